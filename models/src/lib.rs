@@ -1,0 +1,41 @@
+//! Models: embedders, rerankers and token counting. Everything here is blocking, CPU-bound work: async callers go through
+//! `spawn_blocking`.
+
+pub use tributary_schemas::{Error, Result};
+
+/// What a text is embedded as: models of the e5 family treat questions and passages differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TextRole {
+    /// A question.
+    Query,
+    /// A passage that answers questions.
+    Passage,
+}
+
+/// Turns texts into unit vectors.
+pub trait Embedder: Send + Sync {
+    /// Name and version, kept in lineage and in index settings: vectors of different names are never compared.
+    fn name(&self) -> &str;
+
+    /// Length of the vectors.
+    fn dimensions(&self) -> usize;
+
+    /// Unit vectors of the texts, in their order. A longer text than the model takes is cut at its limit. An empty text gives a valid
+    /// unit vector. Any number of texts: the embedder makes its own batches (sorted by length, within a token budget).
+    fn embed(&self, texts: &[&str], role: TextRole) -> Result<Vec<Vec<f32>>>;
+}
+
+/// Scores passages against a question.
+pub trait Reranker: Send + Sync {
+    /// Name and version.
+    fn name(&self) -> &str;
+
+    /// One score per passage, in their order, from 0 (unrelated) to 1.
+    fn score(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>>;
+}
+
+/// Counts model tokens.
+pub trait TokenCounter: Send + Sync {
+    /// Tokens of the text, without special tokens.
+    fn count(&self, text: &str) -> usize;
+}

@@ -1,0 +1,106 @@
+//! Chunks: the values of `chunks.tagged` and `chunks.embedded`. A message carries all chunks of one document version.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ChunkId, DocumentHeader, vector};
+
+/// What a chunk is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChunkKind {
+    /// A whole section (at most the section limit).
+    Section,
+    /// A piece of a section, between the leaf limits.
+    Leaf,
+    /// A summary that stands for a section too long to be a chunk.
+    Summary,
+    /// Code, formula or table of its own that continues the leaf before it.
+    Continuation,
+    /// A document that is never cut.
+    Whole,
+}
+
+impl ChunkKind {
+    /// The name used in JSON, ids and filters.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Section => "section",
+            Self::Leaf => "leaf",
+            Self::Summary => "summary",
+            Self::Continuation => "continuation",
+            Self::Whole => "whole",
+        }
+    }
+}
+
+/// One chunk of a document (W10).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Chunk {
+    /// Deterministic id, see [`ChunkId::derive`].
+    pub chunk_id: ChunkId,
+    /// What it is made of.
+    pub kind: ChunkKind,
+    /// Position in the document, from 0.
+    pub ordinal: u32,
+    /// Titles from the document's top heading down to the nearest one; without the document title.
+    pub section_path: Vec<String>,
+    /// The text as Markdown; without the section path.
+    pub text: String,
+    /// Model tokens in `text`, without special tokens.
+    pub tokens: u32,
+    /// The summary or section chunk above, if any.
+    #[serde(default)]
+    pub parent_id: Option<ChunkId>,
+    /// Chunks directly below, in order.
+    #[serde(default)]
+    pub child_ids: Vec<ChunkId>,
+    /// Page numbers from 1; empty when not known.
+    #[serde(default)]
+    pub pages: Vec<u32>,
+    /// Whether it continues the chunk before it in the same section.
+    #[serde(default)]
+    pub is_continuation: bool,
+    /// Summary of the section above it.
+    #[serde(default)]
+    pub parent_summary: Option<String>,
+    /// Links of the images in it; never searched.
+    #[serde(default)]
+    pub images: Vec<String>,
+    /// Ready tokens of title, section path and text, separated by one space: what the keyword side indexes.
+    #[serde(default)]
+    pub analyzed: String,
+}
+
+/// The value of `chunks.tagged`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaggedDocument {
+    /// What it is, with its tags.
+    pub document: DocumentHeader,
+    /// All chunks, by ordinal.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Vectors of one chunk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChunkVectors {
+    /// For tier 1; unit length. Base64 of little-endian f32.
+    #[serde(with = "vector")]
+    #[schemars(with = "String")]
+    pub coarse: Vec<f32>,
+    /// For tier 2; unit length; empty when the coarse vector serves both tiers.
+    #[serde(with = "vector")]
+    #[schemars(with = "String")]
+    pub fine: Vec<f32>,
+}
+
+/// The value of `chunks.embedded`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EmbeddedDocument {
+    /// What it is.
+    pub document: DocumentHeader,
+    /// All chunks, by ordinal.
+    pub chunks: Vec<Chunk>,
+    /// Vectors of `chunks`, in the same order.
+    pub vectors: Vec<ChunkVectors>,
+}

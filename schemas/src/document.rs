@@ -1,0 +1,149 @@
+//! A document on its way: the event as published, what all later messages say of it, and its clean form.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Attributes;
+
+/// One document as published: the value of `documents.raw` and the body of `POST /v1/documents`.
+///
+/// Exactly one of `content`, `content_base64` and `content_url` is given. A null record value deletes the document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentEvent {
+    /// Stable id; derived from source and source path when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document_id: Option<String>,
+    /// Grows with every change; the event's time in milliseconds when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// Name of the source; picks the source profile.
+    pub source: String,
+    /// Path or URL within the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_path: Option<String>,
+    /// Title; the converter finds one when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// A hint only: the format is detected from the content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// Body as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// Body as bytes in base64 (standard alphabet, padded).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_base64: Option<String>,
+    /// Body as a reference into the blob store (`blob:<hash>`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_url: Option<String>,
+    /// What the producer knows about it.
+    #[serde(default)]
+    pub attributes: Attributes,
+    /// Knowledge sets named by the producer, beside those that rules assign.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knowledge_sets: Vec<String>,
+}
+
+/// What every message after ingest says of its document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentHeader {
+    /// Stable id.
+    pub document_id: String,
+    /// Version of the document; a lower one never replaces a higher one.
+    pub version: u64,
+    /// Name of the source.
+    pub source: String,
+    /// Path or URL within the source; empty when the producer gave none.
+    #[serde(default)]
+    pub source_path: String,
+    /// Title, never empty after ingest.
+    #[serde(default)]
+    pub title: String,
+    /// Detected media type.
+    #[serde(default)]
+    pub media_type: String,
+    /// What the producer and the document's own metadata say.
+    #[serde(default)]
+    pub attributes: Attributes,
+    /// Knowledge sets that it belongs to (producer's and rules').
+    #[serde(default)]
+    pub knowledge_sets: Vec<String>,
+    /// Tags from rules (1+X+Y).
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// Hash over content and every setting that shapes the result: the skip gate compares it.
+    #[serde(default)]
+    pub fingerprint: String,
+    /// What made this document what it is.
+    #[serde(default)]
+    pub lineage: Lineage,
+    /// When each stage finished with it.
+    #[serde(default)]
+    pub timeline: Vec<StageTime>,
+}
+
+/// What a document was made with, kept with every chunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lineage {
+    /// Converter name and version, such as `markdown/1`.
+    #[serde(default)]
+    pub converter: String,
+    /// Source profile that chose the cleaners.
+    #[serde(default)]
+    pub source_profile: String,
+    /// Hash of the chunker's configuration.
+    #[serde(default)]
+    pub chunker: String,
+    /// Hash of lexicon and analyzer.
+    #[serde(default)]
+    pub analyzer: String,
+    /// Model that made the coarse vectors.
+    #[serde(default)]
+    pub coarse_model: String,
+    /// Model that made the fine vectors.
+    #[serde(default)]
+    pub fine_model: String,
+    /// What was done in a lesser way than configured, such as `summary` or `embedder`.
+    #[serde(default)]
+    pub degraded: Vec<String>,
+}
+
+/// One step of a document's timeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StageTime {
+    /// Stage that finished.
+    pub stage: String,
+    /// When, milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+/// A converted and cleaned document: the value of `documents.clean`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CleanDocument {
+    /// What it is.
+    pub document: DocumentHeader,
+    /// The text as Markdown (CommonMark with tables), UTF-8, `\n` line ends.
+    pub markdown: String,
+    /// Metadata found in the document itself (front matter, `<meta>`), flattened to text.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+    /// Images in order of appearance; the Markdown names them as `![alt](image:N)`, N from 0.
+    #[serde(default)]
+    pub images: Vec<ImageLink>,
+    /// Byte offsets into `markdown` at which pages 1, 2, … begin; empty when the format has no pages.
+    #[serde(default)]
+    pub page_starts: Vec<u64>,
+}
+
+/// An image that a document shows. Its link is handed to answers, never searched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImageLink {
+    /// URL or path as in the document.
+    pub link: String,
+    /// Alternative text.
+    #[serde(default)]
+    pub alt: String,
+}

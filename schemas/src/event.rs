@@ -1,0 +1,57 @@
+//! Header names of the CloudEvents 1.0 Kafka binding (binary mode), and our own beside them.
+
+/// Identifier of the event, unique per source.
+pub const CE_ID: &str = "ce_id";
+/// Kind of the event, one of the `TYPE_` constants here.
+pub const CE_TYPE: &str = "ce_type";
+/// Who produced the event.
+pub const CE_SOURCE: &str = "ce_source";
+/// What the event is about: the document id.
+pub const CE_SUBJECT: &str = "ce_subject";
+/// When it happened, RFC 3339.
+pub const CE_TIME: &str = "ce_time";
+/// Which JSON Schema the value follows.
+pub const CE_DATASCHEMA: &str = "ce_dataschema";
+/// CloudEvents version.
+pub const CE_SPECVERSION: &str = "ce_specversion";
+/// Media type of the value.
+pub const CONTENT_TYPE: &str = "content-type";
+/// W3C trace context.
+pub const TRACEPARENT: &str = "traceparent";
+/// Version of the document that the record is about, decimal; needed on a null value, whose body cannot say it.
+pub const DOCUMENT_VERSION: &str = "tributary_document_version";
+/// Present on a record whose value lies in the blob store: the blob's URL (claim check).
+pub const CLAIM_CHECK: &str = "tributary_claim_check";
+
+/// A document was published.
+pub const TYPE_DOCUMENT_PUBLISHED: &str = "tributary.document.published.v1";
+/// A document was converted and cleaned.
+pub const TYPE_DOCUMENT_CLEANED: &str = "tributary.document.cleaned.v1";
+/// A document's chunks were made.
+pub const TYPE_CHUNKS_TAGGED: &str = "tributary.chunks.tagged.v1";
+/// A document's chunks have vectors.
+pub const TYPE_CHUNKS_EMBEDDED: &str = "tributary.chunks.embedded.v1";
+/// A document changed its state.
+pub const TYPE_DOCUMENT_STATE: &str = "tributary.document.state.v1";
+/// A record was given up.
+pub const TYPE_DEAD_LETTER: &str = "tributary.dead-letter.v1";
+
+/// Headers of a dead letter; key and value are the failed record's own, unchanged.
+pub mod dead_letter {
+    /// Topic in which the failed record lies.
+    pub const TOPIC: &str = "tributary_dead_topic";
+    /// Its partition, decimal.
+    pub const PARTITION: &str = "tributary_dead_partition";
+    /// Its offset, decimal.
+    pub const OFFSET: &str = "tributary_dead_offset";
+    /// Stage that gave up.
+    pub const STAGE: &str = "tributary_dead_stage";
+    /// Attempts made, decimal.
+    pub const ATTEMPTS: &str = "tributary_dead_attempts";
+    /// Error kind, see [`crate::ErrorKind::as_str`].
+    pub const KIND: &str = "tributary_dead_kind";
+    /// Error message.
+    pub const MESSAGE: &str = "tributary_dead_message";
+    /// When it was given up, milliseconds since 1970, decimal.
+    pub const AT_MS: &str = "tributary_dead_at_ms";
+}

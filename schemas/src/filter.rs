@@ -1,0 +1,106 @@
+//! The one filter that every keyword and vector query of tier 1 carries, and the index terms it is made of.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::DocumentHeader;
+
+/// Which chunks a query may see. Conditions are joined by AND, the values of one condition by OR.
+///
+/// It fails closed: `None` sets no condition, an empty list matches nothing, and a document without the attribute does not
+/// match a condition on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filter {
+    /// Member of any of these knowledge sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knowledge_sets: Option<Vec<String>>,
+    /// Has any of these tags.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// From any of these sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Vec<String>>,
+    /// About any of these products.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub products: Option<Vec<String>>,
+    /// About any of these product versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product_versions: Option<Vec<String>>,
+    /// In any of these languages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub languages: Option<Vec<String>>,
+    /// Any of these documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document_ids: Option<Vec<String>>,
+    /// Updated at this time or later, milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_from_ms: Option<i64>,
+    /// Updated before this time, milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_before_ms: Option<i64>,
+    /// Security level at most this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_security_level: Option<u8>,
+}
+
+impl Filter {
+    /// Whether it sets no condition at all.
+    pub fn is_unrestricted(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The conditions on terms: each inner list is joined by OR, the outer by AND. An empty inner list matches nothing.
+    pub fn term_conditions(&self) -> Vec<Vec<String>> {
+        let conditions = [
+            ("set", &self.knowledge_sets),
+            ("tag", &self.tags),
+            ("source", &self.sources),
+            ("product", &self.products),
+            ("product_version", &self.product_versions),
+            ("language", &self.languages),
+            ("document", &self.document_ids),
+        ];
+        conditions
+            .into_iter()
+            .filter_map(|(name, values)| values.as_ref().map(|values| values.iter().map(|value| term(name, value)).collect()))
+            .collect()
+    }
+}
+
+/// The terms under which a document's chunks are found by [`Filter::term_conditions`].
+pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
+    let attributes = &document.attributes;
+    let mut terms = vec![term("document", &document.document_id), term("source", &document.source)];
+    terms.extend(document.knowledge_sets.iter().map(|set| term("set", set)));
+    terms.extend(document.tags.iter().map(|tag| term("tag", tag)));
+    terms.extend(attributes.product.iter().map(|product| term("product", product)));
+    terms.extend(attributes.product_version.iter().map(|version| term("product_version", version)));
+    terms.extend(attributes.language.iter().map(|language| term("language", language)));
+    terms
+}
+
+fn term(name: &str, value: &str) -> String {
+    format!("{name}={value}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_without_values_stays_a_condition() {
+        let filter = Filter { knowledge_sets: Some(vec![]), sources: Some(vec!["wiki".into()]), ..Filter::default() };
+        assert_eq!(filter.term_conditions(), vec![vec![], vec!["source=wiki".to_owned()]]);
+        assert!(!filter.is_unrestricted());
+        assert!(Filter::default().is_unrestricted());
+    }
+
+    #[test]
+    fn every_condition_finds_the_document_it_describes() {
+        let document = DocumentHeader { document_id: "d".into(), source: "s".into(), tags: vec!["t".into()], ..DocumentHeader::default() };
+        let filter = Filter { tags: Some(vec!["t".into()]), document_ids: Some(vec!["d".into()]), ..Filter::default() };
+        let terms = document_terms(&document);
+        assert!(filter.term_conditions().iter().all(|any| any.iter().any(|term| terms.contains(term))));
+    }
+}

@@ -1,0 +1,26 @@
+//! Every type that crosses a process boundary: log messages, HTTP bodies, index records, failures.
+//! Used by every crate; uses none of ours. JSON Schemas in `schemas/json/` are generated from here and checked by a test.
+
+pub mod attributes;
+pub mod chunk;
+pub mod dead_letter;
+pub mod document;
+pub mod error;
+pub mod event;
+pub mod failure;
+pub mod filter;
+pub mod id;
+pub mod search;
+pub mod state;
+pub mod topic;
+pub mod vector;
+
+pub use attributes::Attributes;
+pub use chunk::{Chunk, ChunkKind, ChunkVectors, EmbeddedDocument, TaggedDocument};
+pub use document::{CleanDocument, DocumentEvent, DocumentHeader, ImageLink, Lineage, StageTime};
+pub use error::{Disposition, ErrorKind};
+pub use failure::{Error, Result};
+pub use filter::Filter;
+pub use id::ChunkId;
+pub use state::{DocumentState, State};
+pub use topic::Topic;

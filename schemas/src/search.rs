@@ -1,0 +1,204 @@
+//! Bodies of `POST /v1/search`, and the query plan that `explain` returns.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ChunkId, ChunkKind, Filter};
+
+/// Which signals a search uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// Keywords and vectors, fused.
+    #[default]
+    Hybrid,
+    /// Vectors only.
+    Semantic,
+    /// Keywords only.
+    FullText,
+}
+
+/// Body of `POST /v1/search`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchRequest {
+    /// The question, as written.
+    pub query: String,
+    /// What the caller wants to see.
+    #[serde(default)]
+    pub filter: Filter,
+    /// Hits wanted; the server's default when absent.
+    #[serde(default)]
+    pub top_k: Option<usize>,
+    /// Which signals to use.
+    #[serde(default)]
+    pub strategy: Strategy,
+    /// Lowest final score of a hit, 0 to 1.
+    #[serde(default)]
+    pub minimum_score: Option<f32>,
+    /// Whether tier 3 runs when a reranker is configured.
+    #[serde(default)]
+    pub rerank: Option<bool>,
+    /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
+    #[serde(default)]
+    pub profile: BTreeMap<String, f32>,
+    /// Return the chunk above each hit.
+    #[serde(default)]
+    pub parents: bool,
+    /// Return this many chunks before and after each hit, at most 5.
+    #[serde(default)]
+    pub neighbours: u32,
+    /// Return the plan and what each tier found.
+    #[serde(default)]
+    pub explain: bool,
+}
+
+/// What one tier did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierSummary {
+    /// Chunks that it handed on.
+    pub candidates: usize,
+    /// Milliseconds that it took.
+    pub ms: f64,
+}
+
+/// Answer of `POST /v1/search`; what `tributary search --format json` prints.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SearchResponse {
+    /// The question, as received.
+    pub query: String,
+    /// Milliseconds from receipt to answer.
+    pub took_ms: f64,
+    /// What was done in a lesser way than configured, such as `reranker` or `embedder`.
+    pub degraded: Vec<String>,
+    /// By tier: `coarse`, `fine`, `rerank`.
+    pub tiers: BTreeMap<String, TierSummary>,
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// With `explain`: what was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<QueryPlan>,
+    /// With `explain`: what each tier found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Vec<TierTrace>>,
+}
+
+/// One chunk that was found.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Hit {
+    /// Position, from 1.
+    pub rank: usize,
+    /// Final score, 0 to 1, comparable within one answer.
+    pub score: f32,
+    /// Chunk.
+    pub chunk_id: ChunkId,
+    /// Its document.
+    pub document_id: String,
+    /// Version of the document.
+    pub version: u64,
+    /// Name of the source.
+    pub source: String,
+    /// Path or URL within the source.
+    pub source_path: String,
+    /// Title of the document.
+    pub title: String,
+    /// Titles above the chunk.
+    pub section_path: Vec<String>,
+    /// The text as Markdown.
+    pub text: String,
+    /// Where a reader finds the original; empty when not known.
+    pub url: String,
+    /// Page numbers from 1; empty when not known.
+    pub pages: Vec<u32>,
+    /// What the chunk is made of.
+    pub kind: ChunkKind,
+    /// Tags of the document.
+    pub tags: Vec<String>,
+    /// Knowledge sets of the document.
+    pub knowledge_sets: Vec<String>,
+    /// Links of images in the chunk.
+    pub images: Vec<String>,
+    /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `fine`, `rerank`.
+    pub scores: BTreeMap<String, f32>,
+    /// With `parents`: the chunk above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Passage>,
+    /// With `neighbours`: chunks around it, by ordinal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<Passage>,
+}
+
+/// A chunk given as context of a hit.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Passage {
+    /// Chunk.
+    pub chunk_id: ChunkId,
+    /// Position in the document.
+    pub ordinal: u32,
+    /// Titles above it.
+    pub section_path: Vec<String>,
+    /// The text as Markdown.
+    pub text: String,
+}
+
+/// A search as plain data: made first, logged, then run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QueryPlan {
+    /// The question after trimming and folding.
+    pub query: String,
+    /// Ready tokens for the keyword side.
+    pub tokens: Vec<String>,
+    /// L of W4: tokens of the query.
+    pub query_tokens: usize,
+    /// α of W4: weight of the vector side, 0 to 1.
+    pub vector_weight: f32,
+    /// Which signals are used.
+    pub strategy: Strategy,
+    /// Access and wishes of the caller, applied inside tier 1.
+    pub filter: Filter,
+    /// Tier 1.
+    pub coarse: TierLimits,
+    /// Tier 2.
+    pub fine: TierLimits,
+    /// Chunks that tier 2 hands on.
+    pub fine_keep: usize,
+    /// Tier 3: the reranker's name, none when tier 3 is off.
+    pub reranker: Option<String>,
+    /// Hits wanted.
+    pub top_k: usize,
+    /// Lowest final score of a hit.
+    pub minimum_score: Option<f32>,
+    /// Tag → weight.
+    pub profile: BTreeMap<String, f32>,
+}
+
+/// How many candidates each signal gives in a tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TierLimits {
+    /// By keywords.
+    pub keyword: usize,
+    /// By vectors.
+    pub vector: usize,
+}
+
+/// What one tier found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierTrace {
+    /// `coarse`, `fine` or `rerank`.
+    pub tier: String,
+    /// Milliseconds that it took.
+    pub ms: f64,
+    /// Candidates that it handed on, best first.
+    pub candidates: Vec<ScoredChunk>,
+}
+
+/// A chunk and its score in a tier.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScoredChunk {
+    /// Chunk.
+    pub chunk_id: ChunkId,
+    /// Score; comparable within one tier and signal.
+    pub score: f32,
+}

@@ -1,0 +1,95 @@
+//! What became of a document: the value of `documents.states`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Lineage, StageTime};
+
+/// Where a document version is. The first four are on the way; the others are final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Durable in `documents.raw`, waiting for or in conversion.
+    Accepted,
+    /// Converted; waiting for or in chunking.
+    Chunking,
+    /// Cut; waiting for or in embedding.
+    Embedding,
+    /// Embedded; waiting for or in indexing.
+    Indexing,
+    /// Searchable.
+    Indexed,
+    /// Deliberately not indexed; the reason says why. An earlier version may stay searchable.
+    Skipped,
+    /// Gone from the index.
+    Deleted,
+    /// Given up; the reason says why, the record is in the dead letters.
+    Dead,
+}
+
+impl State {
+    /// All states, along the route.
+    pub const ALL: [Self; 8] =
+        [Self::Accepted, Self::Chunking, Self::Embedding, Self::Indexing, Self::Indexed, Self::Skipped, Self::Deleted, Self::Dead];
+
+    /// The name used in JSON and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Chunking => "chunking",
+            Self::Embedding => "embedding",
+            Self::Indexing => "indexing",
+            Self::Indexed => "indexed",
+            Self::Skipped => "skipped",
+            Self::Deleted => "deleted",
+            Self::Dead => "dead",
+        }
+    }
+
+    /// Whether nothing more will happen to this version by itself.
+    pub fn is_final(self) -> bool {
+        self >= Self::Indexed
+    }
+}
+
+/// One report of a stage about a document version.
+///
+/// A stage appends it before the output that moves the document on, so reports of one version are in the order of the route.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentState {
+    /// Stable id.
+    pub document_id: String,
+    /// Version that the report is about.
+    pub version: u64,
+    /// Where it is now.
+    pub state: State,
+    /// Why it was skipped, deleted or given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Name of the source; empty when not known (a record that could not be read).
+    #[serde(default)]
+    pub source: String,
+    /// Path or URL within the source.
+    #[serde(default)]
+    pub source_path: String,
+    /// Title.
+    #[serde(default)]
+    pub title: String,
+    /// Chunks in the index for this version.
+    #[serde(default)]
+    pub chunks: u32,
+    /// See [`crate::DocumentHeader::fingerprint`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fingerprint: String,
+    /// What it was made with, once indexed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lineage: Option<Lineage>,
+    /// When each stage finished with it.
+    #[serde(default)]
+    pub timeline: Vec<StageTime>,
+    /// When this was reported, milliseconds since 1970.
+    pub at_ms: i64,
+    /// With a skip of an unchanged document: the version and chunk count that stay indexed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indexed_version: Option<u64>,
+}

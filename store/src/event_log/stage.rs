@@ -1,0 +1,34 @@
+//! What a stage is: a function from one record to records. The loop around it is in [`super::worker`].
+
+use async_trait::async_trait;
+use tributary_schemas::{Error, Topic};
+
+use super::{Record, StoredRecord};
+
+/// A record for a topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Where it goes.
+    pub topic: Topic,
+    /// What goes there.
+    pub record: Record,
+}
+
+/// A step of the pipeline. It knows nothing of offsets, retries or dead letters, and must be idempotent: after a crash the same
+/// record comes again.
+#[async_trait]
+pub trait Stage: Send + Sync {
+    /// Name in logs, metrics and dead letters; also the consumer group.
+    fn name(&self) -> &'static str;
+
+    /// What this record becomes. Outputs are appended in their order, once [`Stage::flush`] has returned; then the record counts as done.
+    async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>, Error>;
+
+    /// Makes durable whatever `process` calls that have returned left elsewhere (the index). Called before their outputs are appended.
+    async fn flush(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Said of a record that goes to the dead letters, beside the dead letter itself.
+    fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output>;
+}

@@ -1,0 +1,1 @@
+//! Behaviour that every search index must show, as plain functions over `&dyn SearchIndex`.

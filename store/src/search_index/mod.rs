@@ -1,0 +1,213 @@
+//! The search index: chunks with ready tokens and two vectors, searched by keyword and by vector under one filter.
+//!
+//! Implementations: [`embedded::EmbeddedIndex`] (tantivy and our own vector file in the data folder). The suite in [`conformance`]
+//! states in tests what the docs here state in words; every implementation runs it.
+
+pub mod conformance;
+pub mod embedded;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tributary_schemas::search::ScoredChunk;
+use tributary_schemas::{Chunk, ChunkId, ChunkVectors, DocumentHeader, Filter};
+
+use crate::Result;
+
+/// What a generation is created with; fixed for its life.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexSettings {
+    /// Dimensions of the coarse vectors.
+    pub coarse_dimensions: usize,
+    /// Dimensions of the fine vectors; equal to `coarse_dimensions` and `shared_vectors` when one vector serves both tiers.
+    pub fine_dimensions: usize,
+    /// The coarse vector serves both tiers: `ChunkVectors::fine` is empty and nothing is stored twice.
+    pub shared_vectors: bool,
+    /// Model that makes the coarse vectors; vectors of another model are never mixed in.
+    pub coarse_model: String,
+    /// Model that makes the fine vectors.
+    pub fine_model: String,
+    /// Hash of lexicon and analyzer that made the tokens.
+    pub analyzer: String,
+}
+
+/// One change. Each is atomic: a reader sees all of it or nothing.
+#[derive(Clone, Debug)]
+pub enum Operation {
+    /// Makes exactly these chunks the document's content, whatever was there before.
+    Replace {
+        /// The document; its `version` decides against what is stored.
+        document: Box<DocumentHeader>,
+        /// All its chunks, by ordinal.
+        chunks: Vec<Chunk>,
+        /// Vectors of `chunks`, in the same order; empty means: keep the stored vectors of chunks with the same ids (all must exist).
+        vectors: Vec<ChunkVectors>,
+    },
+    /// Removes the document's chunks and remembers the version, so that an older `Replace` that comes late does nothing.
+    Delete {
+        /// The document.
+        document_id: String,
+        /// Version of the deletion.
+        version: u64,
+    },
+}
+
+/// What became of one operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done, or already so (the same version was stored): nothing more to do.
+    Applied,
+    /// A newer version is stored; nothing was changed.
+    Older {
+        /// The stored version.
+        stored: u64,
+    },
+    /// This operation cannot be done; the others are not affected.
+    Failed(crate::Error),
+}
+
+/// What the index holds of one document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexedDocument {
+    /// The document; for a deleted one only id and version.
+    pub document: DocumentHeader,
+    /// Its chunks, by ordinal; empty for a deleted one.
+    pub chunk_ids: Vec<ChunkId>,
+    /// Whether this only remembers a deletion.
+    pub deleted: bool,
+}
+
+/// A keyword query. BM25 with k1 = 1.2, b = 0.75, Lucene's formula.
+#[derive(Clone, Copy, Debug)]
+pub struct KeywordQuery<'a> {
+    /// Ready tokens; a repeated token counts as often as it is repeated.
+    pub tokens: &'a [String],
+    /// Which chunks may be found. Ignored when `candidates` is given: those have passed it already.
+    pub filter: &'a Filter,
+    /// Score only these chunks (tier 2); those that no longer exist are left out.
+    pub candidates: Option<&'a [ChunkId]>,
+    /// Hits at most.
+    pub limit: usize,
+}
+
+/// Which of the two vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VectorField {
+    /// Tier 1.
+    Coarse,
+    /// Tier 2; the coarse one where vectors are shared.
+    Fine,
+}
+
+/// A vector query: dot product of unit vectors.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorQuery<'a> {
+    /// Unit vector of the field's dimensions.
+    pub vector: &'a [f32],
+    /// Which of the two vectors.
+    pub field: VectorField,
+    /// Which chunks may be found. Ignored when `candidates` is given: those have passed it already.
+    pub filter: &'a Filter,
+    /// Score only these chunks (tier 2); those that no longer exist are left out.
+    pub candidates: Option<&'a [ChunkId]>,
+    /// Hits at most.
+    pub limit: usize,
+}
+
+/// A chunk as stored, with what a hit needs of its document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredChunk {
+    /// The chunk; `analyzed` is empty.
+    pub chunk: Chunk,
+    /// Its document.
+    pub document: Arc<DocumentHeader>,
+}
+
+/// One generation in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GenerationStatus {
+    /// Name.
+    pub name: String,
+    /// What it was created with.
+    pub settings: IndexSettings,
+    /// Whether queries go to it.
+    pub serving: bool,
+    /// Documents that are not deleted.
+    pub documents: u64,
+    /// Chunks that can be found.
+    pub chunks: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+}
+
+/// The search index.
+///
+/// **Generations.** A generation is a whole index with its own settings. `write` and `flush` name one; queries go to the serving
+/// generation, which `promote` switches atomically. Before the first `promote` queries fail with `NotFound`.
+///
+/// **Atomicity and visibility.** A write becomes visible and durable with the next `flush` that returns `Ok` and may become visible
+/// earlier; each operation becomes visible as a whole: no reader ever sees chunks of two versions of one document, or part of one.
+/// After a crash the index is as at some moment between the last successful flush and the crash, never anything else.
+///
+/// **Idempotence.** An operation of a lower version than the stored one (deletions are remembered) gives `Older`; of the same version
+/// it is applied again and leaves the same state; writing the same operations in any order and any number of times leaves the
+/// state of the highest version of each document.
+///
+/// **Filters.** Applied inside every query, before the limit: a query returns `limit` hits if so many chunks pass. Fail closed.
+///
+/// **Scores.** Best first; equal scores by chunk id ascending. A keyword query without tokens, and one whose tokens are all
+/// unknown, finds nothing. `vector` finds the exact top of the true dot products up to quantisation (recall ≥ .995 of the exact top
+/// `limit`); with `candidates` the scores are exact.
+///
+/// **Errors.** `Invalid` for a vector of another dimension than the settings say, `Conflict` for `create` with other settings than the
+/// generation has, `NotFound` for an unknown generation, `Corrupt` for damage that recovery cannot mend, `Exhausted` for a full disk.
+#[async_trait]
+pub trait SearchIndex: Send + Sync {
+    /// Creates a generation; an existing one with equal settings is left as it is.
+    async fn create(&self, generation: &str, settings: &IndexSettings) -> Result<()>;
+
+    /// Makes queries go to this generation from now on, durably.
+    async fn promote(&self, generation: &str) -> Result<()>;
+
+    /// Removes a generation; the serving one is refused with `Conflict`.
+    async fn drop_generation(&self, generation: &str) -> Result<()>;
+
+    /// Applies operations, in order; one outcome each.
+    async fn write(&self, generation: &str, operations: Vec<Operation>) -> Result<Vec<Outcome>>;
+
+    /// Makes everything written before this call durable and visible. `checkpoint` is an opaque note (log positions) that is committed
+    /// together with it and returned by `checkpoint()`.
+    async fn flush(&self, generation: &str, checkpoint: Option<String>) -> Result<()>;
+
+    /// The note of the last successful flush that had one.
+    async fn checkpoint(&self, generation: &str) -> Result<Option<String>>;
+
+    /// Best chunks by BM25.
+    async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>>;
+
+    /// Best chunks by dot product.
+    async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>>;
+
+    /// The chunks, in the order of the ids; `None` for those that do not exist.
+    async fn fetch(&self, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>>;
+
+    /// Stored vectors, in the order of the ids; `None` for chunks that do not exist. `fine` is empty where vectors are shared.
+    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>>;
+
+    /// What is stored of the documents in a generation (the serving one for `None`), deletions included, in the order of the ids.
+    async fn documents(&self, generation: Option<&str>, document_ids: &[String]) -> Result<Vec<Option<IndexedDocument>>>;
+
+    /// Every document of the serving generation, deletions included, in pages by document id; `after` is the last id of the page before.
+    async fn list_documents(&self, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>>;
+
+    /// Ids of every chunk that a query of the serving generation can find, with the document that it belongs to; for `documents reconcile`.
+    /// It reads the searchable side itself, not the manifest, so that the two can be compared; an id that is findable twice is listed twice.
+    async fn list_chunks(&self) -> Result<Vec<(ChunkId, String)>>;
+
+    /// All generations, by name.
+    async fn status(&self) -> Result<Vec<GenerationStatus>>;
+}
+
+/// Shared handle to whichever index runs.
+pub type SharedSearchIndex = Arc<dyn SearchIndex>;
