@@ -1,1 +1,7 @@
-//! placeholder
+//! chunks.embedded → the index: the last stage. Called by the command line as the service `index`.
+
+pub mod generation;
+pub mod index_stage;
+
+pub use generation::open_generation;
+pub use index_stage::IndexStage;

@@ -17,10 +17,11 @@ pub mod vector;
 
 pub use attributes::Attributes;
 pub use chunk::{Chunk, ChunkKind, ChunkVectors, EmbeddedDocument, TaggedDocument};
+pub use dead_letter::DeadLetter;
 pub use document::{CleanDocument, DocumentEvent, DocumentHeader, ImageLink, Lineage, StageTime};
 pub use error::{Disposition, ErrorKind};
 pub use failure::{Error, Result};
 pub use filter::Filter;
 pub use id::ChunkId;
-pub use state::{DocumentState, State};
+pub use state::{DocumentState, Reconciliation, State};
 pub use topic::Topic;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Lineage, StageTime};
+use crate::{ChunkId, Lineage, StageTime};
 
 /// Where a document version is. The first four are on the way; the others are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -92,4 +92,34 @@ pub struct DocumentState {
     /// With a skip of an unchanged document: the version and chunk count that stay indexed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed_version: Option<u64>,
+}
+
+/// What was accepted compared with what the index holds; what `tributary documents reconcile --format json` prints.
+///
+/// The first six fields count documents by the state of their newest version; every accepted one is in exactly one of the other five.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reconciliation {
+    /// Documents ever accepted.
+    pub accepted: u64,
+    /// Searchable.
+    pub indexed: u64,
+    /// Deliberately not indexed.
+    pub skipped: u64,
+    /// Deleted.
+    pub deleted: u64,
+    /// Given up, with the reason in the dead letters.
+    pub dead: u64,
+    /// On the way.
+    pub in_flight: u64,
+    /// Log records that stages have yet to take or to finish.
+    #[serde(default)]
+    pub waiting_records: u64,
+    /// Ids of documents that should be searchable and are not, or whose state is unknown.
+    pub missing: Vec<String>,
+    /// Ids of chunks that can be found and belong to no searchable document.
+    pub orphan_chunks: Vec<ChunkId>,
+    /// Ids of chunks that can be found more than once.
+    pub duplicate_chunks: Vec<ChunkId>,
+    /// Nothing is on the way, missing, orphaned or duplicated.
+    pub ok: bool,
 }

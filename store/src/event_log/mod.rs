@@ -4,9 +4,12 @@
 //! what the docs here state in words; every implementation runs it.
 
 pub mod conformance;
+pub mod dead_letter;
 pub mod embedded;
 pub mod message;
 pub mod stage;
+pub mod topics;
+pub mod worker;
 
 use std::sync::Arc;
 use std::time::Duration;

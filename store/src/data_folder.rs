@@ -1,0 +1,218 @@
+//! The data folder: one writer, an id, a format version, and the address of the server that runs on it.
+//!
+//! Layout:
+//! ```text
+//! <data>/
+//!   tributary.json     {"format": 1, "id": "<32 hexadecimal digits>"}, written once
+//!   lock               held (advisory, exclusive) by the one process that writes; holds its pid for messages
+//!   server.json        {"url": "http://…", "pid": N} while a server runs; stale after a crash: the lock decides
+//!   log/               the embedded event log
+//!   index/             the embedded search index
+//!   blobs/             content-addressed bodies
+//!   models/            model files and the ONNX runtime
+//! ```
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+/// The format that this build reads and writes.
+pub const FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Identity {
+    format: u32,
+    id: String,
+}
+
+/// Where a running server answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerAddress {
+    /// Base URL without a trailing slash.
+    pub url: String,
+    /// Process that serves.
+    pub pid: u32,
+}
+
+/// A data folder that this process may write to; the lock goes with it.
+#[derive(Debug)]
+pub struct DataFolder {
+    path: PathBuf,
+    id: String,
+    lock: File,
+}
+
+impl DataFolder {
+    /// Opens the folder for writing, creating it if needed.
+    ///
+    /// `Conflict` if another process has it, `Unsupported` if a newer build wrote it, `Denied` if it cannot be written to.
+    pub fn open(path: &Path) -> Result<Self> {
+        fs::create_dir_all(path).map_err(|error| Error::io(format!("cannot create data folder {}", path.display()), &error))?;
+        let lock = acquire_lock(path)?;
+        let id = read_or_create_identity(path)?;
+        Ok(Self { path: path.to_owned(), id, lock })
+    }
+
+    /// Identifier given at creation, 32 hexadecimal digits.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// A path inside the folder.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes where the server answers, for verbs that look for it.
+    pub fn announce(&self, url: &str) -> Result<()> {
+        let address = ServerAddress { url: url.to_owned(), pid: std::process::id() };
+        replace_file(&self.join("server.json"), &to_json(&address)?)
+    }
+
+    /// Removes the announcement.
+    pub fn withdraw(&self) {
+        if let Err(error) = fs::remove_file(self.join("server.json"))
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "cannot remove server.json");
+        }
+    }
+}
+
+impl Drop for DataFolder {
+    fn drop(&mut self) {
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(%error, "cannot release the data folder");
+        }
+    }
+}
+
+/// The server that runs on this folder, if one does: its address is only believed while someone holds the lock.
+pub fn running_server(path: &Path) -> Option<ServerAddress> {
+    let lock = File::open(path.join("lock")).ok()?;
+    if lock.try_lock_shared().is_ok() {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(path.join("server.json")).ok()?).ok()
+}
+
+fn acquire_lock(path: &Path) -> Result<File> {
+    let lock_path = path.join("lock");
+    let opened = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&lock_path);
+    let mut lock = opened.map_err(|error| Error::io(format!("cannot open {}", lock_path.display()), &error))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(in_use(path, &mut lock)),
+        Err(TryLockError::Error(error)) => return Err(Error::io(format!("cannot lock {}", lock_path.display()), &error)),
+    }
+    let written = lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| write!(lock, "{}", std::process::id()));
+    written.map_err(|error| Error::io(format!("cannot write {}", lock_path.display()), &error))?;
+    Ok(lock)
+}
+
+fn in_use(path: &Path, lock: &mut File) -> Error {
+    let mut pid = String::new();
+    let holder = match lock.read_to_string(&mut pid) {
+        Ok(_) if !pid.is_empty() => format!("process {pid}"),
+        _ => "another process".to_owned(),
+    };
+    Error::new(ErrorKind::Conflict, format!("data folder {} is in use by {holder}", path.display()))
+        .with_hint("a data folder has one writer: stop the other process, talk to it with --server, or choose another --data-dir")
+}
+
+fn read_or_create_identity(path: &Path) -> Result<String> {
+    let file = path.join("tributary.json");
+    match fs::read(&file) {
+        Ok(bytes) => {
+            let identity: Identity = serde_json::from_slice(&bytes)
+                .map_err(|error| Error::new(ErrorKind::Corrupt, format!("{} is damaged: {error}", file.display())))?;
+            check_format(path, identity.format)?;
+            Ok(identity.id)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => create_identity(path, &file),
+        Err(error) => Err(Error::io(format!("cannot read {}", file.display()), &error)),
+    }
+}
+
+fn check_format(path: &Path, format: u32) -> Result<()> {
+    if format == FORMAT {
+        return Ok(());
+    }
+    let message = format!("data folder {} has format {format}, this build reads format {FORMAT}", path.display());
+    Err(Error::new(ErrorKind::Unsupported, message).with_hint("use the build that wrote it, or a newer one"))
+}
+
+fn create_identity(path: &Path, file: &Path) -> Result<String> {
+    if path.join("log").exists() {
+        let message = format!("data folder {} has data but no tributary.json", path.display());
+        return Err(Error::new(ErrorKind::Corrupt, message).with_hint("restore tributary.json from a backup"));
+    }
+    let seed = format!("{:?} {} {}", std::time::SystemTime::now(), std::process::id(), path.display());
+    let id: String = blake3::hash(seed.as_bytes()).to_hex().chars().take(32).collect();
+    replace_file(file, &to_json(&Identity { format: FORMAT, id: id.clone() })?)?;
+    Ok(id)
+}
+
+fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec_pretty(value).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode: {error}")))
+}
+
+/// Replaces a file so that a crash leaves either the old or the new content, durably.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io(format!("cannot write {}", path.display()), &error);
+    let temporary = path.with_extension("tmp");
+    let mut file = File::create(&temporary).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    fs::rename(&temporary, path).map_err(failed)?;
+    let parent = path.parent().unwrap_or(Path::new("."));
+    File::open(parent).and_then(|folder| folder.sync_all()).map_err(failed)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_writer_is_told_who_holds_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = DataFolder::open(folder.path()).unwrap();
+        let error = DataFolder::open(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+        let id = first.id().to_owned();
+        drop(first);
+        assert_eq!(DataFolder::open(folder.path()).unwrap().id(), id);
+    }
+
+    #[test]
+    fn an_announcement_is_believed_only_while_the_lock_is_held() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(running_server(folder.path()), None);
+        let data = DataFolder::open(folder.path()).unwrap();
+        data.announce("http://127.0.0.1:1").unwrap();
+        assert_eq!(running_server(folder.path()).unwrap().url, "http://127.0.0.1:1");
+        drop(data);
+        assert!(folder.path().join("server.json").exists(), "as after a crash");
+        assert_eq!(running_server(folder.path()), None);
+    }
+
+    #[test]
+    fn a_newer_format_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("tributary.json"), r#"{"format": 99, "id": "x"}"#).unwrap();
+        let error = DataFolder::open(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains("format 99"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_lost_its_identity_is_not_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("log")).unwrap();
+        assert_eq!(DataFolder::open(folder.path()).unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+}

@@ -1,0 +1,115 @@
+//! Dead letters in records: the failed record unchanged, why it failed in headers beside its own.
+
+use bytes::Bytes;
+use tributary_schemas::event::dead_letter as header;
+use tributary_schemas::{DeadLetter, Error, ErrorKind, Result, Topic};
+
+use super::{Position, Record, StoredRecord};
+
+/// Why a record was given up.
+pub struct Failure<'a> {
+    /// Topic of the failed record.
+    pub topic: Topic,
+    /// Stage that gave up.
+    pub stage: &'a str,
+    /// Attempts made.
+    pub attempts: u32,
+    /// The last error.
+    pub error: &'a Error,
+    /// When, milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+/// The record for the dead-letter topic.
+pub fn record(failed: &StoredRecord, failure: &Failure<'_>) -> Record {
+    let position = failed.position;
+    let ours = [
+        (header::TOPIC, failure.topic.name().to_owned()),
+        (header::PARTITION, position.partition.to_string()),
+        (header::OFFSET, position.offset.to_string()),
+        (header::STAGE, failure.stage.to_owned()),
+        (header::ATTEMPTS, failure.attempts.to_string()),
+        (header::KIND, failure.error.kind().to_string()),
+        (header::MESSAGE, failure.error.full_message()),
+        (header::AT_MS, failure.at_ms.to_string()),
+    ];
+    let mut record = failed.record.clone();
+    record.headers.extend(ours.map(|(name, value)| (name.to_owned(), Bytes::from(value))));
+    record
+}
+
+/// What a dead-letter record says.
+pub fn read(record: &Record) -> Result<DeadLetter> {
+    let (topic, position) = origin(record)?;
+    Ok(DeadLetter {
+        id: id(topic, position),
+        document_id: String::from_utf8_lossy(&record.key).into_owned(),
+        topic: topic.name().to_owned(),
+        partition: position.partition,
+        offset: position.offset,
+        stage: last_header(record, header::STAGE)?.to_owned(),
+        attempts: number(record, header::ATTEMPTS)?,
+        kind: last_header(record, header::KIND)?.parse().map_err(|error: String| damaged(&error))?,
+        message: last_header(record, header::MESSAGE)?.to_owned(),
+        at_ms: number(record, header::AT_MS)?,
+        bytes: record.value.as_ref().map_or(0, |value| value.len() as u64),
+    })
+}
+
+/// The failed record as it was, and the topic it belongs to.
+pub fn original(record: &Record) -> Result<(Topic, Record)> {
+    let (topic, _) = origin(record)?;
+    let mut original = record.clone();
+    original.headers.retain(|(name, _)| !name.starts_with("tributary_dead_"));
+    Ok((topic, original))
+}
+
+fn origin(record: &Record) -> Result<(Topic, Position)> {
+    let name = last_header(record, header::TOPIC)?;
+    let topic = Topic::ALL.into_iter().find(|topic| topic.name() == name);
+    let topic = topic.ok_or_else(|| damaged(&format!("unknown topic `{name}`")))?;
+    Ok((topic, Position { partition: number(record, header::PARTITION)?, offset: number(record, header::OFFSET)? }))
+}
+
+fn id(topic: Topic, position: Position) -> String {
+    format!("{}-{}-{}", topic.name(), position.partition, position.offset)
+}
+
+/// The last one counts: a record that was given up twice carries the headers of both times.
+fn last_header<'a>(record: &'a Record, name: &str) -> Result<&'a str> {
+    let found = record.headers.iter().rev().find(|(other, _)| other == name);
+    found.and_then(|(_, value)| std::str::from_utf8(value).ok()).ok_or_else(|| damaged(&format!("header `{name}` is missing")))
+}
+
+fn number<T: std::str::FromStr>(record: &Record, name: &str) -> Result<T> {
+    let text = last_header(record, name)?;
+    text.parse().map_err(|_| damaged(&format!("header `{name}` is no number: `{text}`")))
+}
+
+fn damaged(what: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("not a dead letter: {what}"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dead_letter_keeps_the_record_unchanged_and_says_why() {
+        let record = Record {
+            key: Bytes::from_static(b"d"),
+            value: Some(Bytes::from_static(b"not json")),
+            headers: vec![("ce_type".into(), Bytes::from_static(b"x"))],
+            timestamp_ms: 7,
+        };
+        let failed = StoredRecord { position: Position { partition: 1, offset: 42 }, record };
+        let error = Error::new(ErrorKind::Invalid, "value is not JSON").with_hint("send JSON");
+        let failure = Failure { topic: Topic::DocumentsRaw, stage: "ingest", attempts: 1, error: &error, at_ms: 9 };
+        let letter = super::record(&failed, &failure);
+        let read = read(&letter).unwrap();
+        assert_eq!((read.id.as_str(), read.kind, read.attempts), ("documents.raw.v1-1-42", ErrorKind::Invalid, 1));
+        assert_eq!(read.message, "value is not JSON (hint: send JSON)");
+        assert_eq!(original(&letter).unwrap(), (Topic::DocumentsRaw, failed.record));
+    }
+}

@@ -1,0 +1,76 @@
+//! Our topics in some event log: names with their prefix, and values over the inline limit by claim check.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tributary_schemas::{Result, Topic, event};
+
+use super::{PartitionLag, Position, Record, SharedEventLog, Subscription, TopicSettings};
+use crate::blobs::Blobs;
+
+/// The log as services see it: topics by role.
+#[derive(Clone)]
+pub struct Topics {
+    log: SharedEventLog,
+    prefix: String,
+    blobs: Blobs,
+    inline_limit_bytes: usize,
+}
+
+impl Topics {
+    /// Values over `inline_limit_bytes` go to `blobs`, and a reference travels.
+    pub fn new(log: SharedEventLog, prefix: String, blobs: Blobs, inline_limit_bytes: usize) -> Self {
+        Self { log, prefix, blobs, inline_limit_bytes }
+    }
+
+    /// Creates the topics that are not there yet.
+    pub async fn create(&self, partitions: u32, retention_age: Option<Duration>, retention_bytes: Option<u64>) -> Result<()> {
+        for topic in Topic::ALL {
+            let keeps_all = topic.is_compacted() || topic == Topic::DeadLetters;
+            let settings = TopicSettings {
+                partitions,
+                compacted: topic.is_compacted(),
+                retention_age: retention_age.filter(|_| !keeps_all),
+                retention_bytes: retention_bytes.filter(|_| !keeps_all),
+            };
+            self.log.create_topic(&topic.full_name(&self.prefix), settings).await?;
+        }
+        Ok(())
+    }
+
+    /// Appends durably, see [`super::EventLog::append`].
+    pub async fn append(&self, topic: Topic, records: Vec<Record>) -> Result<Vec<Position>> {
+        let mut deposited = Vec::with_capacity(records.len());
+        for record in records {
+            deposited.push(self.deposit(record).await?);
+        }
+        self.log.append(&topic.full_name(&self.prefix), deposited).await
+    }
+
+    /// Opens a reader, see [`super::EventLog::subscribe`]. Its records may need [`Topics::redeem`].
+    pub async fn subscribe(&self, topic: Topic, group: Option<&str>) -> Result<Box<dyn Subscription>> {
+        self.log.subscribe(&topic.full_name(&self.prefix), group).await
+    }
+
+    /// How far a group is, see [`super::EventLog::lag`].
+    pub async fn lag(&self, topic: Topic, group: &str) -> Result<Vec<PartitionLag>> {
+        self.log.lag(&topic.full_name(&self.prefix), group).await
+    }
+
+    /// Puts the value back that travelled as a reference.
+    pub async fn redeem(&self, mut record: Record) -> Result<Record> {
+        let Some(url) = record.header(event::CLAIM_CHECK).map(str::to_owned) else { return Ok(record) };
+        record.value = Some(self.blobs.get(&url).await?);
+        record.headers.retain(|(name, _)| name != event::CLAIM_CHECK);
+        Ok(record)
+    }
+
+    async fn deposit(&self, mut record: Record) -> Result<Record> {
+        let Some(value) = record.value.clone().filter(|value| value.len() > self.inline_limit_bytes) else { return Ok(record) };
+        let bytes = value.len();
+        let url = self.blobs.put(value).await?;
+        record.value = Some(Bytes::from(format!(r#"{{"claim_check":"{url}","bytes":{bytes}}}"#)));
+        record.headers.push((event::CLAIM_CHECK.to_owned(), Bytes::from(url)));
+        Ok(record)
+    }
+}

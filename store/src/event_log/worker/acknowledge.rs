@@ -1,0 +1,72 @@
+//! Makes finished records done: flushes the stage, appends their outputs, tells the loop. One batch at a time, in the order in
+//! which the records finished; what finishes meanwhile makes the next batch.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tributary_schemas::{Result, Topic};
+
+use super::{Claimed, Finished, Worker, panic_error};
+use crate::event_log::Record;
+
+/// Runs until every sender of `finished` is gone and the last batch is done.
+pub(super) async fn run(worker: Worker, mut finished: mpsc::UnboundedReceiver<Finished>, done: mpsc::UnboundedSender<Vec<Claimed>>) {
+    while let Some(first) = finished.recv().await {
+        if worker.settings.linger_ms > 0 {
+            tokio::time::sleep(Duration::from_millis(worker.settings.linger_ms)).await;
+        }
+        let mut batch = vec![first];
+        while let Ok(next) = finished.try_recv() {
+            batch.push(next);
+        }
+        let records: Vec<Claimed> = batch.iter().map(|finished| finished.record.clone()).collect();
+        make_durable(&worker, batch).await;
+        if done.send(records).is_err() {
+            return;
+        }
+    }
+}
+
+/// Tries for as long as it takes: giving up here would lose records, and whoever waits sees the lag grow.
+async fn make_durable(worker: &Worker, batch: Vec<Finished>) {
+    let flush = || async {
+        let flushing = AssertUnwindSafe(worker.stage.flush()).catch_unwind();
+        flushing.await.unwrap_or_else(|panic| Err(panic_error("flush", panic.as_ref())))
+    };
+    until_done(worker, "flush", flush).await;
+    for round in rounds(batch) {
+        for (topic, records) in round {
+            until_done(worker, "append", || async { worker.topics.append(topic, records.clone()).await.map(drop) }).await;
+        }
+    }
+}
+
+async fn until_done<F: Future<Output = Result<()>>>(worker: &Worker, what: &str, step: impl Fn() -> F) {
+    for attempt in 1_u32.. {
+        let Err(error) = step().await else { return };
+        let stage = worker.stage.name();
+        tracing::error!(stage, what, attempt, error = %error.full_message(), "cannot make records durable, trying again");
+        worker.pause(attempt, &CancellationToken::new()).await;
+    }
+}
+
+/// First outputs of all records, then second ones, and so on, by topic: one append each, and every record's outputs in their order.
+fn rounds(batch: Vec<Finished>) -> Vec<Vec<(Topic, Vec<Record>)>> {
+    let mut rounds: Vec<Vec<(Topic, Vec<Record>)>> = Vec::new();
+    for finished in batch {
+        for (index, output) in finished.outputs.into_iter().enumerate() {
+            if rounds.len() == index {
+                rounds.push(Vec::new());
+            }
+            let Some(round) = rounds.get_mut(index) else { continue };
+            match round.iter_mut().find(|(topic, _)| *topic == output.topic) {
+                Some((_, records)) => records.push(output.record),
+                None => round.push((output.topic, vec![output.record])),
+            }
+        }
+    }
+    rounds
+}

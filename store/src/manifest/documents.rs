@@ -1,0 +1,176 @@
+//! What users do with documents: publish, delete, look, list, reconcile. Called by the HTTP server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+use tributary_schemas::id::{MAX_DOCUMENT_ID_BYTES, derive_document_id};
+use tributary_schemas::{DocumentEvent, DocumentHeader, Error, ErrorKind, Reconciliation, Result, State, Topic, event};
+
+use super::reconcile::{on_the_way, reconcile};
+use super::table::{DocumentRow, DocumentTable, ListFilter};
+use super::{output, report};
+use crate::Clock;
+use crate::event_log::topics::Topics;
+use crate::event_log::{Record, message};
+use crate::search_index::{IndexedDocument, SharedSearchIndex};
+
+/// The stages whose lag counts as work to come, with their input topics.
+pub const STAGES: [(&str, Topic); 4] =
+    [("ingest", Topic::DocumentsRaw), ("chunk", Topic::DocumentsClean), ("embed", Topic::ChunksTagged), ("index", Topic::ChunksEmbedded)];
+
+/// Acceptance of a document event: it is durable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Accepted {
+    /// The document, given or derived.
+    pub document_id: String,
+    /// The version, given or the time.
+    pub version: u64,
+}
+
+/// Documents from the users' side.
+pub struct Documents {
+    topics: Topics,
+    table: Arc<DocumentTable>,
+    index: SharedSearchIndex,
+    clock: Clock,
+    /// Versions given here only grow, also within one millisecond.
+    last_version: AtomicU64,
+}
+
+impl Documents {
+    /// Over the given log, table and index.
+    pub fn new(topics: Topics, table: Arc<DocumentTable>, index: SharedSearchIndex, clock: Clock) -> Self {
+        Self { topics, table, index, clock, last_version: AtomicU64::new(0) }
+    }
+
+    /// Accepts a document: on return it is durable and will end indexed, skipped, deleted or dead.
+    pub async fn publish(&self, mut published: DocumentEvent) -> Result<Accepted> {
+        let document_id = checked_id(&published)?;
+        check_content(&published)?;
+        let version = published.version.unwrap_or_else(|| self.next_version(&document_id));
+        published.document_id = Some(document_id.clone());
+        published.version = Some(version);
+        let header = DocumentHeader {
+            document_id: document_id.clone(),
+            version,
+            source: published.source.clone(),
+            source_path: published.source_path.clone().unwrap_or_default(),
+            title: published.title.clone().unwrap_or_default(),
+            ..DocumentHeader::default()
+        };
+        let record = message::encode(event::TYPE_DOCUMENT_PUBLISHED, &document_id, version, &published, (self.clock)())?;
+        self.accept(header, record).await
+    }
+
+    /// Deletes a document, whether or not it was ever stored; older versions that come later stay away.
+    pub async fn delete(&self, document_id: &str, version: Option<u64>) -> Result<Accepted> {
+        check_id(document_id)?;
+        let version = version.unwrap_or_else(|| self.next_version(document_id));
+        let known = self.table.get(document_id).map(|row| row.latest);
+        let header = DocumentHeader {
+            document_id: document_id.to_owned(),
+            version,
+            source: known.as_ref().map(|state| state.source.clone()).unwrap_or_default(),
+            source_path: known.as_ref().map(|state| state.source_path.clone()).unwrap_or_default(),
+            title: known.map(|state| state.title).unwrap_or_default(),
+            ..DocumentHeader::default()
+        };
+        let record = message::tombstone(event::TYPE_DOCUMENT_PUBLISHED, document_id, version, (self.clock)());
+        self.accept(header, record).await
+    }
+
+    /// What is known of a document.
+    pub async fn get(&self, document_id: &str) -> Result<Option<DocumentRow>> {
+        self.table.catch_up(&self.topics).await?;
+        Ok(self.table.get(document_id))
+    }
+
+    /// What the index holds of a document.
+    pub async fn stored(&self, document_id: &str) -> Result<Option<IndexedDocument>> {
+        let mut found = self.index.documents(None, &[document_id.to_owned()]).await?;
+        Ok(found.pop().flatten().filter(|document| !document.deleted))
+    }
+
+    /// What is known of several documents, in their order.
+    pub fn get_many(&self, document_ids: &[String]) -> Vec<Option<DocumentRow>> {
+        document_ids.iter().map(|document_id| self.table.get(document_id)).collect()
+    }
+
+    /// Documents by id after `after`, at most `limit`.
+    pub async fn list(&self, filter: &ListFilter, after: Option<&str>, limit: usize) -> Result<Vec<DocumentRow>> {
+        self.table.catch_up(&self.topics).await?;
+        Ok(self.table.page(filter, after, limit))
+    }
+
+    /// Compares what was accepted with what can be found.
+    pub async fn reconcile(&self) -> Result<Reconciliation> {
+        self.table.catch_up(&self.topics).await?;
+        let earlier = on_the_way(&self.table);
+        let waiting_records = self.waiting_records().await?;
+        self.table.catch_up(&self.topics).await?;
+        reconcile(&self.table, self.index.as_ref(), waiting_records, &earlier).await
+    }
+
+    /// Records that stages have yet to take or to finish, all topics together.
+    pub async fn waiting_records(&self) -> Result<u64> {
+        let mut waiting = 0;
+        for (group, topic) in STAGES {
+            waiting += self.topics.lag(topic, group).await?.iter().map(crate::event_log::PartitionLag::records).sum::<u64>();
+        }
+        Ok(waiting)
+    }
+
+    /// The event first: should we crash between the two, ingest reports it.
+    async fn accept(&self, header: DocumentHeader, record: Record) -> Result<Accepted> {
+        self.topics.append(Topic::DocumentsRaw, vec![record]).await?;
+        let accepted = output(&report(&header, State::Accepted, (self.clock)()))?;
+        self.topics.append(accepted.topic, vec![accepted.record]).await?;
+        Ok(Accepted { document_id: header.document_id, version: header.version })
+    }
+
+    fn next_version(&self, document_id: &str) -> u64 {
+        let stored = self.table.get(document_id).map_or(0, |row| row.latest.version);
+        let now = u64::try_from((self.clock)()).unwrap_or(0);
+        let candidate = now.max(stored.saturating_add(1));
+        let previous = self.last_version.fetch_max(candidate, Ordering::AcqRel);
+        if previous < candidate { candidate } else { self.last_version.fetch_add(1, Ordering::AcqRel).saturating_add(1) }
+    }
+}
+
+fn checked_id(published: &DocumentEvent) -> Result<String> {
+    if published.source.trim().is_empty() {
+        return Err(Error::new(ErrorKind::Invalid, "`source` is empty").with_hint("name where the document comes from, such as `wiki`"));
+    }
+    let document_id = match (&published.document_id, &published.source_path) {
+        (Some(document_id), _) => document_id.clone(),
+        (None, Some(source_path)) if !source_path.is_empty() => derive_document_id(&published.source, source_path),
+        (None, _) => {
+            return Err(Error::new(ErrorKind::Invalid, "neither `document_id` nor `source_path` is given")
+                .with_hint("give one of them: an update finds its document by it"));
+        }
+    };
+    check_id(&document_id)?;
+    Ok(document_id)
+}
+
+fn check_id(document_id: &str) -> Result<()> {
+    if document_id.is_empty() {
+        return Err(Error::new(ErrorKind::Invalid, "`document_id` is empty"));
+    }
+    if document_id.len() > MAX_DOCUMENT_ID_BYTES {
+        let message = format!("`document_id` has {} bytes, at most {MAX_DOCUMENT_ID_BYTES} are taken", document_id.len());
+        return Err(Error::new(ErrorKind::Invalid, message).with_hint("use a hash or a path as the id"));
+    }
+    Ok(())
+}
+
+fn check_content(published: &DocumentEvent) -> Result<()> {
+    let given = [&published.content, &published.content_base64, &published.content_url];
+    match given.into_iter().flatten().count() {
+        1 => Ok(()),
+        0 => Err(Error::new(ErrorKind::Invalid, "no content is given").with_hint("give one of content, content_base64 and content_url")),
+        _ => Err(Error::new(ErrorKind::Invalid, "more than one content is given")
+            .with_hint("give only one of content, content_base64 and content_url")),
+    }
+}

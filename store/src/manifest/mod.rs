@@ -1,0 +1,64 @@
+//! The manifest: what became of every document. Stages report to `documents.states`; [`table::DocumentTable`] is what the reports
+//! add up to, [`documents::Documents`] what users do with it, [`reconcile`] the proof that nothing was lost.
+
+pub mod dead_letters;
+pub mod documents;
+pub mod reconcile;
+pub mod table;
+pub mod unchanged;
+
+use tributary_schemas::{DocumentHeader, DocumentState, Error, State, Topic, event};
+
+use crate::event_log::stage::Output;
+use crate::event_log::{StoredRecord, message};
+
+/// A report that a document has come to `state`; the caller fills in what else it knows.
+pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentState {
+    DocumentState {
+        document_id: document.document_id.clone(),
+        version: document.version,
+        state,
+        reason: None,
+        source: document.source.clone(),
+        source_path: document.source_path.clone(),
+        title: document.title.clone(),
+        chunks: 0,
+        fingerprint: document.fingerprint.clone(),
+        lineage: None,
+        timeline: document.timeline.clone(),
+        at_ms: now_ms,
+        indexed_version: None,
+    }
+}
+
+/// The record that carries a report.
+pub fn output(state: &DocumentState) -> Result<Output, Error> {
+    let record = message::encode(event::TYPE_DOCUMENT_STATE, &state.document_id, state.version, state, state.at_ms)?;
+    Ok(Output { topic: Topic::DocumentsStates, record })
+}
+
+/// The report that a record was given up, for [`crate::event_log::stage::Stage::abandoned`]. It says as much of the document as the
+/// record lets one read.
+pub fn abandoned(input: &StoredRecord, error: &Error, now_ms: i64) -> Vec<Output> {
+    let Ok(document_id) = message::document_id(&input.record) else { return Vec::new() };
+    let document = readable_header(input, document_id);
+    let state =
+        DocumentState { reason: Some(format!("{}: {}", error.kind(), error.full_message())), ..report(&document, State::Dead, now_ms) };
+    output(&state).into_iter().collect()
+}
+
+fn readable_header(input: &StoredRecord, document_id: &str) -> DocumentHeader {
+    let value: serde_json::Value =
+        input.record.value.as_ref().and_then(|value| serde_json::from_slice(value).ok()).unwrap_or(serde_json::Value::Null);
+    let body = value.get("document").unwrap_or(&value);
+    let text = |name: &str| body.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+    let version = body.get("version").and_then(|version| version.as_u64());
+    DocumentHeader {
+        document_id: document_id.to_owned(),
+        version: version.unwrap_or_else(|| message::version(&input.record)),
+        source: text("source"),
+        source_path: text("source_path"),
+        title: text("title"),
+        ..DocumentHeader::default()
+    }
+}

@@ -1,0 +1,281 @@
+//! All documents in memory, built from `documents.states` at start and followed from then on. Any process can have one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tributary_schemas::{DocumentState, Error, ErrorKind, Result, State, Topic};
+
+use crate::event_log::topics::Topics;
+use crate::event_log::{BatchLimit, StoredRecord, Subscription, message};
+
+const READ_LIMIT: BatchLimit = BatchLimit { records: 10_000, bytes: 8 << 20 };
+const CATCH_UP_SECONDS: u64 = 30;
+
+/// What is known of one document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentRow {
+    /// The newest report of the newest version.
+    pub latest: DocumentState,
+    /// What is searchable, which may be an earlier version.
+    pub indexed: Option<IndexedVersion>,
+    /// The newest version that went past ingest; 0 if none did.
+    pub passed: u64,
+}
+
+/// A version that is searchable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexedVersion {
+    /// Version.
+    pub version: u64,
+    /// Chunks in the index.
+    pub chunks: u32,
+    /// See [`tributary_schemas::DocumentHeader::fingerprint`].
+    pub fingerprint: String,
+}
+
+/// Which documents a listing shows.
+#[derive(Clone, Debug, Default)]
+pub struct ListFilter {
+    /// In this state.
+    pub state: Option<State>,
+    /// From this source.
+    pub source: Option<String>,
+}
+
+type Rows = BTreeMap<String, DocumentRow>;
+
+/// The table of all documents.
+#[derive(Debug)]
+pub struct DocumentTable {
+    rows: Arc<RwLock<Rows>>,
+    /// Per partition the offset after the last report applied.
+    applied: watch::Receiver<HashMap<u32, u64>>,
+    _follower: DropGuard,
+}
+
+impl DocumentTable {
+    /// Reads all reports that are there and follows the topic until the table is dropped.
+    pub async fn open(topics: &Topics) -> Result<Self> {
+        let mut subscription = topics.subscribe(Topic::DocumentsStates, None).await?;
+        let ends = ends(topics).await?;
+        let mut rows = Rows::new();
+        let mut applied = HashMap::new();
+        while !reached(&applied, &ends) {
+            let batch = subscription.next_batch(READ_LIMIT, Duration::from_secs(CATCH_UP_SECONDS)).await?;
+            if batch.is_empty() {
+                return Err(behind());
+            }
+            apply_all(&mut rows, &mut applied, &batch);
+        }
+        let rows = Arc::new(RwLock::new(rows));
+        let (sender, receiver) = watch::channel(applied);
+        let stop = CancellationToken::new();
+        tokio::spawn(follow(subscription, Arc::clone(&rows), sender, stop.clone()));
+        Ok(Self { rows, applied: receiver, _follower: stop.drop_guard() })
+    }
+
+    /// A table that follows nothing.
+    #[cfg(test)]
+    pub(crate) fn with_reports(states: &[DocumentState]) -> Self {
+        let mut rows = Rows::new();
+        states.iter().for_each(|state| apply(&mut rows, state.clone()));
+        let (_, applied) = watch::channel(HashMap::new());
+        Self { rows: Arc::new(RwLock::new(rows)), applied, _follower: CancellationToken::new().drop_guard() }
+    }
+
+    /// Waits until everything is applied that was reported before this call.
+    pub async fn catch_up(&self, topics: &Topics) -> Result<()> {
+        let ends = ends(topics).await?;
+        let mut applied = self.applied.clone();
+        let reached = tokio::time::timeout(Duration::from_secs(CATCH_UP_SECONDS), applied.wait_for(|applied| reached(applied, &ends)));
+        match reached.await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(behind()),
+        }
+    }
+
+    /// What is known of a document.
+    pub fn get(&self, document_id: &str) -> Option<DocumentRow> {
+        self.read(|rows| rows.get(document_id).cloned())
+    }
+
+    /// Documents by id after `after`, at most `limit`.
+    pub fn page(&self, filter: &ListFilter, after: Option<&str>, limit: usize) -> Vec<DocumentRow> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.read(|rows| {
+            let shown = rows.range::<str, _>((from, Bound::Unbounded)).map(|(_, row)| row).filter(|row| filter.shows(row));
+            shown.take(limit).cloned().collect()
+        })
+    }
+
+    /// Calls `visit` for every document; the table is held meanwhile.
+    pub fn for_each(&self, mut visit: impl FnMut(&str, &DocumentRow)) {
+        self.read(|rows| rows.iter().for_each(|(document_id, row)| visit(document_id, row)));
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Rows) -> T) -> T {
+        look(&self.rows.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl ListFilter {
+    fn shows(&self, row: &DocumentRow) -> bool {
+        self.state.is_none_or(|state| row.latest.state == state) && self.source.as_ref().is_none_or(|source| row.latest.source == *source)
+    }
+}
+
+async fn ends(topics: &Topics) -> Result<HashMap<u32, u64>> {
+    // The name of a group that never commits: only the ends matter here.
+    let lag = topics.lag(Topic::DocumentsStates, "document-table").await?;
+    Ok(lag.into_iter().filter(|partition| partition.end > partition.start).map(|partition| (partition.partition, partition.end)).collect())
+}
+
+fn reached(applied: &HashMap<u32, u64>, ends: &HashMap<u32, u64>) -> bool {
+    ends.iter().all(|(partition, end)| applied.get(partition).is_some_and(|offset| offset >= end))
+}
+
+fn behind() -> Error {
+    Error::new(ErrorKind::Timeout, format!("the document table did not catch up with its topic within {CATCH_UP_SECONDS} s"))
+}
+
+async fn follow(
+    mut subscription: Box<dyn Subscription>,
+    rows: Arc<RwLock<Rows>>,
+    applied: watch::Sender<HashMap<u32, u64>>,
+    stop: CancellationToken,
+) {
+    loop {
+        let batch = tokio::select! {
+            () = stop.cancelled() => return,
+            batch = subscription.next_batch(READ_LIMIT, Duration::from_secs(5)) => batch,
+        };
+        match batch {
+            Ok(batch) if batch.is_empty() => {}
+            Ok(batch) => applied.send_modify(|applied| {
+                apply_all(&mut rows.write().unwrap_or_else(PoisonError::into_inner), applied, &batch);
+            }),
+            Err(error) => {
+                tracing::warn!(%error, "the document table cannot read its topic, trying again");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
+}
+
+fn apply_all(rows: &mut Rows, applied: &mut HashMap<u32, u64>, batch: &[StoredRecord]) {
+    for stored in batch {
+        match message::decode::<DocumentState>(&stored.record) {
+            Ok(Some(state)) => apply(rows, state),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(position = ?stored.position, %error, "a report about a document cannot be read and is left out"),
+        }
+        applied.insert(stored.position.partition, stored.position.offset + 1);
+    }
+}
+
+fn apply(rows: &mut Rows, state: DocumentState) {
+    let Some(row) = rows.get_mut(&state.document_id) else {
+        let indexed = IndexedVersion::reported_by(&state);
+        let passed = passed_ingest(&state);
+        rows.insert(state.document_id.clone(), DocumentRow { latest: state, indexed, passed });
+        return;
+    };
+    row.passed = row.passed.max(passed_ingest(&state));
+    match state.state {
+        State::Indexed if row.indexed.as_ref().is_none_or(|indexed| indexed.version <= state.version) => {
+            row.indexed = IndexedVersion::reported_by(&state);
+        }
+        State::Deleted if row.indexed.as_ref().is_some_and(|indexed| indexed.version <= state.version) => row.indexed = None,
+        _ => {}
+    }
+    if supersedes(&state, &row.latest) {
+        row.latest = state;
+    }
+}
+
+/// The version of a report that tells of a stage after ingest, else 0.
+fn passed_ingest(state: &DocumentState) -> u64 {
+    match state.state {
+        State::Accepted | State::Skipped => 0,
+        _ => state.version,
+    }
+}
+
+impl IndexedVersion {
+    /// What a report says is searchable. An unchanged document's skip names the version that stays so, which matters once compaction has
+    /// removed that version's own report.
+    fn reported_by(state: &DocumentState) -> Option<Self> {
+        let version = match state.state {
+            State::Indexed => state.version,
+            State::Skipped => state.indexed_version?,
+            _ => return None,
+        };
+        Some(Self { version, chunks: state.chunks, fingerprint: state.fingerprint.clone() })
+    }
+}
+
+/// Reports of one version come in the order of the route, but for two: the acceptance is reported beside the route and may come late,
+/// and the removal of an older version's chunks must not hide why the newer one was skipped.
+fn supersedes(new: &DocumentState, old: &DocumentState) -> bool {
+    if new.version != old.version {
+        return new.version > old.version;
+    }
+    match (old.state, new.state) {
+        (_, State::Accepted) => false,
+        (State::Skipped, State::Deleted) => false,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tributary_schemas::DocumentHeader;
+
+    use super::*;
+    use crate::manifest::report;
+
+    fn state(version: u64, state: State) -> DocumentState {
+        let document = DocumentHeader { document_id: "d".into(), version, fingerprint: format!("f{version}"), ..DocumentHeader::default() };
+        report(&document, state, 0)
+    }
+
+    fn row_after(states: &[DocumentState]) -> DocumentRow {
+        let mut rows = Rows::new();
+        states.iter().for_each(|state| apply(&mut rows, state.clone()));
+        rows.remove("d").unwrap()
+    }
+
+    #[test]
+    fn a_late_acceptance_does_not_hide_progress() {
+        let row = row_after(&[state(1, State::Chunking), state(1, State::Accepted)]);
+        assert_eq!(row.latest.state, State::Chunking);
+    }
+
+    #[test]
+    fn an_older_version_that_comes_late_changes_only_what_is_searchable() {
+        let row = row_after(&[state(2, State::Chunking), state(1, State::Indexed)]);
+        assert_eq!((row.latest.version, row.latest.state), (2, State::Chunking));
+        assert_eq!(row.indexed.unwrap().version, 1);
+    }
+
+    #[test]
+    fn a_skip_of_an_unchanged_document_leaves_it_searchable() {
+        let skipped = DocumentState { indexed_version: Some(1), fingerprint: "f1".into(), chunks: 3, ..state(2, State::Skipped) };
+        let row = row_after(&[state(1, State::Indexed), skipped.clone()]);
+        assert_eq!(row.indexed.as_ref().unwrap().version, 1);
+        let compacted = row_after(&[skipped]);
+        assert_eq!(compacted.indexed.unwrap(), IndexedVersion { version: 1, chunks: 3, fingerprint: "f1".into() });
+    }
+
+    #[test]
+    fn an_emptied_document_stays_skipped_and_is_no_longer_searchable() {
+        let row = row_after(&[state(1, State::Indexed), state(2, State::Skipped), state(2, State::Deleted)]);
+        assert_eq!(row.latest.state, State::Skipped);
+        assert_eq!(row.indexed, None);
+    }
+}

@@ -1,0 +1,95 @@
+//! The skip gate: whether a document that comes again is what is searchable already.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::table::DocumentTable;
+
+/// Remembers what passed in this process until the table knows its end, so that a change in flight is never mistaken for no change.
+pub struct SkipGate {
+    table: Arc<DocumentTable>,
+    passed: Mutex<HashMap<String, u64>>,
+}
+
+impl SkipGate {
+    /// Over the given table.
+    pub fn new(table: Arc<DocumentTable>) -> Self {
+        Self { table, passed: Mutex::default() }
+    }
+
+    /// A version of the document passes the gate without being compared: a deletion, or one whose content is gone.
+    pub fn pass(&self, document_id: &str, version: u64) {
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner).insert(document_id.to_owned(), version);
+    }
+
+    /// The searchable version and its chunk count, if it has this fingerprint, is older than `version`, and nothing newer is on its
+    /// way. Otherwise the document passes, and that is remembered.
+    pub fn unchanged_since(&self, document_id: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)> {
+        let row = self.table.get(document_id);
+        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed_here = passed.get(document_id).copied().unwrap_or(0);
+        let unchanged = row.and_then(|row| {
+            let indexed = row.indexed?;
+            let nothing_newer = row.passed.max(passed_here) <= indexed.version && indexed.version < version;
+            (nothing_newer && indexed.fingerprint == fingerprint).then_some((indexed.version, indexed.chunks))
+        });
+        if unchanged.is_some() {
+            passed.remove(document_id);
+        } else {
+            passed.insert(document_id.to_owned(), version);
+        }
+        unchanged
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tributary_schemas::{DocumentHeader, DocumentState, State};
+
+    use super::*;
+    use crate::manifest::report;
+
+    fn gate(states: &[(u64, State)]) -> SkipGate {
+        let states: Vec<DocumentState> = states
+            .iter()
+            .map(|(version, state)| {
+                let fingerprint = format!("f{version}");
+                let document = DocumentHeader { document_id: "d".into(), version: *version, fingerprint, ..DocumentHeader::default() };
+                report(&document, *state, 0)
+            })
+            .collect();
+        SkipGate::new(Arc::new(DocumentTable::with_reports(&states)))
+    }
+
+    #[test]
+    fn an_unchanged_document_is_seen() {
+        assert_eq!(gate(&[(1, State::Indexed), (2, State::Accepted)]).unchanged_since("d", 2, "f1"), Some((1, 0)));
+        assert_eq!(gate(&[(1, State::Indexed)]).unchanged_since("d", 2, "f2"), None);
+    }
+
+    #[test]
+    fn a_replay_of_the_searchable_version_itself_passes() {
+        assert_eq!(gate(&[(1, State::Indexed)]).unchanged_since("d", 1, "f1"), None);
+    }
+
+    #[test]
+    fn a_change_in_flight_makes_the_old_content_a_change_again() {
+        let gate = gate(&[(1, State::Indexed)]);
+        assert_eq!(gate.unchanged_since("d", 2, "f2"), None);
+        assert_eq!(gate.unchanged_since("d", 3, "f1"), None, "version 2 would stay searchable");
+    }
+
+    #[test]
+    fn a_change_in_flight_is_remembered_over_a_restart() {
+        let gate = gate(&[(1, State::Indexed), (2, State::Chunking), (3, State::Accepted)]);
+        assert_eq!(gate.unchanged_since("d", 3, "f1"), None);
+    }
+
+    #[test]
+    fn a_deletion_in_flight_counts_as_a_change() {
+        let gate = gate(&[(1, State::Indexed)]);
+        gate.pass("d", 2);
+        assert_eq!(gate.unchanged_since("d", 3, "f1"), None);
+    }
+}
