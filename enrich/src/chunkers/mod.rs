@@ -1,0 +1,109 @@
+//! Cutting clean documents into chunks (W10): one file per strategy. The chunk stage and the verb `tributary chunk` call [`chunk`].
+
+mod assemble;
+mod leaves;
+mod sections;
+mod whole;
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use tributary_models::TokenCounter;
+use tributary_schemas::{Chunk, CleanDocument};
+
+use crate::config::ChunkerConfig;
+use crate::summarize::Summarizer;
+
+/// Grows with every change of the code that changes its output; part of [`fingerprint`].
+const CODE_VERSION: u32 = 1;
+
+/// How a document is cut; the source profile names one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// By its headings, see [`sections`].
+    Sections,
+    /// Not at all, see [`whole`].
+    Whole,
+}
+
+impl Strategy {
+    /// The name used in source profiles.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sections => "sections",
+            Self::Whole => "whole",
+        }
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = [Self::Sections, Self::Whole];
+        known
+            .into_iter()
+            .find(|strategy| strategy.as_str() == name)
+            .ok_or_else(|| format!("unknown chunker `{name}`: sections or whole expected"))
+    }
+}
+
+/// What cutting a document gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chunked {
+    /// All chunks, by ordinal; `analyzed` is empty.
+    pub chunks: Vec<Chunk>,
+    /// Whether a summary was made in a lesser way than by a language model.
+    pub summary_degraded: bool,
+}
+
+/// Cuts a document. Deterministic: the same input gives the same chunks with the same ids. Never fails: a blank document gives one
+/// chunk of its title, or none without a title.
+pub fn chunk(
+    clean: &CleanDocument,
+    strategy: Strategy,
+    config: &ChunkerConfig,
+    tokens: &dyn TokenCounter,
+    summarizer: &dyn Summarizer,
+) -> Vec<Chunk> {
+    chunk_document(clean, strategy, config, tokens, summarizer).chunks
+}
+
+/// [`chunk`], and whether a summary is degraded.
+pub fn chunk_document(
+    clean: &CleanDocument,
+    strategy: Strategy,
+    config: &ChunkerConfig,
+    tokens: &dyn TokenCounter,
+    summarizer: &dyn Summarizer,
+) -> Chunked {
+    match strategy {
+        _ if clean.markdown.trim().is_empty() => whole::chunk_title(clean, tokens),
+        Strategy::Sections => sections::chunk(clean, config, tokens, summarizer),
+        Strategy::Whole => whole::chunk(clean, tokens),
+    }
+}
+
+/// Hash over strategy, settings and code version; `lineage.chunker`. 16 hexadecimal digits.
+pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig) -> String {
+    let settings = format!("{CODE_VERSION}/{}/{config:?}", strategy.as_str());
+    blake3::hash(settings.as_bytes()).to_hex().chars().take(16).collect()
+}
+
+/// Tokens of a text of any length: long ones are counted in runs, so that no tokenizer sees megabytes at once.
+fn count(tokens: &dyn TokenCounter, text: &str) -> usize {
+    const RUN_BYTES: usize = 8192;
+    if text.len() <= RUN_BYTES {
+        return tokens.count(text);
+    }
+    let mut start = 0;
+    let runs = crate::sentences::run_ends(text, RUN_BYTES, &[]);
+    runs.into_iter()
+        .map(|(end, _)| {
+            let run = text.get(start..end).unwrap_or_default();
+            start = end;
+            tokens.count(run)
+        })
+        .sum()
+}

@@ -1,0 +1,215 @@
+//! Section-structured cutting (W10).
+//!
+//! A section with sections below it is one chunk of kind `Section` up to the section limit; above it, a `Summary` stands for it and
+//! the sections below are cut in turn. A section without sections below it is one `Section` up to the leaf limit and is cut into
+//! leaves above it, as is the text between a heading and the first heading below it. Every chunk's text is a contiguous part of the
+//! source, so all chunks together hold every non-blank character of it.
+
+use std::ops::Range;
+
+use tributary_models::TokenCounter;
+use tributary_schemas::{ChunkKind, CleanDocument};
+
+use super::assemble::{Assembly, Draft, excerpt};
+use super::leaves::{self, Limits};
+use super::{Chunked, count};
+use crate::config::ChunkerConfig;
+use crate::markdown::{BlockKind, Outline, Section};
+use crate::plain::plain_line;
+use crate::summarize::{Summarizer, SummaryRequest};
+
+/// Text of the first paragraph that a summary may quote, in bytes.
+const LEAD_BYTES: usize = 4096;
+
+/// Cuts a document with text in it.
+pub(super) fn chunk(clean: &CleanDocument, config: &ChunkerConfig, tokens: &dyn TokenCounter, summarizer: &dyn Summarizer) -> Chunked {
+    let outline = Outline::parse(&clean.markdown);
+    let counts: Vec<usize> = outline.blocks.iter().map(|block| count(tokens, outline.text(block.range.clone()))).collect();
+    let mut before = Vec::with_capacity(counts.len() + 1);
+    let mut sum = 0;
+    before.push(sum);
+    for count in &counts {
+        sum += count;
+        before.push(sum);
+    }
+    let cutter = Cutter {
+        clean,
+        outline: &outline,
+        config,
+        limits: Limits::new(config),
+        tokens,
+        summarizer,
+        counts,
+        before,
+        summary_of: vec![None; outline.sections.len()],
+        assembly: Assembly::new(clean),
+        summary_degraded: false,
+    };
+    cutter.run()
+}
+
+struct Cutter<'a> {
+    clean: &'a CleanDocument,
+    outline: &'a Outline<'a>,
+    config: &'a ChunkerConfig,
+    limits: Limits,
+    tokens: &'a dyn TokenCounter,
+    summarizer: &'a dyn Summarizer,
+    /// Tokens of each block.
+    counts: Vec<usize>,
+    /// Tokens before each block, and of all of them.
+    before: Vec<usize>,
+    /// Position of the summary chunk of each section that has one.
+    summary_of: Vec<Option<usize>>,
+    assembly: Assembly<'a>,
+    summary_degraded: bool,
+}
+
+impl<'a> Cutter<'a> {
+    /// Walks the sections in document order; a section that became one chunk is stepped over with all below it.
+    fn run(mut self) -> Chunked {
+        let outline = self.outline;
+        let mut index = 0;
+        while let Some(section) = outline.sections.get(index) {
+            index = self.section(index, section);
+        }
+        Chunked { chunks: self.assembly.finish(), summary_degraded: self.summary_degraded }
+    }
+
+    /// Cuts one section and returns the next one to look at.
+    fn section(&mut self, index: usize, section: &Section) -> usize {
+        let has_sections = section.sections_end > index + 1;
+        let limit = if has_sections { self.config.section_limit_tokens } else { self.config.leaf_maximum_tokens };
+        let path = self.path(index);
+        let parent = section.parent.and_then(|parent| self.summary_of.get(parent).copied().flatten());
+        if self.is_only_a_frame(index, section) {
+            return index + 1;
+        }
+        if self.tokens_of(&section.blocks) <= limit {
+            self.whole_section(section, path, parent);
+            return section.sections_end;
+        }
+        if !has_sections {
+            self.leaves(section, path, parent);
+            return index + 1;
+        }
+        let owns_leaves = self.has_text_of_its_own(section);
+        let summary = self.summary(index, section, &path, parent, !owns_leaves);
+        if let Some(slot) = self.summary_of.get_mut(index) {
+            *slot = Some(summary);
+        }
+        if owns_leaves {
+            self.leaves(section, path, Some(summary));
+        }
+        index + 1
+    }
+
+    /// The document around a single top section with all the text needs no chunk of its own.
+    fn is_only_a_frame(&self, index: usize, section: &Section) -> bool {
+        let only_child = self.outline.sections.get(1).is_some_and(|child| child.sections_end == section.sections_end);
+        index == 0 && section.own_blocks.is_empty() && only_child
+    }
+
+    /// Whether there is more than a short heading before the first heading below; such a heading goes into the summary instead.
+    fn has_text_of_its_own(&self, section: &Section) -> bool {
+        let heading_only = section.level > 0 && section.own_blocks.len() == 1;
+        !section.own_blocks.is_empty() && !(heading_only && self.tokens_of(&section.own_blocks) <= self.config.summary_limit_tokens / 4)
+    }
+
+    fn whole_section(&mut self, section: &Section, section_path: Vec<String>, parent: Option<usize>) {
+        let outline = self.outline;
+        let range = outline.span(section.blocks.clone());
+        let (text, images) = excerpt(outline, &range);
+        let tokens = self.tokens_of(&section.blocks);
+        let draft = Draft { kind: ChunkKind::Section, section_path, text, tokens, range, parent, is_continuation: false };
+        self.assembly.push(draft, images);
+    }
+
+    /// Cuts the section's own blocks.
+    fn leaves(&mut self, section: &Section, section_path: Vec<String>, parent: Option<usize>) {
+        let outline = self.outline;
+        let pieces = leaves::cut(outline, section.own_blocks.clone(), &self.counts, &self.limits, self.tokens);
+        for (position, piece) in pieces.into_iter().enumerate() {
+            let (text, images) = excerpt(outline, &piece.range);
+            let kind = if piece.is_block { ChunkKind::Continuation } else { ChunkKind::Leaf };
+            let is_continuation = position > 0 || piece.is_block;
+            let section_path = section_path.clone();
+            let draft = Draft { kind, section_path, text, tokens: piece.tokens, range: piece.range, parent, is_continuation };
+            self.assembly.push(draft, images);
+        }
+    }
+
+    /// Adds the summary chunk of a section.
+    fn summary(&mut self, index: usize, section: &Section, path: &[String], parent: Option<usize>, with_heading: bool) -> usize {
+        let outline = self.outline;
+        let range = outline.span(section.blocks.clone());
+        let heading = if with_heading { outline.text(outline.span(section.own_blocks.clone())).trim() } else { "" };
+        let request = SummaryRequest {
+            document_title: &self.clean.document.title,
+            section_path: path,
+            text: outline.text(range.clone()),
+            lead: self.lead(section.own_blocks.clone()),
+            children: self.children(index, section),
+            limit_tokens: self.config.summary_limit_tokens.saturating_sub(count(self.tokens, heading)).max(16),
+        };
+        let summary = self.summarizer.summarize(&request, self.tokens);
+        self.summary_degraded |= summary.degraded;
+        let parts: Vec<&str> = [heading, summary.text.trim()].into_iter().filter(|part| !part.is_empty()).collect();
+        let mut text = parts.join("\n\n");
+        if text.is_empty() {
+            text = path.last().unwrap_or(&self.clean.document.title).clone();
+        }
+        let tokens = count(self.tokens, &text);
+        let draft = Draft { kind: ChunkKind::Summary, section_path: path.to_vec(), text, tokens, range, parent, is_continuation: false };
+        self.assembly.push(draft, &[])
+    }
+
+    /// Title and first paragraph of the sections directly below, no more than could be named in a summary.
+    fn children(&self, index: usize, section: &Section) -> Vec<(String, String)> {
+        let mut children = Vec::new();
+        let mut next = index + 1;
+        while let Some(child) = self.outline.sections.get(next).filter(|_| next < section.sections_end) {
+            if children.len() >= self.config.summary_limit_tokens {
+                break;
+            }
+            children.push((child.title.clone(), self.lead(child.own_blocks.clone())));
+            next = child.sections_end.max(next + 1);
+        }
+        children
+    }
+
+    /// The first text block as plain text, bounded.
+    fn lead(&self, blocks: Range<usize>) -> String {
+        let run = self.outline.blocks.get(blocks).unwrap_or_default();
+        let mut texts = run.iter().filter(|block| block.kind == BlockKind::Text).take(8);
+        let bounded = |range: &Range<usize>| {
+            let text = self.outline.text(range.clone());
+            plain_line(text.get(..text.floor_char_boundary(LEAD_BYTES.min(text.len()))).unwrap_or_default())
+        };
+        texts.find_map(|block| Some(bounded(&block.range)).filter(|text| !text.is_empty())).unwrap_or_default()
+    }
+
+    /// Titles from the top down to the section; without the document's own title at the top.
+    fn path(&self, index: usize) -> Vec<String> {
+        let mut path = Vec::new();
+        let mut next = Some(index);
+        while let Some(section) = next.and_then(|index| self.outline.sections.get(index)) {
+            if !section.title.is_empty() {
+                path.push(section.title.clone());
+            }
+            next = section.parent;
+        }
+        if path.last().is_some_and(|top| top.trim() == self.clean.document.title.trim()) {
+            path.pop();
+        }
+        path.reverse();
+        path
+    }
+
+    fn tokens_of(&self, blocks: &Range<usize>) -> usize {
+        match (self.before.get(blocks.start), self.before.get(blocks.end)) {
+            (Some(before), Some(all)) => all - before,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Documents that are never cut (cases, question and answer pages): one chunk of kind `Whole`.
+
+use tributary_models::TokenCounter;
+use tributary_schemas::{ChunkKind, CleanDocument};
+
+use super::assemble::{Assembly, Draft, excerpt};
+use super::{Chunked, count};
+use crate::markdown::Outline;
+
+/// The document as one chunk.
+pub(super) fn chunk(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Chunked {
+    let outline = Outline::parse(&clean.markdown);
+    let range = outline.span(0..outline.blocks.len());
+    let (text, images) = excerpt(&outline, &range);
+    let tokens = count(tokens, &text);
+    one(
+        clean,
+        Draft { kind: ChunkKind::Whole, section_path: Vec::new(), text, tokens, range, parent: None, is_continuation: false },
+        images,
+    )
+}
+
+/// A document without text is found by its title.
+pub(super) fn chunk_title(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Chunked {
+    let text = clean.document.title.trim().to_owned();
+    if text.is_empty() {
+        return Chunked::default();
+    }
+    let tokens = count(tokens, &text);
+    let draft = Draft { kind: ChunkKind::Whole, section_path: Vec::new(), text, tokens, range: 0..0, parent: None, is_continuation: false };
+    one(clean, draft, &[])
+}
+
+fn one(clean: &CleanDocument, draft: Draft, images: &[crate::markdown::ImagePlace]) -> Chunked {
+    let mut assembly = Assembly::new(clean);
+    assembly.push(draft, images);
+    Chunked { chunks: assembly.finish(), summary_degraded: false }
+}

@@ -1,0 +1,105 @@
+//! Settings of the two stages; the values live in `cli/default.toml`.
+
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+/// Section `enrich` of the configuration.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// How documents are cut.
+    pub chunker: ChunkerConfig,
+    /// The chunk stage.
+    pub chunk: ChunkStageConfig,
+    /// The embed stage.
+    pub embed: EmbedConfig,
+}
+
+/// How documents are cut (W10). Every figure shapes the result and is part of [`crate::chunkers::fingerprint`].
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChunkerConfig {
+    /// A section with sections below it is one chunk up to this many tokens; above it, a summary stands for it.
+    pub section_limit_tokens: usize,
+    /// A leaf is at least this long, unless it is the last one of its text or an unbreakable block ends it.
+    pub leaf_minimum_tokens: usize,
+    /// A leaf is never longer, unless it is one unbreakable block.
+    pub leaf_maximum_tokens: usize,
+    /// Least share of a leaf that the next one repeats.
+    pub overlap_minimum: f64,
+    /// Largest share of a leaf that the next one repeats.
+    pub overlap_maximum: f64,
+    /// Length of a summary.
+    pub summary_limit_tokens: usize,
+    /// Code, formulas and tables are never cut up to this many tokens; above it, at line ends. A safety net for absurd documents.
+    pub block_limit_tokens: usize,
+}
+
+/// Settings of the chunk stage.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChunkStageConfig {
+    /// Documents that are cut at the same time; bounds memory.
+    pub documents_in_flight: usize,
+}
+
+/// Settings of the embed stage.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmbedConfig {
+    /// Longer embedding texts are cut into windows of at most this many tokens, whose vectors are averaged.
+    pub window_tokens: usize,
+    /// Windows per chunk at most; the rest of a longer chunk has no part in its vector.
+    pub window_limit: usize,
+    /// Fold traditional Chinese characters to simplified ones before embedding.
+    pub fold_traditional: bool,
+    /// Keep the stored vectors of chunks whose text did not change.
+    pub reuse_vectors: bool,
+    /// Bytes of embedding text that go to the models in one call; bounds memory.
+    pub batch_bytes: usize,
+    /// Documents that are embedded at the same time; bounds memory.
+    pub documents_in_flight: usize,
+}
+
+impl Config {
+    /// Everything that is wrong with the values, one line each; empty when all is well.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = self.chunker.problems();
+        let positive = [
+            ("enrich.chunk.documents_in_flight", self.chunk.documents_in_flight),
+            ("enrich.embed.window_limit", self.embed.window_limit),
+            ("enrich.embed.batch_bytes", self.embed.batch_bytes),
+            ("enrich.embed.documents_in_flight", self.embed.documents_in_flight),
+        ];
+        problems.extend(positive.iter().filter(|(_, value)| *value == 0).map(|(name, _)| format!("{name} must be at least 1")));
+        if self.embed.window_tokens < 32 {
+            problems.push("enrich.embed.window_tokens must be at least 32".to_owned());
+        }
+        problems
+    }
+
+    /// `Invalid` with all problems in one message.
+    pub fn check(&self) -> Result<()> {
+        let problems = self.problems();
+        if problems.is_empty() { Ok(()) } else { Err(Error::new(ErrorKind::Invalid, problems.join("; "))) }
+    }
+}
+
+impl ChunkerConfig {
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut require = |holds: bool, problem: &str| {
+            if !holds {
+                problems.push(format!("enrich.chunker.{problem}"));
+            }
+        };
+        require(self.leaf_maximum_tokens >= 32, "leaf_maximum_tokens must be at least 32");
+        require(self.leaf_minimum_tokens < self.leaf_maximum_tokens, "leaf_minimum_tokens must be below leaf_maximum_tokens");
+        require(self.section_limit_tokens >= self.leaf_maximum_tokens, "section_limit_tokens must not be below leaf_maximum_tokens");
+        require(self.block_limit_tokens >= self.leaf_maximum_tokens, "block_limit_tokens must not be below leaf_maximum_tokens");
+        require(self.summary_limit_tokens >= 16, "summary_limit_tokens must be at least 16");
+        require((0.0..=0.5).contains(&self.overlap_maximum), "overlap_maximum must be between 0 and 0.5");
+        require((0.0..=self.overlap_maximum).contains(&self.overlap_minimum), "overlap_minimum must be between 0 and overlap_maximum");
+        problems
+    }
+}
