@@ -1,6 +1,22 @@
 //! Models: embedders, rerankers and token counting. Everything here is blocking, CPU-bound work: async callers go through
-//! `spawn_blocking`.
+//! `spawn_blocking`. `load` is the entry point: it reads a [`Config`] and gives embedder, reranker and token counter.
 
+pub mod config;
+pub mod dual;
+pub mod embedders;
+pub mod folder;
+pub mod load;
+pub mod registry;
+pub mod rerankers;
+pub mod runtime;
+pub mod sessions;
+pub mod terms;
+pub mod tokens;
+
+pub use config::{Config, EmbedderKind, RerankerConfig, RerankerKind};
+pub use dual::DualEmbedder;
+pub use load::{Models, load};
+pub use tokens::token_counter;
 pub use tributary_schemas::{Error, Result};
 
 /// What a text is embedded as: models of the e5 family treat questions and passages differently.

@@ -1,0 +1,4 @@
+//! The rerankers: one file each. Used by `load`.
+
+pub mod lexical;
+pub mod onnx;
