@@ -1,0 +1,84 @@
+//! Reads lists of tables from TOML and reports everything that is wrong at once, each unknown name with the nearest known one.
+//! Used for knowledge sets and source profiles.
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+/// What is wrong with a file.
+#[derive(Default)]
+pub(crate) struct Problems(Vec<String>);
+
+impl Problems {
+    pub(crate) fn add(&mut self, problem: impl Into<String>) {
+        self.0.push(problem.into());
+    }
+
+    /// Refuses names that are not known.
+    pub(crate) fn check_names(&mut self, place: &str, table: &Table, known: &[&str]) -> bool {
+        let before = self.0.len();
+        for name in table.keys().filter(|name| !known.contains(&name.as_str())) {
+            self.add(match nearest(name, known.iter().copied()) {
+                Some(near) => format!("{place}: unknown key `{name}`, did you mean `{near}`"),
+                None => format!("{place}: unknown key `{name}`, known are {}", known.join(", ")),
+            });
+        }
+        self.0.len() == before
+    }
+
+    /// Checks names, then reads the table as a value; a failure of either is remembered and gives none.
+    pub(crate) fn read<T: DeserializeOwned>(&mut self, place: &str, table: Table, known: &[&str]) -> Option<T> {
+        if !self.check_names(place, &table, known) {
+            return None;
+        }
+        Value::Table(table).try_into().map_err(|error| self.add(format!("{place}: {}", one_line(&error.to_string())))).ok()
+    }
+
+    /// The list of tables of that name; anything else in its place is a problem.
+    pub(crate) fn tables(&mut self, file: &Table, name: &str) -> Vec<Table> {
+        let mut tables = Vec::new();
+        match file.get(name) {
+            None => {}
+            Some(Value::Array(values)) => {
+                for value in values {
+                    match value {
+                        Value::Table(table) => tables.push(table.clone()),
+                        other => self.add(format!("{name} holds a {} where a table is expected", other.type_str())),
+                    }
+                }
+            }
+            Some(other) => self.add(format!("`{name}` is a {}, write [[{name}]]", other.type_str())),
+        }
+        tables
+    }
+
+    pub(crate) fn into_result(self, what: &str) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Invalid, format!("{what}: {}", self.0.join("; "))))
+    }
+}
+
+/// Reads a file as a table.
+pub(crate) fn parse_table(what: &str, text: &str) -> Result<Table> {
+    text.parse().map_err(|error: toml::de::Error| Error::new(ErrorKind::Invalid, format!("{what}: {}", one_line(&error.to_string()))))
+}
+
+/// The known name that a wrong one was probably meant to be.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
+    let (near, distance) = known.map(|other| (other, distance(other))).min_by_key(|(_, distance)| *distance)?;
+    let longest = name.chars().count().max(near.chars().count());
+    (distance * 5 <= longest * 2).then_some(near)
+}
+
+/// Hash of anything that can be written as JSON; 16 hexadecimal digits.
+pub(crate) fn fingerprint(value: &impl serde::Serialize) -> String {
+    let json = serde_json::to_vec(value).unwrap_or_default();
+    blake3::hash(&json).to_hex().chars().take(16).collect()
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
