@@ -1,1 +1,18 @@
-//! placeholder
+//! The query server: three-tier retrieval, the HTTP interface and the web page. [`retrieval::Retriever`] answers searches, also as a
+//! library; [`server::serve`] is the HTTP server that the command line starts.
+
+pub mod access;
+pub mod config;
+pub mod documents;
+pub mod http;
+pub mod knowledge_sets;
+pub mod metrics;
+pub mod openapi;
+pub mod problem;
+pub mod retrieval;
+pub mod server;
+
+pub use config::Config;
+pub use problem::{Code, Problem};
+pub use retrieval::{Models, Outcome, Retriever};
+pub use server::{Parts, ServerState, serve};

@@ -1,0 +1,160 @@
+//! `/v1/documents`: publish, list, look at, delete, reconcile.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
+use tributary_schemas::search::Passage;
+use tributary_schemas::{DocumentEvent, DocumentState, State};
+
+use super::idempotency::Claim;
+use super::{body, json, upload};
+use crate::access;
+use crate::documents::{Accepted, DocumentConditions};
+use crate::problem::{Code, Problem};
+use crate::server::ServerState;
+
+/// Parameters of `GET /v1/documents`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListParameters {
+    /// Only documents in this state.
+    state: Option<State>,
+    /// Only documents of this source.
+    source: Option<String>,
+    /// `next` of the page before.
+    after: Option<String>,
+    /// Documents on the page; the server's maximum when absent.
+    limit: Option<usize>,
+}
+
+/// Parameters of `GET /v1/documents/{id}`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetParameters {
+    /// Return the texts of the indexed chunks too.
+    #[serde(default)]
+    passages: bool,
+}
+
+/// Answer of `GET /v1/documents/{id}`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentDetail {
+    /// The newest report about it: state, timeline, lineage, chunk count.
+    #[serde(flatten)]
+    pub state: DocumentState,
+    /// With `passages`: its chunks in the index, by ordinal, at most one page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passages: Option<Vec<Passage>>,
+}
+
+/// `POST /v1/documents`: one document as JSON, or one file as a form.
+pub async fn publish(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+    let media_type = body::media_type(&request);
+    let is_form = media_type == "multipart/form-data";
+    if !is_form && media_type != "application/json" && !media_type.ends_with("+json") {
+        return Err(body::unsupported_media_type(&media_type, "application/json or multipart/form-data"));
+    }
+    let body = body::read(payload, state.config.document_limit_bytes).await?;
+    let Some(key) = idempotency_key(&request)? else {
+        let accepted = accept(&state, &request, body, is_form).await?;
+        return json(StatusCode::ACCEPTED, &accepted);
+    };
+    let accepted = match state.idempotency_keys.claim(&key, &body)? {
+        Claim::Answered(accepted) => accepted,
+        Claim::New(reservation) => {
+            let accepted = accept(&state, &request, body, is_form).await?;
+            reservation.answer(&accepted);
+            accepted
+        }
+    };
+    json(StatusCode::ACCEPTED, &accepted)
+}
+
+fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
+    let Some(key) = request.headers().get("idempotency-key") else { return Ok(None) };
+    let key = key.to_str().map_err(|_| Problem::new(Code::Invalid, "Idempotency-Key has characters other than visible ASCII"))?;
+    Ok(Some(key.to_owned()))
+}
+
+async fn accept(state: &ServerState, request: &HttpRequest, body: Bytes, is_form: bool) -> Result<Accepted, Problem> {
+    let event = if is_form { upload::event(request, body).await? } else { body::parse_json::<DocumentEvent>(body).await? };
+    check(&event)?;
+    access::check_knowledge_sets(&event.knowledge_sets, &state.knowledge_sets.current())?;
+    Ok(state.documents.publish(event).await?)
+}
+
+/// Rules of an event that its types cannot say.
+fn check(event: &DocumentEvent) -> Result<(), Problem> {
+    let invalid = |detail: &str, hint: &str| Err(Problem::new(Code::Invalid, detail).with_hint(hint));
+    if event.source.trim().is_empty() {
+        return invalid("`source` is missing or empty", "name the source, such as `wiki`; it picks the source profile");
+    }
+    let contents = [&event.content, &event.content_base64, &event.content_url].into_iter().filter(|content| content.is_some()).count();
+    if contents != 1 {
+        return invalid(
+            &format!("{contents} of `content`, `content_base64` and `content_url` are given"),
+            "give exactly one: text, bytes in base64, or a reference into the blob store",
+        );
+    }
+    if event.document_id.is_none() && event.source_path.as_deref().unwrap_or_default().is_empty() {
+        return invalid("neither `document_id` nor `source_path` is given", "the id is derived from source and source path when absent");
+    }
+    let id = event.document_id.as_deref().unwrap_or("derived");
+    if id.is_empty() || id.len() > MAX_DOCUMENT_ID_BYTES {
+        return invalid(&format!("`document_id` has {} bytes", id.len()), &format!("give 1 to {MAX_DOCUMENT_ID_BYTES} bytes"));
+    }
+    Ok(())
+}
+
+/// `GET /v1/documents`.
+pub async fn list(state: web::Data<ServerState>, parameters: web::Query<ListParameters>) -> Result<HttpResponse, Problem> {
+    let ListParameters { state: wanted, source, after, limit } = parameters.into_inner();
+    let limit = state.page_limit(limit)?;
+    let conditions = DocumentConditions { state: wanted, source };
+    json(StatusCode::OK, &state.documents.list(&conditions, after.as_deref(), limit).await?)
+}
+
+/// `GET /v1/documents/{id}`.
+pub async fn get(
+    state: web::Data<ServerState>,
+    id: web::Path<String>,
+    parameters: web::Query<GetParameters>,
+) -> Result<HttpResponse, Problem> {
+    let report = state.documents.get(&id).await?.ok_or_else(|| not_found(&id))?;
+    let passages = if parameters.passages { Some(passages(&state, &id).await?) } else { None };
+    json(StatusCode::OK, &DocumentDetail { state: report, passages })
+}
+
+async fn passages(state: &ServerState, id: &str) -> Result<Vec<Passage>, Problem> {
+    let index = state.retriever.index();
+    let indexed = index.documents(None, &[id.to_owned()]).await?;
+    let mut chunk_ids = indexed.into_iter().flatten().next().map(|document| document.chunk_ids).unwrap_or_default();
+    chunk_ids.truncate(state.config.maximum_page);
+    let stored = index.fetch(&chunk_ids).await?;
+    let passage = |stored: tributary_store::search_index::StoredChunk| {
+        let chunk = stored.chunk;
+        Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text }
+    };
+    Ok(stored.into_iter().flatten().map(passage).collect())
+}
+
+/// `DELETE /v1/documents/{id}`.
+pub async fn delete(state: web::Data<ServerState>, id: web::Path<String>) -> Result<HttpResponse, Problem> {
+    if state.documents.get(&id).await?.is_none() {
+        return Err(not_found(&id));
+    }
+    json(StatusCode::ACCEPTED, &state.documents.delete(&id).await?)
+}
+
+/// `POST /v1/documents/reconcile`.
+pub async fn reconcile(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
+    json(StatusCode::OK, &state.documents.reconcile().await?)
+}
+
+fn not_found(id: &str) -> Problem {
+    Problem::new(Code::DocumentNotFound, format!("document `{id}` was never accepted"))
+        .with_hint("GET /v1/documents lists those that were; percent-encode the id in the path")
+}

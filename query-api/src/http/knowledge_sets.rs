@@ -1,0 +1,40 @@
+//! `/v1/knowledge-sets`: those that hold, and a new definition of all of them.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use tributary_taxonomy::KnowledgeSets;
+
+use super::{body, json};
+use crate::problem::{Code, Problem};
+use crate::server::ServerState;
+
+/// All knowledge sets, by id.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnowledgeSetList {
+    /// The sets with their rules.
+    pub knowledge_sets: KnowledgeSets,
+}
+
+/// `GET /v1/knowledge-sets`.
+pub async fn list(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
+    json(StatusCode::OK, &KnowledgeSetList { knowledge_sets: state.knowledge_sets.current().as_ref().clone() })
+}
+
+/// `PUT /v1/knowledge-sets`: JSON as `GET` gives it, or TOML with `[[knowledge_set]]` tables. Replaces all of them.
+pub async fn apply(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+    let limit = state.config.request_limit_bytes;
+    let knowledge_sets = match body::media_type(&request).as_str() {
+        "application/json" => body::read_json::<KnowledgeSetList>(&request, payload, limit).await?.knowledge_sets,
+        "application/toml" | "text/toml" | "text/x-toml" => parse_toml(&body::read(payload, limit).await?)?,
+        other => return Err(body::unsupported_media_type(other, "application/json or application/toml")),
+    };
+    state.knowledge_sets.apply(knowledge_sets).await?;
+    list(state).await
+}
+
+fn parse_toml(body: &[u8]) -> Result<KnowledgeSets, Problem> {
+    let text = std::str::from_utf8(body).map_err(|error| Problem::new(Code::MalformedBody, format!("body is not UTF-8: {error}")))?;
+    Ok(KnowledgeSets::from_toml(text)?)
+}

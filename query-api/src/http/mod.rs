@@ -1,0 +1,62 @@
+//! The HTTP interface: one file per resource. [`routes`] is the list of all paths.
+
+pub mod body;
+pub mod dead_letters;
+pub mod documents;
+pub mod health;
+pub mod idempotency;
+pub mod knowledge_sets;
+pub mod page;
+pub mod search;
+pub mod trace;
+pub mod upload;
+
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use serde::Serialize;
+use tributary_schemas::{Error, ErrorKind};
+
+use crate::problem::{Code, Problem};
+
+/// All paths of the server.
+pub fn routes(config: &mut web::ServiceConfig) {
+    config
+        .app_data(web::PathConfig::default().error_handler(|error, _| Problem::new(Code::Invalid, error.to_string()).into()))
+        .app_data(web::QueryConfig::default().error_handler(|error, _| Problem::new(Code::InvalidParameter, error.to_string()).into()))
+        // a resource of one route: other methods go on to `/v1/documents/{id}`, so that `reconcile` can be a document id
+        .route("/v1/documents/reconcile", web::post().to(documents::reconcile))
+        .service(resource("/v1/documents").route(web::post().to(documents::publish)).route(web::get().to(documents::list)))
+        .service(resource("/v1/documents/{id:.+}").route(web::get().to(documents::get)).route(web::delete().to(documents::delete)))
+        .service(resource("/v1/search").route(web::post().to(search::search)))
+        .service(resource("/v1/knowledge-sets").route(web::get().to(knowledge_sets::list)).route(web::put().to(knowledge_sets::apply)))
+        .service(resource("/v1/dead-letters").route(web::get().to(dead_letters::list)))
+        .service(resource("/v1/dead-letters/{id}/replay").route(web::post().to(dead_letters::replay)))
+        .service(resource("/v1/dead-letters/{id}").route(web::get().to(dead_letters::show)).route(web::delete().to(dead_letters::forget)))
+        .service(resource("/health/livez").route(web::get().to(health::livez)))
+        .service(resource("/health/readyz").route(web::get().to(health::readyz)))
+        .service(resource("/metrics").route(web::get().to(health::metrics)))
+        .service(resource("/version").route(web::get().to(health::version)))
+        .service(resource("/openapi.json").route(web::get().to(page::openapi)))
+        .service(resource("/").route(web::get().to(page::index)))
+        .service(resource("/style.css").route(web::get().to(page::style)))
+        .service(resource("/app.js").route(web::get().to(page::script)))
+        .default_service(web::route().to(nothing_here));
+}
+
+fn resource(path: &str) -> Resource {
+    web::resource(path).default_service(web::route().to(other_method))
+}
+
+async fn other_method(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let what = format!("{} is not answered at {}", request.method(), request.path());
+    Err(Problem::new(Code::MethodNotAllowed, what).with_hint("the methods of each path are at /openapi.json"))
+}
+
+async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Err(Problem::new(Code::RouteNotFound, format!("there is nothing at {}", request.path())).with_hint("all paths are at /openapi.json"))
+}
+
+/// An answer as JSON.
+fn json(status: actix_web::http::StatusCode, value: &impl Serialize) -> Result<HttpResponse, Problem> {
+    let body = serde_json::to_vec(value).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot write the answer: {error}")))?;
+    Ok(HttpResponse::build(status).content_type("application/json").body(body))
+}

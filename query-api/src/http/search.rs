@@ -1,0 +1,19 @@
+//! `POST /v1/search`.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use tributary_schemas::search::SearchRequest;
+
+use super::{body, json};
+use crate::access::{self, Principal};
+use crate::problem::Problem;
+use crate::server::ServerState;
+
+/// Finds chunks.
+pub async fn search(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+    let wanted: SearchRequest = body::read_json(&request, payload, state.config.request_limit_bytes).await?;
+    let filter = access::filter(&wanted.filter, &Principal::unrestricted(), &state.knowledge_sets.current())?;
+    let outcome = state.retriever.search(&SearchRequest { filter, ..wanted }).await?;
+    state.metrics.observe_search(&outcome.response);
+    json(StatusCode::OK, &outcome.response)
+}

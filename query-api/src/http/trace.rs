@@ -1,0 +1,167 @@
+//! Around every request: its trace id (W3C trace context), timeout, refusal of foreign web pages, metrics and security headers.
+
+use std::future::Future;
+use std::hash::{BuildHasher, Hasher};
+use std::time::{Duration, Instant};
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, web};
+
+use crate::problem::{Code, Problem};
+use crate::server::ServerState;
+
+tokio::task_local! {
+    static TRACE_ID: String;
+}
+
+/// Trace id of the request that is being worked on; zeros outside of one.
+pub fn current() -> String {
+    TRACE_ID.try_with(Clone::clone).unwrap_or_else(|_| "0".repeat(32))
+}
+
+/// Only what the server itself sends runs in its pages, and no page frames them.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const SECURITY_HEADERS: [(&str, &str); 5] = [
+    ("content-security-policy", CONTENT_SECURITY_POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// The middleware of the whole server.
+pub async fn around<B: MessageBody + 'static>(
+    state: web::Data<ServerState>,
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<actix_web::body::EitherBody<B>>, Error> {
+    let started = Instant::now();
+    let trace_id = trace_id(request.headers());
+    let method = request.method().clone();
+    let http_request = request.request().clone();
+    let timeout = Duration::from_millis(state.config.request_timeout_ms);
+    let refused = refusal(&request, &state.config.host_names);
+    let work = async {
+        if let Some(problem) = refused {
+            return Err(problem.into());
+        }
+        let too_long = || Problem::new(Code::RequestTimeout, format!("no answer within {} ms", timeout.as_millis()));
+        bounded(timeout, next.call(request)).await.unwrap_or_else(|| Err(too_long().into()))
+    };
+    let mut response = TRACE_ID
+        .scope(trace_id.clone(), async {
+            match work.await {
+                Ok(response) => response.map_into_left_body(),
+                Err(error) => {
+                    let response = error.error_response();
+                    ServiceResponse::new(http_request, response).map_into_right_body()
+                }
+            }
+        })
+        .await;
+    let route = response.request().match_pattern().unwrap_or_else(|| "other".to_owned());
+    state.metrics.observe_request(method_label(&method), &route, response.status().as_u16(), started.elapsed());
+    add_headers(response.headers_mut(), &trace_id);
+    tracing::debug!(%method, route, status = response.status().as_u16(), trace_id, "request answered");
+    Ok(response)
+}
+
+async fn bounded<T>(timeout: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(timeout, work).await.ok()
+}
+
+/// Methods are a closed list in metrics: a caller can make up any number of them.
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// Refuses requests that a web page of another origin makes through the user's browser.
+fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let name = host.map(host_name).unwrap_or_default();
+    if host.is_some() && !host_names.is_empty() && !host_names.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) {
+        let hint = "call it by a name of query_api.server.host_names, or add this one there";
+        return Some(Problem::new(Code::Denied, format!("this server is not called `{name}`")).with_hint(hint));
+    }
+    let origin = request.headers().get(header::ORIGIN)?.to_str().unwrap_or("null");
+    let origin_host = origin.split_once("://").map_or(origin, |(_, host)| host);
+    let same_origin = host.is_some_and(|host| host.eq_ignore_ascii_case(origin_host));
+    (!same_origin).then(|| Problem::new(Code::Denied, format!("requests of pages from `{origin}` are refused")))
+}
+
+/// `Host` without the port; `[::1]:80` is `::1`.
+fn host_name(host: &str) -> &str {
+    if let Some(rest) = host.strip_prefix('[') {
+        return rest.split_once(']').map_or(rest, |(name, _)| name);
+    }
+    host.split_once(':').map_or(host, |(name, _)| name)
+}
+
+/// The trace id of `traceparent` (`00-<32 hex>-<16 hex>-<2 hex>`), else a new one.
+fn trace_id(headers: &HeaderMap) -> String {
+    let given = headers.get("traceparent").and_then(|value| value.to_str().ok()).and_then(|value| value.split('-').nth(1));
+    let valid = |id: &&str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) && id.bytes().any(|byte| byte != b'0');
+    given.filter(valid).map_or_else(new_trace_id, str::to_ascii_lowercase)
+}
+
+/// 128 bits that no other request has: two differently keyed hashes (the standard library's random keys) of the time.
+fn new_trace_id() -> String {
+    let half = || {
+        let mut hasher = std::hash::RandomState::new().build_hasher();
+        hasher.write_i128(jiff::Timestamp::now().as_nanosecond());
+        hasher.finish()
+    };
+    format!("{:016x}{:016x}", half(), half())
+}
+
+fn add_headers(headers: &mut HeaderMap, trace_id: &str) {
+    for (name, value) in SECURITY_HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    if let Ok(value) = HeaderValue::from_str(trace_id) {
+        headers.insert(HeaderName::from_static("x-trace-id"), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trace_ids_are_taken_over_when_valid_and_differ_otherwise() {
+        let with = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HeaderName::from_static("traceparent"), HeaderValue::from_static(value));
+            trace_id(&headers)
+        };
+        assert_eq!(with("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"), "4bf92f3577b34da6a3ce929d0e0e4736");
+        for bad in ["", "00-xyz-1-1", "00-00000000000000000000000000000000-1-1"] {
+            assert_eq!(with(bad).len(), 32);
+        }
+        assert_ne!(new_trace_id(), new_trace_id());
+    }
+
+    #[test]
+    fn hosts_lose_their_port() {
+        for (host, name) in [("localhost:80", "localhost"), ("127.0.0.1", "127.0.0.1"), ("[::1]:7700", "::1"), ("", ""), ("[", "")] {
+            assert_eq!(host_name(host), name);
+        }
+    }
+}

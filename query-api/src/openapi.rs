@@ -1,0 +1,207 @@
+//! The API description, OpenAPI 3.1: one table of operations, with schemas taken from the types themselves. The result is committed as
+//! `openapi.json`, served at `/openapi.json` and compared by a test, which also calls every operation.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+use tributary_schemas::DocumentEvent;
+use tributary_schemas::search::{SearchRequest, SearchResponse};
+use tributary_schemas::state::Reconciliation;
+
+use crate::documents::{Accepted, DeadLetterDetail, DeadLetterPage, DocumentPage};
+use crate::http::dead_letters::PageParameters;
+use crate::http::documents::{DocumentDetail, GetParameters, ListParameters};
+use crate::http::health::{Readiness, Version};
+use crate::http::upload;
+use crate::problem::ProblemBody;
+
+/// One operation of the API.
+struct Operation {
+    method: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    parameters: Option<Value>,
+    headers: &'static [(&'static str, &'static str)],
+    body: Option<Value>,
+    status: u16,
+    answer: Option<Value>,
+}
+
+/// The whole description.
+pub fn description() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = "/components/schemas".into());
+    let mut schemas = settings.into_generator();
+    let problem = schema::<ProblemBody>(&mut schemas);
+    let mut paths: Map<String, Value> = Map::new();
+    for operation in operations(&mut schemas) {
+        let entry = paths.entry(operation.path).or_insert_with(|| json!({}));
+        if let Some(methods) = entry.as_object_mut() {
+            methods.insert(operation.method.to_owned(), described(&operation, &problem));
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tributary",
+            "version": "1",
+            "description": "Publish documents, search them in three tiers. Errors are RFC 9457 problems with a stable `code`.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {"schemas": schemas.take_definitions(true)},
+    })
+}
+
+fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let mut operations = documents(schemas);
+    operations.extend(search(schemas));
+    operations.extend(dead_letters(schemas));
+    operations.extend(server(schemas));
+    operations
+}
+
+fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let form = json!({"type": "object", "description": format!("Fields: {}", upload::FIELDS), "required": ["file", "source"]});
+    let body = json!({
+        "application/json": {"schema": schema::<DocumentEvent>(schemas)},
+        "multipart/form-data": {"schema": form},
+    });
+    vec![
+        Operation {
+            headers: &[("Idempotency-Key", "The same key and body publish once")],
+            body: Some(body),
+            ..operation("post", "/v1/documents", "Publish a document", 202, Some(answer::<Accepted>(schemas)))
+        },
+        Operation {
+            parameters: Some(inline::<ListParameters>(schemas)),
+            ..operation("get", "/v1/documents", "List documents by id", 200, Some(answer::<DocumentPage>(schemas)))
+        },
+        Operation {
+            parameters: Some(inline::<GetParameters>(schemas)),
+            ..operation(
+                "get",
+                "/v1/documents/{id}",
+                "State, timeline, lineage and chunks of a document",
+                200,
+                Some(answer::<DocumentDetail>(schemas)),
+            )
+        },
+        operation("delete", "/v1/documents/{id}", "Delete a document", 202, Some(answer::<Accepted>(schemas))),
+        operation(
+            "post",
+            "/v1/documents/reconcile",
+            "Compare what was accepted with the index",
+            200,
+            Some(answer::<Reconciliation>(schemas)),
+        ),
+    ]
+}
+
+fn search(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let object = || json!({"application/json": {"schema": {"type": "object"}}});
+    let definition = json!({
+        "application/json": {"schema": {"type": "object"}},
+        "application/toml": {"schema": {"type": "string"}},
+    });
+    vec![
+        Operation {
+            body: Some(answer::<SearchRequest>(schemas)),
+            ..operation("post", "/v1/search", "Find chunks in three tiers", 200, Some(answer::<SearchResponse>(schemas)))
+        },
+        operation("get", "/v1/knowledge-sets", "Knowledge sets that hold now", 200, Some(object())),
+        Operation {
+            body: Some(definition),
+            ..operation("put", "/v1/knowledge-sets", "Define all knowledge sets anew", 200, Some(object()))
+        },
+    ]
+}
+
+fn dead_letters(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    vec![
+        Operation {
+            parameters: Some(inline::<PageParameters>(schemas)),
+            ..operation("get", "/v1/dead-letters", "List records that were given up", 200, Some(answer::<DeadLetterPage>(schemas)))
+        },
+        operation(
+            "get",
+            "/v1/dead-letters/{id}",
+            "One of them, with the beginning of its value",
+            200,
+            Some(answer::<DeadLetterDetail>(schemas)),
+        ),
+        operation("delete", "/v1/dead-letters/{id}", "Forget it", 204, None),
+        operation("post", "/v1/dead-letters/{id}/replay", "Send it through the pipeline again", 204, None),
+    ]
+}
+
+fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let text = |media_type: &str| {
+        let mut content = Map::new();
+        content.insert(media_type.to_owned(), json!({"schema": {"type": "string"}}));
+        Some(Value::Object(content))
+    };
+    vec![
+        operation("get", "/health/livez", "The process answers", 200, text("text/plain")),
+        operation(
+            "get",
+            "/health/readyz",
+            "Whether requests can be answered; 503 with the same body when not",
+            200,
+            Some(answer::<Readiness>(schemas)),
+        ),
+        operation("get", "/metrics", "Prometheus text format", 200, text("text/plain")),
+        operation("get", "/version", "Which program answers", 200, Some(answer::<Version>(schemas))),
+        operation("get", "/openapi.json", "This description", 200, Some(json!({"application/json": {"schema": {"type": "object"}}}))),
+        operation("get", "/", "The web page", 200, text("text/html")),
+    ]
+}
+
+fn operation(method: &'static str, path: &'static str, summary: &'static str, status: u16, answer: Option<Value>) -> Operation {
+    Operation { method, path, summary, parameters: None, headers: &[], body: None, status, answer }
+}
+
+fn described(operation: &Operation, problem: &Value) -> Value {
+    let mut answer = json!({"description": operation.summary});
+    if let Some(content) = &operation.answer {
+        answer["content"] = content.clone();
+    }
+    let mut responses = Map::new();
+    responses.insert(operation.status.to_string(), answer);
+    let refused = json!({"description": "A problem", "content": {"application/problem+json": {"schema": problem}}});
+    responses.insert("default".to_owned(), refused);
+    let mut described = json!({"summary": operation.summary, "parameters": parameters(operation), "responses": responses});
+    if let Some(body) = &operation.body {
+        described["requestBody"] = json!({"required": true, "content": body});
+    }
+    described
+}
+
+fn parameters(operation: &Operation) -> Vec<Value> {
+    let mut parameters = Vec::new();
+    if operation.path.contains("{id}") {
+        let what = "Percent-encoded; may hold slashes and any Unicode";
+        parameters.push(json!({"name": "id", "in": "path", "required": true, "description": what, "schema": {"type": "string"}}));
+    }
+    for (name, description) in operation.headers {
+        parameters.push(json!({"name": name, "in": "header", "description": description, "schema": {"type": "string"}}));
+    }
+    let query = operation.parameters.as_ref().and_then(|schema| schema["properties"].as_object());
+    for (name, schema) in query.into_iter().flatten() {
+        parameters.push(json!({"name": name, "in": "query", "description": schema["description"], "schema": schema}));
+    }
+    parameters
+}
+
+fn answer<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+    json!({"application/json": {"schema": schema::<T>(schemas)}})
+}
+
+/// A reference to the type's schema among the components.
+fn schema<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+    schemas.subschema_for::<T>().to_value()
+}
+
+/// The type's schema itself.
+fn inline<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+    T::json_schema(schemas).to_value()
+}

@@ -1,0 +1,257 @@
+//! The errors of the HTTP interface: one table of codes, and RFC 9457 problems made of them. Used by every route and by the checks of
+//! a search.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, ResponseError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind};
+
+use crate::http::trace;
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $variant:ident => $name:literal, $status:literal, $title:literal, $kind:ident;)+) => {
+        /// What went wrong, for programs. Codes are stable: they may be added, never renamed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum Code {
+            $($(#[doc = $doc])+ #[serde(rename = $name)] $variant,)+
+        }
+
+        impl Code {
+            /// All codes, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The name used in JSON.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// HTTP status that it is answered with.
+            pub fn status(self) -> u16 {
+                match self { $(Self::$variant => $status),+ }
+            }
+
+            /// The same words for every problem of this code.
+            pub fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title),+ }
+            }
+
+            /// The error kind that it is one of.
+            pub fn kind(self) -> ErrorKind {
+                match self { $(Self::$variant => ErrorKind::$kind),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A value breaks a rule.
+    Invalid => "invalid", 400, "The request is not valid", Invalid;
+    /// The body is not JSON, TOML or a form as its content type says.
+    MalformedBody => "malformed_body", 400, "The body cannot be read", Invalid;
+    /// A field that does not exist; the detail names it and the known ones.
+    UnknownField => "unknown_field", 400, "The body has an unknown field", Invalid;
+    /// A query parameter that does not exist or does not parse.
+    InvalidParameter => "invalid_parameter", 400, "A query parameter is not valid", Invalid;
+    /// A search without a question.
+    EmptyQuery => "empty_query", 400, "The query is empty", Invalid;
+    /// A question over the size limit.
+    QueryTooLong => "query_too_long", 413, "The query is too long", Invalid;
+    /// A body over the size limit.
+    BodyTooLarge => "body_too_large", 413, "The body is too large", Invalid;
+    /// A content type that the route does not read.
+    UnsupportedMediaType => "unsupported_media_type", 415, "The content type is not supported", Unsupported;
+    /// Well formed, but of a kind that nothing here handles.
+    Unsupported => "unsupported", 422, "Nothing here handles this", Unsupported;
+    /// Bytes that should decode do not.
+    Corrupt => "corrupt", 422, "The content is damaged", Corrupt;
+    /// A knowledge set that does not exist; the detail names it and the nearest known one.
+    UnknownKnowledgeSet => "unknown_knowledge_set", 404, "The knowledge set does not exist", NotFound;
+    /// A document that was never accepted.
+    DocumentNotFound => "document_not_found", 404, "The document does not exist", NotFound;
+    /// A dead letter that does not exist (any more).
+    DeadLetterNotFound => "dead_letter_not_found", 404, "The dead letter does not exist", NotFound;
+    /// No such path.
+    RouteNotFound => "route_not_found", 404, "There is nothing at this path", NotFound;
+    /// Something named does not exist.
+    NotFound => "not_found", 404, "Something named does not exist", NotFound;
+    /// The path exists, but not with this method.
+    MethodNotAllowed => "method_not_allowed", 405, "The path does not have this method", Invalid;
+    /// Something newer is already there.
+    Conflict => "conflict", 409, "Something newer is already there", Conflict;
+    /// The same idempotency key came with another body.
+    IdempotencyMismatch => "idempotency_mismatch", 422, "The idempotency key was used for another request", Conflict;
+    /// A request with the same idempotency key is still being worked on.
+    IdempotencyInProgress => "idempotency_in_progress", 409, "The same request is still being worked on", Conflict;
+    /// The caller may not do this.
+    Denied => "denied", 403, "This is not allowed", Denied;
+    /// The sender was too slow.
+    RequestTimeout => "request_timeout", 408, "The request took too long to arrive or to answer", Timeout;
+    /// A limit was reached (disk, quota); room may appear.
+    Exhausted => "exhausted", 507, "A limit of the server was reached", Exhausted;
+    /// Something that the server needs is away; it may come back.
+    Unavailable => "unavailable", 503, "The server cannot answer at the moment", Unavailable;
+    /// An operation took too long.
+    Timeout => "timeout", 504, "An operation took too long", Timeout;
+    /// A bug of ours.
+    Internal => "internal", 500, "The server failed", Internal;
+}
+
+impl From<ErrorKind> for Code {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Invalid => Self::Invalid,
+            ErrorKind::Unsupported => Self::Unsupported,
+            ErrorKind::Corrupt => Self::Corrupt,
+            ErrorKind::NotFound => Self::NotFound,
+            ErrorKind::Conflict => Self::Conflict,
+            ErrorKind::Denied => Self::Denied,
+            ErrorKind::Exhausted => Self::Exhausted,
+            ErrorKind::Unavailable => Self::Unavailable,
+            ErrorKind::Timeout => Self::Timeout,
+            ErrorKind::Internal => Self::Internal,
+        }
+    }
+}
+
+/// A failed request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    code: Code,
+    detail: String,
+    hint: Option<String>,
+}
+
+/// How a problem is written: RFC 9457, `application/problem+json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProblemBody {
+    /// `urn:tributary:problem:` and the code.
+    pub r#type: String,
+    /// The same words for every problem of this code.
+    pub title: String,
+    /// HTTP status.
+    pub status: u16,
+    /// What is wrong in this request, and where.
+    pub detail: String,
+    /// What went wrong, for programs.
+    pub code: Code,
+    /// What can be done about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Finds the request in logs and traces; 32 hexadecimal digits.
+    pub trace_id: String,
+}
+
+impl Problem {
+    /// A problem; the detail says what and where.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into(), hint: None }
+    }
+
+    /// Adds what the caller can do about it.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// What went wrong.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What is wrong in this request, and where.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// What can be done about it.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// As it is written. An internal failure is told in the log, not to the caller.
+    pub fn body(&self, trace_id: String) -> ProblemBody {
+        let detail = match self.code {
+            Code::Internal => "the server failed; its log has the details under this trace id".to_owned(),
+            _ => self.detail.clone(),
+        };
+        ProblemBody {
+            r#type: format!("urn:tributary:problem:{}", self.code.as_str()),
+            title: self.code.title().to_owned(),
+            status: self.code.status(),
+            detail,
+            code: self.code,
+            hint: self.hint.clone(),
+            trace_id,
+        }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.detail)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self { code: error.kind().into(), detail: error.to_string(), hint: error.hint().map(str::to_owned) }
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        let error = Self::new(problem.code.kind(), problem.detail);
+        match problem.hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        if self.status_code().is_server_error() {
+            tracing::error!(code = self.code.as_str(), detail = %self.detail, "request failed");
+        }
+        let body = serde_json::to_vec(&self.body(trace::current())).unwrap_or_default();
+        let mut response = HttpResponse::build(self.status_code());
+        if self.status_code() == StatusCode::SERVICE_UNAVAILABLE {
+            response.insert_header(("retry-after", "1"));
+        }
+        response.content_type("application/problem+json").body(body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_code_of_its_kind_and_codes_are_unique() {
+        for kind in ErrorKind::ALL {
+            assert_eq!(Code::from(kind).kind(), kind);
+        }
+        let mut names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Code::ALL.len());
+        assert!(Code::ALL.iter().all(|code| (400..600).contains(&code.status())));
+    }
+
+    #[test]
+    fn an_internal_failure_tells_the_caller_nothing_of_the_inside() {
+        let problem = Problem::from(Error::new(ErrorKind::Internal, "cannot open /secret/path"));
+        assert!(!problem.body("t".into()).detail.contains("secret"));
+        let problem = Problem::from(Error::new(ErrorKind::Invalid, "bad").with_hint("good"));
+        assert_eq!(problem.body("t".into()).hint.as_deref(), Some("good"));
+        assert_eq!(Error::from(problem).full_message(), "bad (hint: good)");
+    }
+}

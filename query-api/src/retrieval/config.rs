@@ -1,0 +1,103 @@
+//! Settings of the three tiers; the values live in `cli/default.toml`.
+
+use serde::{Deserialize, Serialize};
+use tributary_schemas::search::TierLimits;
+use tributary_schemas::{Error, ErrorKind, Result};
+
+/// Everything that shapes a search, `[query_api.retrieval]`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Longest query that is accepted, in bytes of UTF-8.
+    pub query_limit_bytes: usize,
+    /// Turn traditional Chinese characters of a query into simplified ones before it is embedded.
+    pub fold_traditional: bool,
+    /// Hits of a request that names no `top_k`.
+    pub top_k: usize,
+    /// Largest `top_k` of a request; at most `fine_keep`.
+    pub maximum_top_k: usize,
+    /// Tier 1 (粗筛): candidates by each signal.
+    pub coarse: TierLimits,
+    /// Tier 2 (精筛): candidates by each signal.
+    pub fine: TierLimits,
+    /// Chunks that tier 2 hands on.
+    pub fine_keep: usize,
+    /// Query embeddings that run at the same time; more wait.
+    pub embedding_concurrency: usize,
+    /// α of the fusion in tier 2.
+    pub vector_weight: VectorWeight,
+    /// k of reciprocal rank fusion, which orders the candidates of tier 1.
+    pub reciprocal_rank_constant: f32,
+    /// Tier 3 (精排).
+    pub rerank: RerankConfig,
+}
+
+/// α(L) = base + range / (1 + e^(−(L − midpoint_tokens) / slope_tokens)), see [`super::vector_weight`].
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct VectorWeight {
+    /// Weight of the vector side for a very short query.
+    pub base: f32,
+    /// What a very long query adds to it.
+    pub range: f32,
+    /// Query tokens at which half of the range is added.
+    pub midpoint_tokens: f32,
+    /// How gently α rises around the midpoint, in tokens; above 0.
+    pub slope_tokens: f32,
+}
+
+/// Tier 3.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RerankConfig {
+    /// After this time the fused order is the answer, and `degraded` names the reranker.
+    pub deadline_ms: u64,
+    /// Rerank calls that run at the same time; more wait until their deadline.
+    pub concurrency: usize,
+}
+
+impl Config {
+    /// Refuses values that no search can work with; the message names the key.
+    pub fn check(&self) -> Result<()> {
+        let positive = [
+            ("query_limit_bytes", self.query_limit_bytes),
+            ("top_k", self.top_k),
+            ("coarse.keyword", self.coarse.keyword),
+            ("coarse.vector", self.coarse.vector),
+            ("fine.keyword", self.fine.keyword),
+            ("fine.vector", self.fine.vector),
+            ("fine_keep", self.fine_keep),
+            ("embedding_concurrency", self.embedding_concurrency),
+            ("rerank.concurrency", self.rerank.concurrency),
+        ];
+        if let Some((key, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
+            return Err(invalid(key, "must be at least 1"));
+        }
+        if self.top_k > self.maximum_top_k {
+            return Err(invalid("top_k", "must not exceed maximum_top_k"));
+        }
+        if self.maximum_top_k > self.fine_keep {
+            return Err(invalid("maximum_top_k", "must not exceed fine_keep: tier 2 hands on no more chunks"));
+        }
+        self.check_weights()
+    }
+
+    fn check_weights(&self) -> Result<()> {
+        let weight = &self.vector_weight;
+        let highest = weight.base + weight.range;
+        if !(0.0..=1.0).contains(&weight.base) || !(0.0..=1.0).contains(&highest) {
+            return Err(invalid("vector_weight", "base and base + range must lie between 0 and 1"));
+        }
+        if !weight.midpoint_tokens.is_finite() || !weight.slope_tokens.is_finite() || weight.slope_tokens <= 0.0 {
+            return Err(invalid("vector_weight.slope_tokens", "must be above 0, and midpoint_tokens a number"));
+        }
+        if !self.reciprocal_rank_constant.is_finite() || self.reciprocal_rank_constant < 0.0 {
+            return Err(invalid("reciprocal_rank_constant", "must be 0 or more"));
+        }
+        Ok(())
+    }
+}
+
+fn invalid(key: &str, what: &str) -> Error {
+    Error::new(ErrorKind::Invalid, format!("query_api.retrieval.{key} {what}"))
+}

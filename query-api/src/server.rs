@@ -1,0 +1,126 @@
+//! The HTTP server: what its routes share, and the loop around them. Called by the command line's `run`.
+
+use std::future::Future;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::middleware::from_fn;
+use actix_web::{App, HttpServer, web};
+use prometheus::Registry;
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use crate::config::{NetworkAccess, ServerConfig};
+use crate::documents::{DeadLetters, Documents};
+use crate::http::health::{ReadinessProbe, Version};
+use crate::http::idempotency::IdempotencyKeys;
+use crate::http::{self, trace};
+use crate::knowledge_sets::KnowledgeSetCatalog;
+use crate::metrics::Metrics;
+use crate::problem::{Code, Problem};
+use crate::retrieval::Retriever;
+
+/// What the server is made of; each part is a seam that the command line fills.
+pub struct Parts {
+    /// Answers searches.
+    pub retriever: Arc<Retriever>,
+    /// Publishes and knows documents.
+    pub documents: Arc<dyn Documents>,
+    /// Knows what was given up.
+    pub dead_letters: Arc<dyn DeadLetters>,
+    /// The knowledge sets that hold now.
+    pub knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
+    /// Says whether requests can be answered.
+    pub readiness: Arc<dyn ReadinessProbe>,
+    /// What `/metrics` prints; the server adds its own.
+    pub registry: Registry,
+    /// Which program answers.
+    pub version: String,
+}
+
+/// What all routes share.
+pub struct ServerState {
+    pub(crate) retriever: Arc<Retriever>,
+    pub(crate) documents: Arc<dyn Documents>,
+    pub(crate) dead_letters: Arc<dyn DeadLetters>,
+    pub(crate) knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
+    pub(crate) readiness: Arc<dyn ReadinessProbe>,
+    pub(crate) registry: Registry,
+    pub(crate) metrics: Metrics,
+    pub(crate) idempotency_keys: IdempotencyKeys,
+    pub(crate) version: Version,
+    pub(crate) config: ServerConfig,
+}
+
+impl ServerState {
+    /// Joins the parts. `Internal` if this registry serves another server already.
+    pub fn new(parts: Parts, config: ServerConfig) -> Result<Self> {
+        Ok(Self {
+            metrics: Metrics::register(&parts.registry)?,
+            idempotency_keys: IdempotencyKeys::new(config.idempotency_keys),
+            version: Version { name: "tributary".to_owned(), version: parts.version },
+            retriever: parts.retriever,
+            documents: parts.documents,
+            dead_letters: parts.dead_letters,
+            knowledge_sets: parts.knowledge_sets,
+            readiness: parts.readiness,
+            registry: parts.registry,
+            config,
+        })
+    }
+
+    /// The size of a page: what was asked for, within the server's maximum.
+    pub(crate) fn page_limit(&self, wanted: Option<usize>) -> std::result::Result<usize, Problem> {
+        let maximum = self.config.maximum_page;
+        match wanted {
+            None => Ok(maximum),
+            Some(limit) if (1..=maximum).contains(&limit) => Ok(limit),
+            Some(limit) => Err(Problem::new(Code::InvalidParameter, format!("limit is {limit}, it must be between 1 and {maximum}"))),
+        }
+    }
+}
+
+/// Serves on `listener` until `shutdown` ends, then finishes the requests that are being worked on.
+///
+/// `Denied` for an address that other machines can reach, unless the configuration allows everyone in so many words.
+pub async fn serve(state: ServerState, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+    check_address(&listener, state.config.network_access)?;
+    let config = state.config.clone();
+    let state = web::Data::new(state);
+    let app = move || App::new().app_data(state.clone()).wrap(from_fn(trace::around)).configure(http::routes);
+    let timeout = Duration::from_millis(config.request_timeout_ms);
+    let server = HttpServer::new(app)
+        .workers(config.worker_threads.max(1))
+        .max_connections(config.connections_per_worker)
+        .client_request_timeout(timeout)
+        .shutdown_timeout(config.shutdown_timeout_ms.div_ceil(1000))
+        .disable_signals()
+        .listen(listener)
+        .map_err(|error| Error::io("cannot listen", &error))?
+        .run();
+    let handle = server.handle();
+    let stop = tokio::spawn(async move {
+        shutdown.await;
+        tracing::info!("query server stops");
+        handle.stop(true).await;
+    });
+    let served = server.await.map_err(|error| Error::io("query server failed", &error));
+    stop.abort();
+    served
+}
+
+fn check_address(listener: &TcpListener, access: NetworkAccess) -> Result<()> {
+    let address = listener.local_addr().map_err(|error| Error::io("cannot read the address of the listener", &error))?;
+    if access == NetworkAccess::EveryoneWithoutAuthentication {
+        if !address.ip().is_loopback() {
+            tracing::warn!(%address, "everyone who reaches this address may read, publish and delete");
+        }
+        return Ok(());
+    }
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    let hint = "listen on 127.0.0.1, or set query_api.server.network_access = \"everyone_without_authentication\" if something in \
+                front of the server authenticates";
+    Err(Error::new(ErrorKind::Denied, format!("{address} can be reached by other machines and there is no authentication")).with_hint(hint))
+}
