@@ -1,0 +1,198 @@
+//! Compaction of a partition: closed segments are rewritten with only the newest record of each key. The protocol, and why a crash
+//! between any two steps does no harm, is in `format.rs`.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tributary_schemas::{ErrorKind, Result};
+
+use super::folder::{failed, lock, publish, remove, sync_folder, unfinished};
+use super::format::{FOOTER_BYTES, Frame, HEADER_BYTES, Header};
+use super::partition::Partition;
+use super::scanner::{Scanner, SegmentFile};
+use super::segment::{OffsetIndex, Segment, SegmentName, SegmentView, Totals};
+
+const WRITE_BUFFER_BYTES: usize = 1 << 20;
+
+/// A moment between two steps of a compaction; the caller may end it there by an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Before a run of segments is rewritten.
+    Begin,
+    /// The new file is complete under its unfinished name, and synced.
+    Written,
+    /// It has its name; old and new are there.
+    Renamed,
+    /// Some of the old files are gone.
+    Removed,
+    /// All is done and durable.
+    Done,
+}
+
+/// Called between steps.
+pub type Checkpoint<'a> = &'a mut dyn FnMut(Step) -> Result<()>;
+
+/// What decides which tombstones may go.
+#[derive(Clone, Copy, Debug)]
+pub struct TombstoneRule {
+    /// The lowest position of all groups, `None` without groups.
+    pub lowest_position: Option<u64>,
+    /// Time now, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// How long a tombstone is kept at least.
+    pub retention: Duration,
+}
+
+impl TombstoneRule {
+    fn lets_go(&self, offset: u64, timestamp_ms: i64) -> bool {
+        let age_ms = i128::from(self.now_ms) - i128::from(timestamp_ms);
+        let is_old = age_ms >= 0 && age_ms.cast_unsigned() >= self.retention.as_millis();
+        is_old && self.lowest_position.is_none_or(|lowest| offset < lowest)
+    }
+}
+
+/// The newest record of a key.
+struct Newest {
+    offset: u64,
+    segment: usize,
+    /// Bytes that it will take: none if it is a tombstone that may go.
+    bytes: u64,
+}
+
+/// 128 bits of BLAKE3 stand for a key: enough that no two keys meet, and little memory.
+type KeyHash = [u8; 16];
+type NewestByKey = HashMap<KeyHash, Newest>;
+
+/// Share of closed bytes that came since the last compaction, 0 to 1.
+pub fn dirty_ratio(partition: &Partition) -> f64 {
+    let clean_until = lock(&partition.maintenance).clean_until;
+    let (mut dirty, mut all) = (0, 0);
+    for view in partition.segments().iter().filter(|view| view.closed) {
+        all += view.data_end;
+        dirty += if view.end > clean_until { view.data_end } else { 0 };
+    }
+    if all == 0 { 0.0 } else { dirty as f64 / all as f64 }
+}
+
+/// Compacts the closed segments of a partition into segments of at most `segment_bytes`. Returns the bytes that it freed.
+pub fn compact(partition: &Partition, segment_bytes: u64, rule: TombstoneRule, checkpoint: Checkpoint<'_>) -> Result<u64> {
+    let mut upkeep = lock(&partition.maintenance);
+    let segments = partition.segments();
+    let closed = segments.iter().take_while(|view| view.closed).count();
+    let (newest, live) = newest_records(partition, &segments, rule)?;
+    let mut freed = 0;
+    for run in runs(&segments[..closed], &live, segment_bytes) {
+        checkpoint(Step::Begin)?;
+        let before: u64 = run.iter().map(|view| view.data_end + FOOTER_BYTES as u64).sum();
+        let after = rewrite(partition, run, &newest, checkpoint)?;
+        freed += before.saturating_sub(after);
+    }
+    upkeep.clean_until = segments[..closed].last().map_or(upkeep.clean_until, |view| view.end);
+    Ok(freed)
+}
+
+/// The newest record of each key in the whole partition, and the bytes of each segment that must stay.
+fn newest_records(partition: &Partition, segments: &[SegmentView], rule: TombstoneRule) -> Result<(NewestByKey, Vec<u64>)> {
+    let mut newest = NewestByKey::new();
+    let mut live = vec![0; segments.len()];
+    for (segment, view) in segments.iter().enumerate() {
+        let file = SegmentFile::open(&view.segment.path)?;
+        let mut scanner = Scanner::new(file.clone(), 0, view.data_end);
+        while let Some((position, frame)) = scanner.next_sound()? {
+            let key = key_hash(&file, position, &frame)?;
+            let goes = frame.is_tombstone() && rule.lets_go(frame.offset(), frame.timestamp_ms());
+            let bytes = if goes { 0 } else { frame.size() as u64 };
+            live[segment] += bytes;
+            if let Some(older) = newest.insert(key, Newest { offset: frame.offset(), segment, bytes }) {
+                live[older.segment] -= older.bytes;
+            }
+        }
+    }
+    tracing::debug!(folder = %partition.folder.display(), keys = newest.len(), "read all keys for compaction");
+    Ok((newest, live))
+}
+
+fn key_hash(file: &SegmentFile, position: u64, frame: &Frame) -> Result<KeyHash> {
+    let key = frame.key().map_err(|what| file.corrupt(position, what))?;
+    let mut short = KeyHash::default();
+    short.copy_from_slice(&blake3::hash(&key).as_bytes()[..16]);
+    Ok(short)
+}
+
+/// Neighbours that fit into one segment, where there is something to remove or to join.
+fn runs<'a>(closed: &'a [SegmentView], live: &[u64], segment_bytes: u64) -> Vec<&'a [SegmentView]> {
+    let room = segment_bytes.saturating_sub((HEADER_BYTES + FOOTER_BYTES) as u64);
+    let mut runs = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for index in 0..=closed.len() {
+        let ends = index == closed.len() || index > start && bytes + live[index] > room;
+        if ends {
+            let run = &closed[start..index];
+            let is_clean = |(view, live): (&SegmentView, &u64)| view.data_end - HEADER_BYTES as u64 == *live;
+            if run.len() > 1 || !run.iter().zip(&live[start..index]).all(is_clean) {
+                runs.push(run);
+            }
+            (start, bytes) = (index, 0);
+        }
+        bytes += live.get(index).copied().unwrap_or(0);
+    }
+    runs
+}
+
+/// Puts one new segment in the place of a run. Returns the bytes of its file.
+fn rewrite(partition: &Partition, run: &[SegmentView], newest: &NewestByKey, checkpoint: Checkpoint<'_>) -> Result<u64> {
+    let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(0) };
+    let generation = 1 + run.iter().map(|view| view.segment.name.generation).max().unwrap_or(0);
+    let name = SegmentName { base: first.segment.name.base, generation };
+    let path = name.path(&partition.folder);
+    let written = write_run(partition, run, newest, &name);
+    if let Err(error) = &written
+        && error.kind() == ErrorKind::Exhausted
+    {
+        remove(&unfinished(&path))?;
+    }
+    let (index, totals, data_end) = written?;
+    checkpoint(Step::Written)?;
+    publish(&path)?;
+    checkpoint(Step::Renamed)?;
+    let segment = Arc::new(Segment::new(&partition.folder, name, index));
+    partition.exchange(first.segment.name.base, run.len(), Some(SegmentView { segment, end: last.end, data_end, totals, closed: true }));
+    for view in run {
+        remove(&view.segment.path)?;
+        checkpoint(Step::Removed)?;
+    }
+    sync_folder(&partition.folder)?;
+    checkpoint(Step::Done)?;
+    Ok(data_end + FOOTER_BYTES as u64)
+}
+
+/// Writes and syncs the new file under its unfinished name.
+fn write_run(partition: &Partition, run: &[SegmentView], newest: &NewestByKey, name: &SegmentName) -> Result<(OffsetIndex, Totals, u64)> {
+    let path = unfinished(&name.path(&partition.folder));
+    let file = File::create(&path).map_err(failed("create", &path))?;
+    let mut out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, file);
+    let header = Header { generation: name.generation, base: name.base, partition: partition.number };
+    out.write_all(&header.encode()).map_err(failed("write", &path))?;
+    let (mut index, mut totals, mut data_end) = (OffsetIndex::new(), Totals::default(), HEADER_BYTES as u64);
+    for view in run {
+        let source = SegmentFile::open(&view.segment.path)?;
+        let mut scanner = Scanner::new(source.clone(), 0, view.data_end);
+        while let Some((position, frame)) = scanner.next_sound()? {
+            let key = key_hash(&source, position, &frame)?;
+            if newest.get(&key).is_none_or(|newest| newest.offset != frame.offset() || newest.bytes == 0) {
+                continue;
+            }
+            out.write_all(frame.bytes()).map_err(failed("write", &path))?;
+            index.note(frame.offset(), data_end, frame.size() as u64);
+            totals.count(frame.is_tombstone(), frame.timestamp_ms());
+            data_end += frame.size() as u64;
+        }
+    }
+    let end = run.last().map_or(name.base, |view| view.end);
+    let written = out.write_all(&totals.footer(end).encode(data_end as u32)).and_then(|()| out.flush());
+    written.and_then(|()| out.get_ref().sync_all()).map_err(failed("write", &path))?;
+    Ok((index, totals, data_end))
+}

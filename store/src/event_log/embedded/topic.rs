@@ -1,0 +1,233 @@
+//! A topic: its durable settings, its partitions and groups, and the wake-up of its readers.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::folder::{corrupt, create_folder, failed, finished_files, lock, read, replace, write};
+use super::format::VERSION;
+use super::group::Group;
+use super::partition::Partition;
+use crate::event_log::TopicSettings;
+
+const SETTINGS_FILE: &str = "topic.json";
+const GROUPS_FOLDER: &str = "groups";
+/// Far more than one process can use; keeps a typing error from creating a million folders.
+const MAX_PARTITIONS: u32 = 10_000;
+
+/// A topic.
+#[derive(Debug)]
+pub struct Topic {
+    /// Its name.
+    pub name: String,
+    /// Its partitions, by number.
+    pub partitions: Vec<Arc<Partition>>,
+    folder: PathBuf,
+    settings: RwLock<TopicSettings>,
+    groups: RwLock<BTreeMap<String, Arc<Group>>>,
+    subscribed: Mutex<HashSet<String>>,
+    appended: watch::Sender<u64>,
+}
+
+/// The content of `topic.json`.
+#[derive(Deserialize, Serialize)]
+struct StoredSettings {
+    format: u32,
+    partitions: u32,
+    compacted: bool,
+    retention_age_ms: Option<u64>,
+    retention_bytes: Option<u64>,
+}
+
+impl From<TopicSettings> for StoredSettings {
+    fn from(settings: TopicSettings) -> Self {
+        let age_ms = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            format: VERSION,
+            partitions: settings.partitions,
+            compacted: settings.compacted,
+            retention_age_ms: settings.retention_age.map(age_ms),
+            retention_bytes: settings.retention_bytes,
+        }
+    }
+}
+
+impl From<StoredSettings> for TopicSettings {
+    fn from(stored: StoredSettings) -> Self {
+        Self {
+            partitions: stored.partitions,
+            compacted: stored.compacted,
+            retention_age: stored.retention_age_ms.map(Duration::from_millis),
+            retention_bytes: stored.retention_bytes,
+        }
+    }
+}
+
+/// Refuses names that Kafka would refuse, too: all others are safe as folder names.
+pub fn check_name(name: &str) -> Result<()> {
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if name.is_empty() || name.len() > 249 || name == "." || name == ".." || !name.bytes().all(is_legal) {
+        let what = format!("topic name `{name}` is not 1 to 249 ASCII letters, digits, `.`, `_` and `-`");
+        return Err(Error::new(ErrorKind::Invalid, what));
+    }
+    Ok(())
+}
+
+impl Topic {
+    /// Creates the folders, and last the file that makes it a topic.
+    pub fn create(folder: &Path, name: &str, settings: TopicSettings) -> Result<Self> {
+        if !(1..=MAX_PARTITIONS).contains(&settings.partitions) {
+            let what = format!("topic `{name}` cannot have {} partitions: 1 to {MAX_PARTITIONS}", settings.partitions);
+            return Err(Error::new(ErrorKind::Invalid, what));
+        }
+        create_folder(folder)?;
+        for number in 0..settings.partitions {
+            create_folder(&folder.join(number.to_string()))?;
+        }
+        create_folder(&folder.join(GROUPS_FOLDER))?;
+        store(folder, settings)?;
+        Ok(Self::open(folder, name)?.0)
+    }
+
+    /// Whether the folder is that of a topic, and not of an unfinished creation.
+    pub fn exists(folder: &Path) -> bool {
+        folder.join(SETTINGS_FILE).exists()
+    }
+
+    /// Opens a topic. Returns also how many bytes of torn tails were cut off.
+    pub fn open(folder: &Path, name: &str) -> Result<(Self, u64)> {
+        let path = folder.join(SETTINGS_FILE);
+        let bytes = std::fs::read(&path).map_err(failed("read", &path))?;
+        let stored: StoredSettings = serde_json::from_slice(&bytes).map_err(|error| corrupt(&path, 0, &error.to_string()))?;
+        if stored.format != VERSION {
+            return Err(corrupt(&path, 0, &format!("format version {} is not known", stored.format)));
+        }
+        let settings = TopicSettings::from(stored);
+        let mut partitions = Vec::new();
+        let mut torn = 0;
+        for number in 0..settings.partitions {
+            let (partition, bytes) = Partition::open(folder.join(number.to_string()), number)?;
+            partitions.push(Arc::new(partition));
+            torn += bytes;
+        }
+        let topic = Self {
+            name: name.to_owned(),
+            partitions,
+            folder: folder.to_owned(),
+            settings: RwLock::new(settings),
+            groups: RwLock::default(),
+            subscribed: Mutex::default(),
+            appended: watch::Sender::new(0),
+        };
+        topic.open_groups()?;
+        Ok((topic, torn))
+    }
+
+    fn open_groups(&self) -> Result<()> {
+        for path in finished_files(&self.folder.join(GROUPS_FOLDER))? {
+            let Some((name, group)) = Group::open(&path)? else { continue };
+            for partition in &self.partitions {
+                let (committed, end) = (group.committed(partition.number).unwrap_or(0), partition.end());
+                if committed > end {
+                    let what = format!("it ends at offset {end}, but group `{name}` has read up to {committed}: records are lost");
+                    return Err(corrupt(&partition.folder, 0, &what));
+                }
+            }
+            write(&self.groups).insert(name, Arc::new(group));
+        }
+        Ok(())
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> TopicSettings {
+        *read(&self.settings)
+    }
+
+    /// Takes over compaction and retention; partitions stay as they are.
+    pub fn change(&self, settings: TopicSettings) -> Result<()> {
+        let known = self.settings();
+        let wanted = TopicSettings { partitions: known.partitions, ..settings };
+        let tuple = |settings: TopicSettings| (settings.compacted, settings.retention_age, settings.retention_bytes);
+        if tuple(known) != tuple(wanted) {
+            store(&self.folder, wanted)?;
+            *write(&self.settings) = wanted;
+        }
+        Ok(())
+    }
+
+    /// The partition, or `Invalid`.
+    pub fn partition(&self, number: u32) -> Result<&Arc<Partition>> {
+        self.partitions.get(number as usize).ok_or_else(|| {
+            let what = format!("topic `{}` has no partition {number}, but {}", self.name, self.partitions.len());
+            Error::new(ErrorKind::Invalid, what)
+        })
+    }
+
+    /// The group, if it has committed or is subscribed.
+    pub fn known_group(&self, name: &str) -> Option<Arc<Group>> {
+        read(&self.groups).get(name).cloned()
+    }
+
+    /// The group, a new one if need be.
+    pub fn group(&self, name: &str) -> Result<Arc<Group>> {
+        if let Some(group) = self.known_group(name) {
+            return Ok(group);
+        }
+        let group = Arc::new(Group::new(&self.folder.join(GROUPS_FOLDER), name)?);
+        Ok(Arc::clone(write(&self.groups).entry(name.to_owned()).or_insert(group)))
+    }
+
+    /// The lowest offset that a group may still want to read, among groups that have committed, or also those that are subscribed.
+    /// `None` if there are no such groups.
+    pub fn lowest_position(&self, partition: u32, with_subscribed: bool) -> Option<u64> {
+        let subscribed = lock(&self.subscribed);
+        let counts = |name: &str, group: &Group| group.has_committed() || with_subscribed && subscribed.contains(name);
+        let groups = read(&self.groups);
+        let counted = groups.iter().filter(|(name, group)| counts(name, group));
+        counted.map(|(_, group)| group.committed(partition).unwrap_or(0)).min()
+    }
+
+    /// Takes the one place of a group's subscription.
+    pub fn occupy(self: &Arc<Self>, group: &str) -> Result<Occupied> {
+        if !lock(&self.subscribed).insert(group.to_owned()) {
+            let what = format!("group `{group}` has a subscription to topic `{}` already", self.name);
+            return Err(Error::new(ErrorKind::Conflict, what));
+        }
+        Ok(Occupied { topic: Arc::clone(self), group: group.to_owned() })
+    }
+
+    /// Wakes the readers.
+    pub fn announce(&self) {
+        self.appended.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Changes whenever records were appended.
+    pub fn appended(&self) -> watch::Receiver<u64> {
+        self.appended.subscribe()
+    }
+}
+
+/// The place of a group's one subscription, free again when dropped.
+#[derive(Debug)]
+pub struct Occupied {
+    topic: Arc<Topic>,
+    group: String,
+}
+
+impl Drop for Occupied {
+    fn drop(&mut self) {
+        lock(&self.topic.subscribed).remove(&self.group);
+    }
+}
+
+fn store(folder: &Path, settings: TopicSettings) -> Result<()> {
+    let json = serde_json::to_vec_pretty(&StoredSettings::from(settings))
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode topic settings: {error}")))?;
+    replace(&folder.join(SETTINGS_FILE), &json)?;
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! The one thread that writes: it takes all appends and commits that wait, writes them, syncs each file once, and then answers all.
+//! While it syncs, the next round gathers: that is the group commit.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tributary_schemas::{Error, Result};
+
+use super::counters::Counters;
+use super::folder::lock;
+use super::group::Group;
+use super::partition::Partition;
+use super::tail::Part;
+use super::topic::Topic;
+use crate::event_log::Position;
+
+/// Bytes after which a round takes no more appends.
+const ROUND_BYTES: usize = 16 << 20;
+
+/// What the writer is asked to do.
+#[derive(Debug)]
+pub enum Command {
+    /// Append records.
+    Append(Append),
+    /// Make group positions durable.
+    Commit(Commit),
+    /// Close the active segment of a partition.
+    Roll { partition: Arc<Partition>, reply: oneshot::Sender<Result<()>> },
+    /// Finish what came before, then end.
+    Stop,
+}
+
+/// A commit on its way.
+#[derive(Debug)]
+pub struct Commit {
+    /// The group.
+    pub group: Arc<Group>,
+    /// What it has done.
+    pub positions: Vec<Position>,
+    /// Told when that is durable.
+    pub reply: oneshot::Sender<Result<()>>,
+}
+
+/// An append on its way.
+#[derive(Debug)]
+pub struct Append {
+    /// The topic, to wake its readers.
+    pub topic: Arc<Topic>,
+    /// One part per partition that gets records.
+    pub parts: Vec<Part>,
+    /// Records in all.
+    pub count: usize,
+    /// Room in the queue, free again when this is dropped.
+    pub room: OwnedSemaphorePermit,
+    /// Takes the positions once they are durable.
+    pub reply: oneshot::Sender<Result<Vec<Position>>>,
+}
+
+/// The writer thread.
+pub struct Writer {
+    /// Where commands come from.
+    pub commands: Receiver<Command>,
+    /// What it counts.
+    pub counters: Arc<Counters>,
+    /// Size at which segments are closed.
+    pub segment_bytes: u64,
+    /// How long to wait for more before a sync.
+    pub linger: Duration,
+}
+
+impl Writer {
+    /// Works until it is told to stop or nobody can tell it anything more.
+    pub fn run(self) {
+        while let Ok(first) = self.commands.recv() {
+            let mut round = Round::new(&self);
+            let deadline = Instant::now() + self.linger;
+            round.take(first);
+            while !round.is_full() {
+                match self.commands.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                    Ok(command) => round.take(command),
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            let stop = round.stop;
+            round.finish();
+            if stop {
+                return;
+            }
+        }
+    }
+}
+
+struct Round<'a> {
+    writer: &'a Writer,
+    appends: Vec<Pending>,
+    commits: Vec<Commit>,
+    touched: Vec<Touched>,
+    bytes: usize,
+    stop: bool,
+}
+
+struct Pending {
+    positions: Vec<Position>,
+    error: Option<Error>,
+    room: OwnedSemaphorePermit,
+    reply: oneshot::Sender<Result<Vec<Position>>>,
+}
+
+/// A partition with staged frames, and the appends that they belong to.
+struct Touched {
+    topic: Arc<Topic>,
+    partition: Arc<Partition>,
+    appends: Vec<usize>,
+}
+
+impl<'a> Round<'a> {
+    fn new(writer: &'a Writer) -> Self {
+        Self { writer, appends: Vec::new(), commits: Vec::new(), touched: Vec::new(), bytes: 0, stop: false }
+    }
+
+    fn is_full(&self) -> bool {
+        self.stop || self.bytes >= ROUND_BYTES
+    }
+
+    fn take(&mut self, command: Command) {
+        match command {
+            Command::Append(append) => self.stage(append),
+            Command::Commit(commit) => self.commits.push(commit),
+            Command::Roll { partition, reply } => {
+                self.settle(|touched| Arc::ptr_eq(&touched.partition, &partition));
+                let result = lock(&partition.tail).roll(&partition);
+                drop(reply.send(result));
+            }
+            Command::Stop => self.stop = true,
+        }
+    }
+
+    fn stage(&mut self, append: Append) {
+        let Append { topic, parts, count, room, reply } = append;
+        let index = self.appends.len();
+        self.appends.push(Pending { positions: vec![Position { partition: 0, offset: 0 }; count], error: None, room, reply });
+        for part in parts {
+            self.bytes += part.frames.len();
+            if let Err(error) = self.stage_part(&topic, &part, index) {
+                self.fail(&[index], &error);
+            }
+        }
+    }
+
+    fn stage_part(&mut self, topic: &Arc<Topic>, part: &Part, index: usize) -> Result<()> {
+        let partition = &part.partition;
+        if lock(&partition.tail).is_full(part.frames.len(), self.writer.segment_bytes) {
+            self.settle(|touched| Arc::ptr_eq(&touched.partition, partition));
+            lock(&partition.tail).close(partition)?;
+        }
+        let first = lock(&partition.tail).stage(part);
+        for (offset, place) in (first..).zip(&part.places) {
+            self.appends[index].positions[*place] = Position { partition: partition.number, offset };
+        }
+        match self.touched.iter_mut().find(|touched| Arc::ptr_eq(&touched.partition, partition)) {
+            Some(touched) => touched.appends.push(index),
+            None => self.touched.push(Touched { topic: Arc::clone(topic), partition: Arc::clone(partition), appends: vec![index] }),
+        }
+        Ok(())
+    }
+
+    /// Writes and syncs the partitions that `wanted` names.
+    fn settle(&mut self, wanted: impl Fn(&Touched) -> bool) {
+        let mut all: Vec<Touched> = self.touched.extract_if(.., |touched| wanted(touched)).collect();
+        all.retain(|touched| {
+            let written = lock(&touched.partition.tail).write(&touched.partition);
+            self.check(touched, written)
+        });
+        for touched in &all {
+            let started = Instant::now();
+            let finished = lock(&touched.partition.tail).finish(&touched.partition);
+            let counters = &self.writer.counters;
+            counters.syncs.add(1);
+            counters.sync_us.add(started.elapsed().as_micros() as u64);
+            if let Ok((records, bytes)) = finished {
+                counters.appended_records.add(records);
+                counters.appended_bytes.add(bytes);
+            }
+            if self.check(touched, finished.map(drop)) {
+                touched.topic.announce();
+            }
+        }
+    }
+
+    /// Whether it went well; if not, the partition goes back to what was durable and its appends fail.
+    fn check(&mut self, touched: &Touched, result: Result<()>) -> bool {
+        let Err(error) = result else { return true };
+        lock(&touched.partition.tail).abandon(&touched.partition);
+        tracing::warn!(topic = touched.topic.name, partition = touched.partition.number, %error, "appends failed");
+        self.fail(&touched.appends, &error);
+        false
+    }
+
+    fn fail(&mut self, appends: &[usize], error: &Error) {
+        for index in appends {
+            self.appends[*index].error = Some(error.clone());
+        }
+    }
+
+    fn finish(mut self) {
+        self.settle(|_| true);
+        let counters = &self.writer.counters;
+        if !self.appends.is_empty() || !self.commits.is_empty() {
+            counters.rounds.add(1);
+        }
+        for commit in self.commits {
+            let result = commit.group.commit(&commit.positions);
+            counters.commits.add(u64::from(result.is_ok()));
+            drop(commit.reply.send(result));
+        }
+        for pending in self.appends {
+            counters.failed_appends.add(u64::from(pending.error.is_some()));
+            drop(pending.room);
+            // Whoever stopped waiting does not want the answer.
+            drop(pending.reply.send(pending.error.map_or(Ok(pending.positions), Err)));
+        }
+    }
+}
