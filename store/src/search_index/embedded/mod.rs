@@ -1,1 +1,402 @@
-//! The embedded index.
+//! The embedded index: tantivy for text, our own files for vectors, all in the data folder. One process at a time.
+//!
+//! ```text
+//! <folder>/lock                           held while open
+//! <folder>/serving                        name of the generation that queries go to
+//! <folder>/generations/<name>/
+//!     settings.json                       format version, `IndexSettings`; never changed
+//!     text/                               tantivy: tokens, filter terms, stored chunks, chunk id, number of the vector row
+//!     coarse-<epoch>.{codes,scales,values}  vectors by row, see `vectors`; the same for `fine` unless shared
+//!     rows-<epoch>.numbers                row numbers by row, rising; tantivy's documents name rows by number
+//!     manifest-<epoch>.log                documents, see `manifest`
+//! ```
+//! The commit point is tantivy's `meta.json`: its payload (`commit::Commit`) names the epoch and how much of the vector files and of the manifest is
+//! valid. A flush appends to them, makes them durable, and only then commits; on open whatever lies behind the committed lengths is
+//! cut. A compaction writes files of the next epoch and commits a payload that names it.
+
+mod bitmap;
+mod column;
+mod commit;
+mod filter;
+mod generation;
+mod kernel;
+mod keyword;
+mod manifest;
+mod pending;
+mod snapshot;
+mod text;
+mod top;
+mod vector_search;
+mod vectors;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use arc_swap::ArcSwapOption;
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tributary_schemas::search::ScoredChunk;
+use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind};
+
+use self::generation::Generation;
+use self::snapshot::Snapshot;
+use super::{
+    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorQuery,
+};
+use crate::Result;
+
+/// Longest name of a generation, in bytes.
+const MAX_NAME_BYTES: usize = 100;
+
+/// Least memory that tantivy's writer accepts.
+const SMALLEST_WRITER_MIB: usize = 16;
+/// Most memory that tantivy's writer accepts.
+const LARGEST_WRITER_MIB: usize = 4000;
+
+/// How the embedded index uses memory and processors.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Memory of the text writer per generation that is being written, in MiB (16 to 4000).
+    pub writer_memory_mib: usize,
+    /// Writes that may wait in memory for a flush, in MiB; beyond that a write flushes by itself.
+    pub pending_memory_mib: usize,
+    /// Threads that one vector query may use.
+    pub search_threads: usize,
+    /// From so many chunks on, vector queries look at one bit per dimension first.
+    pub prefilter_from_chunks: usize,
+}
+
+/// The embedded index.
+pub struct EmbeddedIndex {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    root: PathBuf,
+    config: Config,
+    generations: RwLock<BTreeMap<String, Arc<Generation>>>,
+    serving: ArcSwapOption<Serving>,
+    /// Held by whoever creates, promotes or drops.
+    changing: Mutex<()>,
+    /// Locked as long as this lives.
+    _lock: File,
+}
+
+struct Serving {
+    name: String,
+    generation: Arc<Generation>,
+}
+
+impl EmbeddedIndex {
+    /// Opens the index in a folder, which is created if need be. Reads maps and manifests, but no vectors.
+    ///
+    /// Errors: `Conflict` when another process has it open, or it is of another format; `Corrupt` for damage that cutting off an
+    /// unfinished write cannot mend.
+    pub fn open(folder: &Path, config: Config) -> Result<Self> {
+        check_config(&config)?;
+        let failed = |error: std::io::Error| Error::io(format_args!("cannot open the index in {}", folder.display()), &error);
+        std::fs::create_dir_all(generations_folder(folder)).map_err(failed)?;
+        let lock = lock(folder)?;
+        let mut generations = BTreeMap::new();
+        for entry in std::fs::read_dir(generations_folder(folder)).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') {
+                // A creation or removal that was interrupted.
+                std::fs::remove_dir_all(entry.path()).map_err(failed)?;
+                continue;
+            }
+            let generation = Generation::open(&entry.path(), &config).map_err(|error| explain(error, &entry.path()))?;
+            generations.insert(name, Arc::new(generation));
+        }
+        let serving = read_serving(folder, &generations)?.map(Arc::new);
+        let inner = Inner {
+            root: folder.to_owned(),
+            config,
+            generations: RwLock::new(generations),
+            serving: ArcSwapOption::new(serving),
+            changing: Mutex::new(()),
+            _lock: lock,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Runs work that reads files or computes on a thread made for it.
+    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Inner) -> Result<T> + Send + 'static) -> Result<T> {
+        let inner = Arc::clone(&self.inner);
+        match tokio::task::spawn_blocking(move || work(&inner)).await {
+            Ok(result) => result,
+            Err(error) => Err(Error::new(ErrorKind::Internal, format!("a task of the search index ended early: {error}"))),
+        }
+    }
+
+    /// The same with what queries see now.
+    async fn query<T: Send + 'static>(&self, work: impl FnOnce(&Snapshot) -> Result<T> + Send + 'static) -> Result<T> {
+        self.blocking(move |inner| work(&*inner.serving()?.generation.snapshot())).await
+    }
+
+    /// The same with one generation.
+    async fn with<T: Send + 'static>(
+        &self,
+        generation: &str,
+        work: impl FnOnce(&Generation) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let name = generation.to_owned();
+        self.blocking(move |inner| work(&*inner.generation(&name)?)).await
+    }
+}
+
+impl Inner {
+    fn generation(&self, name: &str) -> Result<Arc<Generation>> {
+        let generations = self.generations.read().unwrap_or_else(PoisonError::into_inner);
+        generations.get(name).map(Arc::clone).ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no generation `{name}`")))
+    }
+
+    fn serving(&self) -> Result<Arc<Serving>> {
+        self.serving.load_full().ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "no generation serves queries yet").with_hint("index a document, or promote a generation")
+        })
+    }
+
+    fn folder(&self, name: &str) -> PathBuf {
+        generations_folder(&self.root).join(name)
+    }
+
+    fn create(&self, name: &str, settings: &IndexSettings) -> Result<()> {
+        check_name(name)?;
+        check_settings(settings)?;
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(existing) = self.generation(name) {
+            if existing.settings() == settings {
+                return Ok(());
+            }
+            let message = format!("generation `{name}` exists with other settings: {:?}, wanted {settings:?}", existing.settings());
+            return Err(Error::new(ErrorKind::Conflict, message).with_hint("create a generation of another name and reindex into it"));
+        }
+        let draft = self.folder(&format!(".new-{name}"));
+        let failed = |error: std::io::Error| Error::io(format_args!("cannot create generation `{name}`"), &error);
+        if draft.exists() {
+            std::fs::remove_dir_all(&draft).map_err(failed)?;
+        }
+        Generation::create(&draft, settings)?;
+        std::fs::rename(&draft, self.folder(name)).map_err(failed)?;
+        commit::sync_folder(&generations_folder(&self.root))?;
+        let generation = Arc::new(Generation::open(&self.folder(name), &self.config)?);
+        self.generations.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), generation);
+        Ok(())
+    }
+
+    fn promote(&self, name: &str) -> Result<()> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = self.generation(name)?;
+        let draft = self.root.join(".serving");
+        let replaced = commit::write_synced(&draft, name.as_bytes()).and_then(|()| std::fs::rename(&draft, self.root.join("serving")));
+        replaced.map_err(|error| Error::io(format_args!("cannot promote generation `{name}`"), &error))?;
+        commit::sync_folder(&self.root)?;
+        self.serving.store(Some(Arc::new(Serving { name: name.to_owned(), generation })));
+        Ok(())
+    }
+
+    fn drop_generation(&self, name: &str) -> Result<()> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = self.generation(name)?;
+        if self.is_serving(name) {
+            let message = format!("generation `{name}` serves queries and cannot be dropped");
+            return Err(Error::new(ErrorKind::Conflict, message).with_hint("promote another generation first"));
+        }
+        let failed = |error: std::io::Error| Error::io(format_args!("cannot drop generation `{name}`"), &error);
+        let grave = self.folder(&format!(".old-{name}"));
+        std::fs::rename(self.folder(name), &grave).map_err(failed)?;
+        commit::sync_folder(&generations_folder(&self.root))?;
+        self.generations.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        generation.close();
+        std::fs::remove_dir_all(&grave).map_err(failed)
+    }
+
+    fn is_serving(&self, name: &str) -> bool {
+        self.serving.load().as_ref().is_some_and(|serving| serving.name == name)
+    }
+
+    fn status(&self) -> Vec<GenerationStatus> {
+        let generations = self.generations.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let status = |(name, generation): (String, Arc<Generation>)| GenerationStatus {
+            serving: self.is_serving(&name),
+            settings: generation.settings().clone(),
+            documents: generation.count_documents(),
+            chunks: generation.snapshot().chunks() as u64,
+            bytes: generation.bytes(),
+            name,
+        };
+        generations.into_iter().map(status).collect()
+    }
+}
+
+#[async_trait]
+impl SearchIndex for EmbeddedIndex {
+    async fn create(&self, generation: &str, settings: &IndexSettings) -> Result<()> {
+        let (name, settings) = (generation.to_owned(), settings.clone());
+        self.blocking(move |inner| inner.create(&name, &settings)).await
+    }
+
+    async fn promote(&self, generation: &str) -> Result<()> {
+        let name = generation.to_owned();
+        self.blocking(move |inner| inner.promote(&name)).await
+    }
+
+    async fn drop_generation(&self, generation: &str) -> Result<()> {
+        let name = generation.to_owned();
+        self.blocking(move |inner| inner.drop_generation(&name)).await
+    }
+
+    async fn write(&self, generation: &str, operations: Vec<Operation>) -> Result<Vec<Outcome>> {
+        self.with(generation, move |generation| generation.write(operations)).await
+    }
+
+    async fn flush(&self, generation: &str, checkpoint: Option<String>) -> Result<()> {
+        self.with(generation, move |generation| generation.flush(checkpoint)).await
+    }
+
+    async fn checkpoint(&self, generation: &str) -> Result<Option<String>> {
+        self.with(generation, |generation| Ok(generation.checkpoint())).await
+    }
+
+    async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        let (tokens, limit) = (query.tokens.to_vec(), query.limit);
+        match query.candidates.map(<[ChunkId]>::to_vec) {
+            Some(candidates) => self.query(move |snapshot| keyword::score(snapshot, &tokens, &candidates, limit)).await,
+            None => {
+                let filter = query.filter.clone();
+                self.query(move |snapshot| keyword::search(snapshot, &tokens, &filter, limit)).await
+            }
+        }
+    }
+
+    async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        let (vector, field, limit) = (query.vector.to_vec(), query.field, query.limit);
+        match query.candidates.map(<[ChunkId]>::to_vec) {
+            Some(candidates) => self.query(move |snapshot| vector_search::score(snapshot, &vector, field, &candidates, limit)).await,
+            None => {
+                let (filter, threads) = (query.filter.clone(), self.inner.config.search_threads);
+                self.query(move |snapshot| vector_search::search(snapshot, &vector, field, &filter, limit, threads)).await
+            }
+        }
+    }
+
+    async fn fetch(&self, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
+        let chunks = chunks.to_vec();
+        self.query(move |snapshot| fetch(snapshot, &chunks)).await
+    }
+
+    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
+        let chunks = chunks.to_vec();
+        self.query(move |snapshot| Ok(chunks.iter().map(|chunk| generation::chunk_vectors(snapshot, *chunk)).collect())).await
+    }
+
+    async fn documents(&self, generation: Option<&str>, document_ids: &[String]) -> Result<Vec<Option<IndexedDocument>>> {
+        let (name, ids) = (generation.map(str::to_owned), document_ids.to_vec());
+        self.blocking(move |inner| match name {
+            Some(name) => inner.generation(&name)?.documents(&ids),
+            None => inner.serving()?.generation.documents(&ids),
+        })
+        .await
+    }
+
+    async fn list_documents(&self, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
+        let after = after.map(str::to_owned);
+        self.blocking(move |inner| inner.serving()?.generation.list_documents(after.as_deref(), limit)).await
+    }
+
+    async fn list_chunks(&self) -> Result<Vec<(ChunkId, String)>> {
+        self.query(Snapshot::list).await
+    }
+
+    async fn status(&self) -> Result<Vec<GenerationStatus>> {
+        self.blocking(|inner| Ok(inner.status())).await
+    }
+}
+
+/// Stored chunks in the order of the ids; chunks of one document share its header.
+fn fetch(snapshot: &Snapshot, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
+    let mut headers: HashMap<String, Arc<DocumentHeader>> = HashMap::new();
+    let mut read = |chunk: &ChunkId| {
+        let Some(document) = snapshot.find(*chunk) else { return Ok(None) };
+        let stored = snapshot.stored(document)?;
+        let id = stored.document.document_id.clone();
+        let header = headers.entry(id).or_insert_with(|| Arc::new(stored.document));
+        Ok(Some(StoredChunk { chunk: stored.chunk, document: Arc::clone(header) }))
+    };
+    chunks.iter().map(&mut read).collect()
+}
+
+fn generations_folder(root: &Path) -> PathBuf {
+    root.join("generations")
+}
+
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join("lock");
+    let file = File::create(&path).map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
+    file.try_lock().map_err(|error| {
+        Error::new(ErrorKind::Conflict, format!("the index in {} is open elsewhere: {error}", folder.display()))
+            .with_hint("stop the other process, or talk to it with --server")
+    })?;
+    Ok(file)
+}
+
+fn read_serving(folder: &Path, generations: &BTreeMap<String, Arc<Generation>>) -> Result<Option<Serving>> {
+    let path = folder.join("serving");
+    let name = match std::fs::read_to_string(&path) {
+        Ok(name) => name.trim().to_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(format_args!("cannot read {}", path.display()), &error)),
+    };
+    let Some(generation) = generations.get(&name).map(Arc::clone) else {
+        tracing::warn!(generation = %name, "the serving generation is gone; queries wait for the next promote");
+        return Ok(None);
+    };
+    Ok(Some(Serving { name, generation }))
+}
+
+/// Damage needs a decision by the user: say where.
+fn explain(error: Error, folder: &Path) -> Error {
+    match error.kind() {
+        ErrorKind::Corrupt if error.hint().is_none() => {
+            error.with_hint(format!("restore {} from a backup, or remove it and reindex", folder.display()))
+        }
+        _ => error,
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || name.starts_with('.') || !name.bytes().all(is_plain) {
+        let message = format!("`{name}` is no name for a generation");
+        return Err(Error::new(ErrorKind::Invalid, message).with_hint("use letters, digits, dots, hyphens and underscores"));
+    }
+    Ok(())
+}
+
+fn check_settings(settings: &IndexSettings) -> Result<()> {
+    if settings.coarse_dimensions == 0 || settings.fine_dimensions == 0 {
+        return Err(Error::new(ErrorKind::Invalid, "vectors need at least one dimension"));
+    }
+    if settings.shared_vectors && settings.coarse_dimensions != settings.fine_dimensions {
+        let message =
+            format!("shared vectors of {} coarse and {} fine dimensions", settings.coarse_dimensions, settings.fine_dimensions);
+        return Err(Error::new(ErrorKind::Invalid, message));
+    }
+    Ok(())
+}
+
+fn check_config(config: &Config) -> Result<()> {
+    if !(SMALLEST_WRITER_MIB..=LARGEST_WRITER_MIB).contains(&config.writer_memory_mib) {
+        let message = format!("writer_memory_mib is {}, allowed are {SMALLEST_WRITER_MIB} to {LARGEST_WRITER_MIB}", config.writer_memory_mib);
+        return Err(Error::new(ErrorKind::Invalid, message));
+    }
+    if config.search_threads == 0 {
+        return Err(Error::new(ErrorKind::Invalid, "search_threads is 0, at least 1 is needed"));
+    }
+    Ok(())
+}

@@ -1,0 +1,302 @@
+//! Files of a generation and the one commit point that makes them valid together. Used by `generation`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::{Index, IndexWriter};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::column::Column;
+use super::manifest::{self, Documents, Entry, Manifest};
+use super::snapshot::VectorSide;
+use super::text;
+use super::vectors::{Encoded, VectorColumns};
+use crate::search_index::{IndexSettings, IndexedDocument};
+
+/// Version of everything on disk.
+pub const FORMAT: u32 = 1;
+
+const SETTINGS_FILE: &str = "settings.json";
+const TEXT_FOLDER: &str = "text";
+
+/// Rows copied at once by a compaction.
+const COPIED_BYTES: usize = 8 << 20;
+
+/// Bytes of the file that tells whether there is room.
+const PROBE_BYTES: usize = 4 << 20;
+
+/// The payload of tantivy's commit: how much of the other files is valid.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// Version of everything on disk.
+    pub format: u32,
+    /// Files of another epoch are left-overs.
+    pub epoch: u64,
+    /// Rows of every vector file.
+    pub rows: usize,
+    /// Number of the next row; numbers are never used again.
+    pub next_number: u64,
+    /// Bytes of the manifest.
+    pub manifest_bytes: u64,
+    /// The caller's note.
+    pub checkpoint: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSettings {
+    format: u32,
+    settings: IndexSettings,
+}
+
+impl Commit {
+    fn first() -> Self {
+        Self { format: FORMAT, epoch: 0, rows: 0, next_number: 0, manifest_bytes: manifest::EMPTY_BYTES, checkpoint: None }
+    }
+
+    /// The last commit of a text index.
+    pub fn read(index: &Index) -> Result<Self> {
+        let metas = index.load_metas().map_err(|error| text::failure("cannot read the last commit", &error))?;
+        let Some(payload) = metas.payload else { return Ok(Self::first()) };
+        let commit: Self = serde_json::from_str(&payload)
+            .map_err(|error| Error::new(ErrorKind::Corrupt, format!("the last commit cannot be read: {error}")))?;
+        check_format(commit.format)?;
+        Ok(commit)
+    }
+
+    /// As tantivy stores it.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot write a commit: {error}")))
+    }
+}
+
+fn check_format(format: u32) -> Result<()> {
+    if format == FORMAT {
+        return Ok(());
+    }
+    let message = format!("the index was written in format {format}, this version reads {FORMAT}");
+    Err(Error::new(ErrorKind::Conflict, message).with_hint("run the version that wrote it, or reindex into a new data folder"))
+}
+
+/// The files beside the text index, for writing.
+pub struct Files {
+    coarse: VectorColumns,
+    fine: Option<VectorColumns>,
+    numbers: Column,
+    manifest: Manifest,
+}
+
+impl Files {
+    /// Creates empty files of an epoch.
+    pub fn create(folder: &Path, settings: &IndexSettings, epoch: u64) -> Result<Self> {
+        let fine = (!settings.shared_vectors).then(|| VectorColumns::create(folder, &name("fine", epoch), settings.fine_dimensions));
+        Ok(Self {
+            coarse: VectorColumns::create(folder, &name("coarse", epoch), settings.coarse_dimensions)?,
+            fine: fine.transpose()?,
+            numbers: Column::create(&numbers_path(folder, epoch), 8, 0)?,
+            manifest: Manifest::create(&manifest_path(folder, epoch))?,
+        })
+    }
+
+    /// Opens the files of a commit and cuts what lies behind it.
+    pub fn open(folder: &Path, settings: &IndexSettings, commit: &Commit) -> Result<(Self, Documents)> {
+        let Commit { epoch, rows, .. } = *commit;
+        let fine = (!settings.shared_vectors).then(|| VectorColumns::open(folder, &name("fine", epoch), settings.fine_dimensions, rows));
+        let (manifest, documents) = Manifest::open(&manifest_path(folder, epoch), commit.manifest_bytes)?;
+        let files = Self {
+            coarse: VectorColumns::open(folder, &name("coarse", epoch), settings.coarse_dimensions, rows)?,
+            fine: fine.transpose()?,
+            numbers: Column::open(&numbers_path(folder, epoch), 8, 0, rows)?,
+            manifest,
+        };
+        Ok((files, documents))
+    }
+
+    /// Appends and makes durable.
+    pub fn append(
+        &mut self,
+        coarse: &Encoded,
+        fine: &Encoded,
+        numbers: &[u8],
+        records: &[IndexedDocument],
+    ) -> Result<Vec<(Box<str>, Entry)>> {
+        if !numbers.is_empty() {
+            self.coarse.append(coarse)?;
+            if let Some(columns) = &mut self.fine {
+                columns.append(fine)?;
+            }
+            self.numbers.append(numbers)?;
+            self.sync_vectors()?;
+        }
+        let entries = self.manifest.append(records)?;
+        if !records.is_empty() {
+            self.manifest.sync()?;
+        }
+        Ok(entries)
+    }
+
+    fn sync_vectors(&self) -> Result<()> {
+        self.coarse.sync()?;
+        self.fine.as_ref().map_or(Ok(()), VectorColumns::sync)?;
+        self.numbers.sync()
+    }
+
+    /// Makes everything durable.
+    pub fn sync(&self) -> Result<()> {
+        self.sync_vectors()?;
+        self.manifest.sync()
+    }
+
+    /// Copies the rows that `is_alive`, with their numbers, from another epoch.
+    pub fn copy_rows(&mut self, from: &VectorSide, is_alive: impl Fn(usize) -> bool) -> Result<()> {
+        let (mut coarse, mut fine, mut numbers) = (Encoded::default(), Encoded::default(), Vec::new());
+        let rows = from.coarse.rows();
+        for row in (0..rows).filter(|row| is_alive(*row)) {
+            coarse.push_row(&from.coarse, row);
+            if let Some(vectors) = &from.fine {
+                fine.push_row(vectors, row);
+            }
+            numbers.extend_from_slice(from.numbers.bytes(row..row + 1));
+            if coarse.bytes() + fine.bytes() > COPIED_BYTES {
+                self.append_rows(&mut coarse, &mut fine, &mut numbers)?;
+            }
+        }
+        self.append_rows(&mut coarse, &mut fine, &mut numbers)
+    }
+
+    fn append_rows(&mut self, coarse: &mut Encoded, fine: &mut Encoded, numbers: &mut Vec<u8>) -> Result<()> {
+        self.coarse.append(&std::mem::take(coarse))?;
+        if let Some(columns) = &mut self.fine {
+            columns.append(&std::mem::take(fine))?;
+        }
+        self.numbers.append(&std::mem::take(numbers))
+    }
+
+    /// Takes over a manifest that was written in its place.
+    pub fn set_manifest(&mut self, manifest: Manifest) {
+        self.manifest = manifest;
+    }
+
+    /// The reading side of the vectors.
+    pub fn vector_side(&self) -> VectorSide {
+        let fine = self.fine.as_ref().map(VectorColumns::vectors);
+        VectorSide { coarse: self.coarse.vectors(), fine, numbers: self.numbers.map() }
+    }
+
+    /// Rows appended.
+    pub fn rows(&self) -> usize {
+        self.numbers.records()
+    }
+
+    /// Bytes of the manifest.
+    pub fn manifest_bytes(&self) -> u64 {
+        self.manifest.length()
+    }
+}
+
+/// Makes the folder of an empty generation, durably.
+pub fn create(folder: &Path, settings: &IndexSettings) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io(format_args!("cannot create {}", folder.display()), &error);
+    std::fs::create_dir_all(text_folder(folder)).map_err(failed)?;
+    text::create(&text_folder(folder))?;
+    Files::create(folder, settings, 0)?.sync()?;
+    let stored = StoredSettings { format: FORMAT, settings: settings.clone() };
+    let json = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.into()))?;
+    write_synced(&folder.join(SETTINGS_FILE), &json).map_err(failed)?;
+    sync_folder(&text_folder(folder))?;
+    sync_folder(folder)
+}
+
+/// What the generation in a folder was created with.
+pub fn read_settings(folder: &Path) -> Result<IndexSettings> {
+    let path = folder.join(SETTINGS_FILE);
+    let damaged = |error: &dyn std::fmt::Display| {
+        Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {error}", path.display()))
+            .with_hint("restore the folder from a backup, or remove it and reindex")
+    };
+    let bytes = std::fs::read(&path).map_err(|error| damaged(&error))?;
+    let stored: StoredSettings = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+    check_format(stored.format)?;
+    Ok(stored.settings)
+}
+
+/// A writer with one thread and bounded memory.
+pub fn text_writer(index: &Index, memory_mib: usize) -> tantivy::Result<IndexWriter> {
+    let options = IndexWriterOptions::builder().memory_budget_per_thread(memory_mib << 20).num_worker_threads(1).num_merge_threads(1).build();
+    let writer = index.writer_with_options(options)?;
+    let mut policy = LogMergePolicy::default();
+    policy.set_del_docs_ratio_before_merge(0.3);
+    writer.set_merge_policy(Box::new(policy));
+    Ok(writer)
+}
+
+/// Removes what an interrupted or finished compaction has left.
+pub fn remove_other_epochs(folder: &Path, epoch: u64) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io(format_args!("cannot tidy {}", folder.display()), &error);
+    let suffix = format!("-{epoch}");
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+        let is_ours = ["coarse-", "fine-", "rows-", "manifest-"].iter().any(|prefix| stem.starts_with(prefix));
+        if is_ours && !stem.ends_with(&suffix) {
+            std::fs::remove_file(&path).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file of a few megabytes finds no room.
+pub fn is_disk_full(folder: &Path) -> bool {
+    let path = folder.join("room.probe");
+    let written = write_synced(&path, &vec![0; PROBE_BYTES]);
+    let removed = std::fs::remove_file(&path);
+    written.and(removed).is_err_and(|error| Error::io("probe", &error).kind() == ErrorKind::Exhausted)
+}
+
+/// Writes a whole file and makes its content durable.
+pub fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Makes creations, renames and removals in a folder durable.
+pub fn sync_folder(folder: &Path) -> Result<()> {
+    if cfg!(windows) {
+        return Ok(());
+    }
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| Error::io(format_args!("cannot sync {}", folder.display()), &error))
+}
+
+/// Bytes of the files in a folder and below.
+pub fn folder_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        // Merged away while we looked.
+        Err(_) => 0,
+    };
+    entries.flatten().map(size).sum()
+}
+
+/// Where the text index lies.
+pub fn text_folder(folder: &Path) -> PathBuf {
+    folder.join(TEXT_FOLDER)
+}
+
+/// Where the manifest of an epoch lies.
+pub fn manifest_path(folder: &Path, epoch: u64) -> PathBuf {
+    folder.join(format!("manifest-{epoch}.log"))
+}
+
+fn numbers_path(folder: &Path, epoch: u64) -> PathBuf {
+    folder.join(format!("rows-{epoch}.numbers"))
+}
+
+fn name(field: &str, epoch: u64) -> String {
+    format!("{field}-{epoch}")
+}

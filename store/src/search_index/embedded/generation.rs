@@ -1,0 +1,414 @@
+//! One generation in its folder: writes wait in memory, a flush puts all of them into the files and commits. Called by [`super::EmbeddedIndex`],
+//! always off the async threads.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use arc_swap::ArcSwap;
+use tantivy::{Index, IndexReader, ReloadPolicy};
+use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
+
+use super::Config;
+use super::commit::{self, Commit, Files};
+use super::manifest::{Documents, Manifest};
+use super::pending::{Content, Pending};
+use super::snapshot::{PartsCache, Snapshot, VectorSide};
+use super::text::{self, Fields};
+use super::vectors::Encoded;
+use crate::search_index::{IndexSettings, IndexedDocument, Operation, Outcome};
+
+/// Fewer dead rows than this are not worth a rewrite.
+const SMALLEST_COMPACTION_ROWS: usize = 4096;
+/// Smaller manifests are not worth a rewrite.
+const SMALLEST_COMPACTION_BYTES: u64 = 4 << 20;
+
+/// A generation that is open.
+pub struct Generation {
+    folder: PathBuf,
+    settings: IndexSettings,
+    config: Config,
+    index: Index,
+    fields: Fields,
+    reader: IndexReader,
+    snapshot: ArcSwap<Snapshot>,
+    /// Changed together with `snapshot`, under its write lock.
+    documents: RwLock<Documents>,
+    writer: Mutex<Writer>,
+}
+
+struct Writer {
+    /// Made by the first flush that has something to write.
+    tantivy: Option<tantivy::IndexWriter>,
+    pending: BTreeMap<String, Pending>,
+    pending_bytes: usize,
+    files: Files,
+    commit: Commit,
+    parts: PartsCache,
+    /// A flush failed half-way: what is on disk decides what was committed.
+    damaged: bool,
+}
+
+/// What one flush adds to the files.
+#[derive(Default)]
+struct Addition {
+    records: Vec<IndexedDocument>,
+    coarse: Encoded,
+    fine: Encoded,
+    numbers: Vec<u8>,
+    /// Row numbers of the chunks of each record.
+    rows: Vec<Vec<u64>>,
+}
+
+impl Generation {
+    /// Makes the folder of a generation; the caller renames it into place.
+    pub fn create(folder: &Path, settings: &IndexSettings) -> Result<()> {
+        commit::create(folder, settings)
+    }
+
+    /// Opens a generation and cuts off what a crash left behind the last commit.
+    pub fn open(folder: &Path, config: &Config) -> Result<Self> {
+        let settings = commit::read_settings(folder)?;
+        let (index, fields) = text::open(&commit::text_folder(folder))?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(32).try_into();
+        let reader: IndexReader = reader.map_err(|error| text::failure(format_args!("cannot read {}", folder.display()), &error))?;
+        let commit = Commit::read(&index)?;
+        let (files, documents) = Files::open(folder, &settings, &commit)?;
+        commit::remove_other_epochs(folder, commit.epoch)?;
+        let mut parts = PartsCache::new();
+        let snapshot = Snapshot::build(reader.searcher(), fields, files.vector_side(), &mut parts)?;
+        let writer = Writer { tantivy: None, pending: BTreeMap::new(), pending_bytes: 0, files, commit, parts, damaged: false };
+        Ok(Self {
+            folder: folder.to_owned(),
+            settings,
+            config: config.clone(),
+            index,
+            fields,
+            reader,
+            snapshot: ArcSwap::from_pointee(snapshot),
+            documents: RwLock::new(documents),
+            writer: Mutex::new(writer),
+        })
+    }
+
+    /// What it was created with.
+    pub fn settings(&self) -> &IndexSettings {
+        &self.settings
+    }
+
+    /// What readers see now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
+    }
+
+    /// Documents of the last commit.
+    pub fn count_documents(&self) -> u64 {
+        self.documents.read().unwrap_or_else(PoisonError::into_inner).count()
+    }
+
+    /// Bytes of all its files.
+    pub fn bytes(&self) -> u64 {
+        commit::folder_bytes(&self.folder)
+    }
+
+    /// The note of the last commit that had one.
+    pub fn checkpoint(&self) -> Option<String> {
+        self.lock().commit.checkpoint.clone()
+    }
+
+    /// What is committed of some documents.
+    pub fn documents(&self, ids: &[String]) -> Result<Vec<Option<IndexedDocument>>> {
+        let (entries, reader) = {
+            let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner);
+            (ids.iter().map(|id| documents.get(id)).collect::<Vec<_>>(), documents.reader())
+        };
+        entries.iter().map(|entry| entry.as_ref().map(|entry| reader.read(entry)).transpose()).collect()
+    }
+
+    /// A page of committed documents by id.
+    pub fn list_documents(&self, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
+        let (entries, reader) = {
+            let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner);
+            (documents.after(after).take(limit).map(|(_, entry)| entry).collect::<Vec<_>>(), documents.reader())
+        };
+        entries.iter().map(|entry| reader.read(entry)).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Writer> {
+        // A panic in a flush leaves `damaged` set, which the next call mends.
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends its threads; what was not flushed is forgotten. For a generation that is dropped while queries may still read it.
+    pub fn close(&self) {
+        let mut writer = self.lock();
+        writer.tantivy = None;
+        writer.pending.clear();
+        writer.pending_bytes = 0;
+    }
+
+    /// Takes operations over; they become visible with the next flush.
+    pub fn write(&self, operations: Vec<Operation>) -> Result<Vec<Outcome>> {
+        let mut writer = self.lock();
+        self.mend(&mut writer)?;
+        let outcomes = operations.into_iter().map(|operation| self.accept(&mut writer, operation)).collect();
+        if writer.pending_bytes > self.config.pending_memory_mib << 20 {
+            self.commit(&mut writer, None)?;
+        }
+        Ok(outcomes)
+    }
+
+    fn accept(&self, writer: &mut Writer, operation: Operation) -> Outcome {
+        let (document_id, version) = match &operation {
+            Operation::Replace { document, .. } => (document.document_id.clone(), document.version),
+            Operation::Delete { document_id, version } => (document_id.clone(), *version),
+        };
+        let committed = || self.documents.read().unwrap_or_else(PoisonError::into_inner).get(&document_id).map(|entry| entry.version);
+        let stored = writer.pending.get(&document_id).map(|pending| pending.version).or_else(committed);
+        if let Some(stored) = stored.filter(|stored| *stored > version) {
+            return Outcome::Older { stored };
+        }
+        let stored_vectors = |chunks: &[ChunkId]| self.stored_vectors(writer.pending.get(&document_id), chunks);
+        match Pending::new(operation, &self.settings, stored_vectors) {
+            Err(error) => Outcome::Failed(error),
+            Ok(pending) => {
+                writer.pending_bytes += pending.bytes;
+                if let Some(replaced) = writer.pending.insert(document_id, pending) {
+                    writer.pending_bytes -= replaced.bytes;
+                }
+                Outcome::Applied
+            }
+        }
+    }
+
+    /// Vectors of a document's chunks as last written, for a `Replace` that brings none.
+    fn stored_vectors(&self, pending: Option<&Pending>, chunks: &[ChunkId]) -> Result<Vec<ChunkVectors>> {
+        let snapshot = self.snapshot();
+        let find = |chunk: &ChunkId| {
+            let waiting = pending.and_then(|pending| pending.vectors_of(*chunk).cloned());
+            waiting.or_else(|| chunk_vectors(&snapshot, *chunk)).ok_or_else(|| {
+                Error::new(ErrorKind::Invalid, format!("no vectors were given and none are stored for chunk {chunk}"))
+            })
+        };
+        chunks.iter().map(find).collect()
+    }
+
+    /// Makes everything written before durable and visible.
+    pub fn flush(&self, checkpoint: Option<String>) -> Result<()> {
+        let mut writer = self.lock();
+        self.mend(&mut writer)?;
+        if !writer.pending.is_empty() || checkpoint.is_some_and_other(&writer.commit.checkpoint) {
+            self.commit(&mut writer, checkpoint)?;
+        } else {
+            self.refresh(&mut writer)?;
+        }
+        if let Err(error) = self.compact_if_worthwhile(&mut writer) {
+            // Nothing is lost: the flush is done, and the next one tries again.
+            tracing::warn!(folder = %self.folder.display(), error = %error.full_message(), "compaction failed");
+        }
+        Ok(())
+    }
+
+    /// Shows readers the segments that merges have made since.
+    fn refresh(&self, writer: &mut Writer) -> Result<()> {
+        self.reader.reload().map_err(|error| text::failure("cannot reload the text index", &error))?;
+        if self.reader.searcher().generation().segments() != self.snapshot().searcher.generation().segments() {
+            let snapshot = Snapshot::build(self.reader.searcher(), self.fields, writer.files.vector_side(), &mut writer.parts)?;
+            self.snapshot.store(Arc::new(snapshot));
+        }
+        Ok(())
+    }
+
+    /// Puts everything that waits into the files and commits. What waits stays in memory until that has succeeded.
+    fn commit(&self, writer: &mut Writer, checkpoint: Option<String>) -> Result<()> {
+        writer.damaged = true;
+        let addition = self.addition(writer)?;
+        let entries = writer.files.append(&addition.coarse, &addition.fine, &addition.numbers, &addition.records)?;
+        let next = Commit {
+            rows: writer.files.rows(),
+            next_number: writer.commit.next_number + addition.numbers.len() as u64 / 8,
+            manifest_bytes: writer.files.manifest_bytes(),
+            checkpoint: checkpoint.or_else(|| writer.commit.checkpoint.clone()),
+            ..writer.commit.clone()
+        };
+        self.commit_text(writer, &addition.rows, &next)?;
+        let snapshot = self.build(writer)?;
+        let mut documents = self.documents.write().unwrap_or_else(PoisonError::into_inner);
+        entries.into_iter().for_each(|(id, entry)| documents.put(id, entry));
+        self.snapshot.store(Arc::new(snapshot));
+        drop(documents);
+        writer.commit = next;
+        writer.pending.clear();
+        writer.pending_bytes = 0;
+        writer.damaged = false;
+        Ok(())
+    }
+
+    /// Deletes, adds and commits on tantivy's side.
+    fn commit_text(&self, writer: &mut Writer, rows: &[Vec<u64>], next: &Commit) -> Result<()> {
+        let failed = |error: tantivy::TantivyError| self.write_failure(&error);
+        let tantivy = match writer.tantivy.take() {
+            Some(tantivy) => tantivy,
+            None => commit::text_writer(&self.index, self.config.writer_memory_mib).map_err(failed)?,
+        };
+        let tantivy = writer.tantivy.insert(tantivy);
+        for ((document_id, pending), rows) in writer.pending.iter().zip(rows) {
+            tantivy.delete_term(self.fields.document_term(document_id));
+            let Content::Replace { document, chunks, .. } = &pending.content else { continue };
+            let terms = text::filter_terms(document);
+            for (chunk, row) in chunks.iter().zip(rows) {
+                if let Err(error) = tantivy.add_document(self.fields.document(document, &terms, chunk, *row)?) {
+                    // The thread that died of it knows more.
+                    return Err(tantivy.prepare_commit().map(drop).map_or_else(failed, |()| failed(error)));
+                }
+            }
+        }
+        let payload = next.to_json()?;
+        let mut prepared = tantivy.prepare_commit().map_err(failed)?;
+        prepared.set_payload(&payload);
+        prepared.commit().map_err(failed)?;
+        Ok(())
+    }
+
+    /// tantivy's threads do not always tell why they ended: a disk that is nearly full is the likely reason.
+    fn write_failure(&self, error: &tantivy::TantivyError) -> Error {
+        let failed = text::failure(format_args!("cannot write the text index in {}", self.folder.display()), error);
+        let is_full = failed.kind() == ErrorKind::Internal && commit::is_disk_full(&self.folder);
+        if is_full { Error::new(ErrorKind::Exhausted, failed.full_message()).with_hint("free some disk space") } else { failed }
+    }
+
+    fn build(&self, writer: &mut Writer) -> Result<Snapshot> {
+        self.reader.reload().map_err(|error| text::failure("cannot reload the text index", &error))?;
+        Snapshot::build(self.reader.searcher(), self.fields, writer.files.vector_side(), &mut writer.parts)
+    }
+
+    /// Encodes everything that waits. A chunk whose document had it before with the same vectors keeps its row.
+    fn addition(&self, writer: &Writer) -> Result<Addition> {
+        let snapshot = self.snapshot();
+        let side = writer.files.vector_side();
+        let mut addition = Addition::default();
+        let mut number = writer.commit.next_number;
+        for (document_id, pending) in &writer.pending {
+            let Content::Replace { document, chunks, vectors } = &pending.content else {
+                let document = DocumentHeader { document_id: document_id.clone(), version: pending.version, ..DocumentHeader::default() };
+                addition.records.push(IndexedDocument { document, chunk_ids: Vec::new(), deleted: true });
+                addition.rows.push(Vec::new());
+                continue;
+            };
+            let before = self.chunks_of(document_id)?;
+            let mut rows = Vec::with_capacity(chunks.len());
+            for (chunk, vectors) in chunks.iter().zip(vectors) {
+                let kept = before.contains(&chunk.chunk_id).then(|| same_row(&snapshot, &side, chunk.chunk_id, vectors)).flatten();
+                rows.push(kept.unwrap_or_else(|| {
+                    addition.coarse.push(&vectors.coarse);
+                    if !self.settings.shared_vectors {
+                        addition.fine.push(&vectors.fine);
+                    }
+                    addition.numbers.extend(number.to_le_bytes());
+                    number += 1;
+                    number - 1
+                }));
+            }
+            let chunk_ids = chunks.iter().map(|chunk| chunk.chunk_id).collect();
+            addition.records.push(IndexedDocument { document: (**document).clone(), chunk_ids, deleted: false });
+            addition.rows.push(rows);
+        }
+        Ok(addition)
+    }
+
+    /// Chunks of the committed version of a document.
+    fn chunks_of(&self, document_id: &str) -> Result<HashSet<ChunkId>> {
+        let (entry, reader) = {
+            let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner);
+            (documents.get(document_id), documents.reader())
+        };
+        match entry.filter(|entry| !entry.deleted && entry.chunks > 0) {
+            None => Ok(HashSet::new()),
+            Some(entry) => Ok(reader.read(&entry)?.chunk_ids.into_iter().collect()),
+        }
+    }
+
+    /// After a flush that failed half-way: reads again from disk what was committed. What waits stays as it is.
+    fn mend(&self, writer: &mut Writer) -> Result<()> {
+        if !writer.damaged {
+            return Ok(());
+        }
+        writer.tantivy = None;
+        let commit = Commit::read(&self.index)?;
+        let (files, documents) = Files::open(&self.folder, &self.settings, &commit)?;
+        writer.files = files;
+        writer.commit = commit;
+        writer.parts.clear();
+        let snapshot = self.build(writer)?;
+        let mut current = self.documents.write().unwrap_or_else(PoisonError::into_inner);
+        *current = documents;
+        self.snapshot.store(Arc::new(snapshot));
+        drop(current);
+        writer.damaged = false;
+        Ok(())
+    }
+
+    fn compact_if_worthwhile(&self, writer: &mut Writer) -> Result<()> {
+        let snapshot = self.snapshot();
+        let dead = snapshot.dead_rows();
+        let rows_pay = dead >= SMALLEST_COMPACTION_ROWS && dead * 2 > snapshot.coarse.rows();
+        let live = self.documents.read().unwrap_or_else(PoisonError::into_inner).live_bytes();
+        let bytes = writer.files.manifest_bytes();
+        let manifest_pays = bytes >= SMALLEST_COMPACTION_BYTES && live * 2 < bytes;
+        if rows_pay || manifest_pays { self.compact(writer, &snapshot) } else { Ok(()) }
+    }
+
+    /// Copies what is alive into files of the next epoch; the commit that names it makes them the valid ones.
+    fn compact(&self, writer: &mut Writer, snapshot: &Snapshot) -> Result<()> {
+        writer.damaged = true;
+        let epoch = writer.commit.epoch + 1;
+        let mut files = Files::create(&self.folder, &self.settings, epoch)?;
+        files.copy_rows(&writer.files.vector_side(), |row| snapshot.is_row_alive(row))?;
+        let documents = {
+            let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner);
+            let (manifest, documents) = Manifest::compact(&documents, &commit::manifest_path(&self.folder, epoch))?;
+            files.set_manifest(manifest);
+            documents
+        };
+        files.sync()?;
+        commit::sync_folder(&self.folder)?;
+        let next = Commit { epoch, rows: files.rows(), manifest_bytes: files.manifest_bytes(), ..writer.commit.clone() };
+        self.commit_text(writer, &[], &next)?;
+        writer.files = files;
+        writer.commit = next;
+        writer.parts.clear();
+        let snapshot = self.build(writer)?;
+        let mut current = self.documents.write().unwrap_or_else(PoisonError::into_inner);
+        *current = documents;
+        self.snapshot.store(Arc::new(snapshot));
+        drop(current);
+        writer.damaged = false;
+        commit::remove_other_epochs(&self.folder, epoch)
+    }
+}
+
+/// Stored vectors of a chunk.
+pub fn chunk_vectors(snapshot: &Snapshot, chunk: ChunkId) -> Option<ChunkVectors> {
+    let row = snapshot.row(snapshot.find(chunk)?) as usize;
+    let fine = snapshot.fine.as_ref().map(|fine| fine.row(row).to_vec()).unwrap_or_default();
+    Some(ChunkVectors { coarse: snapshot.coarse.row(row).to_vec(), fine })
+}
+
+/// Number of the row that holds exactly these vectors of a chunk.
+fn same_row(snapshot: &Snapshot, side: &VectorSide, chunk: ChunkId, vectors: &ChunkVectors) -> Option<u64> {
+    let row = snapshot.row(snapshot.find(chunk)?) as usize;
+    let same = snapshot.coarse.row(row) == vectors.coarse.as_slice()
+        && snapshot.fine.as_ref().is_none_or(|fine| fine.row(row) == vectors.fine.as_slice());
+    same.then(|| side.numbers.numbers::<u64>(row..row + 1).first().copied()).flatten()
+}
+
+/// Whether a note is given and differs from the one known.
+trait OtherNote {
+    fn is_some_and_other(&self, known: &Self) -> bool;
+}
+
+impl OtherNote for Option<String> {
+    fn is_some_and_other(&self, known: &Self) -> bool {
+        self.is_some() && self != known
+    }
+}

@@ -1,0 +1,287 @@
+//! The vectors of one field: one row per vector in three columns: 8-bit codes for the scan, their scales, and the exact f32 values.
+//! Written by `generation`; read by `vector_search`.
+//!
+//! A code is `round(value / scale) + 128` with `scale = max|value| / 127`, padded with 128 (zero) to a multiple of 64 bytes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tributary_schemas::Result;
+
+use super::bitmap::{Bitmap, bits};
+use super::column::{Column, ColumnMap};
+use super::kernel::{ALIGNMENT, Kernel};
+use super::top::{Scored, Top};
+
+/// A zero.
+const BIAS: f32 = 128.0;
+
+/// Rows scored at once: one word of the bitmap.
+const TOGETHER: usize = 64;
+
+/// With fewer allowed rows than this among 64, they are scored one by one.
+const DENSE: u32 = 20;
+
+/// The writing side of one field.
+#[derive(Debug)]
+pub struct VectorColumns {
+    dimensions: usize,
+    codes: Column,
+    scales: Column,
+    values: Column,
+}
+
+/// The vectors as of one commit.
+#[derive(Clone, Debug)]
+pub struct Vectors {
+    dimensions: usize,
+    stride: usize,
+    rows: usize,
+    codes: Arc<ColumnMap>,
+    scales: Arc<ColumnMap>,
+    values: Arc<ColumnMap>,
+}
+
+/// Vectors encoded and not yet written.
+#[derive(Debug, Default)]
+pub struct Encoded {
+    codes: Vec<u8>,
+    scales: Vec<u8>,
+    values: Vec<u8>,
+}
+
+impl VectorColumns {
+    /// Creates empty columns named `<name>.codes`, `.scales` and `.values` in a folder.
+    pub fn create(folder: &Path, name: &str, dimensions: usize) -> Result<Self> {
+        let [codes, scales, values] = paths(folder, name);
+        Ok(Self {
+            dimensions,
+            codes: Column::create(&codes, stride(dimensions), dimensions)?,
+            scales: Column::create(&scales, 4, dimensions)?,
+            values: Column::create(&values, dimensions * 4, dimensions)?,
+        })
+    }
+
+    /// Opens columns that must hold `rows` rows.
+    pub fn open(folder: &Path, name: &str, dimensions: usize, rows: usize) -> Result<Self> {
+        let [codes, scales, values] = paths(folder, name);
+        Ok(Self {
+            dimensions,
+            codes: Column::open(&codes, stride(dimensions), dimensions, rows)?,
+            scales: Column::open(&scales, 4, dimensions, rows)?,
+            values: Column::open(&values, dimensions * 4, dimensions, rows)?,
+        })
+    }
+
+    /// Appends rows.
+    pub fn append(&mut self, encoded: &Encoded) -> Result<()> {
+        self.codes.append(&encoded.codes)?;
+        self.scales.append(&encoded.scales)?;
+        self.values.append(&encoded.values)
+    }
+
+    /// Makes everything appended durable.
+    pub fn sync(&self) -> Result<()> {
+        self.codes.sync()?;
+        self.scales.sync()?;
+        self.values.sync()
+    }
+
+    /// The reading side of everything appended so far.
+    pub fn vectors(&self) -> Vectors {
+        Vectors {
+            dimensions: self.dimensions,
+            stride: stride(self.dimensions),
+            rows: self.values.records(),
+            codes: self.codes.map(),
+            scales: self.scales.map(),
+            values: self.values.map(),
+        }
+    }
+}
+
+impl Encoded {
+    /// Adds one vector.
+    pub fn push(&mut self, vector: &[f32]) {
+        let scale = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs())) / 127.0;
+        let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
+        let padding = stride(vector.len()) - vector.len();
+        // `as` saturates, so even a value beyond the scale by rounding stays a byte.
+        self.codes.extend(vector.iter().map(|value| ((value * inverse).round() + BIAS) as u8));
+        self.codes.extend(std::iter::repeat_n(BIAS as u8, padding));
+        self.scales.extend(scale.to_le_bytes());
+        self.values.extend(vector.iter().flat_map(|value| value.to_le_bytes()));
+    }
+
+    /// Adds a stored row as it is.
+    pub fn push_row(&mut self, vectors: &Vectors, row: usize) {
+        self.codes.extend(vectors.codes.bytes(row..row + 1));
+        self.scales.extend(vectors.scales.bytes(row..row + 1));
+        self.values.extend(vectors.values.bytes(row..row + 1));
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.codes.len() + self.scales.len() + self.values.len()
+    }
+}
+
+impl Vectors {
+    /// Dimensions of every vector.
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// Rows, dead ones included.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The exact vector of a row.
+    #[inline]
+    pub fn row(&self, row: usize) -> &[f32] {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        self.values.numbers(row..row + 1)
+    }
+
+    /// The `take` allowed rows with the highest 8-bit dot products, in no order, with those (up to a common factor).
+    pub fn approximate_top(&self, query: &[f32], allowed: &Bitmap, take: usize, threads: usize) -> Vec<Scored> {
+        let query = quantized_query(query, self.stride);
+        let words = self.rows.div_ceil(TOGETHER);
+        let share = words.div_ceil(threads.max(1)).max(1);
+        let scan = |from: usize| self.scan_words(Kernel::best(), &query, allowed, from..(from + share).min(words), take);
+        if share >= words {
+            return scan(0).into_unsorted(&by_row);
+        }
+        let scan = &scan;
+        let parts: Vec<Vec<Scored>> = std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                (0..words).step_by(share).map(|from| scope.spawn(move || scan(from).into_unsorted(&by_row))).collect();
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        let mut top = Top::new(take, f32::NEG_INFINITY);
+        parts.into_iter().flatten().for_each(|(score, row)| top.push(score, row, &by_row));
+        top.into_unsorted(&by_row)
+    }
+
+    fn scan_words(&self, kernel: Kernel, query: &[i8], allowed: &Bitmap, words: std::ops::Range<usize>, take: usize) -> Top {
+        let mut top = Top::new(take, f32::NEG_INFINITY);
+        let mut sums = [0_i32; TOGETHER];
+        let scales: &[f32] = self.scales.numbers(0..self.rows);
+        for word in words {
+            let mask = allowed.word(word);
+            let first = word * TOGETHER;
+            let end = (first + TOGETHER).min(self.rows);
+            if mask == 0 {
+                continue;
+            }
+            if mask.count_ones() >= DENSE {
+                kernel.code_dots(query, self.codes.bytes(first..end), &mut sums[..end - first]);
+            } else {
+                for bit in bits(mask) {
+                    let row = first + bit;
+                    kernel.code_dots(query, self.codes.bytes(row..row + 1), &mut sums[bit..=bit]);
+                }
+            }
+            for bit in bits(mask) {
+                let row = first + bit;
+                top.push(sums[bit] as f32 * scales[row], row as u32, &by_row);
+            }
+        }
+        top
+    }
+
+    /// 8-bit dot products of some rows.
+    pub fn approximate_scores(&self, query: &[f32], rows: &[u32]) -> Vec<Scored> {
+        let query = quantized_query(query, self.stride);
+        let kernel = Kernel::best();
+        let scales: &[f32] = self.scales.numbers(0..self.rows);
+        let mut sum = [0];
+        let mut score = |row: usize| {
+            kernel.code_dots(&query, self.codes.bytes(row..row + 1), &mut sum);
+            sum[0] as f32 * scales[row]
+        };
+        rows.iter().map(|row| (score(*row as usize), *row)).collect()
+    }
+
+    /// Exact dot products of some rows.
+    pub fn exact_scores(&self, query: &[f32], rows: impl IntoIterator<Item = u32>) -> Vec<Scored> {
+        let kernel = Kernel::best();
+        rows.into_iter().map(|row| (kernel.dot(query, self.row(row as usize)), row)).collect()
+    }
+}
+
+fn by_row(left: u32, right: u32) -> std::cmp::Ordering {
+    left.cmp(&right)
+}
+
+fn stride(dimensions: usize) -> usize {
+    dimensions.next_multiple_of(ALIGNMENT)
+}
+
+fn paths(folder: &Path, name: &str) -> [std::path::PathBuf; 3] {
+    ["codes", "scales", "values"].map(|part| folder.join(format!("{name}.{part}")))
+}
+
+/// The query in bytes; its scale is common to all rows and left out.
+fn quantized_query(query: &[f32], stride: usize) -> Vec<i8> {
+    let largest = query.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    let inverse = if largest > 0.0 { 127.0 / largest } else { 0.0 };
+    let mut codes: Vec<i8> = query.iter().map(|value| (value * inverse).round() as i8).collect();
+    codes.resize(stride, 0);
+    codes
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn vector(seed: u64, dimensions: usize) -> Vec<f32> {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+        };
+        let vector: Vec<f32> = (0..dimensions).map(|_| next() + next() + next()).collect();
+        let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+        vector.into_iter().map(|value| value / length).collect()
+    }
+
+    #[test]
+    fn the_scan_finds_the_allowed_rows_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for dimensions in [3, 64, 100] {
+            let mut columns = VectorColumns::create(folder.path(), &format!("v{dimensions}"), dimensions).unwrap();
+            let mut encoded = Encoded::default();
+            (0..1000).for_each(|seed| encoded.push(&vector(seed, dimensions)));
+            columns.append(&encoded).unwrap();
+            let vectors = columns.vectors();
+            assert_eq!(vectors.row(17), vector(17, dimensions));
+            let query = vector(5000, dimensions);
+            for keep in [1, 7, 3] {
+                let mut allowed = Bitmap::new(1000);
+                (0..1000).filter(|row| row % keep == 0).for_each(|row| allowed.set(row));
+                let mut exact = vectors.exact_scores(&query, allowed.iter().map(|row| row as u32));
+                exact.sort_by(|left, right| right.0.total_cmp(&left.0));
+                for threads in [1, 3] {
+                    let found = vectors.approximate_top(&query, &allowed, 60, threads);
+                    let hits = exact[..30].iter().filter(|(_, row)| found.iter().any(|(_, other)| other == row)).count();
+                    assert_eq!((found.len(), hits), (60, 30), "{dimensions} dimensions, every {keep}th row");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_zero_vector_scores_zero() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut columns = VectorColumns::create(folder.path(), "z", 5).unwrap();
+        let mut encoded = Encoded::default();
+        encoded.push(&[0.0; 5]);
+        columns.append(&encoded).unwrap();
+        assert_eq!(columns.vectors().approximate_top(&vector(1, 5), &Bitmap::full(1), 3, 1), [(0.0, 0)]);
+    }
+}
