@@ -106,6 +106,9 @@ pub struct Lineage {
     /// Model that made the fine vectors.
     #[serde(default)]
     pub fine_model: String,
+    /// Hash of how chunks become the texts that are embedded (windows, folding).
+    #[serde(default)]
+    pub embedding: String,
     /// What was done in a lesser way than configured, such as `summary` or `embedder`.
     #[serde(default)]
     pub degraded: Vec<String>,
