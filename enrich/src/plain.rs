@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn unclosed_html_is_no_trap() {
-        assert_eq!(plain_text("<div\n\nafter it"), "<div\nafter it");
+        assert_eq!(plain_text("<div\n\nafter it"), "after it");
         assert_eq!(plain_line("# a  b\n\nc"), "a b c");
     }
 }

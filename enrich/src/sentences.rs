@@ -53,8 +53,11 @@ fn ends(text: &str, spans: &[Range<usize>], is_end: impl Fn(&str, usize, char) -
             continue;
         }
         let mut end = offset + character.len_utf8();
-        while let Some((next, closing)) = characters.next_if(|(next, next_character)| *next >= guarded_until && trails(*next_character)) {
+        while let Some((next, closing)) = characters.next_if(|(_, next)| closes(*next)) {
             end = next + closing.len_utf8();
+        }
+        while let Some((next, blank)) = characters.next_if(|(_, next)| next.is_whitespace()) {
+            end = next + blank.len_utf8();
         }
         ends.push(end);
     }
@@ -73,10 +76,9 @@ fn could_end(character: char) -> bool {
     }
 }
 
-/// Characters that belong to the sentence that has just ended.
-fn trails(character: char) -> bool {
+/// Marks right after the end of a sentence that belong to it.
+fn closes(character: char) -> bool {
     matches!(character, '”' | '’' | '」' | '』' | '）' | '》' | '】' | '"' | '\'' | '。' | '！' | '？' | '…' | '!' | '?')
-        || character.is_whitespace()
 }
 
 fn ends_sentence(text: &str, offset: usize, character: char) -> bool {

@@ -5,49 +5,16 @@ mod leaves;
 mod sections;
 mod whole;
 
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
 use tributary_models::TokenCounter;
 use tributary_schemas::{Chunk, CleanDocument};
+/// How a document is cut; the source profile names one.
+pub use tributary_taxonomy::ChunkStrategy as Strategy;
 
 use crate::config::ChunkerConfig;
 use crate::summarize::Summarizer;
 
 /// Grows with every change of the code that changes its output; part of [`fingerprint`].
 const CODE_VERSION: u32 = 1;
-
-/// How a document is cut; the source profile names one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Strategy {
-    /// By its headings, see [`sections`].
-    Sections,
-    /// Not at all, see [`whole`].
-    Whole,
-}
-
-impl Strategy {
-    /// The name used in source profiles.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sections => "sections",
-            Self::Whole => "whole",
-        }
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let known = [Self::Sections, Self::Whole];
-        known
-            .into_iter()
-            .find(|strategy| strategy.as_str() == name)
-            .ok_or_else(|| format!("unknown chunker `{name}`: sections or whole expected"))
-    }
-}
 
 /// What cutting a document gave.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,14 +52,14 @@ pub fn chunk_document(
     }
 }
 
-/// Hash over strategy, settings and code version; `lineage.chunker`. 16 hexadecimal digits.
-pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig) -> String {
-    let settings = format!("{CODE_VERSION}/{}/{config:?}", strategy.as_str());
+/// Hash over strategy, settings, summariser and code version; `lineage.chunker`. 16 hexadecimal digits.
+pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig, summarizer: &str) -> String {
+    let settings = format!("{CODE_VERSION}/{}/{config:?}/{summarizer}", strategy.as_str());
     blake3::hash(settings.as_bytes()).to_hex().chars().take(16).collect()
 }
 
 /// Tokens of a text of any length: long ones are counted in runs, so that no tokenizer sees megabytes at once.
-fn count(tokens: &dyn TokenCounter, text: &str) -> usize {
+pub(crate) fn count(tokens: &dyn TokenCounter, text: &str) -> usize {
     const RUN_BYTES: usize = 8192;
     if text.len() <= RUN_BYTES {
         return tokens.count(text);

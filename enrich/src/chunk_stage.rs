@@ -1,0 +1,123 @@
+//! The stage `chunk`: a clean document becomes tagged chunks with ready tokens (`documents.clean` → `chunks.tagged`).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+use tributary_models::TokenCounter;
+use tributary_schemas::{CleanDocument, DocumentHeader, Error, Result, StageTime, State, TaggedDocument, Topic, event};
+use tributary_store::event_log::stage::{Output, Stage};
+use tributary_store::event_log::{StoredRecord, message};
+use tributary_store::{Clock, manifest};
+use tributary_taxonomy::{Analyzer, SourceProfiles};
+
+use crate::chunkers::{self, chunk_document};
+use crate::config::Config;
+use crate::search_text::SearchText;
+use crate::summarize::Summarizer;
+use crate::tag::{SharedKnowledgeSets, tag};
+use crate::{blocking, permit};
+
+/// Name of the stage.
+const NAME: &str = "chunk";
+/// What `lineage.degraded` says of an extractive summary.
+const DEGRADED_SUMMARY: &str = "summary";
+
+/// What the stage needs of the rest of the product.
+pub struct ChunkParts {
+    /// Cuts text into tokens of the keyword side.
+    pub analyzer: Arc<Analyzer>,
+    /// Knowledge sets in force.
+    pub knowledge_sets: SharedKnowledgeSets,
+    /// How each source is treated.
+    pub source_profiles: Arc<SourceProfiles>,
+    /// Counts model tokens.
+    pub tokens: Arc<dyn TokenCounter>,
+    /// Makes summaries.
+    pub summarizer: Arc<dyn Summarizer>,
+    /// Time.
+    pub clock: Clock,
+}
+
+/// The stage.
+pub struct ChunkStage {
+    work: Arc<ChunkWork>,
+    permits: Arc<Semaphore>,
+}
+
+/// What runs on a blocking thread.
+struct ChunkWork {
+    parts: ChunkParts,
+    config: Config,
+}
+
+impl ChunkStage {
+    /// Cuts as configured.
+    pub fn new(parts: ChunkParts, config: Config) -> Self {
+        let permits = Arc::new(Semaphore::new(config.chunk.documents_in_flight.max(1)));
+        Self { work: Arc::new(ChunkWork { parts, config }), permits }
+    }
+}
+
+impl ChunkWork {
+    fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
+        let document_id = message::document_id(&input.record)?;
+        let now_ms = (self.parts.clock)();
+        let Some(clean) = message::decode::<CleanDocument>(&input.record)? else {
+            let version = message::version(&input.record);
+            let tombstone = message::tombstone(event::TYPE_CHUNKS_TAGGED, document_id, version, now_ms);
+            return Ok(vec![Output { topic: Topic::ChunksTagged, record: message::traced(tombstone, &input.record) }]);
+        };
+        let tagged = self.cut(clean, now_ms)?;
+        let state = manifest::output(&manifest::report(&tagged.document, State::Embedding, now_ms))?;
+        let record = message::encode(event::TYPE_CHUNKS_TAGGED, document_id, tagged.document.version, &tagged, now_ms)?;
+        Ok(vec![state, Output { topic: Topic::ChunksTagged, record: message::traced(record, &input.record) }])
+    }
+
+    fn cut(&self, mut clean: CleanDocument, now_ms: i64) -> Result<TaggedDocument> {
+        let parts = &self.parts;
+        let profile = parts.source_profiles.profile(&clean.document.source);
+        tag(&mut clean, profile, &parts.knowledge_sets.current())?;
+        let chunked = chunk_document(&clean, profile.chunker, &self.config.chunker, parts.tokens.as_ref(), parts.summarizer.as_ref());
+        let mut document = clean.document;
+        let lineage = &mut document.lineage;
+        lineage.chunker = chunkers::fingerprint(profile.chunker, &self.config.chunker, parts.summarizer.name());
+        lineage.analyzer = parts.analyzer.fingerprint();
+        if chunked.summary_degraded && !lineage.degraded.iter().any(|degraded| degraded == DEGRADED_SUMMARY) {
+            lineage.degraded.push(DEGRADED_SUMMARY.to_owned());
+        }
+        document.timeline.push(StageTime { stage: NAME.to_owned(), at_ms: now_ms });
+        let mut chunks = chunked.chunks;
+        for chunk in &mut chunks {
+            chunk.analyzed = analyzed(&parts.analyzer, &document, chunk);
+        }
+        tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), "document cut");
+        Ok(TaggedDocument { document, chunks })
+    }
+}
+
+/// Ready tokens of title, section path and text.
+fn analyzed(analyzer: &Analyzer, document: &DocumentHeader, chunk: &tributary_schemas::Chunk) -> String {
+    let text = SearchText::of(document, chunk);
+    let mut tokens = String::with_capacity(text.body.len() * 2);
+    analyzer.analyze_into(&text.heading, &mut tokens);
+    analyzer.analyze_into(&text.body, &mut tokens);
+    tokens
+}
+
+#[async_trait]
+impl Stage for ChunkStage {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
+        let _permit = permit(&self.permits).await?;
+        let (work, input) = (Arc::clone(&self.work), input.clone());
+        blocking(NAME, move || work.process(&input)).await
+    }
+
+    fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
+        manifest::abandoned(input, error, (self.work.parts.clock)())
+    }
+}

@@ -1,0 +1,224 @@
+//! The stage `embed`: tagged chunks get their vectors (`chunks.tagged` → `chunks.embedded`). Chunks that an indexed version of the
+//! document already has keep their vectors.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+use tributary_models::{DualEmbedder, TextRole, TokenCounter};
+use tributary_schemas::{
+    Chunk, ChunkId, ChunkVectors, DocumentHeader, EmbeddedDocument, Error, ErrorKind, Result, StageTime, State, TaggedDocument, Topic,
+    event,
+};
+use tributary_store::event_log::stage::{Output, Stage};
+use tributary_store::event_log::{StoredRecord, message};
+use tributary_store::search_index::SharedSearchIndex;
+use tributary_store::{Clock, manifest};
+use tributary_taxonomy::simplify;
+
+use crate::config::EmbedConfig;
+use crate::search_text::SearchText;
+use crate::windows::{Window, mean, windows};
+use crate::{blocking, permit};
+
+/// Name of the stage.
+const NAME: &str = "embed";
+/// Grows with every change of the code that changes embedding texts; part of [`fingerprint`].
+const CODE_VERSION: u32 = 1;
+
+/// What the stage needs of the rest of the product.
+pub struct EmbedParts {
+    /// Makes the vectors.
+    pub embedder: Arc<DualEmbedder>,
+    /// Counts the embedder's tokens.
+    pub tokens: Arc<dyn TokenCounter>,
+    /// Where vectors of unchanged chunks are; none to embed everything.
+    pub index: Option<SharedSearchIndex>,
+    /// Time.
+    pub clock: Clock,
+}
+
+/// The stage.
+pub struct EmbedStage {
+    work: Arc<EmbedWork>,
+    index: Option<SharedSearchIndex>,
+    permits: Arc<Semaphore>,
+}
+
+/// What runs on a blocking thread.
+struct EmbedWork {
+    embedder: Arc<DualEmbedder>,
+    tokens: Arc<dyn TokenCounter>,
+    config: EmbedConfig,
+    clock: Clock,
+}
+
+/// Vectors that need not be made again.
+type Known = HashMap<ChunkId, ChunkVectors>;
+
+/// The text of a chunk as it is embedded, before windows are cut: title, section path and body without marks, folded if configured.
+pub fn embedding_text(document: &DocumentHeader, chunk: &Chunk, fold_traditional: bool) -> SearchText {
+    let text = SearchText::of(document, chunk);
+    if !fold_traditional {
+        return text;
+    }
+    SearchText { heading: simplify(&text.heading).into_owned(), body: simplify(&text.body).into_owned() }
+}
+
+/// Hash of what shapes embedding texts beside the chunk; `lineage.embedding`. 16 hexadecimal digits.
+pub fn fingerprint(config: &EmbedConfig) -> String {
+    let settings = format!("{CODE_VERSION}/{}/{}/{}", config.window_tokens, config.window_limit, config.fold_traditional);
+    blake3::hash(settings.as_bytes()).to_hex().chars().take(16).collect()
+}
+
+impl EmbedStage {
+    /// Embeds as configured.
+    pub fn new(parts: EmbedParts, config: EmbedConfig) -> Self {
+        let permits = Arc::new(Semaphore::new(config.documents_in_flight.max(1)));
+        let index = parts.index.filter(|_| config.reuse_vectors);
+        let work = EmbedWork { embedder: parts.embedder, tokens: parts.tokens, config, clock: parts.clock };
+        Self { work: Arc::new(work), index, permits }
+    }
+
+    /// Vectors of chunks that the serving index has of this document, if they were made the same way. That the index cannot tell is
+    /// no failure: everything is embedded then.
+    async fn known(&self, tagged: &TaggedDocument) -> Known {
+        let Some(index) = &self.index else { return Known::new() };
+        match self.look_up(index, tagged).await {
+            Ok(known) => known,
+            Err(error) => {
+                if error.kind() != ErrorKind::NotFound {
+                    tracing::warn!(document_id = %tagged.document.document_id, %error, "stored vectors cannot be read, embedding all chunks");
+                }
+                Known::new()
+            }
+        }
+    }
+
+    async fn look_up(&self, index: &SharedSearchIndex, tagged: &TaggedDocument) -> Result<Known> {
+        let stored = index.documents(None, std::slice::from_ref(&tagged.document.document_id)).await?.pop().flatten();
+        let Some(stored) = stored.filter(|stored| !stored.deleted && self.work.made_the_same_way(&stored.document, &tagged.document))
+        else {
+            return Ok(Known::new());
+        };
+        let stored_ids: std::collections::HashSet<ChunkId> = stored.chunk_ids.into_iter().collect();
+        let wanted: Vec<ChunkId> = tagged.chunks.iter().map(|chunk| chunk.chunk_id).filter(|id| stored_ids.contains(id)).collect();
+        let vectors = index.vectors(&wanted).await?;
+        let complete = wanted.into_iter().zip(vectors).filter_map(|(id, vectors)| Some((id, vectors?)));
+        Ok(complete.filter(|(_, vectors)| self.work.has_right_shape(vectors)).collect())
+    }
+}
+
+impl EmbedWork {
+    /// Chunk ids hold kind, section path and text; all else that shapes a vector is compared here.
+    fn made_the_same_way(&self, stored: &DocumentHeader, document: &DocumentHeader) -> bool {
+        stored.title == document.title
+            && stored.lineage.coarse_model == self.embedder.coarse_name()
+            && stored.lineage.fine_model == self.embedder.fine_name()
+            && stored.lineage.embedding == fingerprint(&self.config)
+    }
+
+    fn has_right_shape(&self, vectors: &ChunkVectors) -> bool {
+        let fine = if self.embedder.is_shared() { 0 } else { self.embedder.fine_dimensions() };
+        vectors.coarse.len() == self.embedder.coarse_dimensions() && vectors.fine.len() == fine
+    }
+
+    fn finish(&self, input: &StoredRecord, tagged: TaggedDocument, known: Known) -> Result<Vec<Output>> {
+        let TaggedDocument { mut document, chunks } = tagged;
+        let reused = known.len();
+        let vectors = self.vectors(&document, &chunks, known)?;
+        let now_ms = (self.clock)();
+        document.lineage.coarse_model = self.embedder.coarse_name().to_owned();
+        document.lineage.fine_model = self.embedder.fine_name().to_owned();
+        document.lineage.embedding = fingerprint(&self.config);
+        document.timeline.push(StageTime { stage: NAME.to_owned(), at_ms: now_ms });
+        tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), reused, "document embedded");
+        let state = manifest::output(&manifest::report(&document, State::Indexing, now_ms))?;
+        let embedded = EmbeddedDocument { document, chunks, vectors };
+        let document_id = message::document_id(&input.record)?;
+        let record = message::encode(event::TYPE_CHUNKS_EMBEDDED, document_id, embedded.document.version, &embedded, now_ms)?;
+        Ok(vec![state, Output { topic: Topic::ChunksEmbedded, record: message::traced(record, &input.record) }])
+    }
+
+    /// One entry per chunk, in their order: known ones, and new ones made in batches of bounded size.
+    fn vectors(&self, document: &DocumentHeader, chunks: &[Chunk], known: Known) -> Result<Vec<ChunkVectors>> {
+        let mut vectors: Vec<Option<ChunkVectors>> = chunks.iter().map(|chunk| known.get(&chunk.chunk_id).cloned()).collect();
+        let mut batch = Batch::default();
+        for (position, chunk) in chunks.iter().enumerate() {
+            if vectors.get(position).is_some_and(Option::is_some) {
+                continue;
+            }
+            let text = embedding_text(document, chunk, self.config.fold_traditional);
+            batch.push(position, windows(&text, self.config.window_tokens, self.config.window_limit, self.tokens.as_ref()));
+            if batch.bytes >= self.config.batch_bytes {
+                self.embed(std::mem::take(&mut batch), &mut vectors)?;
+            }
+        }
+        self.embed(batch, &mut vectors)?;
+        let missing = || Error::new(ErrorKind::Internal, format!("a chunk of `{}` was not embedded", document.document_id));
+        vectors.into_iter().map(|vectors| vectors.ok_or_else(missing)).collect()
+    }
+
+    fn embed(&self, batch: Batch, vectors: &mut [Option<ChunkVectors>]) -> Result<()> {
+        if batch.texts.is_empty() {
+            return Ok(());
+        }
+        let texts: Vec<&str> = batch.texts.iter().map(|window| window.text.as_str()).collect();
+        let made = self.embedder.embed(&texts, TextRole::Passage)?;
+        if made.len() != texts.len() {
+            return Err(Error::new(ErrorKind::Internal, format!("the embedder gave {} vectors for {} texts", made.len(), texts.len())));
+        }
+        let weights = batch.texts.iter().map(|window| window.weight);
+        let mut made = made.into_iter().zip(weights);
+        for (position, windows) in batch.places {
+            let of_chunk: Vec<(ChunkVectors, usize)> = made.by_ref().take(windows).collect();
+            if let Some(slot) = vectors.get_mut(position) {
+                *slot = Some(mean(&of_chunk));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Windows that go to the models in one call.
+#[derive(Default)]
+struct Batch {
+    texts: Vec<Window>,
+    /// Position of a chunk and how many of the texts are its windows, in order.
+    places: Vec<(usize, usize)>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn push(&mut self, position: usize, windows: Vec<Window>) {
+        self.bytes += windows.iter().map(|window| window.text.len()).sum::<usize>();
+        self.places.push((position, windows.len()));
+        self.texts.extend(windows);
+    }
+}
+
+#[async_trait]
+impl Stage for EmbedStage {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
+        let _permit = permit(&self.permits).await?;
+        let document_id = message::document_id(&input.record)?;
+        let record = input.record.clone();
+        let Some(tagged) = blocking(NAME, move || message::decode::<TaggedDocument>(&record)).await? else {
+            let version = message::version(&input.record);
+            let tombstone = message::tombstone(event::TYPE_CHUNKS_EMBEDDED, document_id, version, (self.work.clock)());
+            return Ok(vec![Output { topic: Topic::ChunksEmbedded, record: message::traced(tombstone, &input.record) }]);
+        };
+        let known = self.known(&tagged).await;
+        let (work, input) = (Arc::clone(&self.work), input.clone());
+        blocking(NAME, move || work.finish(&input, tagged, known)).await
+    }
+
+    fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
+        manifest::abandoned(input, error, (self.work.clock)())
+    }
+}
