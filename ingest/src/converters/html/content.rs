@@ -1,0 +1,152 @@
+//! What of a page is content: leaves out scripts and controls always, navigation, banners, hidden parts and page headers when the main
+//! content is wanted, and finds the element that holds it. No recursion.
+
+use std::collections::HashSet;
+
+use ego_tree::NodeId;
+use scraper::{ElementRef, Node};
+
+use super::Tree;
+
+/// Elements that never hold text for a reader.
+const NEVER: [&str; 28] = [
+    "script", "style", "noscript", "template", "head", "svg", "canvas", "iframe", "object", "embed", "audio", "video", "map", "button", "input",
+    "select", "option", "textarea", "datalist", "progress", "meter", "frameset", "noframes", "link", "meta", "base", "param", "label",
+];
+
+/// Words in `class` or `id` that mark what surrounds the content.
+const BOILERPLATE_WORDS: [&str; 26] = [
+    "cookie-banner", "cookie-consent", "cookie-notice", "cookie-bar", "cookiebanner", "cookieconsent", "gdpr", "navbar", "navigation", "nav-menu",
+    "breadcrumb", "breadcrumbs", "skip-link", "skip-to-content", "headerlink", "mw-editsection", "mw-jump-link", "noprint", "linenos", "social-share",
+    "share-buttons", "advertisement", "newsletter-signup", "site-footer", "page-footer", "sr-only",
+];
+
+/// `role`s of what surrounds the content.
+const BOILERPLATE_ROLES: [&str; 8] = ["navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menubar", "tooltip"];
+
+/// Share of the page's text that `<main>` or `<article>` must hold to be taken for the content.
+const MAIN_SHARE: f64 = 0.25;
+
+/// Which nodes of a page are left out, and where its content begins.
+pub struct Selection {
+    left_out: HashSet<NodeId>,
+    root: Option<NodeId>,
+}
+
+impl Selection {
+    /// Everything that can be read, hidden or not.
+    pub fn everything(root: Tree) -> Self {
+        Self { left_out: collect(root, |element| NEVER.contains(&element.value().name())), root: None }
+    }
+
+    /// The main content.
+    pub fn main_content(root: Tree) -> Self {
+        let left_out = collect(root, |element| NEVER.contains(&element.value().name()) || is_boilerplate(element));
+        let mut selection = Self { left_out, root: None };
+        let whole = selection.characters(root) as f64;
+        let candidate = selection.candidate(root, "main").or_else(|| selection.candidate(root, "article"));
+        selection.root = candidate.filter(|node| selection.characters(*node) as f64 >= whole * MAIN_SHARE).map(|node| node.id());
+        selection
+    }
+
+    /// Whether a node and all below it is left out.
+    pub fn leaves_out(&self, node: Tree) -> bool {
+        self.left_out.contains(&node.id())
+    }
+
+    /// The node that the content is below.
+    pub fn root<'a>(&self, root: Tree<'a>) -> Tree<'a> {
+        self.root.and_then(|id| root.tree().get(id)).unwrap_or(root)
+    }
+
+    /// Characters of text below a node, white space not counted.
+    pub fn characters(&self, node: Tree) -> usize {
+        let mut count = 0;
+        self.visit(node, |node| {
+            if let Node::Text(text) = node.value() {
+                count += text.chars().filter(|character| !character.is_whitespace()).count();
+            }
+        });
+        count
+    }
+
+    /// The only element of that name (or that role) that is not left out.
+    fn candidate<'a>(&self, root: Tree<'a>, name: &str) -> Option<Tree<'a>> {
+        let mut found = Vec::new();
+        self.visit(root, |node| {
+            let is_wanted = |element: ElementRef| element.value().name() == name || element.attr("role") == Some(name);
+            if ElementRef::wrap(node).is_some_and(is_wanted) {
+                found.push(node);
+            }
+        });
+        if found.len() > 64 {
+            return None;
+        }
+        // A `<main role=main>` inside another counts once.
+        let outermost: Vec<Tree> = found.iter().copied().filter(|node| !node.ancestors().any(|above| found.iter().any(|other| other.id() == above.id()))).collect();
+        match outermost.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
+    fn visit<'a>(&self, start: Tree<'a>, mut see: impl FnMut(Tree<'a>)) {
+        let mut stack = vec![start];
+        while let Some(node) = stack.pop() {
+            if self.leaves_out(node) {
+                continue;
+            }
+            see(node);
+            stack.extend(node.children().rev());
+        }
+    }
+}
+
+/// The topmost nodes for which `is_out` holds.
+fn collect(root: Tree, is_out: impl Fn(ElementRef) -> bool) -> HashSet<NodeId> {
+    let mut left_out = HashSet::new();
+    let mut stack = vec![root];
+    while let Some(node) = stack.pop() {
+        if ElementRef::wrap(node).is_some_and(&is_out) {
+            left_out.insert(node.id());
+        } else {
+            stack.extend(node.children());
+        }
+    }
+    left_out
+}
+
+fn is_boilerplate(element: ElementRef) -> bool {
+    let name = element.value().name();
+    if matches!(name, "html" | "body" | "main" | "article") {
+        return false;
+    }
+    let role = element.attr("role").unwrap_or_default();
+    name == "nav" || name == "dialog" || BOILERPLATE_ROLES.contains(&role) || is_page_frame(element, name) || is_hidden(element) || has_boilerplate_name(element)
+}
+
+/// A header or footer of the page, not of an article in it. A header that holds the page's title is content.
+fn is_page_frame(element: ElementRef, name: &str) -> bool {
+    if !matches!(name, "header" | "footer") {
+        return false;
+    }
+    let within = element.ancestors().filter_map(ElementRef::wrap).any(|above| matches!(above.value().name(), "article" | "main" | "section"));
+    let holds_title = name == "header" && element.descendants().filter_map(ElementRef::wrap).any(|below| below.value().name() == "h1");
+    !within && !holds_title
+}
+
+fn is_hidden(element: ElementRef) -> bool {
+    let style = element.attr("style").unwrap_or_default();
+    let compact = |text: &str| text.chars().filter(|character| !character.is_whitespace()).take(4096).collect::<String>().to_ascii_lowercase();
+    let hidden_by_style = !style.is_empty() && {
+        let style = compact(style);
+        style.contains("display:none") || style.contains("visibility:hidden")
+    };
+    let wraps_math = element.value().classes().any(|class| class.starts_with("mwe-math"));
+    element.attr("hidden").is_some() || (element.attr("aria-hidden") == Some("true") && !wraps_math) || (hidden_by_style && !wraps_math)
+}
+
+fn has_boilerplate_name(element: ElementRef) -> bool {
+    let names = element.value().classes().chain(element.value().id());
+    names.map(str::to_ascii_lowercase).any(|name| BOILERPLATE_WORDS.contains(&name.as_str()))
+}

@@ -1,0 +1,149 @@
+//! Front matter: the YAML (`---`) or TOML (`+++`) block before a Markdown text, flattened to names and texts.
+
+use std::collections::BTreeMap;
+
+use serde_norway::Value;
+
+/// Deepest nesting that is flattened.
+const MAXIMUM_DEPTH: usize = 8;
+
+/// Most names that are kept.
+const MAXIMUM_NAMES: usize = 256;
+
+/// Metadata and the text below it. A block that does not parse, is no table or is too long stays part of the text.
+pub fn split(text: &str, maximum_bytes: usize) -> (BTreeMap<String, String>, &str) {
+    let none = (BTreeMap::new(), text);
+    for (mark, ends) in [("---", &["---", "..."][..]), ("+++", &["+++"][..])] {
+        let Some((block, rest)) = block(text, mark, ends) else { continue };
+        if block.len() > maximum_bytes {
+            return none;
+        }
+        let Some(value) = parse(block, mark) else { return none };
+        let mut metadata = BTreeMap::new();
+        flatten("", &value, 0, &mut metadata);
+        return (metadata, rest);
+    }
+    none
+}
+
+/// The lines between the opening and the closing mark, and what follows.
+fn block<'a>(text: &'a str, mark: &str, ends: &[&str]) -> Option<(&'a str, &'a str)> {
+    let (first, body) = text.split_once('\n')?;
+    if first.trim_end() != mark {
+        return None;
+    }
+    let mut length = 0;
+    for line in body.split_inclusive('\n') {
+        if ends.contains(&line.trim_end()) {
+            return Some((body.get(..length)?, body.get(length + line.len()..)?));
+        }
+        length += line.len();
+    }
+    None
+}
+
+fn parse(block: &str, mark: &str) -> Option<Value> {
+    let value: Value = if mark == "---" {
+        serde_norway::from_str(block).ok()?
+    } else {
+        let table: toml::Table = block.parse().ok()?;
+        from_toml(toml::Value::Table(table))
+    };
+    match value {
+        Value::Mapping(_) => Some(value),
+        Value::Null => Some(Value::Mapping(serde_norway::Mapping::new())),
+        _ => None,
+    }
+}
+
+/// Dates become text; everything else keeps its kind.
+fn from_toml(value: toml::Value) -> Value {
+    match value {
+        toml::Value::Table(table) => Value::Mapping(table.into_iter().map(|(name, value)| (Value::String(name), from_toml(value))).collect()),
+        toml::Value::Array(items) => Value::Sequence(items.into_iter().map(from_toml).collect()),
+        toml::Value::Boolean(flag) => Value::Bool(flag),
+        toml::Value::String(text) => Value::String(text),
+        other => Value::String(other.to_string()),
+    }
+}
+
+/// Nested names are joined by dots, list items by commas; names become lowercase.
+fn flatten(prefix: &str, value: &Value, depth: usize, metadata: &mut BTreeMap<String, String>) {
+    if depth > MAXIMUM_DEPTH || metadata.len() >= MAXIMUM_NAMES {
+        return;
+    }
+    match value {
+        Value::Mapping(entries) => {
+            for (name, value) in entries {
+                let Some(name) = scalar(name) else { continue };
+                let name = name.to_lowercase();
+                let full = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+                flatten(&full, value, depth + 1, metadata);
+            }
+        }
+        Value::Sequence(items) => {
+            let texts: Vec<String> = items.iter().filter_map(scalar).collect();
+            if !texts.is_empty() {
+                metadata.insert(prefix.to_owned(), texts.join(", "));
+            }
+        }
+        Value::Tagged(tagged) => flatten(prefix, &tagged.value, depth + 1, metadata),
+        other => {
+            if let Some(text) = scalar(other) {
+                metadata.insert(prefix.to_owned(), text);
+            }
+        }
+    }
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<(String, String)> {
+        split(text, 4096).0.into_iter().collect()
+    }
+
+    #[test]
+    fn yaml_and_toml_are_flattened() {
+        let yaml = "---\nTitle: 载波聚合\nkeywords:\n- a\n- b\nms.date: 04/20/2017\nnested:\n  x: 1\nempty:\n---\nbody";
+        let expected = [("keywords", "a, b"), ("ms.date", "04/20/2017"), ("nested.x", "1"), ("title", "载波聚合")];
+        let expected: Vec<(String, String)> = expected.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        assert_eq!(names(yaml), expected);
+        assert_eq!(split(yaml, 4096).1, "body");
+        assert_eq!(names("+++\ntitle = \"T\"\ndate = 2024-01-02\n+++\n").first().unwrap().0, "date");
+    }
+
+    #[test]
+    fn what_is_no_front_matter_stays_text() {
+        for text in ["---\nnot closed\n", "---\n- a\n- b\n---\n", "---\na: [\n---\n", "text\n---\na: 1\n---\n", "+++\nbroken\n+++\n"] {
+            assert_eq!(split(text, 4096), (BTreeMap::new(), text));
+        }
+        let long = format!("---\na: {}\n---\n", "x".repeat(5000));
+        assert_eq!(split(&long, 4096).1, long);
+        assert_eq!(split("---\n---\nbody", 4096), (BTreeMap::new(), "body"));
+    }
+
+    #[test]
+    fn aliases_do_not_explode() {
+        let mut bomb = String::from("---\na0: &a0 [x,x,x,x,x,x,x,x,x]\n");
+        for level in 1..30 {
+            let previous = vec![format!("*a{}", level - 1); 9].join(",");
+            bomb.push_str(&format!("a{level}: &a{level} [{previous}]\n"));
+        }
+        bomb.push_str("---\nbody");
+        let started = std::time::Instant::now();
+        assert_eq!(split(&bomb, 1 << 20).1, bomb);
+        assert!(started.elapsed().as_secs() < 5);
+    }
+}

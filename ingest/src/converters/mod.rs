@@ -1,0 +1,178 @@
+//! One converter per format: bytes in, Markdown with title, metadata and images out. Called by the stage in [`crate::process`] and by
+//! `tributary convert`.
+
+pub mod html;
+pub mod markdown;
+pub mod notebook;
+pub mod rst;
+pub mod text;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
+
+use crate::config::Config;
+use crate::detect::{Format, detect};
+
+/// What the formats that are read are called in hints.
+pub const SUPPORTED: &str = "HTML, Markdown, reStructuredText, Jupyter notebooks and plain text (also CSV, JSON and source code)";
+
+/// A document as Markdown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Converted {
+    /// The text as Markdown (CommonMark with tables), `\n` line ends.
+    pub markdown: String,
+    /// Title found in the document, its first heading or its file name; `None` if there is none of them.
+    pub title: Option<String>,
+    /// Detected media type.
+    pub media_type: String,
+    /// Name and version of the converter, such as `markdown/1`.
+    pub converter: &'static str,
+    /// Metadata found in the document itself, flattened to text; names are lowercase.
+    pub metadata: BTreeMap<String, String>,
+    /// Images in order of appearance; the Markdown names them `image:N`.
+    pub images: Vec<ImageLink>,
+}
+
+/// What one conversion may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'a> {
+    /// Settings.
+    pub config: &'a Config,
+    /// When it must be done.
+    pub deadline: Instant,
+}
+
+impl<'a> Limits<'a> {
+    /// Limits of a conversion that begins now.
+    pub fn starting_now(config: &'a Config) -> Self {
+        Self { config, deadline: Instant::now() + Duration::from_millis(config.conversion_timeout_ms) }
+    }
+
+    /// `Invalid` once the time is over.
+    pub fn check_time(&self) -> Result<()> {
+        if Instant::now() < self.deadline {
+            return Ok(());
+        }
+        let limit = self.config.conversion_timeout_ms;
+        Err(Error::new(ErrorKind::Invalid, format!("conversion took longer than {limit} ms"))
+            .with_hint("simplify the document, or raise `ingest.conversion_timeout_ms`"))
+    }
+}
+
+/// Converts a body of any supported format to Markdown.
+///
+/// `name` is a file name, path or URL and `media_type` what the producer believes; both only help the detection, and the name is the
+/// last resort for a title. Errors: `Unsupported` for a format that is not read, `Invalid` for a body, a result or a conversion over
+/// its limit, `Corrupt` for a body that is not what it claims. Takes CPU time: call it on a blocking thread.
+pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, config: &Config) -> Result<Converted> {
+    check_size("body", bytes.len(), config.maximum_body_bytes, "ingest.maximum_body_bytes")?;
+    let detected = detect(bytes, name, media_type);
+    let limits = Limits::starting_now(config);
+    let mut converted = match detected.format {
+        Format::Html => html::convert(bytes, &limits)?,
+        Format::Markdown => markdown::convert(bytes, &limits)?,
+        Format::Rst => rst::convert(bytes),
+        Format::Notebook => notebook::convert(bytes, &limits)?,
+        Format::Text { language } => text::convert(bytes, language),
+        Format::Unsupported(what) => {
+            let message = format!("no converter for {what} ({})", detected.media_type);
+            return Err(Error::new(ErrorKind::Unsupported, message).with_hint(format!("supported are {SUPPORTED}; convert the document to one of them")));
+        }
+    };
+    check_size("Markdown", converted.markdown.len(), config.maximum_markdown_bytes, "ingest.maximum_markdown_bytes")?;
+    limits.check_time()?;
+    converted.media_type = detected.media_type.to_owned();
+    converted.title = finish_title(converted.title, name, config.maximum_title_characters);
+    Ok(converted)
+}
+
+fn check_size(what: &str, bytes: usize, maximum: u64, key: &str) -> Result<()> {
+    if bytes as u64 <= maximum {
+        return Ok(());
+    }
+    let message = format!("{what} of {bytes} bytes is over the limit of {maximum} bytes");
+    Err(Error::new(ErrorKind::Invalid, message).with_hint(format!("split the document, or raise `{key}`")))
+}
+
+/// The found title on one line and not too long, else the file name without extension.
+fn finish_title(found: Option<String>, name: Option<&str>, maximum_characters: usize) -> Option<String> {
+    let found = found.map(|title| one_line(&title, maximum_characters)).filter(|title| !title.is_empty());
+    found.or_else(|| name.and_then(file_stem).map(|stem| one_line(&stem, maximum_characters)).filter(|title| !title.is_empty()))
+}
+
+/// White space to single spaces, cut after `maximum_characters`.
+pub fn one_line(text: &str, maximum_characters: usize) -> String {
+    // White space is at most as long as the text that is kept, so a huge title costs no more than a bounded one.
+    let words = text.split_whitespace().take(maximum_characters);
+    let joined = words.collect::<Vec<_>>().join(" ");
+    joined.chars().filter(|character| !character.is_control()).take(maximum_characters).collect::<String>().trim_end().to_owned()
+}
+
+/// File name without folders, query and extension.
+pub fn file_stem(name: &str) -> Option<String> {
+    let path = name.split(['?', '#']).next()?.trim_end_matches(['/', '\\']);
+    let file = path.rsplit(['/', '\\']).next()?;
+    let stem = match file.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() && extension.len() <= 8 && !extension.contains(' ') => stem,
+        _ => file,
+    };
+    (!stem.is_empty()).then(|| stem.to_owned())
+}
+
+/// Windows and old Mac line ends to `\n`.
+pub fn unix_line_ends(text: std::borrow::Cow<'_, str>) -> String {
+    if !text.contains('\r') {
+        return text.into_owned();
+    }
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// A code block whose fence is longer than any run of backticks in it.
+pub fn fenced(language: &str, code: &str) -> String {
+    let fence = "`".repeat(longest_run(code, '`').max(2) + 1);
+    let end = if code.ends_with('\n') || code.is_empty() { "" } else { "\n" };
+    format!("{fence}{language}\n{code}{end}{fence}\n")
+}
+
+/// Length of the longest run of `wanted`.
+pub fn longest_run(text: &str, wanted: char) -> usize {
+    let (mut longest, mut current) = (0, 0);
+    for character in text.chars() {
+        current = if character == wanted { current + 1 } else { 0 };
+        longest = longest.max(current);
+    }
+    longest
+}
+
+/// Notes in the metadata in which encoding a body came and how much of it could not be read.
+pub fn note_encoding(metadata: &mut BTreeMap<String, String>, encoding: &str, replaced_characters: usize) {
+    if encoding != "UTF-8" {
+        metadata.insert("encoding".to_owned(), encoding.to_owned());
+    }
+    if replaced_characters > 0 {
+        metadata.insert("replaced_characters".to_owned(), replaced_characters.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_fall_back_to_the_file_name() {
+        assert_eq!(finish_title(Some(" a \n b ".into()), Some("x.md"), 80).as_deref(), Some("a b"));
+        assert_eq!(finish_title(Some(" \n".into()), Some("dir/载波 聚合.v2.md?x=1"), 80).as_deref(), Some("载波 聚合.v2"));
+        assert_eq!(finish_title(None, Some("C:\\docs\\.profile"), 80).as_deref(), Some(".profile"));
+        assert_eq!(finish_title(Some("四个汉字".into()), None, 2).as_deref(), Some("四个"));
+        assert_eq!(finish_title(None, Some("https://host/path/"), 80).as_deref(), Some("path"));
+        assert_eq!(finish_title(None, None, 80), None);
+    }
+
+    #[test]
+    fn fences_are_longer_than_what_they_hold() {
+        assert_eq!(fenced("c", "x"), "```c\nx\n```\n");
+        assert_eq!(fenced("", "````\n"), "`````\n````\n`````\n");
+    }
+}

@@ -1,0 +1,370 @@
+//! What a body is, judged by its content first; name and media type only decide between formats that look alike (Markdown and plain
+//! text). Called by [`crate::convert`].
+
+use crate::text_encoding;
+
+/// A format as far as converters tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// HTML or XHTML.
+    Html,
+    /// Markdown.
+    Markdown,
+    /// reStructuredText.
+    Rst,
+    /// A Jupyter notebook.
+    Notebook,
+    /// Text that is shown as it is; the language names a code block it goes into, empty for prose.
+    Text {
+        /// Name for the code fence, empty for prose.
+        language: &'static str,
+    },
+    /// Something that no converter here reads, by its name for people.
+    Unsupported(&'static str),
+}
+
+/// A format with its media type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detected {
+    /// The format.
+    pub format: Format,
+    /// Its media type.
+    pub media_type: &'static str,
+}
+
+impl Detected {
+    const fn new(format: Format, media_type: &'static str) -> Self {
+        Self { format, media_type }
+    }
+}
+
+/// Bytes at the start of a body that decide about textual formats.
+const SAMPLE_BYTES: usize = 64 * 1024;
+
+/// Magic bytes: offset, bytes, media type, name for people.
+const MAGIC: &[(usize, &[u8], &str, &str)] = &[
+    (0, b"%PDF-", "application/pdf", "PDF"),
+    (0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "application/x-ole-storage", "an OLE2 file (.doc, .xls, .ppt or an encrypted Office file)"),
+    (0, b"{\\rtf", "application/rtf", "RTF"),
+    (0, b"\x89PNG\r\n\x1A\n", "image/png", "a PNG image"),
+    (0, b"\xFF\xD8\xFF", "image/jpeg", "a JPEG image"),
+    (0, b"GIF87a", "image/gif", "a GIF image"),
+    (0, b"GIF89a", "image/gif", "a GIF image"),
+    (8, b"WEBP", "image/webp", "a WebP image"),
+    (8, b"WAVE", "audio/wav", "WAV audio"),
+    (8, b"AVI ", "video/x-msvideo", "AVI video"),
+    (0, b"II*\0", "image/tiff", "a TIFF image"),
+    (0, b"MM\0*", "image/tiff", "a TIFF image"),
+    (0, b"\x1F\x8B", "application/gzip", "a gzip archive"),
+    (0, b"BZh", "application/x-bzip2", "a bzip2 archive"),
+    (0, b"\xFD7zXZ\0", "application/x-xz", "an xz archive"),
+    (0, b"\x28\xB5\x2F\xFD", "application/zstd", "a zstd archive"),
+    (0, b"7z\xBC\xAF\x27\x1C", "application/x-7z-compressed", "a 7-Zip archive"),
+    (0, b"Rar!\x1A\x07", "application/vnd.rar", "a RAR archive"),
+    (257, b"ustar", "application/x-tar", "a tar archive"),
+    (0, b"\x7FELF", "application/x-elf", "an ELF program"),
+    (0, b"\xCA\xFE\xBA\xBE", "application/java-vm", "a Java class"),
+    (0, b"SQLite format 3\0", "application/vnd.sqlite3", "an SQLite database"),
+    (0, b"PAR1", "application/vnd.apache.parquet", "a Parquet file"),
+    (4, b"ftyp", "video/mp4", "MP4 media"),
+    (0, b"OggS", "application/ogg", "Ogg media"),
+    (0, b"ID3", "audio/mpeg", "MP3 audio"),
+    (0, b"fLaC", "audio/flac", "FLAC audio"),
+    (0, b"\x1A\x45\xDF\xA3", "video/webm", "Matroska media"),
+    (0, b"wOFF", "font/woff", "a font"),
+    (0, b"wOF2", "font/woff2", "a font"),
+    (0, b"%!PS", "application/postscript", "PostScript"),
+];
+
+/// Formats inside a ZIP container, told by a name in it.
+const ZIP_MEMBERS: &[(&[u8], &str, &str)] = &[
+    (b"word/", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "a Word document (.docx)"),
+    (b"xl/", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "an Excel workbook (.xlsx)"),
+    (b"ppt/", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "a PowerPoint file (.pptx)"),
+    (b"application/vnd.oasis.opendocument", "application/vnd.oasis.opendocument", "an OpenDocument file"),
+    (b"application/epub+zip", "application/epub+zip", "an EPUB book"),
+];
+
+/// Says what the bytes are. `name` is a file name, path or URL; `media_type` is what the producer believes.
+pub fn detect(bytes: &[u8], name: Option<&str>, media_type: Option<&str>) -> Detected {
+    if let Some(binary) = by_magic(bytes) {
+        return binary;
+    }
+    let sample = bytes.get(..SAMPLE_BYTES).unwrap_or(bytes);
+    let text = text_encoding::decode(sample, None).text;
+    if is_binary(&text) {
+        return Detected::new(Format::Unsupported("binary data"), "application/octet-stream");
+    }
+    let hint = Hint::of(name, media_type);
+    if is_html(&text, hint) {
+        let xhtml = text.trim_start().starts_with("<?xml");
+        return Detected::new(Format::Html, if xhtml { "application/xhtml+xml" } else { "text/html" });
+    }
+    textual(&text, hint)
+}
+
+fn by_magic(bytes: &[u8]) -> Option<Detected> {
+    if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
+        return Some(zip_content(bytes));
+    }
+    let matches = |offset: usize, magic: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic));
+    let found = MAGIC.iter().find(|(offset, magic, ..)| matches(*offset, magic));
+    if let Some((_, _, media_type, name)) = found {
+        return Some(Detected::new(Format::Unsupported(name), media_type));
+    }
+    let bitmap = bytes.starts_with(b"BM") && bytes.get(6..10) == Some(&[0; 4]);
+    if bitmap {
+        return Some(Detected::new(Format::Unsupported("a BMP image"), "image/bmp"));
+    }
+    let windows_program = bytes.starts_with(b"MZ") && bytes.iter().take(256).any(|byte| *byte == 0);
+    windows_program.then(|| Detected::new(Format::Unsupported("a Windows program"), "application/vnd.microsoft.portable-executable"))
+}
+
+/// Which format a ZIP container holds, by member names in its first local headers and in the directory at its end.
+fn zip_content(bytes: &[u8]) -> Detected {
+    let head = bytes.get(..bytes.len().min(SAMPLE_BYTES)).unwrap_or(bytes);
+    let tail = bytes.get(bytes.len().saturating_sub(SAMPLE_BYTES)..).unwrap_or(bytes);
+    let holds = |member: &[u8]| [head, tail].iter().any(|part| part.windows(member.len()).any(|window| window == member));
+    match ZIP_MEMBERS.iter().find(|(member, ..)| holds(member)) {
+        Some((_, media_type, name)) => Detected::new(Format::Unsupported(name), media_type),
+        None => Detected::new(Format::Unsupported("a ZIP archive"), "application/zip"),
+    }
+}
+
+/// More than one control character in a hundred, or many undecodable ones, is no text.
+fn is_binary(text: &str) -> bool {
+    let (mut characters, mut controls, mut replaced) = (0_usize, 0_usize, 0_usize);
+    for character in text.chars() {
+        characters += 1;
+        controls += usize::from(matches!(character, '\0'..='\x08' | '\x0E'..='\x1A' | '\x1C'..='\x1F'));
+        replaced += usize::from(character == char::REPLACEMENT_CHARACTER);
+    }
+    controls * 100 > characters || replaced * 10 > characters
+}
+
+/// What name and media type suggest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hint {
+    None,
+    Html,
+    Markdown,
+    Rst,
+    Notebook,
+    Plain,
+    Code(&'static str, &'static str),
+}
+
+/// Extensions of text that is kept in a code block: extension, language, media type.
+const CODE_EXTENSIONS: &[(&str, &str, &str)] = &[
+    ("json", "json", "application/json"),
+    ("jsonl", "json", "application/jsonl"),
+    ("csv", "csv", "text/csv"),
+    ("tsv", "tsv", "text/tab-separated-values"),
+    ("xml", "xml", "application/xml"),
+    ("yaml", "yaml", "application/yaml"),
+    ("yml", "yaml", "application/yaml"),
+    ("toml", "toml", "application/toml"),
+    ("ini", "ini", "text/plain"),
+    ("conf", "ini", "text/plain"),
+    ("log", "text", "text/plain"),
+    ("sql", "sql", "application/sql"),
+    ("sh", "bash", "text/x-shellscript"),
+    ("py", "python", "text/x-python"),
+    ("rs", "rust", "text/x-rust"),
+    ("c", "c", "text/x-c"),
+    ("h", "c", "text/x-c"),
+    ("cc", "cpp", "text/x-c++"),
+    ("cpp", "cpp", "text/x-c++"),
+    ("hpp", "cpp", "text/x-c++"),
+    ("java", "java", "text/x-java"),
+    ("go", "go", "text/x-go"),
+    ("js", "javascript", "text/javascript"),
+    ("ts", "typescript", "text/x-typescript"),
+    ("css", "css", "text/css"),
+    ("asn", "asn1", "text/plain"),
+    ("asn1", "asn1", "text/plain"),
+];
+
+impl Hint {
+    fn of(name: Option<&str>, media_type: Option<&str>) -> Self {
+        let by_extension = name.map(Self::of_extension).unwrap_or(Self::None);
+        if by_extension != Self::None {
+            return by_extension;
+        }
+        let essence = media_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match essence.as_str() {
+            "text/html" | "application/xhtml+xml" => Self::Html,
+            "text/markdown" | "text/x-markdown" => Self::Markdown,
+            "text/x-rst" | "text/prs.fallenstein.rst" => Self::Rst,
+            "application/x-ipynb+json" => Self::Notebook,
+            "text/plain" => Self::Plain,
+            other => CODE_EXTENSIONS
+                .iter()
+                .find(|(_, _, known)| *known == other && *known != "text/plain")
+                .map_or(Self::None, |(_, language, known)| Self::Code(language, known)),
+        }
+    }
+
+    fn of_extension(name: &str) -> Self {
+        let path = name.split(['?', '#']).next().unwrap_or_default();
+        let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        let Some((_, extension)) = file.rsplit_once('.') else { return Self::None };
+        let extension = extension.to_ascii_lowercase();
+        match extension.as_str() {
+            "html" | "htm" | "xhtml" => Self::Html,
+            "md" | "markdown" | "mdown" | "mkd" | "mdx" => Self::Markdown,
+            "rst" | "rest" => Self::Rst,
+            "ipynb" => Self::Notebook,
+            "txt" | "text" => Self::Plain,
+            other => CODE_EXTENSIONS
+                .iter()
+                .find(|(known, ..)| *known == other)
+                .map_or(Self::None, |(_, language, media_type)| Self::Code(language, media_type)),
+        }
+    }
+}
+
+/// HTML by its first tag; anywhere in the sample it needs several block tags, or the name says so. Markdown and code that merely
+/// contain HTML are not HTML.
+fn is_html(text: &str, hint: Hint) -> bool {
+    let start = after_prologue(text);
+    let opening: String = start.chars().take(16).collect::<String>().to_ascii_lowercase();
+    let opens = |tag: &str| opening.strip_prefix(tag).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-'));
+    if ["<!doctype html", "<html", "<head", "<body"].iter().any(|tag| opens(tag)) {
+        return true;
+    }
+    match hint {
+        Hint::Html => text.contains('<'),
+        Hint::Markdown | Hint::Rst | Hint::Notebook | Hint::Code(..) => false,
+        Hint::None | Hint::Plain => {
+            let blocks = ["<title", "<meta", "<div", "<table", "<h1", "<h2", "<p", "<ul", "<ol", "<article", "<section", "<main"];
+            blocks.iter().any(|tag| opens(tag)) && start.contains("</")
+        }
+    }
+}
+
+/// The text after white space, an XML declaration and comments, which may stand before the first tag.
+fn after_prologue(text: &str) -> &str {
+    let mut rest = text.trim_start_matches(|character: char| character.is_whitespace() || character == '\u{FEFF}' || character == '\0');
+    loop {
+        let end = if rest.starts_with("<?xml") {
+            "?>"
+        } else if rest.starts_with("<!--") {
+            "-->"
+        } else {
+            return rest;
+        };
+        match rest.split_once(end) {
+            Some((_, after)) => rest = after.trim_start(),
+            None => return rest,
+        }
+    }
+}
+
+fn textual(text: &str, hint: Hint) -> Detected {
+    let prose = Detected::new(Format::Text { language: "" }, "text/plain");
+    match hint {
+        Hint::Markdown => Detected::new(Format::Markdown, "text/markdown"),
+        Hint::Rst => Detected::new(Format::Rst, "text/x-rst"),
+        Hint::Code(language, media_type) => Detected::new(Format::Text { language }, media_type),
+        Hint::Notebook => Detected::new(Format::Notebook, "application/x-ipynb+json"),
+        Hint::None if text.trim_start().starts_with(['{', '[']) && looks_like_json(text) => {
+            Detected::new(Format::Text { language: "json" }, "application/json")
+        }
+        Hint::None | Hint::Html if markdown_signs(text) >= 2 => Detected::new(Format::Markdown, "text/markdown"),
+        // A text file must show more of Markdown before `#` and `*` in it are believed.
+        Hint::Plain if markdown_signs(text) >= 4 => Detected::new(Format::Markdown, "text/markdown"),
+        _ => prose,
+    }
+}
+
+fn looks_like_json(text: &str) -> bool {
+    let trimmed = text.trim();
+    let closes = trimmed.ends_with(['}', ']']);
+    (closes || text.len() >= SAMPLE_BYTES / 2) && trimmed.contains('"') && (trimmed.contains("\":") || trimmed.contains("\" :") || trimmed.starts_with("[\""))
+}
+
+/// Counts signs of Markdown, at most a few of each kind, so that one habit of a text file does not make it Markdown.
+fn markdown_signs(text: &str) -> usize {
+    let (mut headings, mut fences, mut links, mut tables, mut lists) = (0_usize, 0_usize, 0_usize, 0_usize, 0_usize);
+    let front_matter = text.starts_with("---\n") && text.lines().skip(1).take(40).any(|line| line == "---");
+    for line in text.lines().take(400) {
+        let trimmed = line.trim_start();
+        let level = trimmed.chars().take_while(|character| *character == '#').count();
+        headings += usize::from((2..=6).contains(&level) && trimmed.chars().nth(level) == Some(' '));
+        headings += usize::from(level == 1 && trimmed.starts_with("# "));
+        fences += usize::from(trimmed.starts_with("```"));
+        links += usize::from(trimmed.contains("](") && trimmed.contains('['));
+        tables += usize::from(trimmed.starts_with('|') && trimmed.contains("---"));
+        lists += usize::from(trimmed.starts_with("- **") || trimmed.starts_with("* **"));
+    }
+    usize::from(front_matter) * 2 + headings.min(2) + fences.min(2) + links.min(2) + tables.min(1) * 2 + lists.min(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(bytes: &[u8], name: Option<&str>) -> Format {
+        detect(bytes, name, None).format
+    }
+
+    #[test]
+    fn content_beats_name() {
+        assert_eq!(format(b"%PDF-1.7\n...", Some("a.md")), Format::Unsupported("PDF"));
+        assert_eq!(format(b"<!DOCTYPE html><p>x", Some("a.txt")), Format::Html);
+        assert_eq!(format(b"<!DOCTYPE html><p>x", Some("a.md")), Format::Html);
+        let zip = b"PK\x03\x04\x14\0\0\0\0\0 word/document.xml";
+        assert_eq!(detect(zip, Some("x.html"), None).media_type, ZIP_MEMBERS[0].1);
+        assert_eq!(format(b"PK\x03\x04 nothing known", None), Format::Unsupported("a ZIP archive"));
+    }
+
+    #[test]
+    fn html_is_seen_after_mark_declaration_and_comments() {
+        for page in [
+            &b"\xEF\xBB\xBF <!-- saved from url --> <!-- x -->\n<HTML><body>x</body></HTML>"[..],
+            b"<?xml version=\"1.0\"?><!DOCTYPE html><html xmlns=\"http://www.w3.org/1999/xhtml\"/>",
+            b"<head><title>t</title></head>",
+            b"<div>fragment</div>",
+        ] {
+            assert_eq!(format(page, None), Format::Html, "{}", String::from_utf8_lossy(page));
+        }
+        assert_eq!(detect(b"<?xml version='1.0'?><html/>", None, None).media_type, "application/xhtml+xml");
+        let utf_16: Vec<u8> = "<html><body>x</body></html>\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(format(&utf_16, None), Format::Html);
+    }
+
+    #[test]
+    fn tags_in_other_text_do_not_make_it_html() {
+        assert_eq!(format(b"# Title\n\n<div>x</div>\n", Some("a.md")), Format::Markdown);
+        assert_eq!(format(b"vector<int> x; a < b", None), Format::Text { language: "" });
+        assert_eq!(format(b"<headline>x</headline>", None), Format::Text { language: "" });
+    }
+
+    #[test]
+    fn markdown_needs_signs_without_a_name() {
+        assert_eq!(format(b"# One\n\ntext\n\n## Two\n", None), Format::Markdown);
+        assert_eq!(format(b"just a line", None), Format::Text { language: "" });
+        assert_eq!(format(b"just a line", Some("x/notes.MD")), Format::Markdown);
+        assert_eq!(format(b"# comment\nkey = value\n", Some("a.txt")), Format::Text { language: "" });
+        assert_eq!(detect(b"x", None, Some("text/markdown; charset=utf-8")).format, Format::Markdown);
+    }
+
+    #[test]
+    fn textual_formats_have_their_language() {
+        assert_eq!(format(b"{\"a\": 1}", None), Format::Text { language: "json" });
+        assert_eq!(format(b"a,b\n1,2\n", Some("t.csv")), Format::Text { language: "csv" });
+        assert_eq!(format(b"Title\n=====\n", Some("index.rst")), Format::Rst);
+        assert_eq!(format(b"{\"cells\": []}", Some("n.ipynb")), Format::Notebook);
+    }
+
+    #[test]
+    fn binary_data_is_not_text_but_utf_16_is() {
+        assert_eq!(format(b"\0\x01\x02\x03\xFF\xFE\x00\x10 zz \x05", None), Format::Unsupported("binary data"));
+        let utf_16: Vec<u8> = "多个载波合并起来 mixed text\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        assert_eq!(format(&utf_16, None), Format::Text { language: "" });
+        let random: Vec<u8> = (0..4096_u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        assert!(matches!(format(&random, None), Format::Unsupported(_)));
+        assert_eq!(format(b"", None), Format::Text { language: "" });
+    }
+}
