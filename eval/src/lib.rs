@@ -1,1 +1,9 @@
-//! placeholder
+//! Evaluation: reads a set, sends its documents through the real pipeline, asks its questions, scores every tier.
+//! Called by `tributary eval run`.
+
+pub mod metrics;
+pub mod runner;
+pub mod set;
+
+pub use runner::{Progress, Report, run};
+pub use set::EvaluationSet;

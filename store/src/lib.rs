@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 pub mod blobs;
+pub mod config;
 pub mod data_folder;
 pub mod event_log;
 pub mod manifest;

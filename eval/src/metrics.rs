@@ -1,0 +1,116 @@
+//! Rank metrics with binary relevance, as BEIR and trec_eval compute them.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+/// Means over all questions of a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RankScores {
+    /// Share of relevant documents among the first 10.
+    #[serde(rename = "recall@10")]
+    pub recall_10: f64,
+    /// Share of relevant documents among the first 20.
+    #[serde(rename = "recall@20")]
+    pub recall_20: f64,
+    /// Reciprocal rank of the first relevant document, 0 beyond 10.
+    #[serde(rename = "mrr@10")]
+    pub mrr_10: f64,
+    /// Discounted cumulative gain of the first 10, relative to the best order.
+    #[serde(rename = "ndcg@10")]
+    pub ndcg_10: f64,
+    /// Share of questions with a relevant document among the first 5.
+    #[serde(rename = "hit@5")]
+    pub hit_5: f64,
+    /// Share of questions with a relevant document among the first 10.
+    #[serde(rename = "hit@10")]
+    pub hit_10: f64,
+}
+
+impl RankScores {
+    /// Scores of one ranking (document ids, best first, each once).
+    pub fn of(ranking: &[&str], relevant: &HashSet<String>) -> Self {
+        Self {
+            recall_10: recall(ranking, relevant, 10),
+            recall_20: recall(ranking, relevant, 20),
+            mrr_10: reciprocal_rank(ranking, relevant, 10),
+            ndcg_10: ndcg(ranking, relevant, 10),
+            hit_5: hit(ranking, relevant, 5),
+            hit_10: hit(ranking, relevant, 10),
+        }
+    }
+
+    /// Mean of several; zero for none.
+    pub fn mean(scores: &[Self]) -> Self {
+        let mean = |field: fn(&Self) -> f64| mean(&scores.iter().map(field).collect::<Vec<_>>());
+        Self {
+            recall_10: mean(|scores| scores.recall_10),
+            recall_20: mean(|scores| scores.recall_20),
+            mrr_10: mean(|scores| scores.mrr_10),
+            ndcg_10: mean(|scores| scores.ndcg_10),
+            hit_5: mean(|scores| scores.hit_5),
+            hit_10: mean(|scores| scores.hit_10),
+        }
+    }
+}
+
+/// Mean; zero for none.
+pub fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+/// The value below which `share` (0 to 1) of the values lie (nearest rank); zero for none.
+pub fn percentile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
+fn found<'a>(ranking: &'a [&str], relevant: &'a HashSet<String>, limit: usize) -> impl Iterator<Item = usize> + 'a {
+    ranking.iter().take(limit).enumerate().filter(|(_, document)| relevant.contains(**document)).map(|(index, _)| index)
+}
+
+fn recall(ranking: &[&str], relevant: &HashSet<String>, limit: usize) -> f64 {
+    if relevant.is_empty() { 0.0 } else { found(ranking, relevant, limit).count() as f64 / relevant.len() as f64 }
+}
+
+fn reciprocal_rank(ranking: &[&str], relevant: &HashSet<String>, limit: usize) -> f64 {
+    found(ranking, relevant, limit).next().map_or(0.0, |index| 1.0 / (index + 1) as f64)
+}
+
+fn hit(ranking: &[&str], relevant: &HashSet<String>, limit: usize) -> f64 {
+    if found(ranking, relevant, limit).next().is_some() { 1.0 } else { 0.0 }
+}
+
+/// Järvelin and Kekäläinen 2002, gain 1, discount log2(rank + 1).
+fn ndcg(ranking: &[&str], relevant: &HashSet<String>, limit: usize) -> f64 {
+    let discount = |index: usize| 1.0 / ((index + 2) as f64).log2();
+    let ideal: f64 = (0..relevant.len().min(limit)).map(discount).sum();
+    if ideal == 0.0 { 0.0 } else { found(ranking, relevant, limit).map(discount).sum::<f64>() / ideal }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_of_a_known_ranking() {
+        let relevant: HashSet<String> = ["b", "d", "z"].map(str::to_owned).into();
+        let scores = RankScores::of(&["a", "b", "c", "d"], &relevant);
+        assert!((scores.recall_10 - 2.0 / 3.0).abs() < 1e-9);
+        assert!((scores.mrr_10 - 0.5).abs() < 1e-9);
+        let ideal = 1.0 + 1.0 / 3_f64.log2() + 0.5;
+        let gained = 1.0 / 3_f64.log2() + 1.0 / 5_f64.log2();
+        assert!((scores.ndcg_10 - gained / ideal).abs() < 1e-9);
+        assert!((scores.hit_5 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn percentiles_are_values_that_occurred() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert!((percentile(&values, 0.5) - 50.0).abs() < 1e-9);
+        assert!((percentile(&values, 0.95) - 95.0).abs() < 1e-9);
+        assert!(percentile(&[], 0.5).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,233 @@
+//! Runs an evaluation set: publish, wait, ask, score.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use futures::stream::{self, StreamExt};
+use serde::Serialize;
+use serde_json::Value;
+use tributary_query_api::retrieval::retriever::{Outcome, Retriever};
+use tributary_schemas::search::{ScoredChunk, SearchRequest};
+use tributary_schemas::{ChunkId, Filter, State};
+use tributary_store::manifest::documents::Documents;
+use tributary_store::search_index::SearchIndex;
+
+use crate::metrics::{RankScores, mean, percentile};
+use crate::set::{EvaluationSet, Question};
+
+const PUBLISHERS: usize = 64;
+const STATES_PER_LOOK: usize = 2000;
+
+/// What a run reports; `eval run --format json` prints it.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Name of the set.
+    pub set: String,
+    /// Documents published.
+    pub documents: usize,
+    /// Questions asked.
+    pub queries: usize,
+    /// Scores by tier.
+    pub tiers: Tiers,
+    /// Milliseconds by tier.
+    pub latency_ms: HashMap<String, Latency>,
+    /// How the documents got in.
+    pub ingest: Ingest,
+    /// What it was run with.
+    pub settings: Value,
+}
+
+/// Scores by tier.
+#[derive(Debug, Serialize)]
+pub struct Tiers {
+    /// After tier 1.
+    pub coarse: TierScores,
+    /// After tier 2.
+    pub fine: TierScores,
+    /// What the caller gets.
+    #[serde(rename = "final")]
+    pub last: RankScores,
+}
+
+/// What a tier lets through.
+#[derive(Debug, Serialize)]
+pub struct TierScores {
+    /// Share of relevant documents with a chunk among the candidates.
+    pub recall: f64,
+    /// Mean number of candidates.
+    pub candidates: f64,
+}
+
+/// Milliseconds.
+#[derive(Debug, Serialize)]
+pub struct Latency {
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+}
+
+/// How the documents got in.
+#[derive(Debug, Serialize)]
+pub struct Ingest {
+    /// From the first publication to the last document's end.
+    pub seconds: f64,
+    /// Documents by seconds.
+    pub documents_per_second: f64,
+    /// Documents that were unchanged or empty.
+    pub skipped: usize,
+    /// Documents that were given up.
+    pub dead: usize,
+}
+
+/// Told of progress: what is done, of how much.
+pub trait Progress {
+    /// `step` is `publish`, `index` or `ask`.
+    fn at(&self, step: &str, done: usize, of: usize);
+}
+
+/// The parts of a running pipeline that a run needs.
+pub struct Pipeline<'a> {
+    /// Publishes and knows states.
+    pub documents: Arc<Documents>,
+    /// Asks.
+    pub retriever: &'a Retriever,
+    /// Knows which document a chunk belongs to.
+    pub index: &'a dyn SearchIndex,
+}
+
+/// Publishes the set's documents, waits for all of them, asks all questions one after the other, and scores.
+pub async fn run(set: &EvaluationSet, pipeline: &Pipeline<'_>, settings: Value, progress: &dyn Progress) -> Result<Report> {
+    let ingest = ingest(set, pipeline, progress).await?;
+    let documents: HashMap<ChunkId, String> = pipeline.index.list_chunks().await?.into_iter().collect();
+    let mut answers = Vec::with_capacity(set.questions.len());
+    for (number, question) in set.questions.iter().enumerate() {
+        progress.at("ask", number, set.questions.len());
+        let outcome = pipeline.retriever.search(&request(question)).await?;
+        answers.push(Answer::score(question, &outcome, &documents));
+    }
+    progress.at("ask", set.questions.len(), set.questions.len());
+    Ok(Report {
+        set: set.name.clone(),
+        documents: set.documents.len(),
+        queries: answers.len(),
+        tiers: tiers(&answers),
+        latency_ms: latencies(&answers),
+        ingest,
+        settings,
+    })
+}
+
+fn request(question: &Question) -> SearchRequest {
+    SearchRequest {
+        query: question.text.clone(),
+        filter: Filter::default(),
+        top_k: Some(100),
+        strategy: Default::default(),
+        minimum_score: None,
+        rerank: None,
+        profile: Default::default(),
+        parents: false,
+        neighbours: 0,
+        explain: false,
+    }
+}
+
+async fn ingest(set: &EvaluationSet, pipeline: &Pipeline<'_>, progress: &dyn Progress) -> Result<Ingest> {
+    let started = Instant::now();
+    let publications = set.documents.iter().cloned().map(|event| {
+        let documents = Arc::clone(&pipeline.documents);
+        async move { documents.publish(event).await }
+    });
+    let mut accepted = HashMap::new();
+    let mut publications = stream::iter(publications).buffer_unordered(PUBLISHERS);
+    while let Some(publication) = publications.next().await {
+        let publication = publication?;
+        accepted.insert(publication.document_id, publication.version);
+        progress.at("publish", accepted.len(), set.documents.len());
+    }
+    let (skipped, dead) = wait(accepted, pipeline, progress).await?;
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(Ingest { seconds, documents_per_second: set.documents.len() as f64 / seconds.max(f64::MIN_POSITIVE), skipped, dead })
+}
+
+/// Until every document has its end; a dead one spoils the scores, so it is reported.
+async fn wait(mut open: HashMap<String, u64>, pipeline: &Pipeline<'_>, progress: &dyn Progress) -> Result<(usize, usize)> {
+    let total = open.len();
+    let (mut skipped, mut dead) = (0, 0);
+    while !open.is_empty() {
+        let ids: Vec<String> = open.keys().take(STATES_PER_LOOK).cloned().collect();
+        let before = open.len();
+        for (id, row) in ids.iter().zip(pipeline.documents.get_many(&ids)) {
+            let Some(row) = row.filter(|row| row.latest.state.is_final() && open.get(id).is_some_and(|version| row.latest.version >= *version))
+            else {
+                continue;
+            };
+            open.remove(id);
+            skipped += usize::from(row.latest.state == State::Skipped);
+            dead += usize::from(row.latest.state == State::Dead);
+        }
+        progress.at("index", total - open.len(), total);
+        if open.len() == before {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    if dead == total && total > 0 {
+        bail!("all {total} documents were given up; see `tributary dead-letters list`");
+    }
+    Ok((skipped, dead))
+}
+
+/// One question's scores.
+struct Answer {
+    coarse: (f64, usize),
+    fine: (f64, usize),
+    last: RankScores,
+    milliseconds: HashMap<String, f64>,
+}
+
+impl Answer {
+    fn score(question: &Question, outcome: &Outcome, documents: &HashMap<ChunkId, String>) -> Self {
+        let mut milliseconds: HashMap<String, f64> =
+            outcome.response.tiers.iter().map(|(name, tier)| (name.clone(), tier.ms)).collect();
+        milliseconds.insert("total".to_owned(), outcome.response.took_ms);
+        let mut seen = HashSet::new();
+        let ranking: Vec<&str> =
+            outcome.response.hits.iter().map(|hit| hit.document_id.as_str()).filter(|document| seen.insert(*document)).collect();
+        Self {
+            coarse: (coverage(&outcome.coarse, question, documents), outcome.coarse.len()),
+            fine: (coverage(&outcome.fine, question, documents), outcome.fine.len()),
+            last: RankScores::of(&ranking, &question.relevant),
+            milliseconds,
+        }
+    }
+}
+
+fn coverage(candidates: &[ScoredChunk], question: &Question, documents: &HashMap<ChunkId, String>) -> f64 {
+    let found: HashSet<&String> = candidates.iter().filter_map(|candidate| documents.get(&candidate.chunk_id)).collect();
+    question.relevant.iter().filter(|document| found.contains(document)).count() as f64 / question.relevant.len() as f64
+}
+
+fn tiers(answers: &[Answer]) -> Tiers {
+    let tier = |pick: fn(&Answer) -> (f64, usize)| TierScores {
+        recall: mean(&answers.iter().map(|answer| pick(answer).0).collect::<Vec<_>>()),
+        candidates: mean(&answers.iter().map(|answer| pick(answer).1 as f64).collect::<Vec<_>>()),
+    };
+    Tiers {
+        coarse: tier(|answer| answer.coarse),
+        fine: tier(|answer| answer.fine),
+        last: RankScores::mean(&answers.iter().map(|answer| answer.last).collect::<Vec<_>>()),
+    }
+}
+
+fn latencies(answers: &[Answer]) -> HashMap<String, Latency> {
+    ["coarse", "fine", "rerank", "total"]
+        .into_iter()
+        .map(|name| {
+            let values: Vec<f64> = answers.iter().filter_map(|answer| answer.milliseconds.get(name).copied()).collect();
+            (name.to_owned(), Latency { p50: percentile(&values, 0.5), p95: percentile(&values, 0.95) })
+        })
+        .collect()
+}

@@ -1,0 +1,137 @@
+//! The section `[store]` of the configuration, and opening what it names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tributary_schemas::Result;
+
+use crate::blobs::Blobs;
+use crate::data_folder::DataFolder;
+use crate::event_log::embedded::{self as embedded_log, EmbeddedEventLog};
+use crate::event_log::topics::Topics;
+use crate::event_log::worker::WorkerSettings;
+use crate::search_index::SharedSearchIndex;
+use crate::search_index::embedded::{self as embedded_index, EmbeddedIndex};
+
+/// Where things are kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Folder of everything embedded.
+    pub data_folder: String,
+    /// First part of every topic's name.
+    pub topic_prefix: String,
+    /// Partitions of a topic that is created.
+    pub partitions: u32,
+    /// Values over this many bytes travel as a reference into the blob store.
+    pub inline_limit_bytes: usize,
+    /// Age at which records that are done may go, hours; 0 keeps them.
+    pub retention_hours: u64,
+    /// Bytes per partition at which records that are done may go; 0 keeps them.
+    pub retention_bytes: u64,
+    /// Limits and patience of every stage's worker.
+    pub worker: WorkerSettings,
+    /// The event log.
+    pub event_log: EventLogConfig,
+    /// The search index.
+    pub search_index: SearchIndexConfig,
+}
+
+/// The section `[store.event_log]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventLogConfig {
+    /// Which one.
+    pub kind: EventLogKind,
+    /// The embedded one.
+    pub embedded: embedded_log::Config,
+}
+
+/// Which event log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventLogKind {
+    /// Files in the data folder.
+    Embedded,
+}
+
+/// The section `[store.search_index]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchIndexConfig {
+    /// Which one.
+    pub kind: SearchIndexKind,
+    /// The embedded one.
+    pub embedded: embedded_index::Config,
+}
+
+/// Which search index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchIndexKind {
+    /// Files in the data folder.
+    Embedded,
+}
+
+/// What is open.
+#[derive(Clone)]
+pub struct Stores {
+    /// The log, by topics; all of them exist.
+    pub topics: Topics,
+    /// The index.
+    pub index: SharedSearchIndex,
+    /// Bodies by reference.
+    pub blobs: Blobs,
+}
+
+impl Config {
+    /// Everything that is wrong with the values, one line each.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let worker = &self.worker;
+        let positive = [
+            ("store.partitions", u64::from(self.partitions)),
+            ("store.inline_limit_bytes", self.inline_limit_bytes as u64),
+            ("store.worker.in_flight_records", worker.in_flight_records as u64),
+            ("store.worker.in_flight_bytes", worker.in_flight_bytes as u64),
+            ("store.worker.backoff_initial_ms", worker.backoff_initial_ms),
+            ("store.worker.internal_attempts", u64::from(worker.internal_attempts)),
+            ("store.worker.timeout_attempts", u64::from(worker.timeout_attempts)),
+        ];
+        problems.extend(positive.iter().filter(|(_, value)| *value == 0).map(|(name, _)| format!("{name} must be at least 1")));
+        if self.topic_prefix.is_empty() {
+            problems.push("store.topic_prefix must not be empty".to_owned());
+        }
+        let largest = self.event_log.embedded.max_record_bytes;
+        if self.inline_limit_bytes >= largest {
+            problems.push(format!("store.inline_limit_bytes must be below store.event_log.embedded.max_record_bytes ({largest})"));
+        }
+        if let Err(error) = self.event_log.embedded.check() {
+            problems.push(error.to_string());
+        }
+        problems
+    }
+}
+
+/// Opens what the configuration names, in the data folder.
+pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
+    let blobs = Blobs::local(&folder.join("blobs"))?;
+    let EventLogKind::Embedded = config.event_log.kind;
+    let (log_folder, log_config) = (folder.join("log"), config.event_log.embedded.clone());
+    let log = blocking(move || EmbeddedEventLog::open(&log_folder, log_config)).await?;
+    let topics = Topics::new(Arc::new(log), config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
+    let age = (config.retention_hours > 0).then(|| Duration::from_secs(config.retention_hours.saturating_mul(3600)));
+    topics.create(config.partitions, age, (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;
+    let SearchIndexKind::Embedded = config.search_index.kind;
+    let (index_folder, index_config) = (folder.join("index"), config.search_index.embedded.clone());
+    let index = blocking(move || EmbeddedIndex::open(&index_folder, index_config)).await?;
+    Ok(Stores { topics, index: Arc::new(index), blobs })
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let joined = tokio::task::spawn_blocking(work).await;
+    joined.unwrap_or_else(|error| {
+        Err(tributary_schemas::Error::new(tributary_schemas::ErrorKind::Internal, format!("opening the data folder failed: {error}")))
+    })
+}
