@@ -154,7 +154,8 @@ impl UnigramTokenizer {
     /// Encodes a pair, the longer text cut first.
     pub fn encode_pair(&self, first: &str, second: &str, max_length: usize) -> Result<EncodedText> {
         let limit = max_length.saturating_sub(specials(&self.pair));
-        let (mut first, mut second) = (self.limited_ids(first, limit)?, self.limited_ids(second, limit)?);
+        // Whole lengths: which text is cut first depends on them.
+        let (mut first, mut second) = (self.plain_ids(first)?, self.plain_ids(second)?);
         let (keep_first, keep_second) = truncation::longest_first(first.len(), second.len(), limit);
         first.truncate(keep_first);
         second.truncate(keep_second);
