@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use unicode_normalization::char::is_combining_mark;
-use unicode_normalization::{IsNormalized, is_nfkc_quick};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use crate::simplified;
 
@@ -32,8 +32,12 @@ const CLASS: u8 = 0x07;
 const COMPATIBILITY: u8 = 0x10;
 /// An upper-case letter outside ASCII.
 const UPPER: u8 = 0x20;
-/// Begins a key of the traditional → simplified tables.
+/// Only a text with such a character changes when it is simplified.
 const TRADITIONAL: u8 = 0x40;
+/// Begins a phrase of the traditional → simplified tables (also many characters that are simplified themselves).
+const PHRASE: u8 = 0x80;
+/// Class value of separators that only width tells apart (`，` and `,`): the analyzer need not look at them.
+const WIDE_SEPARATOR: u8 = 7;
 
 /// One byte for each character of the basic plane.
 static BASIC_PLANE: LazyLock<Box<[u8]>> =
@@ -82,9 +86,27 @@ impl Characters {
         self.byte(character) & (COMPATIBILITY | UPPER) != 0
     }
 
+    /// A separator that has another width or form.
+    #[inline]
+    pub(crate) fn is_wide_separator(self, character: char) -> bool {
+        self.byte(character) & CLASS == WIDE_SEPARATOR
+    }
+
+    /// Whether a text with this character may change when it is simplified; a text without any such character does not.
     #[inline]
     pub(crate) fn may_be_traditional(self, character: char) -> bool {
         self.byte(character) & TRADITIONAL != 0
+    }
+
+    /// Whether simplification has to look at this place of a text.
+    #[inline]
+    pub(crate) fn may_be_replaced(self, character: char) -> bool {
+        self.byte(character) & (TRADITIONAL | PHRASE) != 0
+    }
+
+    #[inline]
+    pub(crate) fn begins_phrase(self, character: char) -> bool {
+        self.byte(character) & PHRASE != 0
     }
 }
 
@@ -96,16 +118,30 @@ pub(crate) fn is_invisible(character: char) -> bool {
 fn properties(character: char) -> u8 {
     let mut byte = class_of(character) as u8;
     let is_stable = is_nfkc_quick(std::iter::once(character)) == IsNormalized::Yes && !is_combining_mark(character);
-    if !is_stable || is_invisible(character) {
+    if byte == Class::Separator as u8
+        && !is_stable
+        && !is_invisible(character)
+        && (matches!(character, '‥' | '…') || std::iter::once(character).nfkc().all(separates))
+    {
+        byte = WIDE_SEPARATOR;
+    } else if !is_stable || is_invisible(character) {
         byte |= COMPATIBILITY;
     }
     if !character.is_ascii() && character.to_lowercase().next() != Some(character) {
         byte |= UPPER;
     }
-    if simplified::begins_key(character) {
+    if simplified::is_trigger(character) {
         byte |= TRADITIONAL;
     }
+    if simplified::begins_phrase(character) {
+        byte |= PHRASE;
+    }
     byte
+}
+
+/// Whether it separates in every place: signs that join identifiers or belong to names do not.
+fn separates(character: char) -> bool {
+    class_of(character) == Class::Separator && !matches!(character, '.' | '-' | '/' | '+' | '#')
 }
 
 fn class_of(character: char) -> Class {
@@ -139,9 +175,13 @@ mod tests {
             assert_eq!(characters.class(character), class, "{character}");
             assert!(characters.is_plain(character), "{character}");
         }
-        for character in ['載', 'Ａ', '　', 'É', '①', '\u{200B}', '\u{301}'] {
+        for character in ['載', 'Ａ', '．', 'É', '①', '\u{200B}', '\u{301}'] {
             assert!(!characters.is_plain(character), "{character}");
         }
+        for character in ['，', '　', '一', '…'] {
+            assert!(characters.is_plain(character), "{character}");
+        }
+        assert_eq!(characters.class('，'), Class::Separator);
         assert_eq!(characters.class('カ'), Class::Katakana);
         assert_eq!(characters.class('한'), Class::Hangul);
         assert_eq!(characters.class('の'), Class::Pairs);

@@ -6,22 +6,23 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::characters::{Characters, is_invisible};
-use crate::simplified::simplify_one;
+use crate::simplified::{simplify_character, simplify_phrase};
 
 /// Traditional → simplified Chinese, nothing else; equal to OpenCC's `t2s`. Borrows when there is nothing to change.
 pub fn simplify(text: &str) -> Cow<'_, str> {
     let characters = Characters::get();
-    let Some((start, _)) = text.char_indices().find(|(_, character)| characters.may_be_traditional(*character)) else {
+    if !text.chars().any(|character| characters.may_be_traditional(character)) {
         return Cow::Borrowed(text);
-    };
+    }
     let mut out = String::with_capacity(text.len());
-    out.push_str(text.get(..start).unwrap_or_default());
-    let mut rest = text.get(start..).unwrap_or_default();
+    let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let used = if characters.may_be_traditional(first) {
-            simplify_one(rest, first, &mut out)
+        let used = if characters.begins_phrase(first) {
+            simplify_phrase(rest, first, &mut out)
+        } else if characters.may_be_traditional(first) {
+            simplify_character(first, &mut out)
         } else {
-            let plain = rest.find(|character| characters.may_be_traditional(character)).unwrap_or(rest.len());
+            let plain = rest.find(|character| characters.may_be_replaced(character)).unwrap_or(rest.len());
             out.push_str(rest.get(..plain).unwrap_or_default());
             plain
         };
@@ -33,7 +34,12 @@ pub fn simplify(text: &str) -> Cow<'_, str> {
 /// Everything that makes two spellings one: full-width and compatibility forms (NFKC), case, invisible characters, and traditional
 /// → simplified Chinese. `fold(fold(x)) == fold(x)`, and a text and its `simplify` fold to the same.
 pub fn fold(text: &str) -> Cow<'_, str> {
+    let characters = Characters::get();
     let normal = normalise(text);
+    if normal.chars().any(|character| characters.is_wide_separator(character)) {
+        let narrow: String = normal.nfkc().collect();
+        return Cow::Owned(narrow.to_ascii_lowercase());
+    }
     if !normal.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return normal;
     }
@@ -42,7 +48,8 @@ pub fn fold(text: &str) -> Cow<'_, str> {
     Cow::Owned(lower)
 }
 
-/// As [`fold`], but ASCII letters keep their case: the analyzer still needs it to see the words of `camelCase`.
+/// As [`fold`], but ASCII letters keep their case, because the analyzer still needs it to see the words of `camelCase`, and
+/// punctuation keeps its width, because it only separates.
 pub(crate) fn normalise(text: &str) -> Cow<'_, str> {
     let characters = Characters::get();
     if text.is_ascii() || text.chars().all(|character| characters.is_plain(character)) {

@@ -24,15 +24,19 @@ pub(super) struct Matcher {
     children: FxHashMap<(u32, char), u32>,
     /// Term that ends at a node, plus 1; 0 is none.
     ends: Vec<u32>,
+    /// A bit for the hash of the first two characters of every term: turns most places down without a look at `children`.
+    pairs: Vec<u64>,
     characters: Characters,
 }
 
 impl Matcher {
     pub(super) fn new(lexicon: &Lexicon) -> Self {
         let characters = Characters::get();
-        let mut matcher = Self { terms: Vec::new(), roots: Vec::new(), children: FxHashMap::default(), ends: vec![0], characters };
+        let mut matcher =
+            Self { terms: Vec::new(), roots: Vec::new(), children: FxHashMap::default(), ends: vec![0], pairs: Vec::new(), characters };
         if !lexicon.is_empty() {
             matcher.roots = vec![0; 0x1_0000];
+            matcher.pairs = vec![0; PAIR_BITS / 64];
         }
         for (key, term) in lexicon.terms() {
             matcher.insert(key, &term.text);
@@ -42,6 +46,13 @@ impl Matcher {
 
     fn insert(&mut self, key: &str, written: &str) {
         let mut node = 0;
+        let mut characters = key.chars();
+        if let (Some(first), Some(second)) = (characters.next(), characters.next()) {
+            let bit = pair_bit(first, second);
+            if let Some(word) = self.pairs.get_mut(bit / 64) {
+                *word |= 1 << (bit % 64);
+            }
+        }
         for character in key.chars() {
             let next = match self.child(node, character) {
                 Some(next) => next,
@@ -50,8 +61,10 @@ impl Matcher {
             node = next;
         }
         let folded = crate::fold::fold(written);
-        let words: Vec<String> =
-            folded.split([' ', '_', '.', '-', '/']).filter(|word| word.chars().any(char::is_alphanumeric)).map(str::to_owned).collect();
+        // `Ping-Pong` is also found by its words; `等保2.0三级` has none of its own.
+        let is_joined = |character: char| matches!(character, '_' | '.' | '-' | '/') && folded.is_ascii();
+        let words = folded.split(|character: char| character.is_whitespace() || is_joined(character));
+        let words: Vec<String> = words.filter(|word| word.chars().any(char::is_alphanumeric)).map(str::to_owned).collect();
         self.terms.push(MatchedTerm { token: key.replace(' ', "_"), words: if words.len() > 1 { words } else { Vec::new() } });
         if let Some(end) = self.ends.get_mut(node as usize) {
             *end = u32::try_from(self.terms.len()).unwrap_or(0);
@@ -83,7 +96,19 @@ impl Matcher {
     /// Whether a term may begin with this character; false for nearly all characters, and cheap.
     #[inline]
     pub(super) fn may_begin(&self, character: char) -> bool {
-        !self.terms.is_empty() && self.child(0, character.to_ascii_lowercase()).is_some()
+        !self.terms.is_empty() && self.child(0, narrow(character)).is_some()
+    }
+
+    /// Whether a term may begin with the first characters of a text, by its first two; never wrong when it says no.
+    #[inline]
+    fn may_begin_with(&self, first: char, second: Option<char>) -> bool {
+        let Some(root) = self.child(0, first) else { return false };
+        if self.ends.get(root as usize).is_some_and(|end| *end != 0) {
+            return true;
+        }
+        let Some(second) = second else { return false };
+        let bit = pair_bit(first, narrow(second));
+        second.is_whitespace() || self.pairs.get(bit / 64).is_some_and(|word| word & (1 << (bit % 64)) != 0)
     }
 
     /// The longest term at `start` of `text` and the byte where it ends.
@@ -91,9 +116,12 @@ impl Matcher {
     /// A term that begins or ends with a letter or digit must not go on in a longer word there; Chinese characters have no such
     /// borders. White space in the text matches one space of the term, and is passed over beside a Chinese character.
     pub(super) fn longest(&self, text: &str, start: usize) -> Option<(usize, &MatchedTerm)> {
-        let rest = text.get(start..)?;
-        let first = rest.chars().next()?;
-        if !self.may_begin(first) {
+        if self.terms.is_empty() {
+            return None;
+        }
+        let mut characters = text.get(start..)?.chars();
+        let first = characters.next()?;
+        if !self.may_begin_with(narrow(first), characters.next()) {
             return None;
         }
         let before = text.get(..start)?.chars().next_back();
@@ -105,7 +133,7 @@ impl Matcher {
         let mut previous = first;
         let mut position = start;
         while let Some((character, at)) = next_of_term(text, position, previous, position == start) {
-            let Some(next) = self.child(node, character.to_ascii_lowercase()) else { break };
+            let Some(next) = self.child(node, narrow(character)) else { break };
             node = next;
             position = at + character_length(text, at);
             previous = character;
@@ -124,6 +152,23 @@ impl Matcher {
 
     fn is_word(&self, character: char) -> bool {
         self.characters.class(character) == Class::Word
+    }
+}
+
+const PAIR_BITS: usize = 1 << 18;
+
+#[inline]
+fn pair_bit(first: char, second: char) -> usize {
+    let hash = (first as u32).wrapping_mul(0x9E37_79B1) ^ (second as u32).wrapping_mul(0x85EB_CA6B);
+    (hash ^ (hash >> 15)) as usize % PAIR_BITS
+}
+
+/// As in a folded term: lower case, and ASCII for its full-width forms (normalised text still has those of punctuation).
+#[inline]
+fn narrow(character: char) -> char {
+    match character {
+        '\u{FF01}'..='\u{FF5E}' => char::from_u32(character as u32 - 0xFEE0).unwrap_or(character).to_ascii_lowercase(),
+        other => other.to_ascii_lowercase(),
     }
 }
 

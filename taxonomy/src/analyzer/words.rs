@@ -27,7 +27,7 @@ impl Analyzer {
         if run.is_compound {
             return self.cut_compound(text, start, run, output);
         }
-        self.emit_part(text, start, run.end, output);
+        emit_part(text.get(start..run.end).unwrap_or_default(), false, output);
         run.end
     }
 
@@ -55,6 +55,8 @@ impl Analyzer {
         if with_whole && whole.chars().any(char::is_alphanumeric) {
             output.any_case(whole);
         }
+        // `boundary-layer` is running text, `signal_state` is a name.
+        let is_name = !whole.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
         let mut inside_term_until = start;
         for part in whole.split(is_joiner) {
             let part_start = part.as_ptr() as usize - text.as_ptr() as usize;
@@ -64,34 +66,15 @@ impl Analyzer {
             {
                 inside_term_until = term_end;
                 let is_one_part = term_end == part_start + part.len();
-                if !is_one_part {
-                    output.token(&term.token);
+                if is_one_part {
+                    self.emit_term(term, output);
+                    continue;
                 }
+                output.token(&term.token);
             }
             if part.chars().any(char::is_alphanumeric) {
-                self.emit_part(text, part_start, part_start + part.len(), output);
+                emit_part(part, is_name, output);
             }
-        }
-    }
-
-    /// One part: as a lexicon term or word, and by its humps.
-    fn emit_part(&self, text: &str, start: usize, end: usize, output: &mut Output<'_>) {
-        let part = text.get(start..end).unwrap_or_default();
-        if let Some((term_end, term)) = self.matcher.longest(text, start)
-            && term_end == end
-        {
-            self.emit_term(term, output);
-            return;
-        }
-        output.word(part);
-        let has_humps = part.bytes().skip(1).any(|byte| byte.is_ascii_uppercase()) && part.bytes().any(|byte| byte.is_ascii_lowercase());
-        if !has_humps || is_plural_acronym(part) {
-            return;
-        }
-        let humps: Vec<&str> = humps(part).collect();
-        let all_are_words = humps.iter().all(|hump| hump.len() > 1);
-        for hump in humps.iter().filter(|hump| hump.len() < part.len() && (hump.len() > 2 || all_are_words)) {
-            output.word(hump);
         }
     }
 
@@ -148,6 +131,24 @@ impl Analyzer {
             return character.is_ascii_alphanumeric() || character == '_';
         }
         self.characters.class(character) == Class::Word
+    }
+}
+
+/// One part that is no term: as a word or name, and by its humps.
+fn emit_part(part: &str, is_name: bool, output: &mut Output<'_>) {
+    let has_inner_upper = part.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+    if !has_inner_upper && !is_name {
+        output.word(part);
+        return;
+    }
+    output.name(part);
+    if !has_inner_upper || is_plural_acronym(part) || !part.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        return;
+    }
+    let humps: Vec<&str> = humps(part).collect();
+    let all_are_words = humps.iter().all(|hump| hump.len() > 1);
+    for hump in humps.iter().filter(|hump| hump.len() < part.len() && (hump.len() > 2 || all_are_words)) {
+        output.name(hump);
     }
 }
 
