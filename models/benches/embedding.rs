@@ -30,7 +30,12 @@ fn main() {
         let (_, in_model) = embedder.embed_timed(&texts, TextRole::Passage).unwrap();
         let (wall, cpu) = (wall.elapsed().as_secs_f64(), cpu_seconds() - cpu);
         let share = in_model.as_secs_f64() / wall;
-        println!("{} passages: {:.1} ms CPU each, {:.2} % of the wall time inside the model", texts.len(), cpu * 1e3 / texts.len() as f64, share * 100.0);
+        println!(
+            "{} passages: {:.1} ms CPU each, {:.2} % of the wall time inside the model",
+            texts.len(),
+            cpu * 1e3 / texts.len() as f64,
+            share * 100.0
+        );
     }
     for tokens in [12, 128, 256, 512] {
         let text = "网络".repeat(tokens);

@@ -5,10 +5,10 @@
 mod common;
 
 use common::{cpu_seconds, models_folder, paragraphs};
+use tributary_models::TokenCounter;
 use tributary_models::tokens::estimate::EstimatedTokens;
 use tributary_models::tokens::library::LibraryTokenizer;
 use tributary_models::tokens::unigram::UnigramTokenizer;
-use tributary_models::TokenCounter;
 
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> (T, f64) {
     let started = cpu_seconds();

@@ -2,6 +2,7 @@
 //! Nothing here may end the process: a missing, foreign or too old library is an error with a hint.
 
 use crate::{Config, Error, Result};
+use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +25,6 @@ pub fn initialize(config: &Config, models_folder: &Path) -> Result<PathBuf> {
     }
     let path = find_library(config, models_folder)?;
     load_library(&path)?;
-    tracing::info!(library = %path.display(), "loaded ONNX Runtime");
     *loaded = Some(path.clone());
     Ok(path)
 }
@@ -67,30 +67,51 @@ fn library_in(folder: &Path) -> Option<PathBuf> {
     versioned.pop()
 }
 
-/// Loads the library at this path: checks that it is one, its version, and that it gives the interface that we were built for.
+/// Loads the library at this path, after checking it: a failure inside the binding's own loading would leave the binding unusable (its
+/// cell for the library then counts as filled), so it is only asked for libraries that are known to work.
 fn load_library(path: &Path) -> Result<()> {
-    let failed =
-        |what: String| Err(Error::new(ErrorKind::Unavailable, format!("{} cannot be used: {what}", path.display())).with_hint(HINT));
-    let absolute = match path.canonicalize() {
-        Ok(absolute) => absolute,
-        Err(error) => return failed(error.to_string()),
-    };
-    // The panics inside the binding are caught; its message would only repeat what the error says.
-    let attempt = catch_unwind(AssertUnwindSafe(|| match ort::init_from(&absolute) {
-        Ok(builder) => {
-            builder.with_name("tributary").with_telemetry(false).commit();
-            Ok(ort::info().to_owned())
-        }
-        Err(error) => Err(error.to_string()),
+    let failed = |what: String| Error::new(ErrorKind::Unavailable, format!("{} cannot be used: {what}", path.display())).with_hint(HINT);
+    let absolute = path.canonicalize().map_err(|error| failed(error.to_string()))?;
+    let version = check_library(&absolute).map_err(failed)?;
+    let attempt = catch_unwind(AssertUnwindSafe(|| {
+        ort::init_from(&absolute)
+            .map(|builder| builder.with_name("tributary").with_telemetry(false).commit())
+            .map_err(|error| error.to_string())
     }));
     match attempt {
-        Ok(Ok(build)) => {
-            tracing::debug!(build, "runtime build");
+        Ok(Ok(_)) => {
+            tracing::info!(library = %path.display(), version, "loaded ONNX Runtime");
             Ok(())
         }
-        Ok(Err(message)) => failed(message),
-        Err(_) => failed("it does not give the interface of ONNX Runtime 1.24".to_owned()),
+        Ok(Err(message)) => Err(failed(message)),
+        Err(_) => Err(failed("its loading panicked".to_owned())),
     }
+}
+
+/// Checks that a library is an ONNX Runtime of a version that gives our interface; returns its version.
+fn check_library(path: &Path) -> std::result::Result<String, String> {
+    type BaseGetter = unsafe extern "C" fn() -> *const ort::sys::OrtApiBase;
+    // SAFETY: loading a library runs its initialisers; the operator named this file as the runtime to run.
+    let library = unsafe { libloading::Library::new(path) }.map_err(|error| format!("it is not a library that loads: {error}"))?;
+    // SAFETY: the symbol has this type in every ONNX Runtime since 1.0, and a base that is not null lives as long as the library.
+    let base = unsafe {
+        let getter = library.get::<BaseGetter>(b"OrtGetApiBase").map_err(|_| "it is no ONNX Runtime (no OrtGetApiBase)".to_owned())?;
+        getter().as_ref().ok_or("it gives no interface at all")?
+    };
+    // SAFETY: the version string is a constant of the library.
+    let version = unsafe { CStr::from_ptr((base.GetVersionString)()) }.to_string_lossy().into_owned();
+    let mut numbers = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if found < (1, ort::MINOR_VERSION) {
+        return Err(format!("its version is {version}, 1.{} or newer is needed", ort::MINOR_VERSION));
+    }
+    // SAFETY: asking for an interface version has no effect; null means that it is not given.
+    if unsafe { (base.GetApi)(ort::sys::ORT_API_VERSION) }.is_null() {
+        return Err(format!("it says version {version} but does not give the interface of 1.{}", ort::MINOR_VERSION));
+    }
+    // Stays loaded: the binding opens the same file again and expects it to be there for ever.
+    std::mem::forget(library);
+    Ok(version)
 }
 
 /// An error of the runtime while doing `what`.

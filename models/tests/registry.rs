@@ -57,7 +57,8 @@ impl FakeHub {
         }
         self.requests.lock().unwrap().push(format!("{path} from {start}"));
         let (status, body) = self.content(&path);
-        let (status, start) = if start > 0 && !self.ignore_range && status == "200 OK" { ("206 Partial Content", start) } else { (status, 0) };
+        let (status, start) =
+            if start > 0 && !self.ignore_range && status == "200 OK" { ("206 Partial Content", start) } else { (status, 0) };
         let rest = &body[start.min(body.len())..];
         write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", rest.len()).unwrap();
         let mut breaks = self.break_off.lock().unwrap();
@@ -89,7 +90,8 @@ impl FakeHub {
 /// A hub with a model as transformers and sentence-transformers publish it.
 fn upstream_files() -> BTreeMap<String, Vec<u8>> {
     let tiny = tiny_models().join("tiny-matryoshka");
-    let config = r#"{"architectures": ["BertModel"], "hidden_size": 768, "max_position_embeddings": 64, "model_type": "bert", "pad_token_id": 0}"#;
+    let config =
+        r#"{"architectures": ["BertModel"], "hidden_size": 768, "max_position_embeddings": 64, "model_type": "bert", "pad_token_id": 0}"#;
     BTreeMap::from([
         ("config.json".to_owned(), config.into()),
         ("1_Pooling/config.json".to_owned(), br#"{"pooling_mode_cls_token": true}"#.to_vec()),
