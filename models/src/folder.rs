@@ -131,7 +131,7 @@ impl ModelFolder {
     /// Reads the settings of a folder and checks that its files are there.
     pub fn open(path: &Path) -> Result<Self> {
         let folder = Self::read_settings(path)?;
-        for file in folder.missing_files() {
+        if let Some(file) = folder.missing_files().into_iter().next() {
             return Err(Error::new(ErrorKind::NotFound, format!("model file {} is missing", path.join(&file).display()))
                 .with_hint("fetch the model again with `deploy/models/fetch` or `tributary models pull`"));
         }
