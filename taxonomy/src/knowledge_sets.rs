@@ -114,10 +114,10 @@ impl KnowledgeSets {
         for (index, table) in problems.tables(&file, "knowledge_set").into_iter().enumerate() {
             let id = table.get("id").and_then(|id| id.as_str()).map_or_else(|| format!("number {}", index + 1), str::to_owned);
             let place = format!("knowledge set {id}");
-            let rule_names_are_known =
-                problems.tables(&table, "rules").iter().enumerate().fold(true, |known, (rule, table)| {
-                    problems.check_names(&format!("{place} rule {}", rule + 1), table, &RULE_KEYS) && known
-                });
+            let mut rule_names_are_known = true;
+            for (rule, table) in problems.tables(&table, "rules").iter().enumerate() {
+                rule_names_are_known &= problems.check_names(&format!("{place} rule {}", rule + 1), table, &RULE_KEYS);
+            }
             // With an unknown name in a rule, reading the set would only say the same again.
             if rule_names_are_known {
                 sets.extend(problems.read::<KnowledgeSet>(&place, table, &SET_KEYS));

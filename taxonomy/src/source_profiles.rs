@@ -168,10 +168,10 @@ impl SourceProfiles {
         for (index, table) in problems.tables(&file, "source_profile").into_iter().enumerate() {
             let name = table.get("name").and_then(|name| name.as_str()).map_or_else(|| format!("number {}", index + 1), str::to_owned);
             let place = format!("source profile {name}");
-            let rule_names_are_known = problems
-                .tables(&table, "tag_rules")
-                .iter()
-                .fold(true, |known, rule| problems.check_names(&format!("{place} tag rule"), rule, &TAG_RULE_KEYS) && known);
+            let mut rule_names_are_known = true;
+            for rule in problems.tables(&table, "tag_rules") {
+                rule_names_are_known &= problems.check_names(&format!("{place} tag rule"), &rule, &TAG_RULE_KEYS);
+            }
             if !rule_names_are_known {
                 problems.check_names(&place, &table, &PROFILE_KEYS);
                 continue;

@@ -32,7 +32,7 @@ const WINDOW_BYTES: usize = 64 << 10;
 /// How far before the end of a window cutting stops, unless the text ends there: more than the longest step looks ahead.
 const LOOK_AHEAD_BYTES: usize = 8 << 10;
 /// Chinese text handed to the dictionary at once: to the next punctuation after the first, at most the second.
-const HAN_RUN_BYTES: usize = 1 << 10;
+const HAN_RUN_BYTES: usize = 256;
 const MAX_HAN_RUN_BYTES: usize = 3 << 10;
 
 /// The dictionary is big and never changes: one for all analyzers of the process.
@@ -172,8 +172,16 @@ impl Analyzer {
     }
 
     fn cut_with_dictionary(&self, run: &str, output: &mut Output<'_>) {
-        if run.is_empty() {
-            return;
+        let mut characters = run.chars();
+        match (characters.next(), characters.next()) {
+            (None, _) => return,
+            (Some(only), None) => {
+                if self.characters.class(only) == Class::Han {
+                    output.token(run);
+                }
+                return;
+            }
+            _ => {}
         }
         let words = match self.config.sub_words {
             true => DICTIONARY.cut_for_search(run, self.config.guess_words),
