@@ -27,7 +27,14 @@ fn main() -> ExitCode {
         Ok(converted) => {
             print!("{}", converted.markdown);
             if std::env::args().any(|argument| argument == "--verbose") {
-                eprintln!("{:?} {} {} {:?} {} images", converted.title, converted.media_type, converted.converter, converted.metadata, converted.images.len());
+                eprintln!(
+                    "{:?} {} {} {:?} {} images",
+                    converted.title,
+                    converted.media_type,
+                    converted.converter,
+                    converted.metadata,
+                    converted.images.len()
+                );
             }
             ExitCode::SUCCESS
         }

@@ -229,7 +229,8 @@ impl Hint {
 fn is_html(text: &str, hint: Hint) -> bool {
     let start = after_prologue(text);
     let opening: String = start.chars().take(16).collect::<String>().to_ascii_lowercase();
-    let opens = |tag: &str| opening.strip_prefix(tag).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-'));
+    let opens =
+        |tag: &str| opening.strip_prefix(tag).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-'));
     if ["<!doctype html", "<html", "<head", "<body"].iter().any(|tag| opens(tag)) {
         return true;
     }
@@ -281,7 +282,9 @@ fn textual(text: &str, hint: Hint) -> Detected {
 fn looks_like_json(text: &str) -> bool {
     let trimmed = text.trim();
     let closes = trimmed.ends_with(['}', ']']);
-    (closes || text.len() >= SAMPLE_BYTES / 2) && trimmed.contains('"') && (trimmed.contains("\":") || trimmed.contains("\" :") || trimmed.starts_with("[\""))
+    (closes || text.len() >= SAMPLE_BYTES / 2)
+        && trimmed.contains('"')
+        && (trimmed.contains("\":") || trimmed.contains("\" :") || trimmed.starts_with("[\""))
 }
 
 /// Counts signs of Markdown, at most a few of each kind, so that one habit of a text file does not make it Markdown.

@@ -79,7 +79,8 @@ fn markdown_of(root: Tree, selection: &content::Selection, limits: &Limits) -> R
 /// Parses in pieces, so that markup made to keep the parser busy is stopped by the clock.
 fn parse(html: &str, limits: &Limits) -> Result<Html> {
     let bounded = nesting::bound(html, limits.config.html.maximum_depth);
-    let options = ParseOpts { tree_builder: TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() }, ..ParseOpts::default() };
+    let options =
+        ParseOpts { tree_builder: TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() }, ..ParseOpts::default() };
     let mut parser = driver::parse_document(HtmlTreeSink::new(Html::new_document()), options);
     let mut rest: &str = &bounded;
     while !rest.is_empty() {
@@ -123,8 +124,11 @@ fn declared_charset(bytes: &[u8]) -> Option<String> {
         let (_, after) = text.split_once(name)?;
         after.trim_start().strip_prefix('=')
     })?;
-    let label: String =
-        after.trim_start_matches([' ', '"', '\'']).chars().take_while(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_')).collect();
+    let label: String = after
+        .trim_start_matches([' ', '"', '\''])
+        .chars()
+        .take_while(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_'))
+        .collect();
     (!label.is_empty()).then_some(label)
 }
 

@@ -130,7 +130,8 @@ impl Rewriter {
     }
 
     fn start(&mut self, link_type: LinkType, link: &str, range: Range<usize>, is_image: bool) {
-        let is_reference = matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut) && link.len() <= MAXIMUM_LINK_BYTES;
+        let is_reference =
+            matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut) && link.len() <= MAXIMUM_LINK_BYTES;
         self.open_images += usize::from(is_image);
         let inner_end = range.start + 1;
         self.open.push(Open { range, link: link.to_owned(), inner_end, is_image, is_reference, alt: String::new() });

@@ -78,7 +78,8 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, confi
         Format::Text { language } => text::convert(bytes, language),
         Format::Unsupported(what) => {
             let message = format!("no converter for {what} ({})", detected.media_type);
-            return Err(Error::new(ErrorKind::Unsupported, message).with_hint(format!("supported are {SUPPORTED}; convert the document to one of them")));
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .with_hint(format!("supported are {SUPPORTED}; convert the document to one of them")));
         }
     };
     check_size("Markdown", converted.markdown.len(), config.maximum_markdown_bytes, "ingest.maximum_markdown_bytes")?;

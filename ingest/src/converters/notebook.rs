@@ -12,10 +12,11 @@ pub const NAME: &str = "notebook/1";
 /// Converts a notebook. `Corrupt` if it is not JSON, `Invalid` if it has no cells.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let text = decode(bytes, None).text;
-    let notebook: Value = serde_json::from_str(&text)
-        .map_err(|error| Error::new(ErrorKind::Corrupt, format!("notebook is not JSON: {error}")))?;
+    let notebook: Value =
+        serde_json::from_str(&text).map_err(|error| Error::new(ErrorKind::Corrupt, format!("notebook is not JSON: {error}")))?;
     let cells = cells(&notebook).ok_or_else(|| {
-        Error::new(ErrorKind::Invalid, "notebook has no list `cells`").with_hint("give the file another extension than .ipynb if it is no notebook")
+        Error::new(ErrorKind::Invalid, "notebook has no list `cells`")
+            .with_hint("give the file another extension than .ipynb if it is no notebook")
     })?;
     let language = notebook.pointer("/metadata/language_info/name").or_else(|| notebook.pointer("/metadata/kernelspec/language"));
     let language = language.and_then(Value::as_str).filter(|name| name.chars().all(char::is_alphanumeric)).unwrap_or("python");

@@ -18,11 +18,24 @@ static ROLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r":[a-z][\w:+
 static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"`([^`<]+?)\s*<([^`>\s]+)>`__?").ok());
 
 /// Directives whose body is code.
-const CODE: [&str; 9] = ["code-block", "code", "sourcecode", "parsed-literal", "literalinclude", "prompt", "math", "productionlist", "highlight"];
+const CODE: [&str; 9] =
+    ["code-block", "code", "sourcecode", "parsed-literal", "literalinclude", "prompt", "math", "productionlist", "highlight"];
 
 /// Directives without text for a reader.
-const SILENT: [&str; 12] =
-    ["toctree", "contents", "meta", "index", "raw", "include", "only", "currentmodule", "py:currentmodule", "container", "role", "default-role"];
+const SILENT: [&str; 12] = [
+    "toctree",
+    "contents",
+    "meta",
+    "index",
+    "raw",
+    "include",
+    "only",
+    "currentmodule",
+    "py:currentmodule",
+    "container",
+    "role",
+    "default-role",
+];
 
 /// Converts reStructuredText of any encoding.
 pub fn convert(bytes: &[u8]) -> Converted {
@@ -174,7 +187,8 @@ impl<'a> Reader<'a> {
             return;
         }
         self.start_block();
-        let language: String = language.chars().filter(|character| character.is_alphanumeric() || matches!(character, '+' | '-' | '_')).collect();
+        let language: String =
+            language.chars().filter(|character| character.is_alphanumeric() || matches!(character, '+' | '-' | '_')).collect();
         self.markdown.push_str(&fenced(&language, code));
         self.markdown.push('\n');
     }
@@ -185,7 +199,8 @@ impl<'a> Reader<'a> {
         let literal = line.trim_end().ends_with("::") && !line.trim_start().starts_with("..");
         let shown = if literal { line.trim_end().trim_end_matches(':').to_owned() + ":" } else { line.to_owned() };
         // Indentation in reStructuredText is structure (quotes, definitions), in Markdown it would be code.
-        let is_item = matches!(shown.trim_start().split(' ').next(), Some("-" | "*" | "+" | "#.")) || starts_with_number(shown.trim_start());
+        let is_item =
+            matches!(shown.trim_start().split(' ').next(), Some("-" | "*" | "+" | "#.")) || starts_with_number(shown.trim_start());
         let text = plain_inline(shown.trim());
         if text != ":" {
             let kept = if is_item { indent.min(12) / 2 * 2 } else { 0 };
@@ -234,7 +249,8 @@ fn underline_fits(title: &str, underline: &str) -> bool {
 
 fn is_option(line: &str) -> bool {
     let trimmed = line.trim_start();
-    trimmed.len() < line.len() && trimmed.strip_prefix(':').and_then(|rest| rest.split_once(':')).is_some_and(|(name, _)| !name.is_empty() && !name.contains('`'))
+    trimmed.len() < line.len()
+        && trimmed.strip_prefix(':').and_then(|rest| rest.split_once(':')).is_some_and(|(name, _)| !name.is_empty() && !name.contains('`'))
 }
 
 fn starts_with_number(text: &str) -> bool {

@@ -38,9 +38,54 @@ const MAXIMUM_NESTING: usize = 10;
 
 /// Elements that begin a new block.
 const BLOCKS: [&str; 48] = [
-    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset",
-    "figcaption", "figure", "footer", "form", "frame", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "html", "legend", "li",
-    "listing", "main", "menu", "nav", "ol", "p", "plaintext", "pre", "search", "section", "summary", "table", "tbody", "tr", "ul", "xmp",
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "caption",
+    "center",
+    "dd",
+    "details",
+    "dialog",
+    "dir",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "frame",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hgroup",
+    "hr",
+    "html",
+    "legend",
+    "li",
+    "listing",
+    "main",
+    "menu",
+    "nav",
+    "ol",
+    "p",
+    "plaintext",
+    "pre",
+    "search",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "tr",
+    "ul",
+    "xmp",
 ];
 
 /// Builds blocks from a tree.
@@ -61,7 +106,16 @@ pub struct Builder<'s> {
 impl<'s> Builder<'s> {
     /// A builder that leaves out what the selection leaves out and gives up at the deadline.
     pub fn new(selection: &'s Selection, deadline: Instant) -> Self {
-        Self { selection, holders: HashSet::new(), images: Vec::new(), links_stay_in_images: false, nesting: 0, deadline, steps: 0, late: false }
+        Self {
+            selection,
+            holders: HashSet::new(),
+            images: Vec::new(),
+            links_stay_in_images: false,
+            nesting: 0,
+            deadline,
+            steps: 0,
+            late: false,
+        }
     }
 
     /// The blocks below a node.
@@ -69,7 +123,8 @@ impl<'s> Builder<'s> {
         self.holders = holders(root);
         let blocks = self.blocks(root);
         if self.late {
-            return Err(Error::new(ErrorKind::Invalid, "conversion took too long").with_hint("simplify the document, or raise `ingest.conversion_timeout_ms`"));
+            return Err(Error::new(ErrorKind::Invalid, "conversion took too long")
+                .with_hint("simplify the document, or raise `ingest.conversion_timeout_ms`"));
         }
         Ok(blocks)
     }
@@ -100,7 +155,9 @@ impl<'s> Builder<'s> {
     fn block(&mut self, node: Tree, name: &str, blocks: &mut Vec<Block>) {
         match name {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.heading(node, name, blocks),
-            "pre" | "listing" | "xmp" | "plaintext" => blocks.push(Block::Code(super::inline::code_language(node), super::inline::code_text(node, self.selection))),
+            "pre" | "listing" | "xmp" | "plaintext" => {
+                blocks.push(Block::Code(super::inline::code_language(node), super::inline::code_text(node, self.selection)))
+            }
             "ul" | "ol" | "menu" | "dir" => self.list(node, name, blocks),
             "dl" => self.definitions(node, blocks),
             "blockquote" => self.quote(node, blocks),
@@ -159,7 +216,11 @@ impl<'s> Builder<'s> {
             }
         }
         self.nesting -= 1;
-        let start = ElementRef::wrap(node).and_then(|list| list.attr("start")).and_then(|start| start.trim().parse().ok()).unwrap_or(1).min(999_999_999);
+        let start = ElementRef::wrap(node)
+            .and_then(|list| list.attr("start"))
+            .and_then(|start| start.trim().parse().ok())
+            .unwrap_or(1)
+            .min(999_999_999);
         if !items.is_empty() {
             blocks.push(Block::List((name == "ol").then_some(start), items));
         }

@@ -10,15 +10,39 @@ use super::Tree;
 
 /// Elements that never hold text for a reader.
 const NEVER: [&str; 28] = [
-    "script", "style", "noscript", "template", "head", "svg", "canvas", "iframe", "object", "embed", "audio", "video", "map", "button", "input",
-    "select", "option", "textarea", "datalist", "progress", "meter", "frameset", "noframes", "link", "meta", "base", "param", "label",
+    "script", "style", "noscript", "template", "head", "svg", "canvas", "iframe", "object", "embed", "audio", "video", "map", "button",
+    "input", "select", "option", "textarea", "datalist", "progress", "meter", "frameset", "noframes", "link", "meta", "base", "param",
+    "label",
 ];
 
 /// Words in `class` or `id` that mark what surrounds the content.
 const BOILERPLATE_WORDS: [&str; 26] = [
-    "cookie-banner", "cookie-consent", "cookie-notice", "cookie-bar", "cookiebanner", "cookieconsent", "gdpr", "navbar", "navigation", "nav-menu",
-    "breadcrumb", "breadcrumbs", "skip-link", "skip-to-content", "headerlink", "mw-editsection", "mw-jump-link", "noprint", "linenos", "social-share",
-    "share-buttons", "advertisement", "newsletter-signup", "site-footer", "page-footer", "sr-only",
+    "cookie-banner",
+    "cookie-consent",
+    "cookie-notice",
+    "cookie-bar",
+    "cookiebanner",
+    "cookieconsent",
+    "gdpr",
+    "navbar",
+    "navigation",
+    "nav-menu",
+    "breadcrumb",
+    "breadcrumbs",
+    "skip-link",
+    "skip-to-content",
+    "headerlink",
+    "mw-editsection",
+    "mw-jump-link",
+    "noprint",
+    "linenos",
+    "social-share",
+    "share-buttons",
+    "advertisement",
+    "newsletter-signup",
+    "site-footer",
+    "page-footer",
+    "sr-only",
 ];
 
 /// `role`s of what surrounds the content.
@@ -83,7 +107,11 @@ impl Selection {
             return None;
         }
         // A `<main role=main>` inside another counts once.
-        let outermost: Vec<Tree> = found.iter().copied().filter(|node| !node.ancestors().any(|above| found.iter().any(|other| other.id() == above.id()))).collect();
+        let outermost: Vec<Tree> = found
+            .iter()
+            .copied()
+            .filter(|node| !node.ancestors().any(|above| found.iter().any(|other| other.id() == above.id())))
+            .collect();
         match outermost.as_slice() {
             [only] => Some(*only),
             _ => None,
@@ -122,7 +150,12 @@ fn is_boilerplate(element: ElementRef) -> bool {
         return false;
     }
     let role = element.attr("role").unwrap_or_default();
-    name == "nav" || name == "dialog" || BOILERPLATE_ROLES.contains(&role) || is_page_frame(element, name) || is_hidden(element) || has_boilerplate_name(element)
+    name == "nav"
+        || name == "dialog"
+        || BOILERPLATE_ROLES.contains(&role)
+        || is_page_frame(element, name)
+        || is_hidden(element)
+        || has_boilerplate_name(element)
 }
 
 /// A header or footer of the page, not of an article in it. A header that holds the page's title is content.
@@ -130,14 +163,16 @@ fn is_page_frame(element: ElementRef, name: &str) -> bool {
     if !matches!(name, "header" | "footer") {
         return false;
     }
-    let within = element.ancestors().filter_map(ElementRef::wrap).any(|above| matches!(above.value().name(), "article" | "main" | "section"));
+    let within =
+        element.ancestors().filter_map(ElementRef::wrap).any(|above| matches!(above.value().name(), "article" | "main" | "section"));
     let holds_title = name == "header" && element.descendants().filter_map(ElementRef::wrap).any(|below| below.value().name() == "h1");
     !within && !holds_title
 }
 
 fn is_hidden(element: ElementRef) -> bool {
     let style = element.attr("style").unwrap_or_default();
-    let compact = |text: &str| text.chars().filter(|character| !character.is_whitespace()).take(4096).collect::<String>().to_ascii_lowercase();
+    let compact =
+        |text: &str| text.chars().filter(|character| !character.is_whitespace()).take(4096).collect::<String>().to_ascii_lowercase();
     let hidden_by_style = !style.is_empty() && {
         let style = compact(style);
         style.contains("display:none") || style.contains("visibility:hidden")

@@ -169,7 +169,10 @@ impl Builder<'_> {
     fn link(&mut self, element: ElementRef, inline: &mut Inline) {
         let link = element.attr("href").unwrap_or_default().trim();
         let scheme = link.split_once(':').map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
-        let is_place = !link.is_empty() && !link.starts_with('#') && link.len() <= MAXIMUM_LINK_BYTES && !matches!(scheme.as_str(), "javascript" | "data" | "vbscript");
+        let is_place = !link.is_empty()
+            && !link.starts_with('#')
+            && link.len() <= MAXIMUM_LINK_BYTES
+            && !matches!(scheme.as_str(), "javascript" | "data" | "vbscript");
         if !is_place || inline.in_link || inline.is_heading {
             self.inline_children(*element, inline);
             return;
@@ -188,9 +191,11 @@ impl Builder<'_> {
             return;
         }
         let is_link = |link: &&str| !link.starts_with("data:");
-        let from_set = attribute("srcset").or_else(|| attribute("data-srcset")).and_then(|set| set.split([' ', ',']).find(|part| !part.is_empty()));
+        let from_set =
+            attribute("srcset").or_else(|| attribute("data-srcset")).and_then(|set| set.split([' ', ',']).find(|part| !part.is_empty()));
         let places = [attribute("src").filter(is_link), attribute("data-src"), attribute("data-original"), from_set];
-        let alt: String = attribute("alt").or_else(|| attribute("title")).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let alt: String =
+            attribute("alt").or_else(|| attribute("title")).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
         let alt = alt.replace(['[', ']'], "");
         let Some(link) = places.into_iter().flatten().find(is_link) else {
             inline.text(&alt);
@@ -206,7 +211,9 @@ impl Builder<'_> {
 
     /// A formula: its TeX source where the page carries it, else its text.
     fn math(&mut self, node: Tree, inline: &mut Inline) {
-        let is_tex = |element: &ElementRef| element.value().name() == "annotation" && element.attr("encoding").is_some_and(|encoding| encoding.contains("tex"));
+        let is_tex = |element: &ElementRef| {
+            element.value().name() == "annotation" && element.attr("encoding").is_some_and(|encoding| encoding.contains("tex"))
+        };
         match node.descendants().filter_map(ElementRef::wrap).find(is_tex) {
             Some(annotation) => {
                 let tex: String = annotation.text().collect();
@@ -258,13 +265,15 @@ fn language_of(element: &ElementRef) -> Option<String> {
         element.value().classes().find_map(|class| prefixes.iter().find_map(|prefix| class.strip_prefix(prefix))).map(str::to_owned)
     };
     let language = named.or_else(by_class)?.to_ascii_lowercase();
-    let plain = language.len() <= 24 && language.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '+' | '#' | '-' | '_'));
+    let plain = language.len() <= 24
+        && language.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '+' | '#' | '-' | '_'));
     (plain && !matches!(language.as_str(), "" | "none" | "notranslate" | "default" | "text" | "plaintext")).then_some(language)
 }
 
 /// Zero-width characters and soft hyphens, of no use to a reader.
 fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}') || (character.is_control() && character != '\t')
+    matches!(character, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}')
+        || (character.is_control() && character != '\t')
 }
 
 /// Chinese and Japanese characters and full-width punctuation: no space between them where the source has a line end.

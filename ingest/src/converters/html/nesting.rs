@@ -7,15 +7,15 @@ const VOID: [&str; 15] =
 
 /// Names whose start tag ends an open element of the same kind: writing many of them nests nothing.
 const SELF_CLOSING_KIND: [&str; 18] = [
-    "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "optgroup", "colgroup", "caption", "rt", "rp", "html", "body",
+    "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "optgroup", "colgroup", "caption", "rt", "rp", "html",
+    "body",
 ];
 
 /// Names whose content is not markup.
 const RAW_TEXT: [&str; 8] = ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
 
 /// Formatting elements: html5ever opens each of them again in every later paragraph until it is closed.
-const FORMATTING: [&str; 14] =
-    ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
+const FORMATTING: [&str; 14] = ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
 
 /// Open formatting elements that are kept.
 const MAXIMUM_FORMATTING: usize = 24;
@@ -93,7 +93,8 @@ impl Bounded {
         if !name_text.starts_with(|character: char| character.is_ascii_alphabetic()) {
             return (1, Kept::All);
         }
-        let name_length = name_text.find(|character: char| character.is_ascii_whitespace() || matches!(character, '/' | '>')).unwrap_or(name_text.len());
+        let name_length =
+            name_text.find(|character: char| character.is_ascii_whitespace() || matches!(character, '/' | '>')).unwrap_or(name_text.len());
         let name = name_text.get(..name_length.min(32)).unwrap_or_default().to_ascii_lowercase();
         let tag = scan_tag(markup, name_start + name_length);
         if closes {
@@ -105,14 +106,16 @@ impl Bounded {
             (true, Some(bytes)) => Kept::Start(bytes),
             (true, None) => Kept::All,
         };
-        let length = if RAW_TEXT.contains(&name.as_str()) && self.foreign == 0 { raw_text_end(markup, tag.length, &name) } else { tag.length };
+        let length =
+            if RAW_TEXT.contains(&name.as_str()) && self.foreign == 0 { raw_text_end(markup, tag.length, &name) } else { tag.length };
         (length, if length > tag.length { Kept::All } else { kept })
     }
 
     /// Whether the start tag is kept.
     fn start_tag(&mut self, name: &str, self_closing: bool) -> bool {
         let foreign = self.foreign > 0;
-        let nests = if foreign { !self_closing } else { !VOID.contains(&name) && !SELF_CLOSING_KIND.contains(&name) && !RAW_TEXT.contains(&name) };
+        let nests =
+            if foreign { !self_closing } else { !VOID.contains(&name) && !SELF_CLOSING_KIND.contains(&name) && !RAW_TEXT.contains(&name) };
         if !nests {
             return true;
         }

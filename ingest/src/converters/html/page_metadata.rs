@@ -51,7 +51,9 @@ pub fn read(root: Tree) -> Head {
         match element.value().name() {
             "html" => language(&element, &mut head.metadata),
             "meta" => meta(&element, &mut head.metadata),
-            "link" if element.attr("rel") == Some("canonical") => keep(&mut head.metadata, "link", element.attr("href").unwrap_or_default()),
+            "link" if element.attr("rel") == Some("canonical") => {
+                keep(&mut head.metadata, "link", element.attr("href").unwrap_or_default())
+            }
             "title" if title.is_none() && !in_foreign_content(node) => title = Some(text_of(node)),
             "h1" if first_headings.len() < 2 => first_headings.push(text_of(node)),
             _ => {}
@@ -103,7 +105,8 @@ fn keep(metadata: &mut BTreeMap<String, String>, name: &str, value: &str) {
 
 /// All text below a node, white space collapsed.
 fn text_of(node: Tree) -> String {
-    let text: String = node.descendants().filter_map(|node| if let Node::Text(text) = node.value() { Some(&*text.text) } else { None }).collect();
+    let text: String =
+        node.descendants().filter_map(|node| if let Node::Text(text) = node.value() { Some(&*text.text) } else { None }).collect();
     let text: String = text.chars().filter(|character| !matches!(character, '\u{200B}' | '\u{FEFF}' | '¶')).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

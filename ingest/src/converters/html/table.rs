@@ -62,7 +62,11 @@ fn own_rows<'a>(builder: &Builder, table: Tree<'a>) -> Vec<Vec<Cell<'a>>> {
             rows.extend(child.children().filter(|row| is_named(*row, &["tr"])));
         }
     }
-    rows.into_iter().filter(|row| !builder.selection.leaves_out(*row)).map(|row| own_cells(builder, row)).filter(|cells| !cells.is_empty()).collect()
+    rows.into_iter()
+        .filter(|row| !builder.selection.leaves_out(*row))
+        .map(|row| own_cells(builder, row))
+        .filter(|cells| !cells.is_empty())
+        .collect()
 }
 
 fn own_cells<'a>(builder: &Builder, row: Tree<'a>) -> Vec<Cell<'a>> {
@@ -84,7 +88,8 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
     if matches!(role, "presentation" | "none") {
         return true;
     }
-    let has_header = rows.iter().flatten().any(|cell| cell.is_header) || table.children().any(|child| is_named(child, &["caption", "thead"]));
+    let has_header =
+        rows.iter().flatten().any(|cell| cell.is_header) || table.children().any(|child| is_named(child, &["caption", "thead"]));
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     if has_header {
         return columns < 2 && rows.len() < 2;
@@ -94,9 +99,14 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
         return true;
     }
     let holds_structure = rows.iter().flatten().any(|cell| {
-        cell.node.descendants().skip(1).take(2000).any(|below| is_named(below, &["h1", "h2", "h3", "h4", "h5", "h6", "table", "pre", "article", "form", "hr"]))
+        cell.node
+            .descendants()
+            .skip(1)
+            .take(2000)
+            .any(|below| is_named(below, &["h1", "h2", "h3", "h4", "h5", "h6", "table", "pre", "article", "form", "hr"]))
     });
-    holds_structure || rows.iter().flatten().map(|cell| builder.selection.characters(cell.node)).sum::<usize>() > cells * LAYOUT_CELL_CHARACTERS
+    holds_structure
+        || rows.iter().flatten().map(|cell| builder.selection.characters(cell.node)).sum::<usize>() > cells * LAYOUT_CELL_CHARACTERS
 }
 
 /// Cells by row and column, spans filled, empty rows left out.
@@ -174,7 +184,9 @@ fn cell_lines(block: Block, mark: &str, lines: &mut Vec<String>, inner_tables: &
     match block {
         Block::Heading(_, text) => lines.push(format!("{mark}**{text}**")),
         Block::Paragraph(text) => lines.push(format!("{mark}{}", text.replace('\n', "<br>"))),
-        Block::Code(_, code) => lines.extend(code.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("`{}`", line.trim().replace('`', "'")))),
+        Block::Code(_, code) => {
+            lines.extend(code.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("`{}`", line.trim().replace('`', "'"))))
+        }
         Block::List(start, items) => {
             for (item, number) in items.into_iter().zip(start.unwrap_or(0)..) {
                 let mark = if start.is_some() { format!("{number}. ") } else { "- ".to_owned() };

@@ -66,21 +66,28 @@ fn metadata_is_read() {
         "<html lang=zh-CN><head><meta name=Author content=' A  B '><meta property='article:modified_time' content='2024-05-06T07:08:09Z'>
          <meta name=keywords content='x, y'><link rel=canonical href='https://h/p'></head><body>t</body></html>",
     );
-    for (name, value) in [("author", "A B"), ("modified", "2024-05-06T07:08:09Z"), ("keywords", "x, y"), ("language", "zh-CN"), ("link", "https://h/p")] {
+    for (name, value) in
+        [("author", "A B"), ("modified", "2024-05-06T07:08:09Z"), ("keywords", "x, y"), ("language", "zh-CN"), ("link", "https://h/p")]
+    {
         assert_eq!(page.metadata.get(name).map(String::as_str), Some(value), "{name}");
     }
 }
 
 #[test]
 fn images_are_listed_and_data_urls_are_not() {
-    let page = page("<p><img src='data:image/png;base64,AAAA' data-src='a.png' alt='A [1]'><img src='data:x' alt='only text'><img src=p.gif width=1 height=1></p>");
+    let page = page(
+        "<p><img src='data:image/png;base64,AAAA' data-src='a.png' alt='A [1]'><img src='data:x' alt='only text'><img src=p.gif width=1 height=1></p>",
+    );
     assert_eq!(page.markdown, "![A 1](image:0)only text\n");
     assert_eq!(page.images, vec![ImageLink { link: "a.png".into(), alt: "A 1".into() }]);
 }
 
 #[test]
 fn text_does_not_turn_into_markup() {
-    assert_eq!(markdown("<p># no heading</p><p>1. no list</p><p>a*b*c snake_case_name _x_ `c` &lt;b&gt;</p>"), "\\# no heading\n\n1\\. no list\n\na\\*b\\*c snake_case_name \\_x\\_ \\`c\\` \\<b>\n");
+    assert_eq!(
+        markdown("<p># no heading</p><p>1. no list</p><p>a*b*c snake_case_name _x_ `c` &lt;b&gt;</p>"),
+        "\\# no heading\n\n1\\. no list\n\na\\*b\\*c snake_case_name \\_x\\_ \\`c\\` \\<b>\n"
+    );
 }
 
 #[test]

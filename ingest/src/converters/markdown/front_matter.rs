@@ -59,7 +59,9 @@ fn parse(block: &str, mark: &str) -> Option<Value> {
 /// Dates become text; everything else keeps its kind.
 fn from_toml(value: toml::Value) -> Value {
     match value {
-        toml::Value::Table(table) => Value::Mapping(table.into_iter().map(|(name, value)| (Value::String(name), from_toml(value))).collect()),
+        toml::Value::Table(table) => {
+            Value::Mapping(table.into_iter().map(|(name, value)| (Value::String(name), from_toml(value))).collect())
+        }
         toml::Value::Array(items) => Value::Sequence(items.into_iter().map(from_toml).collect()),
         toml::Value::Boolean(flag) => Value::Bool(flag),
         toml::Value::String(text) => Value::String(text),

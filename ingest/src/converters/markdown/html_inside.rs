@@ -13,8 +13,10 @@ use crate::lines::Fences;
 /// Longest HTML block in lines; what goes on longer without an end is left as it is.
 const MAXIMUM_BLOCK_LINES: usize = 20_000;
 
-static ATTRIBUTE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?i)\s([a-z][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"#).ok());
-static DOCS_IMAGE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^\s*:::image\s.*?source="([^"]*)"(?:.*?alt-text="([^"]*)")?.*?:::\s*$"#).ok());
+static ATTRIBUTE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?i)\s([a-z][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"#).ok());
+static DOCS_IMAGE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"^\s*:::image\s.*?source="([^"]*)"(?:.*?alt-text="([^"]*)")?.*?:::\s*$"#).ok());
 
 /// Replaces HTML tables and comments that begin a line, and the image directive of docs sites, by Markdown.
 pub fn replace_blocks(body: &str, limits: &Limits) -> Result<String> {
@@ -95,7 +97,8 @@ pub fn inline_replacement(tag: &str, anchors: &mut OpenAnchors, images: &mut Vec
     if tag.starts_with("<!--") || tag.starts_with("<?") {
         return Some(String::new());
     }
-    let name: String = tag.trim_start_matches(['<', '/']).chars().take_while(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let name: String =
+        tag.trim_start_matches(['<', '/']).chars().take_while(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let closes = tag.starts_with("</");
     match name.as_str() {
         "a" if closes => Some(anchors.0.pop().unwrap_or_default()),
@@ -111,7 +114,8 @@ pub fn inline_replacement(tag: &str, anchors: &mut OpenAnchors, images: &mut Vec
 }
 
 fn open_anchor(tag: &str, anchors: &mut OpenAnchors) -> String {
-    let link = attribute(tag, "href").filter(|link| !link.is_empty() && !link.starts_with('#') && !link.to_ascii_lowercase().starts_with("javascript:"));
+    let link = attribute(tag, "href")
+        .filter(|link| !link.is_empty() && !link.starts_with('#') && !link.to_ascii_lowercase().starts_with("javascript:"));
     let self_closing = tag.ends_with("/>");
     match link {
         Some(link) if !self_closing => {

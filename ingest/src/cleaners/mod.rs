@@ -1,0 +1,175 @@
+//! Cleaning steps: small, named, chosen and set per source profile (W9). Called by [`crate::process`] after conversion.
+//!
+//! | step | what it does | settings |
+//! |---|---|---|
+//! | `normalize_whitespace` | control and zero-width characters, odd spaces, trailing blanks, runs of blank lines | – |
+//! | `strip_boilerplate` | drops lines that match | `patterns` |
+//! | `drop_anchors` | `<a name>` tags, `{#id}` of headings, `¶` and "back to top" links | – |
+//! | `strip_comments` | HTML comments | – |
+//! | `repair_indentation` | de-indents text that would be read as code (3GPP) | – |
+//! | `title_prefix` | puts an attribute before the title (cases: the product) | `attribute` |
+//! | `organization_note` | organisation and department as a line under the title (design documents) | – |
+//! | `path_metadata` | folders of the path into metadata and attributes (Support, Wiki) | `levels` |
+//! | `spec_number_from_file_name` | `38331-f40.md` → specification 38.331, release 15 (3GPP) | – |
+//! | `version_from_file_name` | `Design V2.1.docx` → product version 2.1 (design documents) | – |
+
+mod drop_anchors;
+mod normalize_whitespace;
+mod organization_note;
+mod path_metadata;
+mod repair_indentation;
+mod spec_number_from_file_name;
+mod strip_boilerplate;
+mod strip_comments;
+mod title_prefix;
+mod version_from_file_name;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use tributary_schemas::{Attributes, Error, ErrorKind, Result};
+use tributary_taxonomy::source_profiles::{CleanerStep, SourceProfile};
+
+use crate::config::CleanersConfig;
+
+pub(crate) use normalize_whitespace::normalize as normalize_text;
+
+/// A document between conversion and its clean form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// The text as Markdown.
+    pub markdown: String,
+    /// Title.
+    pub title: String,
+    /// Path or URL within the source.
+    pub source_path: String,
+    /// What the producer, the profile and the document itself say.
+    pub attributes: Attributes,
+    /// Metadata found so far.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// A step with its settings, ready to run.
+trait Cleaner: Send + Sync + std::fmt::Debug {
+    /// Changes the draft. Takes time linear in its length.
+    fn clean(&self, draft: &mut Draft);
+}
+
+/// Makes a step from its settings.
+type Make = fn(&mut Settings, &CleanersConfig) -> Result<Box<dyn Cleaner>>;
+
+/// All steps by name.
+const STEPS: [(&str, Make); 10] = [
+    ("drop_anchors", drop_anchors::make),
+    ("normalize_whitespace", normalize_whitespace::make),
+    ("organization_note", organization_note::make),
+    ("path_metadata", path_metadata::make),
+    ("repair_indentation", repair_indentation::make),
+    ("spec_number_from_file_name", spec_number_from_file_name::make),
+    ("strip_boilerplate", strip_boilerplate::make),
+    ("strip_comments", strip_comments::make),
+    ("title_prefix", title_prefix::make),
+    ("version_from_file_name", version_from_file_name::make),
+];
+
+/// Names of all steps.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    STEPS.into_iter().map(|(name, _)| name)
+}
+
+/// The cleaning steps of one source profile, in order.
+#[derive(Debug)]
+pub struct Cleaners {
+    steps: Vec<Box<dyn Cleaner>>,
+}
+
+impl Cleaners {
+    /// Checks the steps of a profile. `Invalid` for an unknown step (with the nearest known one), an unknown or missing setting, or a
+    /// pattern that does not compile.
+    pub fn new(profile: &SourceProfile, config: &CleanersConfig) -> Result<Self> {
+        let steps: Result<Vec<_>> = profile.cleaners.iter().map(|step| make(step, &profile.name, config)).collect();
+        Ok(Self { steps: steps? })
+    }
+
+    /// Runs all steps.
+    pub fn clean(&self, draft: &mut Draft) {
+        for step in &self.steps {
+            step.clean(draft);
+        }
+    }
+}
+
+fn make(step: &CleanerStep, profile: &str, config: &CleanersConfig) -> Result<Box<dyn Cleaner>> {
+    let Some((_, make)) = STEPS.iter().find(|(name, _)| *name == step.step) else {
+        let nearest = names().min_by_key(|name| distance(name, &step.step)).unwrap_or_default();
+        let message = format!("source profile {profile}: unknown cleaning step `{}`", step.step);
+        let all: Vec<&str> = names().collect();
+        return Err(Error::new(ErrorKind::Invalid, message).with_hint(format!("did you mean `{nearest}`? known are {}", all.join(", "))));
+    };
+    let place = format!("source profile {profile}: cleaning step {}", step.step);
+    let mut settings = Settings { place, values: step.settings.clone() };
+    let cleaner = make(&mut settings, config)?;
+    settings.finish()?;
+    Ok(cleaner)
+}
+
+/// Settings of one step; each is taken once, and none may remain.
+struct Settings {
+    place: String,
+    values: Map<String, Value>,
+}
+
+impl Settings {
+    fn invalid(&self, what: impl std::fmt::Display) -> Error {
+        Error::new(ErrorKind::Invalid, format!("{}: {what}", self.place))
+    }
+
+    fn text(&mut self, name: &str) -> Result<Option<String>> {
+        match self.values.remove(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(self.invalid(format!("`{name}` must be a text"))),
+        }
+    }
+
+    fn texts(&mut self, name: &str) -> Result<Vec<String>> {
+        let is_wrong = |place: &Self| place.invalid(format!("`{name}` must be a list of texts"));
+        match self.values.remove(name) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(items)) => {
+                items.into_iter().map(|item| if let Value::String(text) = item { Ok(text) } else { Err(is_wrong(self)) }).collect()
+            }
+            Some(_) => Err(is_wrong(self)),
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self.values.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(self.invalid(format!("unknown setting `{name}`"))),
+        }
+    }
+}
+
+/// Levenshtein distance in characters.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, from) in left.chars().enumerate() {
+        let mut diagonal = index;
+        let mut before = index + 1;
+        for (cell, to) in row.iter_mut().skip(1).zip(&right) {
+            let value = (diagonal + usize::from(from != *to)).min(before + 1).min(*cell + 1);
+            diagonal = *cell;
+            *cell = value;
+            before = value;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = index + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! `path_metadata`: the folders of a document's path into metadata (`path`, `path_1`, `path_2` …) and, where `levels` names them, into
+//! attributes (Support: product/version/chapter; Wiki: space/page).
+
+use tributary_schemas::Result;
+
+use super::{Cleaner, Draft, Settings};
+use crate::config::CleanersConfig;
+
+/// Folders that are kept.
+const MAXIMUM_LEVELS: usize = 16;
+
+#[derive(Debug)]
+struct PathMetadata {
+    /// Attribute for each folder from the top; empty for none.
+    levels: Vec<String>,
+}
+
+pub(super) fn make(settings: &mut Settings, _: &CleanersConfig) -> Result<Box<dyn Cleaner>> {
+    Ok(Box::new(PathMetadata { levels: settings.texts("levels")? }))
+}
+
+impl Cleaner for PathMetadata {
+    fn clean(&self, draft: &mut Draft) {
+        let folders = folders(&draft.source_path);
+        if folders.is_empty() {
+            return;
+        }
+        draft.metadata.insert("path".to_owned(), folders.join(" / "));
+        for (place, folder) in folders.iter().enumerate() {
+            draft.metadata.insert(format!("path_{}", place + 1), folder.clone());
+        }
+        for (name, folder) in self.levels.iter().zip(folders).filter(|(name, _)| !name.is_empty()) {
+            fill(draft, name, folder);
+        }
+    }
+}
+
+/// Gives an attribute that the document does not have a value.
+fn fill(draft: &mut Draft, name: &str, value: String) {
+    let attributes = &mut draft.attributes;
+    let slot = match name {
+        "author" => &mut attributes.author,
+        "product" => &mut attributes.product,
+        "product_version" => &mut attributes.product_version,
+        "department" => &mut attributes.department,
+        "domain" => &mut attributes.domain,
+        "organization" => &mut attributes.organization,
+        "language" => &mut attributes.language,
+        other => {
+            attributes.custom.entry(other.to_owned()).or_insert(value);
+            return;
+        }
+    };
+    slot.get_or_insert(value);
+}
+
+/// Names of the folders above the document, without scheme and host.
+fn folders(source_path: &str) -> Vec<String> {
+    let path = source_path.split_once("://").map_or(source_path, |(_, after)| after.split_once('/').map_or("", |(_, path)| path));
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != "." && *part != "..").collect();
+    parts.pop();
+    parts.into_iter().take(MAXIMUM_LEVELS).map(|part| part.trim().to_owned()).collect()
+}

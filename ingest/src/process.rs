@@ -1,0 +1,327 @@
+//! The ingest stage: one record of `documents.raw` in, a clean document (or a tombstone, or a report of a skip) out.
+//! Run by the worker loop of the store.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use tokio::sync::Semaphore;
+use tributary_schemas::{
+    CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime, State, Topic, event, id,
+};
+use tributary_store::event_log::stage::{Output, Stage};
+use tributary_store::event_log::{Record, StoredRecord, message};
+use tributary_store::manifest;
+use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
+
+use crate::cleaners::{Cleaners, Draft, normalize_text};
+use crate::config::Config;
+use crate::converters::{Converted, convert, one_line};
+use crate::{attributes, fingerprint};
+
+/// Name of the stage in logs, metrics, dead letters and timelines.
+pub const STAGE: &str = "ingest";
+
+/// Where bodies lie that are too large for an event.
+#[async_trait]
+pub trait BodySource: Send + Sync {
+    /// The bytes behind a `content_url`. `Invalid` for a URL it does not know, `NotFound`, `Unavailable` when it may come back.
+    async fn read(&self, url: &str) -> Result<Bytes>;
+}
+
+/// What is searchable now, as far as the skip gate must know.
+pub trait IndexedFingerprints: Send + Sync {
+    /// The indexed version and its chunk count, if it has this fingerprint, is older than `version`, and nothing newer than it is in
+    /// flight. Otherwise the document goes on to the later stages.
+    fn unchanged_since(&self, document_id: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)>;
+
+    /// A version goes on without being compared: a deletion, or a document of which nothing is left.
+    fn pass(&self, document_id: &str, version: u64);
+}
+
+/// Milliseconds since 1970.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// The stage.
+pub struct IngestStage {
+    shared: Arc<Shared>,
+    bodies: Arc<dyn BodySource>,
+    gate: Arc<dyn IndexedFingerprints>,
+    clock: Clock,
+    permits: Arc<Semaphore>,
+}
+
+/// What conversions on blocking threads need.
+struct Shared {
+    config: Config,
+    profiles: Arc<SourceProfiles>,
+    /// By name of the profile.
+    cleaners: HashMap<String, Cleaners>,
+    settings_fingerprint: String,
+}
+
+/// A published document whose identity is known.
+struct Published {
+    event: DocumentEvent,
+    document_id: String,
+    version: u64,
+}
+
+impl IngestStage {
+    /// A stage over the given profiles. `settings_fingerprint` is a hash of every setting of later stages that shapes the index: when it
+    /// changes, nothing counts as unchanged. `Invalid` if a profile names an unknown cleaning step or sets one wrongly.
+    pub fn new(
+        config: Config,
+        profiles: Arc<SourceProfiles>,
+        settings_fingerprint: String,
+        bodies: Arc<dyn BodySource>,
+        gate: Arc<dyn IndexedFingerprints>,
+        clock: Clock,
+    ) -> Result<Self> {
+        let cleaners: Result<HashMap<_, _>> =
+            profiles.iter().map(|profile| Ok((profile.name.clone(), Cleaners::new(profile, &config.cleaners)?))).collect();
+        let permits = Arc::new(Semaphore::new(config.conversion_workers.max(1)));
+        let shared = Arc::new(Shared { config, profiles, cleaners: cleaners?, settings_fingerprint });
+        Ok(Self { shared, bodies, gate, clock, permits })
+    }
+
+    async fn clean(&self, published: Published) -> Result<CleanDocument> {
+        let body = self.body(&published.event).await?;
+        let permit =
+            Arc::clone(&self.permits).acquire_owned().await.map_err(|_| Error::new(ErrorKind::Unavailable, "ingest is shutting down"))?;
+        let (shared, now_ms) = (Arc::clone(&self.shared), (self.clock)());
+        let work = tokio::task::spawn_blocking(move || {
+            let clean = shared.clean(published, body, now_ms);
+            drop(permit);
+            clean
+        });
+        work.await.map_err(|error| Error::new(ErrorKind::Internal, format!("conversion did not finish: {error}")))?
+    }
+
+    /// The body where it was left, or from the blob store. Exactly one of the three is given.
+    async fn body(&self, event: &DocumentEvent) -> Result<Body> {
+        let given = [event.content.is_some(), event.content_base64.is_some(), event.content_url.is_some()];
+        if given.iter().filter(|given| **given).count() != 1 {
+            let what = if given.contains(&true) { "more than one" } else { "none" };
+            return Err(Error::new(ErrorKind::Invalid, format!("{what} of content, content_base64, content_url is given"))
+                .with_hint("give exactly one of them; to delete a document, publish a null value"));
+        }
+        match &event.content_url {
+            Some(url) => Ok(Body::Fetched(self.bodies.read(url).await?)),
+            None => Ok(Body::Inline),
+        }
+    }
+
+    /// The outputs for a clean document: skipped as empty or unchanged, or passed on.
+    fn outputs(&self, clean: &CleanDocument, body_is: &str, cause: &Record) -> Result<Vec<Output>> {
+        let (document, now_ms) = (&clean.document, (self.clock)());
+        if clean.markdown.trim().is_empty() {
+            self.gate.pass(&document.document_id, document.version);
+            let reason = format!("empty: nothing to search is left of {body_is}");
+            let state = DocumentState { reason: Some(reason), ..manifest::report(document, State::Skipped, now_ms) };
+            // The newer version has no content, so the chunks of an older one must go.
+            let tombstone = removal(&document.document_id, document.version, now_ms, cause);
+            return Ok(vec![traced_state(&state, cause)?, tombstone]);
+        }
+        if let Some((version, chunks)) = self.gate.unchanged_since(&document.document_id, document.version, &document.fingerprint) {
+            let reason = Some(format!("content and settings unchanged since version {version}"));
+            let report = manifest::report(document, State::Skipped, now_ms);
+            let state = DocumentState { reason, indexed_version: Some(version), chunks, ..report };
+            return Ok(vec![traced_state(&state, cause)?]);
+        }
+        let record = message::encode(event::TYPE_DOCUMENT_CLEANED, &document.document_id, document.version, clean, now_ms)?;
+        let passed_on = Output { topic: Topic::DocumentsClean, record: message::traced(record, cause) };
+        Ok(vec![traced_state(&manifest::report(document, State::Chunking, now_ms), cause)?, passed_on])
+    }
+}
+
+#[async_trait]
+impl Stage for IngestStage {
+    fn name(&self) -> &'static str {
+        STAGE
+    }
+
+    async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
+        let record = &input.record;
+        let key = checked_id(message::document_id(record)?)?;
+        if record.value.is_none() {
+            let version = message::version(record);
+            self.gate.pass(key, version);
+            return Ok(vec![removal(key, version, (self.clock)(), record)]);
+        }
+        let published = published(record, key)?;
+        let body_is = describe_body(&published.event);
+        let clean = self.clean(published).await?;
+        self.outputs(&clean, &body_is, record)
+    }
+
+    fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
+        manifest::abandoned(input, error, (self.clock)())
+    }
+}
+
+/// A body that is in the event, or that was fetched.
+enum Body {
+    Inline,
+    Fetched(Bytes),
+}
+
+impl Shared {
+    /// Converts, cleans and fingerprints. CPU work: on a blocking thread.
+    fn clean(&self, published: Published, body: Body, now_ms: i64) -> Result<CleanDocument> {
+        let Published { event, document_id, version } = published;
+        let bytes = body_bytes(&event, body, self.config.maximum_body_bytes)?;
+        let name = event.source_path.as_deref();
+        let converted = convert(&bytes, name, event.media_type.as_deref(), &self.config)?;
+        let profile = self.profiles.profile(&event.source);
+        let document = DocumentHeader {
+            version,
+            source: event.source,
+            source_path: event.source_path.unwrap_or_default(),
+            title: self.title(event.title.as_deref(), converted.title.as_deref(), &document_id),
+            document_id,
+            media_type: converted.media_type.clone(),
+            attributes: event.attributes,
+            knowledge_sets: event.knowledge_sets,
+            lineage: Lineage { converter: converted.converter.to_owned(), source_profile: profile.name.clone(), ..Lineage::default() },
+            timeline: vec![StageTime { stage: STAGE.to_owned(), at_ms: now_ms }],
+            ..DocumentHeader::default()
+        };
+        let mut clean = self.run_cleaners(profile, document, converted);
+        let settings = fingerprint::Settings { profile: &profile.fingerprint(), later_stages: &self.settings_fingerprint };
+        clean.document.fingerprint = fingerprint::fingerprint(&clean, settings);
+        Ok(clean)
+    }
+
+    fn title(&self, given: Option<&str>, found: Option<&str>, document_id: &str) -> String {
+        let titles = [given, found, Some(document_id)];
+        let one_line = |title: &str| one_line(title, self.config.maximum_title_characters);
+        titles.into_iter().flatten().map(one_line).find(|title| !title.is_empty()).unwrap_or_else(|| document_id.to_owned())
+    }
+
+    /// Attributes from the document and the profile, the profile's cleaning steps, and its tags for the final title.
+    fn run_cleaners(&self, profile: &SourceProfile, mut document: DocumentHeader, converted: Converted) -> CleanDocument {
+        attributes::fill_from_metadata(&mut document.attributes, &converted.metadata);
+        profile.apply(&mut document);
+        let mut draft = Draft {
+            markdown: normalize_text(&converted.markdown),
+            title: document.title,
+            source_path: document.source_path.clone(),
+            attributes: document.attributes,
+            metadata: converted.metadata,
+        };
+        if let Some(cleaners) = self.cleaners.get(&profile.name) {
+            cleaners.clean(&mut draft);
+        }
+        let document = DocumentHeader { title: draft.title, attributes: draft.attributes, tags: Vec::new(), ..document };
+        let mut clean = CleanDocument {
+            document,
+            markdown: draft.markdown,
+            metadata: draft.metadata,
+            images: converted.images,
+            page_starts: Vec::new(),
+        };
+        profile.apply(&mut clean.document);
+        clean
+    }
+}
+
+/// The event, with an id that is its record's key.
+fn published(record: &Record, key: &str) -> Result<Published> {
+    let decoded: Option<DocumentEvent> = message::decode(record)?;
+    let Some(event) = decoded else { return Err(Error::new(ErrorKind::Internal, "a null value is no event")) };
+    if event.source.trim().is_empty() {
+        return Err(Error::new(ErrorKind::Invalid, "`source` is empty").with_hint("name where the document comes from, such as `wiki`"));
+    }
+    let derived = || event.source_path.as_deref().map(|path| id::derive_document_id(&event.source, path));
+    let document_id = event.document_id.clone().or_else(derived).unwrap_or_else(|| key.to_owned());
+    checked_id(&document_id)?;
+    if document_id != key {
+        let what = if event.document_id.is_some() { "its document_id" } else { "the id derived from its source and source_path" };
+        return Err(Error::new(ErrorKind::Invalid, format!("record key `{}` is not {what} `{}`", shown(key), shown(&document_id)))
+            .with_hint("use the document id as the record's key: it keeps the changes of one document in order"));
+    }
+    let version = event.version.unwrap_or_else(|| message::version(record));
+    Ok(Published { event, document_id, version })
+}
+
+fn checked_id(document_id: &str) -> Result<&str> {
+    let hint = format!(
+        "a document id has 1 to {} bytes and no control characters; leave it out to have one derived from source and source_path",
+        id::MAX_DOCUMENT_ID_BYTES
+    );
+    if document_id.trim().is_empty() {
+        return Err(Error::new(ErrorKind::Invalid, "document id is empty").with_hint(hint));
+    }
+    if document_id.len() > id::MAX_DOCUMENT_ID_BYTES {
+        return Err(Error::new(ErrorKind::Invalid, format!("document id of {} bytes is too long", document_id.len())).with_hint(hint));
+    }
+    if document_id.chars().any(char::is_control) {
+        return Err(Error::new(ErrorKind::Invalid, "document id holds a control character").with_hint(hint));
+    }
+    Ok(document_id)
+}
+
+/// The start of an id, for messages.
+fn shown(document_id: &str) -> String {
+    document_id.chars().take(80).collect()
+}
+
+/// Bytes of the body. `Corrupt` if its base64 does not decode, `Invalid` if it would be too large.
+fn body_bytes(event: &DocumentEvent, body: Body, maximum: u64) -> Result<Bytes> {
+    if let Body::Fetched(bytes) = body {
+        return Ok(bytes);
+    }
+    match (&event.content, &event.content_base64) {
+        (Some(text), _) => Ok(Bytes::copy_from_slice(text.as_bytes())),
+        (None, Some(text)) if text.len() as u64 / 4 * 3 > maximum.saturating_add(3) => {
+            let message = format!("body of about {} bytes is over the limit of {maximum} bytes", text.len() / 4 * 3);
+            Err(Error::new(ErrorKind::Invalid, message).with_hint("split the document, or raise `ingest.maximum_body_bytes`"))
+        }
+        (None, Some(text)) => STANDARD.decode(text).map(Bytes::from).map_err(|error| {
+            Error::new(ErrorKind::Corrupt, format!("content_base64 does not decode: {error}"))
+                .with_hint("use the standard alphabet with padding, without line breaks")
+        }),
+        (None, None) => Err(Error::new(ErrorKind::Internal, "body was neither in the event nor fetched")),
+    }
+}
+
+/// The body for the reason of a skip.
+fn describe_body(event: &DocumentEvent) -> String {
+    match (&event.content, &event.content_base64) {
+        (Some(text), _) => format!("{} bytes", text.len()),
+        (None, Some(text)) => format!("about {} bytes", text.len() / 4 * 3),
+        (None, None) => "its blob".to_owned(),
+    }
+}
+
+/// The tombstone that makes later stages delete a document.
+fn removal(document_id: &str, version: u64, now_ms: i64, cause: &Record) -> Output {
+    let tombstone = message::tombstone(event::TYPE_DOCUMENT_CLEANED, document_id, version, now_ms);
+    Output { topic: Topic::DocumentsClean, record: message::traced(tombstone, cause) }
+}
+
+fn traced_state(state: &DocumentState, cause: &Record) -> Result<Output> {
+    let output = manifest::output(state)?;
+    Ok(Output { record: message::traced(output.record, cause), ..output })
+}
+
+#[async_trait]
+impl BodySource for tributary_store::blobs::Blobs {
+    async fn read(&self, url: &str) -> Result<Bytes> {
+        self.get(url).await
+    }
+}
+
+impl IndexedFingerprints for tributary_store::manifest::unchanged::SkipGate {
+    fn unchanged_since(&self, document_id: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)> {
+        Self::unchanged_since(self, document_id, version, fingerprint)
+    }
+
+    fn pass(&self, document_id: &str, version: u64) {
+        Self::pass(self, document_id, version);
+    }
+}
