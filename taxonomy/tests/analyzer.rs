@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tributary_taxonomy::{Analyzer, AnalyzerConfig, Lexicon, fold, simplify};
 
 const LEXICON: &str =
-    "载波聚合\n载波\nB2B结算中心\n等保2.0三级\nC++模板\n5G NR\nQoS 流\nPing-Pong\ngNodeB\n切换\n上行（UL）\n.NET\n流\n一体化 基站";
+    "载波聚合\n载波\nB2B结算中心\n等保2.0三级\nC++模板\n5G NR\nQoS 流\nPing-Pong\ngNodeB\n切换\n上行（UL）\n.NET\n流\nカバー\n一体化 基站";
 
 fn config() -> AnalyzerConfig {
     AnalyzerConfig { guess_words: false, sub_words: false, english_stems: true }

@@ -14,7 +14,8 @@ impl Analyzer {
         let rest = text.get(end..).unwrap_or_default();
         for character in rest.chars() {
             let is_too_long = end + character.len_utf8() - start > MAX_TOKEN_BYTES;
-            if class == Class::Pictograph || is_too_long || self.characters.class(character) != class || self.matcher.may_begin(character) {
+            let is_alone = class == Class::Pictograph || self.characters.class(character) != class;
+            if is_too_long || is_alone || self.matcher.longest(text, end).is_some() {
                 break;
             }
             end += character.len_utf8();
