@@ -42,7 +42,7 @@ pub struct RerankerConfig {
 pub struct Config {
     /// Which embedder.
     pub kind: EmbedderKind,
-    /// Name of the fine model's folder, below the models folder or one of `search_folders`; a path works too.
+    /// Name of the fine model's folder, below the models folder or one of `search_folders`; an absolute path or one that starts with `./` works too.
     pub folder: String,
     /// Name of another model's folder for the coarse vector; empty = the coarse vector comes from the fine model.
     pub coarse_folder: String,

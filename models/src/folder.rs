@@ -114,7 +114,7 @@ impl ModelFolder {
             return Err(Error::new(ErrorKind::Invalid, "no model folder is configured").with_hint("set `models.folder`"));
         }
         let as_path = Path::new(name);
-        if as_path.is_absolute() {
+        if as_path.is_absolute() || name.starts_with("./") || name.starts_with("../") {
             return Self::open(as_path);
         }
         match folders.iter().map(|folder| folder.join(name)).find(|path| path.join("config.json").is_file()) {

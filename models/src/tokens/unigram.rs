@@ -22,6 +22,9 @@ use tributary_schemas::ErrorKind;
 /// How much worse than the worst piece an unknown character is (SentencePiece's constant).
 const UNKNOWN_PENALTY: f64 = 10.0;
 
+/// Most entries that a thread's buffers keep between texts.
+const SCRATCH_LIMIT: usize = 1 << 18;
+
 /// A special token or one of the texts, in the order in which the model takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TemplatePart {
@@ -242,6 +245,9 @@ impl UnigramTokenizer {
             emit(reversed);
             rest = tail;
         }
+        // A book in one line must not stay in every thread's memory.
+        steps.shrink_to(SCRATCH_LIMIT);
+        normalized.text.shrink_to(SCRATCH_LIMIT);
     }
 
     /// Viterbi: fills the best way to every character boundary of the word.
