@@ -113,11 +113,10 @@ fn report(documents: &[CleanDocument], config: &ChunkerConfig) {
 
 fn exact(shared: &Path, documents: &[CleanDocument], bytes: usize, config: &ChunkerConfig) {
     let tokenizer = shared.join("models/multilingual-e5-small/tokenizer.json");
-    let Ok(json) = std::fs::read(&tokenizer) else {
+    let Ok(counter) = tributary_models::tokens::TextEncoder::open(&tokenizer) else {
         println!("SKIPPED: no tokenizer at {}", tokenizer.display());
         return;
     };
-    let counter = tributary_models::tokens::unigram::UnigramTokenizer::parse(&json).unwrap();
     let seconds = cpu_seconds(|| cut_all(documents, config, &counter));
     println!("chunker with the exact counter {:.1} MB/s", bytes as f64 / 1e6 / seconds);
 }

@@ -28,14 +28,14 @@ fn uncovered(markdown: &str, chunks: &[Chunk]) -> Vec<String> {
     let mut covered_to = 0;
     let mut missing = Vec::new();
     for chunk in chunks {
-        let mut text = dense(&chunk.text);
         if chunk.kind == ChunkKind::Summary {
-            // Only the heading line of a summary is source text.
-            text = dense(chunk.text.lines().next().unwrap_or_default());
-            if !source[covered_to..].starts_with(&text) {
-                continue;
-            }
+            // Only the heading of a summary is source text: one line, or two in the underlined style.
+            let heading = |lines: usize| dense(&chunk.text.lines().take(lines).collect::<String>());
+            let quoted = [heading(2), heading(1)].into_iter().find(|heading| source[covered_to..].starts_with(heading));
+            covered_to += quoted.map_or(0, |heading| heading.len());
+            continue;
         }
+        let text = dense(&chunk.text);
         // A leaf may begin in the text of the one before: find the latest start that leaves no gap.
         let start =
             (0..=covered_to).rev().filter(|start| source.is_char_boundary(*start)).find(|start| source[*start..].starts_with(&text));
