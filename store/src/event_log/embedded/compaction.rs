@@ -196,3 +196,159 @@ fn write_run(partition: &Partition, run: &[SegmentView], newest: &NewestByKey, n
     written.and_then(|()| out.get_ref().sync_all()).map_err(failed("write", &path))?;
     Ok((index, totals, data_end))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use tributary_schemas::Error;
+
+    use super::super::folder::create_folder;
+    use super::super::partition::Cursor;
+    use super::super::tail::Part;
+    use super::*;
+    use crate::event_log::Record;
+
+    const SEGMENT_BYTES: u64 = 1_000;
+    const RULE: TombstoneRule = TombstoneRule { lowest_position: None, now_ms: 10, retention: Duration::ZERO };
+
+    fn open(folder: &Path) -> Arc<Partition> {
+        Arc::new(Partition::open(folder.to_owned(), 0).unwrap().0)
+    }
+
+    fn append(partition: &Arc<Partition>, key: &str, value: Option<usize>) {
+        let value = value.map(|value| format!("{value:0100}").into());
+        let mut part = Part::new(Arc::clone(partition));
+        part.push(0, &Record { key: key.to_owned().into(), value, headers: Vec::new(), timestamp_ms: 5 });
+        let mut tail = lock(&partition.tail);
+        if tail.is_full(part.frames.len(), SEGMENT_BYTES) {
+            tail.close(partition).unwrap();
+        }
+        tail.stage(&part);
+        tail.write(partition).unwrap();
+        tail.finish(partition).unwrap();
+    }
+
+    /// Keys written over and over, three of them deleted in the end, over many segments.
+    fn fill(folder: &Path) -> Arc<Partition> {
+        create_folder(folder).unwrap();
+        let partition = open(folder);
+        for n in 0..60 {
+            append(&partition, &format!("key {}", n % 8), Some(n));
+            append(&partition, &format!("single {n}"), Some(n));
+        }
+        for key in ["key 1", "single 5", "single 40"] {
+            append(&partition, key, None);
+        }
+        for n in 0..8 {
+            append(&partition, &format!("last {n}"), Some(n));
+        }
+        partition
+    }
+
+    fn records(partition: &Partition) -> Vec<(u64, Record)> {
+        let read = partition.read(&mut Cursor::at(0), usize::MAX, usize::MAX).unwrap();
+        read.into_iter().map(|stored| (stored.position.offset, stored.record)).collect()
+    }
+
+    /// What a reader of all records ends up with: nothing for deleted keys.
+    fn state(partition: &Partition) -> BTreeMap<bytes::Bytes, Record> {
+        let mut state: BTreeMap<_, _> = records(partition).into_iter().map(|(_, record)| (record.key.clone(), record)).collect();
+        state.retain(|_, record| record.value.is_some());
+        state
+    }
+
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap().map(std::result::Result::unwrap) {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+
+    fn files(folder: &Path) -> usize {
+        std::fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_crash_between_any_two_steps_changes_nothing_for_readers() {
+        let folder = tempfile::tempdir().unwrap();
+        let template = folder.path().join("template");
+        drop(fill(&template));
+        let mut crashes = 0;
+        for steps in 0.. {
+            let path = folder.path().join(steps.to_string());
+            copy(&template, &path);
+            let partition = open(&path);
+            let (expected, end) = (state(&partition), partition.end());
+            let mut left = steps;
+            let done = compact(&partition, SEGMENT_BYTES, RULE, &mut |step| {
+                assert_eq!(state(&partition), expected, "while running, at {step:?}");
+                left -= 1;
+                if left < 0 { Err(Error::new(ErrorKind::Internal, "crash")) } else { Ok(()) }
+            });
+            drop(partition);
+            let reopened = open(&path);
+            assert_eq!((state(&reopened), reopened.start(), reopened.end()), (expected.clone(), 0, end), "crash after {steps} steps");
+            assert_eq!(files(&path), reopened.segments().len(), "leftovers after {steps} steps");
+            compact(&reopened, SEGMENT_BYTES, RULE, &mut |_| Ok(())).unwrap();
+            assert_eq!(state(&reopened), expected);
+            append(&reopened, "key 0", Some(1_000));
+            assert_eq!(records(&reopened).last().unwrap().0, end);
+            if done.is_ok() {
+                break;
+            }
+            crashes += 1;
+        }
+        assert!(crashes > 30, "only {crashes} steps");
+    }
+
+    #[test]
+    fn a_torn_new_file_is_removed_at_opening() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0");
+        let partition = fill(&path);
+        let expected = state(&partition);
+        compact(&partition, SEGMENT_BYTES, RULE, &mut |step| {
+            if step == Step::Written { Err(Error::new(ErrorKind::Internal, "crash")) } else { Ok(()) }
+        })
+        .unwrap_err();
+        drop(partition);
+        let is_new = |path: &std::path::PathBuf| path.extension().is_some_and(|extension| extension == "new");
+        let new = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).find(is_new).unwrap();
+        let length = std::fs::metadata(&new).unwrap().len();
+        File::options().write(true).open(&new).unwrap().set_len(length / 2).unwrap();
+        assert_eq!(state(&open(&path)), expected);
+        assert!(!new.exists());
+    }
+
+    #[test]
+    fn newest_records_keep_their_offsets_and_old_tombstones_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let partition = fill(&folder.path().join("0"));
+        let before: BTreeMap<u64, Record> = records(&partition).into_iter().collect();
+        let segments = partition.segments().len();
+        assert!((dirty_ratio(&partition) - 1.0).abs() < 1e-9);
+        compact(&partition, SEGMENT_BYTES, RULE, &mut |_| Ok(())).unwrap();
+        let after = records(&partition);
+        assert!(after.iter().all(|(offset, record)| before.get(offset) == Some(record)));
+        assert!(after.iter().all(|(_, record)| record.value.is_some()), "a tombstone is left");
+        assert_eq!(after.len(), 58 + 7 + 8);
+        assert!(partition.segments().len() < segments && dirty_ratio(&partition) == 0.0);
+    }
+
+    #[test]
+    fn tombstones_stay_while_a_group_is_behind_or_they_are_young() {
+        for rule in [
+            TombstoneRule { lowest_position: Some(0), ..RULE },
+            TombstoneRule { retention: Duration::from_millis(6), ..RULE },
+            TombstoneRule { now_ms: i64::MIN, ..RULE },
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let partition = fill(&folder.path().join("0"));
+            compact(&partition, SEGMENT_BYTES, rule, &mut |_| Ok(())).unwrap();
+            assert_eq!(records(&partition).iter().filter(|(_, record)| record.value.is_none()).count(), 3);
+        }
+    }
+}

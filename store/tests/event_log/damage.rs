@@ -1,0 +1,168 @@
+//! Torn tails, flipped bits, missing files: what is cut off, and what is reported.
+
+use super::*;
+
+/// A log with 3 acknowledged appends of 2 records, in one segment.
+async fn three_batches(folder: &Path) -> Vec<u8> {
+    let log = open(folder);
+    log.create_topic("t", topic(1)).await.unwrap();
+    for n in 0..3 {
+        log.append("t", vec![record("a", &format!("{n} a")), record("b", &format!("{n} b"))]).await.unwrap();
+    }
+    drop(log);
+    std::fs::read(&segments(folder, "t")[0]).unwrap()
+}
+
+async fn values(folder: &Path) -> Vec<String> {
+    read_all(&open(folder), "t").await.iter().map(|stored| text(stored).1.unwrap()).collect()
+}
+
+const VALUES: [&str; 6] = ["0 a", "0 b", "1 a", "1 b", "2 a", "2 b"];
+const FRAME: usize = 44 + 1 + 3;
+
+#[tokio::test]
+async fn a_tail_torn_at_any_byte_is_cut_off_and_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = three_batches(folder.path()).await;
+    assert_eq!(bytes.len(), 32 + 6 * FRAME);
+    let path = &segments(folder.path(), "t")[0];
+    for length in bytes.len() - 2 * FRAME..=bytes.len() {
+        for junk in [&b""[..], &[0; 100], b"junk at the end of a file, longer than one frame of this log, to be cut off"] {
+            std::fs::write(path, [&bytes[..length], junk].concat()).unwrap();
+            let whole = (length - 32) / FRAME;
+            let log = open(folder.path());
+            assert_eq!(read_all(&log, "t").await.len(), whole, "cut at {length}");
+            assert_eq!(log.counters().torn_bytes.get() as usize, length - 32 - whole * FRAME + junk.len());
+            let positions = log.append("t", vec![record("c", "new")]).await.unwrap();
+            assert_eq!(positions[0].offset, whole as u64);
+            drop(log);
+            let mut expected = VALUES[..whole].to_vec();
+            expected.push("new");
+            assert_eq!(values(folder.path()).await, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_flipped_bit_is_cut_off_in_the_last_batch_and_reported_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = three_batches(folder.path()).await;
+    let path = segments(folder.path(), "t").remove(0);
+    let last_batch = bytes.len() - 2 * FRAME;
+    for bit in (0..bytes.len() * 8).step_by(5) {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, &damaged).unwrap();
+        if bit / 8 < last_batch {
+            let (kind, message) = kind_of_open(folder.path()).expect("damage to acknowledged records is not seen");
+            let frame_start = if bit / 8 < 32 { 0 } else { 32 + (bit / 8 - 32) / FRAME * FRAME };
+            assert_eq!(kind, ErrorKind::Corrupt, "{message}");
+            assert!(message.contains(path.to_str().unwrap()) && message.contains(&format!("byte {frame_start}:")), "{message}");
+        } else {
+            let whole = 4 + (bit / 8 - last_batch) / FRAME;
+            assert_eq!(values(folder.path()).await, VALUES[..whole], "bit {bit}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cut_below_what_a_group_has_read_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = three_batches(folder.path()).await;
+    let log = open(folder.path());
+    log.subscribe("t", Some("g")).await.unwrap().commit(&[Position { partition: 0, offset: 6 }]).await.unwrap();
+    drop(log);
+    std::fs::write(&segments(folder.path(), "t")[0], &bytes[..bytes.len() - 1]).unwrap();
+    assert_eq!(kind_of_open(folder.path()).unwrap().0, ErrorKind::Corrupt);
+}
+
+async fn many_segments(folder: &Path) {
+    let log = EmbeddedEventLog::open(folder, small_segments()).unwrap();
+    log.create_topic("t", topic(1)).await.unwrap();
+    for n in 0..40 {
+        log.append("t", vec![record("k", &format!("{n} {}", "x".repeat(500)))]).await.unwrap();
+    }
+    assert!(segments(folder, "t").len() > 4);
+}
+
+#[tokio::test]
+async fn damage_in_a_closed_segment_is_reported_when_read_after_what_is_sound() {
+    let folder = tempfile::tempdir().unwrap();
+    many_segments(folder.path()).await;
+    let path = segments(folder.path(), "t").remove(1);
+    let bytes = std::fs::read(&path).unwrap();
+    for bit in (32 * 8..(bytes.len() - 60) * 8).step_by(1511) {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, &damaged).unwrap();
+        let log = open(folder.path());
+        let mut subscription = log.subscribe("t", None).await.unwrap();
+        let mut seen = 0;
+        let error = loop {
+            match subscription.next_batch(BatchLimit { records: 3, bytes: 1 << 20 }, Duration::ZERO).await {
+                Ok(batch) if batch.is_empty() => panic!("damage was passed over"),
+                Ok(batch) => {
+                    assert!(batch.iter().all(|stored| text(stored).1.unwrap().starts_with(&format!("{} ", stored.position.offset))));
+                    seen += batch.len();
+                }
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.full_message().contains(path.to_str().unwrap()), "{error}");
+        let frame = 32 + (bit / 8 - 32) / (bytes.len() - 92).div_ceil(7) * (bytes.len() - 92).div_ceil(7);
+        assert!(seen >= 7 && frame > 0, "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn damaged_headers_footers_and_missing_segments_are_reported_at_opening() {
+    let folder = tempfile::tempdir().unwrap();
+    many_segments(folder.path()).await;
+    let path = segments(folder.path(), "t").remove(1);
+    let bytes = std::fs::read(&path).unwrap();
+    for byte in (0..32).chain(bytes.len() - 60..bytes.len()) {
+        let mut damaged = bytes.clone();
+        damaged[byte] ^= 0x10;
+        std::fs::write(&path, &damaged).unwrap();
+        assert_eq!(kind_of_open(folder.path()).unwrap().0, ErrorKind::Corrupt, "byte {byte}");
+    }
+    for length in [0, 10, 32, 100, bytes.len() - 1] {
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        assert_eq!(kind_of_open(folder.path()).unwrap().0, ErrorKind::Corrupt, "length {length}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(kind_of_open(folder.path()).unwrap().0, ErrorKind::Corrupt);
+    std::fs::write(&path, &bytes).unwrap();
+    assert_eq!(kind_of_open(folder.path()), None);
+}
+
+#[tokio::test]
+async fn a_crash_between_closing_and_the_next_segment_is_fine() {
+    let folder = tempfile::tempdir().unwrap();
+    many_segments(folder.path()).await;
+    let mut paths = segments(folder.path(), "t");
+    let last = paths.pop().unwrap();
+    std::fs::rename(&last, last.with_added_extension("new")).unwrap();
+    let log = open(folder.path());
+    let end = log.lag("t", "g").await.unwrap()[0].end;
+    assert_eq!(log.append("t", vec![record("k", "after")]).await.unwrap()[0].offset, end);
+    drop(log);
+    assert_eq!(segments(folder.path(), "t").len(), paths.len() + 1, "the unfinished file is still there");
+    assert_eq!(read_all(&open(folder.path()), "t").await.len() as u64, end + 1);
+}
+
+#[tokio::test]
+async fn an_unfinished_topic_can_be_created() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path()));
+    std::fs::create_dir_all(folder.path().join("topics/t/0")).unwrap();
+    std::fs::write(folder.path().join("topics/t/topic.json.new"), "{").unwrap();
+    let log = open(folder.path());
+    assert_eq!(log.append("t", vec![record("a", "")]).await.unwrap_err().kind(), ErrorKind::NotFound);
+    log.create_topic("t", topic(2)).await.unwrap();
+    log.append("t", vec![record("a", "")]).await.unwrap();
+    drop(log);
+    std::fs::write(folder.path().join("topics/t/topic.json"), "{").unwrap();
+    assert_eq!(kind_of_open(folder.path()).unwrap().0, ErrorKind::Corrupt);
+}
