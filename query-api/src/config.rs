@@ -1,5 +1,7 @@
 //! Settings of the query server, section `[query_api]`; the values live in `cli/default.toml`.
 
+use std::net::SocketAddr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::retrieval;
@@ -51,4 +53,27 @@ pub enum NetworkAccess {
     LoopbackOnly,
     /// Everyone who reaches the port may read, publish and delete: only behind something that authenticates.
     EveryoneWithoutAuthentication,
+}
+
+impl Config {
+    /// Everything that is wrong with the values, one line each.
+    pub fn problems(&self) -> Vec<String> {
+        let server = &self.server;
+        let positive = [
+            ("worker_threads", server.worker_threads as u64),
+            ("connections_per_worker", server.connections_per_worker as u64),
+            ("document_limit_bytes", server.document_limit_bytes as u64),
+            ("request_limit_bytes", server.request_limit_bytes as u64),
+            ("request_timeout_ms", server.request_timeout_ms),
+            ("maximum_page", server.maximum_page as u64),
+            ("idempotency_keys", server.idempotency_keys as u64),
+        ];
+        let mut problems: Vec<String> =
+            positive.iter().filter(|(_, value)| *value == 0).map(|(key, _)| format!("query_api.server.{key} must be at least 1")).collect();
+        if server.listen.parse::<SocketAddr>().is_err() {
+            problems.push(format!("query_api.server.listen `{}` is no HOST:PORT, such as 127.0.0.1:7700", server.listen));
+        }
+        problems.extend(self.retrieval.problems());
+        problems
+    }
 }

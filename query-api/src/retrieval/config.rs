@@ -57,8 +57,14 @@ pub struct RerankConfig {
 }
 
 impl Config {
-    /// Refuses values that no search can work with; the message names the key.
+    /// `Invalid` with everything that no search can work with.
     pub fn check(&self) -> Result<()> {
+        let problems = self.problems();
+        if problems.is_empty() { Ok(()) } else { Err(Error::new(ErrorKind::Invalid, problems.join("; "))) }
+    }
+
+    /// Everything that is wrong with the values, one line each.
+    pub fn problems(&self) -> Vec<String> {
         let positive = [
             ("query_limit_bytes", self.query_limit_bytes),
             ("top_k", self.top_k),
@@ -70,34 +76,27 @@ impl Config {
             ("embedding_concurrency", self.embedding_concurrency),
             ("rerank.concurrency", self.rerank.concurrency),
         ];
-        if let Some((key, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
-            return Err(invalid(key, "must be at least 1"));
-        }
-        if self.top_k > self.maximum_top_k {
-            return Err(invalid("top_k", "must not exceed maximum_top_k"));
-        }
-        if self.maximum_top_k > self.fine_keep {
-            return Err(invalid("maximum_top_k", "must not exceed fine_keep: tier 2 hands on no more chunks"));
-        }
-        self.check_weights()
-    }
-
-    fn check_weights(&self) -> Result<()> {
+        let mut problems: Vec<String> =
+            positive.iter().filter(|(_, value)| *value == 0).map(|(key, _)| problem(key, "must be at least 1")).collect();
         let weight = &self.vector_weight;
-        let highest = weight.base + weight.range;
-        if !(0.0..=1.0).contains(&weight.base) || !(0.0..=1.0).contains(&highest) {
-            return Err(invalid("vector_weight", "base and base + range must lie between 0 and 1"));
-        }
-        if !weight.midpoint_tokens.is_finite() || !weight.slope_tokens.is_finite() || weight.slope_tokens <= 0.0 {
-            return Err(invalid("vector_weight.slope_tokens", "must be above 0, and midpoint_tokens a number"));
-        }
-        if !self.reciprocal_rank_constant.is_finite() || self.reciprocal_rank_constant < 0.0 {
-            return Err(invalid("reciprocal_rank_constant", "must be 0 or more"));
-        }
-        Ok(())
+        let rules = [
+            (self.top_k <= self.maximum_top_k, "top_k", "must not exceed maximum_top_k"),
+            (self.maximum_top_k <= self.fine_keep, "maximum_top_k", "must not exceed fine_keep: tier 2 hands on no more chunks"),
+            ((0.0..=1.0).contains(&weight.base), "vector_weight.base", "must lie between 0 and 1"),
+            ((0.0..=1.0).contains(&(weight.base + weight.range)), "vector_weight.range", "added to base must lie between 0 and 1"),
+            (weight.midpoint_tokens.is_finite(), "vector_weight.midpoint_tokens", "must be a number"),
+            (weight.slope_tokens.is_finite() && weight.slope_tokens > 0.0, "vector_weight.slope_tokens", "must be above 0"),
+            (
+                self.reciprocal_rank_constant.is_finite() && self.reciprocal_rank_constant >= 0.0,
+                "reciprocal_rank_constant",
+                "must be 0 or more",
+            ),
+        ];
+        problems.extend(rules.iter().filter(|(holds, _, _)| !holds).map(|(_, key, rule)| problem(key, rule)));
+        problems
     }
 }
 
-fn invalid(key: &str, what: &str) -> Error {
-    Error::new(ErrorKind::Invalid, format!("query_api.retrieval.{key} {what}"))
+fn problem(key: &str, rule: &str) -> String {
+    format!("query_api.retrieval.{key} {rule}")
 }

@@ -47,7 +47,7 @@ pub(crate) mod tests {
             ("fine_keep", |config| config.fine_keep = 0),
             ("top_k", |config| config.top_k = 81),
             ("maximum_top_k", |config| config.maximum_top_k = 81),
-            ("vector_weight", |config| config.vector_weight.range = 0.7),
+            ("vector_weight.range", |config| config.vector_weight.range = 0.7),
             ("slope_tokens", |config| config.vector_weight.slope_tokens = 0.0),
             ("reciprocal_rank_constant", |config| config.reciprocal_rank_constant = f32::NAN),
         ];

@@ -1,0 +1,101 @@
+//! A client that writes requests byte by byte, so that tests can send what no library would.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::backend::{self, MemoryDocuments};
+
+/// A running server.
+pub struct Server {
+    pub address: SocketAddr,
+    pub documents: Arc<MemoryDocuments>,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<tributary_schemas::Result<()>>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+
+    /// Code of a problem.
+    pub fn code(&self) -> String {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        self.json()["code"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl Server {
+    pub async fn start() -> Self {
+        Self::start_with(super::models(None), true).await
+    }
+
+    pub async fn start_with(models: tributary_query_api::Models, ready: bool) -> Self {
+        let (state, documents) = backend::state(models, ready).await;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let shutdown = async move { stopped.await.unwrap_or(()) };
+        let served = tokio::spawn(tributary_query_api::serve(state, listener, shutdown));
+        Self { address, documents, stop, served }
+    }
+
+    /// Stops the server and gives what `serve` returned.
+    pub async fn stop(self) -> tributary_schemas::Result<()> {
+        self.stop.send(()).unwrap();
+        tokio::time::timeout(Duration::from_secs(10), self.served).await.unwrap().unwrap()
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"").await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &[("Content-Type", "application/json")], body.to_string().as_bytes()).await
+    }
+
+    pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            head.push_str(&format!("Host: {}\r\n", self.address));
+        }
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        let (address, bytes) = (self.address, [head.as_bytes(), body].concat());
+        tokio::task::spawn_blocking(move || exchange(address, &bytes)).await.unwrap()
+    }
+}
+
+fn exchange(address: SocketAddr, request: &[u8]) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(request).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|code| code.parse().ok()).unwrap_or(0);
+    let header = |line: &str| line.split_once(": ").map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
+    Answer { status, headers: lines.filter_map(header).collect(), body: body.to_owned() }
+}

@@ -1,0 +1,7 @@
+//! One test program for the whole crate: linking is what costs.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod http;
+mod openapi;
+mod retrieval;
