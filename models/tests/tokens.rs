@@ -124,7 +124,12 @@ fn ids_are_equal_on_hostile_text() {
 #[test]
 fn word_pieces_go_through_the_library_without_its_baked_in_padding() {
     let Some(folder) = models_folder() else { return };
-    let encoder = TextEncoder::open(&folder.join("all-MiniLM-L6-v2/tokenizer.json")).unwrap();
+    let file = folder.join("all-MiniLM-L6-v2/tokenizer.json");
+    if !file.is_file() {
+        eprintln!("SKIPPED: {} is not there", file.display());
+        return;
+    }
+    let encoder = TextEncoder::open(&file).unwrap();
     assert!(matches!(encoder, TextEncoder::Library(_)));
     assert_eq!(encoder.count("hello world"), 2);
     assert_eq!(encoder.encode("hello world", 256).unwrap().ids, [101, 7592, 2088, 102]);
