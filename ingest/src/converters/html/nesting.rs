@@ -62,6 +62,7 @@ enum Kept {
 struct Open {
     name: String,
     kept: bool,
+    levels: usize,
     is_foreign: bool,
     is_formatting: bool,
 }
@@ -123,31 +124,49 @@ impl Bounded {
         if name == "a" {
             self.end_tag("a");
         }
-        let kept = self.kept < self.maximum_depth && !(is_formatting && self.kept_formatting >= MAXIMUM_FORMATTING);
+        let kept = self.kept + levels(name) <= self.maximum_depth && !(is_formatting && self.kept_formatting >= MAXIMUM_FORMATTING);
         let is_foreign = matches!(name, "svg" | "math");
         if is_foreign && self_closing {
             return true;
         }
-        self.kept += usize::from(kept);
+        if is_formatting && !kept {
+            return false;
+        }
+        self.kept += if kept { levels(name) } else { 0 };
         self.kept_formatting += usize::from(kept && is_formatting);
         self.foreign += usize::from(is_foreign);
-        self.open.push(Open { name: name.to_owned(), kept, is_foreign, is_formatting });
+        self.open.push(Open { name: name.to_owned(), kept, levels: levels(name), is_foreign, is_formatting });
         kept
     }
 
-    /// Whether the end tag is kept; everything opened after its start tag counts as closed.
+    /// Whether the end tag is kept; everything opened after its start tag counts as closed, but for formatting elements: those stay open
+    /// until their own end tag comes, as they do in the parser.
     fn end_tag(&mut self, name: &str) -> bool {
         let found = self.open.iter().rev().take(END_TAG_WINDOW).position(|open| open.name == name);
         let Some(distance) = found else { return true };
+        let closed = self.open.split_off(self.open.len() - 1 - distance);
+        let ends_formatting = FORMATTING.contains(&name);
         let mut kept = true;
-        for _ in 0..=distance {
-            let Some(open) = self.open.pop() else { break };
-            self.kept -= usize::from(open.kept);
+        for (place, open) in closed.into_iter().enumerate() {
+            if place > 0 && (ends_formatting || open.is_formatting) {
+                self.open.push(open);
+                continue;
+            }
+            self.kept -= if open.kept { open.levels } else { 0 };
             self.kept_formatting -= usize::from(open.kept && open.is_formatting);
             self.foreign -= usize::from(open.is_foreign);
-            kept = open.kept;
+            kept = if place == 0 { open.kept } else { kept };
         }
         kept
+    }
+}
+
+/// Levels of the tree that an element brings with it: a cell of a table is four levels down.
+fn levels(name: &str) -> usize {
+    match name {
+        "table" => 4,
+        "ul" | "ol" | "dl" | "menu" | "dir" | "ruby" | "select" => 2,
+        _ => 1,
     }
 }
 

@@ -1,0 +1,218 @@
+//! The stage as the worker loop sees it: records in, outputs out.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tributary_ingest::config::{CleanersConfig, Config, HtmlConfig};
+use tributary_ingest::{BodySource, IndexedFingerprints, IngestStage};
+use tributary_schemas::{CleanDocument, DocumentState, Error, ErrorKind, Result, State, Topic, event, id};
+use tributary_store::event_log::stage::{Output, Stage};
+use tributary_store::event_log::{Position, Record, StoredRecord, message};
+use tributary_taxonomy::source_profiles::SourceProfiles;
+
+const NOW: i64 = 1_700_000_000_000;
+
+struct Bodies;
+
+#[async_trait]
+impl BodySource for Bodies {
+    async fn read(&self, url: &str) -> Result<Bytes> {
+        match url {
+            "blob:known" => Ok(Bytes::from_static(b"# From the blob\n\ntext\n")),
+            _ => Err(Error::new(ErrorKind::NotFound, format!("no blob `{url}`"))),
+        }
+    }
+}
+
+/// Indexed (version, fingerprint) of the one document, and what passed.
+#[derive(Default)]
+struct Gate {
+    indexed: Mutex<Option<(u64, String)>>,
+    passed: Mutex<Vec<(String, u64)>>,
+}
+
+impl IndexedFingerprints for Gate {
+    fn unchanged_since(&self, _: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)> {
+        let indexed = self.indexed.lock().unwrap();
+        indexed.as_ref().filter(|(indexed, known)| *indexed < version && known == fingerprint).map(|(indexed, _)| (*indexed, 7))
+    }
+
+    fn pass(&self, document_id: &str, version: u64) {
+        self.passed.lock().unwrap().push((document_id.to_owned(), version));
+    }
+}
+
+fn config() -> Config {
+    Config {
+        maximum_body_bytes: 1 << 20,
+        maximum_markdown_bytes: 2 << 20,
+        conversion_timeout_ms: 60_000,
+        conversion_workers: 2,
+        maximum_front_matter_bytes: 64 << 10,
+        maximum_title_characters: 300,
+        html: HtmlConfig { maximum_depth: 256, main_content_only: true, minimum_main_share: 0.2 },
+        cleaners: CleanersConfig { maximum_pattern_bytes: 1 << 20, maximum_pattern_line_bytes: 2000 },
+    }
+}
+
+const PROFILES: &str = r#"
+[[source_profile]]
+name = "cases"
+source = "cases"
+chunker = "whole"
+cleaners = [{ step = "title_prefix", attribute = "product" }, { step = "path_metadata" }]
+attributes = { product = "gNodeB" }
+tag_rules = [{ title = "*gNodeB*", tags = ["5G"] }]
+"#;
+
+fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
+    let profiles = Arc::new(SourceProfiles::from_toml(PROFILES).unwrap());
+    let gate: Arc<Gate> = Arc::clone(gate);
+    IngestStage::new(config(), profiles, settings.to_owned(), Arc::new(Bodies), gate, Arc::new(|| NOW)).unwrap()
+}
+
+fn record(key: &str, value: Option<Vec<u8>>) -> StoredRecord {
+    let headers = vec![(event::TRACEPARENT.to_owned(), Bytes::from_static(b"00-trace"))];
+    let record = Record { key: Bytes::copy_from_slice(key.as_bytes()), value: value.map(Bytes::from), headers, timestamp_ms: 42 };
+    StoredRecord { position: Position { partition: 0, offset: 0 }, record }
+}
+
+fn published(value: &Value) -> StoredRecord {
+    let key = value["document_id"].as_str().map(str::to_owned);
+    let key = key.unwrap_or_else(|| id::derive_document_id(value["source"].as_str().unwrap(), value["source_path"].as_str().unwrap()));
+    record(&key, Some(serde_json::to_vec(value).unwrap()))
+}
+
+async fn run(input: &StoredRecord) -> Result<Vec<Output>> {
+    stage(&Arc::default(), "s").process(input).await
+}
+
+fn state(output: &Output) -> DocumentState {
+    assert_eq!(output.topic, Topic::DocumentsStates);
+    assert_eq!(output.record.header(event::TRACEPARENT), Some("00-trace"));
+    message::decode(&output.record).unwrap().unwrap()
+}
+
+fn clean(output: &Output) -> CleanDocument {
+    assert_eq!(output.topic, Topic::DocumentsClean);
+    assert_eq!(output.record.header(event::TRACEPARENT), Some("00-trace"));
+    message::decode(&output.record).unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_document_is_reported_and_passed_on() {
+    let content = "---\nauthor: A\nms.date: 05/06/2024\n---\n# 掉话\n\n![图](a.png)\n";
+    let input = published(&json!({ "source": "cases", "source_path": "x/y/a.md", "content": content, "knowledge_sets": ["k"] }));
+    let outputs = run(&input).await.unwrap();
+    assert_eq!(outputs.len(), 2);
+    let (report, clean) = (state(&outputs[0]), clean(&outputs[1]));
+    let document = &clean.document;
+    assert_eq!((report.state, report.version, &report.fingerprint), (State::Chunking, 42, &document.fingerprint));
+    assert_eq!(document.document_id, id::derive_document_id("cases", "x/y/a.md"));
+    assert_eq!((document.version, document.title.as_str(), document.media_type.as_str()), (42, "[gNodeB] 掉话", "text/markdown"));
+    assert_eq!((document.lineage.converter.as_str(), document.lineage.source_profile.as_str()), ("markdown/1", "cases"));
+    assert_eq!(document.tags, vec!["5G"]);
+    assert_eq!((document.attributes.author.as_deref(), document.attributes.updated_at), (Some("A"), Some(1_714_953_600_000)));
+    assert_eq!(clean.markdown, "# 掉话\n\n![图](image:0)\n");
+    assert_eq!(clean.images[0].link, "a.png");
+    assert_eq!(clean.metadata.get("path").map(String::as_str), Some("x / y"));
+    assert_eq!(message::version(&outputs[1].record), 42);
+    assert_eq!(run(&input).await.unwrap(), outputs, "the same record gives the same outputs");
+}
+
+#[tokio::test]
+async fn bodies_come_from_base64_and_from_the_blob_store() {
+    let outputs = run(&published(&json!({ "document_id": "d", "version": 3, "source": "s", "content_base64": "IyBUCg==" }))).await.unwrap();
+    assert_eq!((clean(&outputs[1]).markdown.as_str(), clean(&outputs[1]).document.version), ("# T\n", 3));
+    let outputs = run(&published(&json!({ "document_id": "d", "source": "s", "content_url": "blob:known" }))).await.unwrap();
+    assert_eq!(clean(&outputs[1]).document.title, "From the blob");
+    let error = run(&published(&json!({ "document_id": "d", "source": "s", "content_url": "blob:other" }))).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn what_breaks_the_rules_is_refused_with_a_reason() {
+    let long = "x".repeat(id::MAX_DOCUMENT_ID_BYTES + 1);
+    for (value, kind, part) in [
+        (json!({ "document_id": "d", "source": "s", "content": "x", "colour": 1 }), ErrorKind::Invalid, "unknown field `colour`"),
+        (json!({ "document_id": "d", "source": "s" }), ErrorKind::Invalid, "none of content"),
+        (
+            json!({ "document_id": "d", "source": "s", "content": "x", "content_base64": "eA==" }),
+            ErrorKind::Invalid,
+            "more than one of content",
+        ),
+        (json!({ "document_id": "d", "source": "s", "content_base64": "?" }), ErrorKind::Corrupt, "does not decode"),
+        (json!({ "document_id": "d", "source": " ", "content": "x" }), ErrorKind::Invalid, "`source` is empty"),
+        (json!({ "document_id": long, "source": "s", "content": "x" }), ErrorKind::Invalid, "too long"),
+        (json!({ "document_id": "d", "source": "s", "content": "%PDF-1.7" }), ErrorKind::Unsupported, "no converter for PDF"),
+        (json!({ "document_id": "d", "source": "s", "content_base64": "A".repeat(2 << 20) }), ErrorKind::Invalid, "over the limit"),
+    ] {
+        let error = run(&published(&value)).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(part), "{error} lacks {part}");
+    }
+    let mismatch = record("other", Some(br#"{"document_id": "d", "source": "s", "content": "x"}"#.to_vec()));
+    assert!(run(&mismatch).await.unwrap_err().to_string().contains("is not its document_id"));
+    let derived = record("other", Some(br#"{"source": "s", "source_path": "p", "content": "x"}"#.to_vec()));
+    assert!(run(&derived).await.unwrap_err().to_string().contains("derived from its source"));
+    assert!(run(&record("d", Some(b"{".to_vec()))).await.unwrap_err().to_string().contains("is not JSON"));
+    assert_eq!(run(&record("", None)).await.unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+#[tokio::test]
+async fn a_tombstone_passes_on_with_its_version() {
+    let gate: Arc<Gate> = Arc::default();
+    let mut input = record("d", None);
+    input.record.headers.push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"9")));
+    let outputs = stage(&gate, "s").process(&input).await.unwrap();
+    assert_eq!((outputs.len(), outputs[0].topic, outputs[0].record.value.as_ref()), (1, Topic::DocumentsClean, None));
+    assert_eq!((message::version(&outputs[0].record), message::document_id(&outputs[0].record).unwrap()), (9, "d"));
+    assert_eq!(*gate.passed.lock().unwrap(), vec![("d".to_owned(), 9)]);
+}
+
+#[tokio::test]
+async fn an_empty_document_is_skipped_and_its_older_version_removed() {
+    let outputs = run(&published(&json!({ "document_id": "d", "version": 5, "source": "s", "content": " \n\u{200B}" }))).await.unwrap();
+    let report = state(&outputs[0]);
+    assert_eq!((report.state, report.version, report.indexed_version), (State::Skipped, 5, None));
+    assert!(report.reason.unwrap().starts_with("empty: "));
+    assert_eq!(
+        (outputs[1].topic, outputs[1].record.value.as_ref(), message::version(&outputs[1].record)),
+        (Topic::DocumentsClean, None, 5)
+    );
+}
+
+#[tokio::test]
+async fn an_unchanged_document_is_skipped_until_a_setting_changes() {
+    let gate: Arc<Gate> = Arc::default();
+    let version = |version: u64| published(&json!({ "document_id": "d", "version": version, "source": "s", "content": "text" }));
+    let first = stage(&gate, "s").process(&version(1)).await.unwrap();
+    *gate.indexed.lock().unwrap() = Some((1, clean(&first[1]).document.fingerprint));
+    let second = stage(&gate, "s").process(&version(2)).await.unwrap();
+    let report = state(&second[0]);
+    assert_eq!((second.len(), report.state, report.indexed_version, report.chunks), (1, State::Skipped, Some(1), 7));
+    assert_eq!(report.reason.as_deref(), Some("content and settings unchanged since version 1"));
+    assert_eq!(stage(&gate, "other settings").process(&version(2)).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_dead_record_is_reported() {
+    let input = published(&json!({ "document_id": "d", "version": 8, "source": "s", "content": "%PDF-" }));
+    let stage = stage(&Arc::default(), "s");
+    let error = stage.process(&input).await.unwrap_err();
+    let report: DocumentState = message::decode(&stage.abandoned(&input, &error)[0].record).unwrap().unwrap();
+    assert_eq!((report.state, report.version), (State::Dead, 8));
+    assert!(report.reason.unwrap().contains("unsupported: no converter for PDF"));
+}
+
+#[test]
+fn a_profile_with_an_unknown_step_is_refused() {
+    let profiles =
+        SourceProfiles::from_toml("[[source_profile]]\nname = \"p\"\nsource = \"s\"\ncleaners = [{ step = \"drop_ancors\" }]\n").unwrap();
+    let made = IngestStage::new(config(), Arc::new(profiles), String::new(), Arc::new(Bodies), Arc::new(Gate::default()), Arc::new(|| 0));
+    let error = made.err().unwrap();
+    assert!(error.hint().unwrap().contains("`drop_anchors`"));
+}
