@@ -103,3 +103,44 @@ impl ChunkerConfig {
         problems
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn config() -> Config {
+        let chunker = ChunkerConfig {
+            section_limit_tokens: 2000,
+            leaf_minimum_tokens: 512,
+            leaf_maximum_tokens: 800,
+            overlap_minimum: 0.1,
+            overlap_maximum: 0.15,
+            summary_limit_tokens: 256,
+            block_limit_tokens: 32768,
+        };
+        let embed = EmbedConfig {
+            window_tokens: 500,
+            window_limit: 16,
+            fold_traditional: true,
+            reuse_vectors: true,
+            batch_bytes: 1 << 20,
+            documents_in_flight: 2,
+        };
+        Config { chunker, chunk: ChunkStageConfig { documents_in_flight: 2 }, embed }
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once_and_by_name() {
+        config().check().unwrap();
+        let mut wrong = config();
+        wrong.chunker.leaf_minimum_tokens = 900;
+        wrong.chunker.overlap_minimum = f64::NAN;
+        wrong.embed.window_limit = 0;
+        let error = wrong.check().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        for name in ["enrich.chunker.leaf_minimum_tokens", "enrich.chunker.overlap_minimum", "enrich.embed.window_limit"] {
+            assert!(error.to_string().contains(name), "{error}");
+        }
+    }
+}

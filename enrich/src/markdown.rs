@@ -278,10 +278,10 @@ impl<'a> Reader<'a> {
     }
 
     fn extend_title(&mut self, text: &str) {
-        if let (true, Some(title)) = (self.in_heading, self.titles.last_mut()) {
-            if title.len() < TITLE_LIMIT_CHARS * 8 {
-                title.push_str(text);
-            }
+        if let (true, Some(title)) = (self.in_heading, self.titles.last_mut())
+            && title.len() < TITLE_LIMIT_CHARS * 8
+        {
+            title.extend(text.chars().take(TITLE_LIMIT_CHARS));
         }
     }
 }
@@ -306,7 +306,7 @@ fn trimmed_blocks(source: &str, units: &[Unit]) -> Vec<Block> {
 /// HTML tables and formulas that Markdown does not know are found by their first characters.
 fn kind_of(kind: BlockKind, text: &str) -> BlockKind {
     match opener(text) {
-        Some(opener) if kind == BlockKind::Text && text.trim_end().ends_with(opener.close) && balanced(text, &opener) => opener.kind,
+        Some(opener) if kind == BlockKind::Text && text.trim_end().ends_with(opener.close) && balanced(text, opener) => opener.kind,
         _ => kind,
     }
 }
@@ -333,7 +333,7 @@ fn opener(text: &str) -> Option<&'static Opener> {
 /// Whether everything that opens in the text also closes in it.
 fn balanced(text: &str, opener: &Opener) -> bool {
     match opener.open {
-        "$$" => text.matches("$$").count() % 2 == 0,
+        "$$" => text.matches("$$").count().is_multiple_of(2),
         "\\begin{" => text.matches("\\begin{").count() == text.matches("\\end{").count(),
         open => text.matches(open).count() <= text.matches(opener.close).count(),
     }

@@ -69,11 +69,7 @@ fn ends(text: &str, spans: &[Range<usize>], is_end: impl Fn(&str, usize, char) -
 
 /// A quick look before the exact one.
 fn could_end(character: char) -> bool {
-    match character {
-        '.' | '!' | '?' | ',' | ';' | ':' | ')' | '\n' => true,
-        '。' | '！' | '？' | '…' | '，' | '；' | '：' | '、' | '．' | '｡' => true,
-        _ => false,
-    }
+    matches!(character, '.' | '!' | '?' | ',' | ';' | ':' | ')' | '\n' | '。' | '！' | '？' | '…' | '，' | '；' | '：' | '、' | '｡')
 }
 
 /// Marks right after the end of a sentence that belong to it.
@@ -203,8 +199,8 @@ mod tests {
 
     #[test]
     fn spans_are_not_cut() {
-        let text = "a `x. Y` b. Next";
-        assert_eq!(cut(text, &sentence_ends(text, &[2..8])), ["a `x. Y` b.", "Next"]);
+        let text = "a `x. Y` b. `p. Q` Next";
+        assert_eq!(cut(text, &sentence_ends(text, &[2..8, 12..18])), ["a `x. Y` b.", "`p. Q` Next"]);
     }
 
     #[test]

@@ -112,8 +112,12 @@ impl<'a> Cutter<'a> {
 
     /// Whether there is more than a short heading before the first heading below; such a heading goes into the summary instead.
     fn has_text_of_its_own(&self, section: &Section) -> bool {
-        let heading_only = section.level > 0 && section.own_blocks.len() == 1;
-        !section.own_blocks.is_empty() && !(heading_only && self.tokens_of(&section.own_blocks) <= self.config.summary_limit_tokens / 4)
+        let is_short = self.tokens_of(&section.own_blocks) <= self.config.summary_limit_tokens / 4;
+        match section.own_blocks.len() {
+            0 => false,
+            1 if section.level > 0 => !is_short,
+            _ => true,
+        }
     }
 
     fn whole_section(&mut self, section: &Section, section_path: Vec<String>, parent: Option<usize>) {
