@@ -1,6 +1,6 @@
 //! The embedded event log from outside: the conformance suite, and what only an embedded log promises.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::explicit_write)]
 
 #[path = "event_log/damage.rs"]
 mod damage;

@@ -136,7 +136,7 @@ async fn check(folder: &Path, told: &Told) {
     let newest: BTreeMap<String, u64> = read_all(&log, "compacted")
         .await
         .iter()
-        .map(|stored| text(stored))
+        .map(text)
         .map(|(key, value)| (key, value.unwrap().split(' ').next().unwrap().parse().unwrap()))
         .collect();
     for (key, n) in &told.compacted {

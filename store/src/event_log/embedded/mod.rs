@@ -53,8 +53,8 @@ pub struct EmbeddedEventLog {
     commands: Commands,
     queue: Arc<Semaphore>,
     threads: Vec<JoinHandle<()>>,
-    /// Held for as long as the log is open, given back after the threads have ended.
-    _lock: File,
+    /// Locked for as long as the log is open, unlocked after the threads have ended.
+    lock_file: File,
 }
 
 /// What the threads and the log share.
@@ -159,7 +159,7 @@ impl EmbeddedEventLog {
             threads.push(spawn("log-maintenance", move || maintenance::run(&shared, &commands))?);
         }
         let queue = Arc::new(Semaphore::new(shared.config.queue_bytes));
-        Ok(Self { shared, commands, queue, threads, _lock: lock_file })
+        Ok(Self { shared, commands, queue, threads, lock_file })
     }
 
     /// What it has done since it was opened.
@@ -209,6 +209,10 @@ impl Drop for EmbeddedEventLog {
             if thread.join().is_err() {
                 tracing::error!("a thread of the event log had panicked");
             }
+        }
+        // Closing the file would not do while a process that was just forked off still has a copy of it.
+        if let Err(error) = self.lock_file.unlock() {
+            tracing::warn!(%error, "cannot unlock the event log");
         }
     }
 }

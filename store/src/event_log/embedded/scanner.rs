@@ -9,10 +9,12 @@ use bytes::Bytes;
 use tributary_schemas::{Error, Result};
 
 use super::folder::{corrupt, failed};
-use super::format::{FRAME_HEAD_BYTES, Frame, HEADER_BYTES, Parsed};
+use super::format::{Frame, HEADER_BYTES, Parsed};
 
-/// Bytes read at once, if a record is not longer. Records that are handed out keep the piece that they lie in alive.
-const PIECE_BYTES: usize = 256 << 10;
+/// Bytes read at once, unless records are long. Small, because records that are handed out keep the piece that they lie in alive.
+const PIECE_BYTES: usize = 64 << 10;
+/// Long records are read four at once up to this size, else what is read of the last one would be read again too often.
+const LONG_RECORD_BYTES: usize = 256 << 10;
 
 /// A segment file open for reading. Cheap to clone; stays readable when the file is removed.
 #[derive(Clone, Debug)]
@@ -104,7 +106,8 @@ impl Scanner {
                 return Ok(Next::Damaged(self.position, "a record is incomplete"));
             }
             // The length of a frame is believed only as far as the file reaches.
-            let count = left.min(PIECE_BYTES.max(wanted).max(FRAME_HEAD_BYTES) as u64);
+            let several = if wanted <= LONG_RECORD_BYTES { wanted * 4 } else { wanted };
+            let count = left.min(several.max(PIECE_BYTES) as u64);
             self.piece = self.file.read(self.position, count as usize)?;
         }
     }

@@ -18,6 +18,8 @@ use crate::event_log::Position;
 
 /// Bytes after which a round takes no more appends.
 const ROUND_BYTES: usize = 16 << 20;
+/// Files that are synced at the same time.
+const SYNC_THREADS: usize = 16;
 
 /// What the writer is asked to do.
 #[derive(Debug)]
@@ -173,12 +175,15 @@ impl<'a> Round<'a> {
             let written = lock(&touched.partition.tail).write(&touched.partition);
             self.check(touched, written)
         });
-        for touched in &all {
+        let finish = |touched: &Touched| {
             let started = Instant::now();
             let finished = lock(&touched.partition.tail).finish(&touched.partition);
+            (finished, started.elapsed())
+        };
+        for (touched, (finished, took)) in all.iter().zip(at_once(&all, finish)) {
             let counters = &self.writer.counters;
             counters.syncs.add(1);
-            counters.sync_us.add(started.elapsed().as_micros() as u64);
+            counters.sync_us.add(took.as_micros() as u64);
             if let Ok((records, bytes)) = finished {
                 counters.appended_records.add(records);
                 counters.appended_bytes.add(bytes);
@@ -205,13 +210,22 @@ impl<'a> Round<'a> {
     }
 
     fn finish(mut self) {
-        self.settle(|_| true);
+        let commits = std::mem::take(&mut self.commits);
+        let commit = |commit: &Commit| commit.group.commit(&commit.positions);
+        let committed = if commits.is_empty() || self.touched.is_empty() {
+            self.settle(|_| true);
+            at_once(&commits, commit)
+        } else {
+            // Nobody commits in the round of an append that the commit depends on, so they need no order.
+            std::thread::scope(|scope| {
+                let beside = scope.spawn(|| at_once(&commits, commit));
+                self.settle(|_| true);
+                beside.join().unwrap_or_default()
+            })
+        };
         let counters = &self.writer.counters;
-        if !self.appends.is_empty() || !self.commits.is_empty() {
-            counters.rounds.add(1);
-        }
-        for commit in self.commits {
-            let result = commit.group.commit(&commit.positions);
+        counters.rounds.add(u64::from(!self.appends.is_empty() || !commits.is_empty()));
+        for (commit, result) in commits.into_iter().zip(committed) {
             counters.commits.add(u64::from(result.is_ok()));
             drop(commit.reply.send(result));
         }
@@ -222,4 +236,22 @@ impl<'a> Round<'a> {
             drop(pending.reply.send(pending.error.map_or(Ok(pending.positions), Err)));
         }
     }
+}
+
+/// Does the work for all items, at the same time if there are several: syncs that run together cost the disk about as much as one.
+fn at_once<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    let share = items.len().div_ceil(SYNC_THREADS).max(1);
+    let work_off = |items: &[I]| items.iter().map(&work).collect::<Vec<T>>();
+    std::thread::scope(|scope| {
+        let (first, others) = items.split_at(share.min(items.len()));
+        let others: Vec<_> = others.chunks(share).map(|items| scope.spawn(move || work_off(items))).collect();
+        let mut results = work_off(first);
+        for other in others {
+            match other.join() {
+                Ok(more) => results.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        results
+    })
 }
