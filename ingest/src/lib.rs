@@ -1,5 +1,8 @@
 //! `documents.raw` → `documents.clean`: detection, converters per format, cleaners per source, fingerprints.
 //! [`process::IngestStage`] is the stage that the worker loop runs; [`convert`] is what `tributary convert` prints.
+//!
+//! A document of which nothing is left after cleaning is reported as skipped and, because its newer version has no content, followed
+//! by a tombstone that removes the chunks of an older one.
 
 pub mod attributes;
 pub mod cleaners;

@@ -28,10 +28,10 @@ pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         return decode_as(encoding, bytes.get(mark_length..).unwrap_or_default());
     }
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        if !(text.contains('\0') && utf_16_without_mark(bytes).is_some()) {
-            return Decoded { text: Cow::Borrowed(text), encoding: UTF_8.name(), replaced_characters: 0 };
-        }
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && !(text.contains('\0') && utf_16_without_mark(bytes).is_some())
+    {
+        return Decoded { text: Cow::Borrowed(text), encoding: UTF_8.name(), replaced_characters: 0 };
     }
     if let Some(encoding) = utf_16_without_mark(bytes) {
         return decode_as(encoding, bytes);

@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
     }
 
     fn skip_options(&mut self) {
-        while self.line(0).is_some_and(|line| is_option(line)) {
+        while self.line(0).is_some_and(is_option) {
             self.at += 1;
         }
     }

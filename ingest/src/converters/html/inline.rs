@@ -288,7 +288,7 @@ fn needs_escape(character: char, previous: Option<char>, next: Option<char>, in_
         '`' => true,
         '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
         '*' => !(previous.is_none_or(char::is_whitespace) && next.is_none_or(char::is_whitespace)) || previous.is_none(),
-        '_' => !(is_word(previous) && is_word(next)) && !(is_word(previous) && next.is_none()),
+        '_' => !(is_word(previous) && (next.is_none() || is_word(next))),
         '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),
         '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))),
         '~' => next == Some('~') || previous == Some('~'),
