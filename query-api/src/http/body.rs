@@ -60,10 +60,19 @@ where
 /// Parses JSON, a large one on a blocking thread.
 pub async fn parse_json<T: DeserializeOwned + Send + 'static>(body: Bytes) -> Result<T, Problem> {
     if body.len() <= QUICK_BYTES {
-        return serde_json::from_slice(&body).map_err(|error| json_problem(&error));
+        return parse_object(&body);
     }
-    let parsing = tokio::task::spawn_blocking(move || serde_json::from_slice(&body).map_err(|error| json_problem(&error)));
+    let parsing = tokio::task::spawn_blocking(move || parse_object(&body));
     parsing.await.map_err(|error| Problem::new(Code::Internal, format!("parser stopped: {error}")))?
+}
+
+/// serde would also take an array, its elements being the fields in their order; nobody means that.
+fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let value = serde_json::from_slice(body).map_err(|error| json_problem(&error))?;
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Problem::new(Code::Invalid, "body does not follow its schema: it is no JSON object"));
+    }
+    Ok(value)
 }
 
 fn json_problem(error: &serde_json::Error) -> Problem {

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::Method;
+use actix_web::error::InternalError;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, web};
 
@@ -40,40 +41,49 @@ pub async fn around<B: MessageBody + 'static>(
     state: web::Data<ServerState>,
     request: ServiceRequest,
     next: Next<B>,
-) -> Result<ServiceResponse<actix_web::body::EitherBody<B>>, Error> {
-    let started = Instant::now();
+) -> Result<ServiceResponse<B>, Error> {
     let trace_id = trace_id(request.headers());
-    let method = request.method().clone();
-    let http_request = request.request().clone();
-    let timeout = Duration::from_millis(state.config.request_timeout_ms);
-    let refused = refusal(&request, &state.config.host_names);
-    let work = async {
-        if let Some(problem) = refused {
-            return Err(problem.into());
-        }
-        let too_long = || Problem::new(Code::RequestTimeout, format!("no answer within {} ms", timeout.as_millis()));
-        bounded(timeout, next.call(request)).await.unwrap_or_else(|| Err(too_long().into()))
-    };
-    let mut response = TRACE_ID
-        .scope(trace_id.clone(), async {
-            match work.await {
-                Ok(response) => response.map_into_left_body(),
-                Err(error) => {
-                    let response = error.error_response();
-                    ServiceResponse::new(http_request, response).map_into_right_body()
-                }
-            }
-        })
-        .await;
-    let route = response.request().match_pattern().unwrap_or_else(|| "other".to_owned());
-    state.metrics.observe_request(method_label(&method), &route, response.status().as_u16(), started.elapsed());
-    add_headers(response.headers_mut(), &trace_id);
-    tracing::debug!(%method, route, status = response.status().as_u16(), trace_id, "request answered");
-    Ok(response)
+    TRACE_ID.scope(trace_id.clone(), answer(state, request, next, trace_id)).await
 }
 
-async fn bounded<T>(timeout: Duration, work: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(timeout, work).await.ok()
+async fn answer<B: MessageBody + 'static>(
+    state: web::Data<ServerState>,
+    request: ServiceRequest,
+    next: Next<B>,
+    trace_id: String,
+) -> Result<ServiceResponse<B>, Error> {
+    let started = Instant::now();
+    let method = request.method().clone();
+    let timeout = Duration::from_millis(state.config.request_timeout_ms);
+    let answered = match refusal(&request, &state.config.host_names) {
+        Some(problem) => Err(problem.into()),
+        None => bounded(timeout, next.call(request)).await,
+    };
+    let observe = |route: &str, status: StatusCode| {
+        state.metrics.observe_request(method_label(&method), route, status.as_u16(), started.elapsed());
+        tracing::debug!(%method, route, status = status.as_u16(), trace_id, "request answered");
+    };
+    match answered {
+        Ok(mut response) => {
+            let route = response.request().match_pattern().unwrap_or_else(|| "other".to_owned());
+            observe(&route, response.status());
+            add_headers(response.headers_mut(), &trace_id);
+            Ok(response)
+        }
+        // written here, where the trace id is known
+        Err(error) => {
+            let mut response = error.error_response();
+            observe("other", response.status());
+            add_headers(response.headers_mut(), &trace_id);
+            Err(InternalError::from_response(error, response).into())
+        }
+    }
+}
+
+/// What `work` gives, unless it takes too long.
+async fn bounded<T>(timeout: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let too_long = || Problem::new(Code::RequestTimeout, format!("no answer within {} ms", timeout.as_millis()));
+    tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(too_long().into()))
 }
 
 /// Methods are a closed list in metrics: a caller can make up any number of them.

@@ -248,7 +248,8 @@ async fn a_reranker_that_fails_or_is_late_leaves_the_fused_order_and_is_named() 
 async fn plans_are_as_they_were() {
     let filled = filled().await;
     let retriever = common::retriever(filled.index.clone(), common::models(None));
-    let golden: Vec<Value> = serde_json::from_str(include_str!("plans.json")).unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/plans.json");
+    let golden: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let mut found = Vec::new();
     for case in &golden {
         let mut value = case["request"].clone();
@@ -258,7 +259,8 @@ async fn plans_are_as_they_were() {
     }
     let found = serde_json::to_string_pretty(&found).unwrap() + "\n";
     if std::env::var_os("TRIBUTARY_UPDATE").is_some() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/plans.json"), &found).unwrap();
+        std::fs::write(path, &found).unwrap();
     }
-    assert_eq!(found, include_str!("plans.json"), "run again with TRIBUTARY_UPDATE=1 and look at the difference");
+    let golden = std::fs::read_to_string(path).unwrap();
+    assert!(found == golden, "plans.json differs, run again with TRIBUTARY_UPDATE=1 and look at the difference");
 }
