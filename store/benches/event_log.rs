@@ -46,7 +46,9 @@ async fn run(folder: &Path) {
             rate / one_by_one,
             rate / large
         ));
-        scan(&log, &folder.join(index.to_string())).await;
+        if tasks > 1 {
+            scan(&log, &folder.join(index.to_string())).await;
+        }
         drop(log);
         std::fs::remove_dir_all(folder.join(index.to_string())).unwrap();
     }
