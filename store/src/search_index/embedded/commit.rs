@@ -8,6 +8,7 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexWriter};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::bits::BitColumn;
 use super::column::Column;
 use super::manifest::{self, Documents, Entry, Manifest};
 use super::snapshot::VectorSide;
@@ -40,6 +41,8 @@ pub struct Commit {
     pub next_number: u64,
     /// Bytes of the manifest.
     pub manifest_bytes: u64,
+    /// Records of the one-bit codes; none for fewer rows than the configuration asks for.
+    pub prefilter_groups: Option<usize>,
     /// The caller's note.
     pub checkpoint: Option<String>,
 }
@@ -52,7 +55,7 @@ struct StoredSettings {
 
 impl Commit {
     fn first() -> Self {
-        Self { format: FORMAT, epoch: 0, rows: 0, next_number: 0, manifest_bytes: manifest::EMPTY_BYTES, checkpoint: None }
+        Self { format: FORMAT, epoch: 0, rows: 0, next_number: 0, manifest_bytes: manifest::EMPTY_BYTES, prefilter_groups: None, checkpoint: None }
     }
 
     /// The last commit of a text index.
@@ -85,6 +88,7 @@ pub struct Files {
     fine: Option<VectorColumns>,
     numbers: Column,
     manifest: Manifest,
+    bits: Option<BitColumn>,
 }
 
 impl Files {
@@ -96,6 +100,7 @@ impl Files {
             fine: fine.transpose()?,
             numbers: Column::create(&numbers_path(folder, epoch), 8, 0)?,
             manifest: Manifest::create(&manifest_path(folder, epoch))?,
+            bits: None,
         })
     }
 
@@ -105,6 +110,7 @@ impl Files {
         let fine = (!settings.shared_vectors).then(|| VectorColumns::open(folder, &name("fine", epoch), settings.fine_dimensions, rows));
         let (manifest, documents) = Manifest::open(&manifest_path(folder, epoch), commit.manifest_bytes)?;
         let files = Self {
+            bits: open_bits(folder, settings, commit),
             coarse: VectorColumns::open(folder, &name("coarse", epoch), settings.coarse_dimensions, rows)?,
             fine: fine.transpose()?,
             numbers: Column::open(&numbers_path(folder, epoch), 8, 0, rows)?,
@@ -181,7 +187,26 @@ impl Files {
     /// The reading side of the vectors.
     pub fn vector_side(&self) -> VectorSide {
         let fine = self.fine.as_ref().map(VectorColumns::vectors);
-        VectorSide { coarse: self.coarse.vectors(), fine, numbers: self.numbers.map() }
+        let mut coarse = self.coarse.vectors();
+        if let Some(column) = &self.bits {
+            coarse.set_bits(column.bits());
+        }
+        VectorSide { coarse, fine, numbers: self.numbers.map() }
+    }
+
+    /// Encodes committed rows for the one-bit scan.
+    pub fn extend_bits(&mut self, folder: &Path, epoch: u64) -> Result<()> {
+        let vectors = self.coarse.vectors();
+        let column = match self.bits.take() {
+            Some(column) => column,
+            None => BitColumn::create(folder, epoch, &vectors)?,
+        };
+        self.bits.insert(column).extend(&vectors)
+    }
+
+    /// Durable records of the one-bit codes.
+    pub fn bit_groups(&self) -> Option<usize> {
+        self.bits.as_ref().map(BitColumn::groups)
     }
 
     /// Rows appended.
@@ -193,6 +218,13 @@ impl Files {
     pub fn manifest_bytes(&self) -> u64 {
         self.manifest.length()
     }
+}
+
+/// The one-bit codes as far as they were durable before the commit. Without them queries are slower and just as right.
+fn open_bits(folder: &Path, settings: &IndexSettings, commit: &Commit) -> Option<BitColumn> {
+    let groups = commit.prefilter_groups?;
+    let opened = BitColumn::open(folder, commit.epoch, settings.coarse_dimensions, groups);
+    opened.inspect_err(|error| tracing::warn!(error = %error, "one-bit codes are made again with the next flush")).ok()
 }
 
 /// Makes the folder of an empty generation, durably.
@@ -238,7 +270,7 @@ pub fn remove_other_epochs(folder: &Path, epoch: u64) -> Result<()> {
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
-        let is_ours = ["coarse-", "fine-", "rows-", "manifest-"].iter().any(|prefix| stem.starts_with(prefix));
+        let is_ours = ["bits-", "coarse-", "fine-", "rows-", "manifest-"].iter().any(|prefix| stem.starts_with(prefix));
         if is_ours && !stem.ends_with(&suffix) {
             std::fs::remove_file(&path).map_err(failed)?;
         }

@@ -228,10 +228,12 @@ impl Generation {
             rows: writer.files.rows(),
             next_number: writer.commit.next_number + addition.numbers.len() as u64 / 8,
             manifest_bytes: writer.files.manifest_bytes(),
+            prefilter_groups: writer.files.bit_groups(),
             checkpoint: checkpoint.or_else(|| writer.commit.checkpoint.clone()),
             ..writer.commit.clone()
         };
         self.commit_text(writer, &addition.rows, &next)?;
+        self.extend_bits(writer, next.epoch);
         let snapshot = self.build(writer)?;
         let mut documents = self.documents.write().unwrap_or_else(PoisonError::into_inner);
         entries.into_iter().for_each(|(id, entry)| documents.put(id, entry));
@@ -244,6 +246,16 @@ impl Generation {
         Ok(())
     }
 
+    /// Keeps the one-bit codes up with the rows, which are committed. A failure costs speed, not results.
+    fn extend_bits(&self, writer: &mut Writer, epoch: u64) {
+        if writer.files.rows() < self.config.prefilter_from_chunks {
+            return;
+        }
+        if let Err(error) = writer.files.extend_bits(&self.folder, epoch) {
+            tracing::warn!(folder = %self.folder.display(), error = %error.full_message(), "one-bit codes are not complete");
+        }
+    }
+
     /// Deletes, adds and commits on tantivy's side.
     fn commit_text(&self, writer: &mut Writer, rows: &[Vec<u64>], next: &Commit) -> Result<()> {
         let failed = |error: tantivy::TantivyError| self.write_failure(&error);
@@ -254,10 +266,10 @@ impl Generation {
         let tantivy = writer.tantivy.insert(tantivy);
         for ((document_id, pending), rows) in writer.pending.iter().zip(rows) {
             tantivy.delete_term(self.fields.document_term(document_id));
-            let Content::Replace { document, chunks, .. } = &pending.content else { continue };
+            let Content::Replace { document, chunks, analyzed, .. } = &pending.content else { continue };
             let terms = text::filter_terms(document);
-            for (chunk, row) in chunks.iter().zip(rows) {
-                if let Err(error) = tantivy.add_document(self.fields.document(document, &terms, chunk, *row)?) {
+            for ((chunk, analyzed), row) in chunks.iter().zip(analyzed).zip(rows) {
+                if let Err(error) = tantivy.add_document(self.fields.document(document, &terms, chunk, analyzed, *row)?) {
                     // The thread that died of it knows more.
                     return Err(tantivy.prepare_commit().map(drop).map_or_else(failed, |()| failed(error)));
                 }
@@ -289,7 +301,7 @@ impl Generation {
         let mut addition = Addition::default();
         let mut number = writer.commit.next_number;
         for (document_id, pending) in &writer.pending {
-            let Content::Replace { document, chunks, vectors } = &pending.content else {
+            let Content::Replace { document, chunks, vectors, .. } = &pending.content else {
                 let document = DocumentHeader { document_id: document_id.clone(), version: pending.version, ..DocumentHeader::default() };
                 addition.records.push(IndexedDocument { document, chunk_ids: Vec::new(), deleted: true });
                 addition.rows.push(Vec::new());
@@ -372,11 +384,12 @@ impl Generation {
         };
         files.sync()?;
         commit::sync_folder(&self.folder)?;
-        let next = Commit { epoch, rows: files.rows(), manifest_bytes: files.manifest_bytes(), ..writer.commit.clone() };
+        let next = Commit { epoch, rows: files.rows(), manifest_bytes: files.manifest_bytes(), prefilter_groups: None, ..writer.commit.clone() };
         self.commit_text(writer, &[], &next)?;
         writer.files = files;
         writer.commit = next;
         writer.parts.clear();
+        self.extend_bits(writer, epoch);
         let snapshot = self.build(writer)?;
         let mut current = self.documents.write().unwrap_or_else(PoisonError::into_inner);
         *current = documents;

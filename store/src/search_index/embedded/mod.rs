@@ -8,6 +8,7 @@
 //!     text/                               tantivy: tokens, filter terms, stored chunks, chunk id, number of the vector row
 //!     coarse-<epoch>.{codes,scales,values}  vectors by row, see `vectors`; the same for `fine` unless shared
 //!     rows-<epoch>.numbers                row numbers by row, rising; tantivy's documents name rows by number
+//!     bits-<epoch>.{centroid,groups}      one-bit codes of the coarse vectors once there are many, see `bits`
 //!     manifest-<epoch>.log                documents, see `manifest`
 //! ```
 //! The commit point is tantivy's `meta.json`: its payload (`commit::Commit`) names the epoch and how much of the vector files and of the manifest is
@@ -15,6 +16,7 @@
 //! cut. A compaction writes files of the next epoch and commits a payload that names it.
 
 mod bitmap;
+mod bits;
 mod column;
 mod commit;
 mod filter;

@@ -26,8 +26,10 @@ pub enum Content {
     Replace {
         /// The document.
         document: Box<DocumentHeader>,
-        /// Its chunks.
+        /// Its chunks, without tokens.
         chunks: Vec<Chunk>,
+        /// Ready tokens of the chunks.
+        analyzed: Vec<String>,
         /// Their vectors, never empty when there are chunks.
         vectors: Vec<ChunkVectors>,
     },
@@ -53,10 +55,11 @@ impl Pending {
                 check_unique(&document.document_id, &ids)?;
                 let vectors = if vectors.is_empty() && !ids.is_empty() { stored_vectors(&ids)? } else { vectors };
                 check_vectors(&document.document_id, &ids, &vectors, settings)?;
-                chunks.shrink_to_fit();
                 let bytes = chunks.iter().map(chunk_bytes).sum::<usize>() + vectors.iter().map(vector_bytes).sum::<usize>();
+                let analyzed = chunks.iter_mut().map(|chunk| std::mem::take(&mut chunk.analyzed)).collect();
                 let version = document.version;
-                Ok(Self { version, content: Content::Replace { document, chunks, vectors }, bytes: bytes + CHUNK_OVERHEAD_BYTES })
+                let content = Content::Replace { document, chunks, analyzed, vectors };
+                Ok(Self { version, content, bytes: bytes + CHUNK_OVERHEAD_BYTES })
             }
         }
     }

@@ -105,12 +105,12 @@ impl Fields {
         Term::from_field_text(self.document, document_id)
     }
 
-    /// One chunk as tantivy takes it. `terms` are the filter terms of its document.
-    pub fn document(&self, document: &DocumentHeader, terms: &[String], chunk: &Chunk, row: u64) -> Result<TantivyDocument> {
+    /// One chunk (without tokens) as tantivy takes it. `terms` are the filter terms of its document.
+    pub fn document(&self, document: &DocumentHeader, terms: &[String], chunk: &Chunk, analyzed: &str, row: u64) -> Result<TantivyDocument> {
         let stored = serde_json::to_vec(&StoredRef { chunk, document })
             .map_err(|error| Error::new(ErrorKind::Internal, format!("chunk {} cannot be written: {error}", chunk.chunk_id)))?;
         let mut record = TantivyDocument::default();
-        record.add_text(self.text, &chunk.analyzed);
+        record.add_text(self.text, analyzed);
         terms.iter().for_each(|term| record.add_text(self.terms, term));
         record.add_text(self.document, &document.document_id);
         record.add_bytes(self.stored, &stored);

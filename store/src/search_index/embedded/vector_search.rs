@@ -34,7 +34,7 @@ pub fn search(
     let mut best: Vec<u32> = if allowed.count <= take {
         rows.iter().map(|row| row as u32).collect()
     } else {
-        vectors.approximate_top(vector, rows, take, threads).into_iter().map(|(_, row)| row).collect()
+        vectors.approximate_top(vector, rows, allowed.count, take, threads).into_iter().map(|(_, row)| row).collect()
     };
     // In the order of the file, for the sake of the memory behind it.
     best.sort_unstable();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tributary_schemas::Result;
 
 use super::bitmap::{Bitmap, bits};
+use super::bits::Bits;
 use super::column::{Column, ColumnMap};
 use super::kernel::{ALIGNMENT, Kernel};
 use super::top::{Scored, Top};
@@ -18,6 +19,9 @@ const BIAS: f32 = 128.0;
 
 /// Rows scored at once: one word of the bitmap.
 const TOGETHER: usize = 64;
+
+/// Rows that the one-bit scan picks for each one wanted.
+const PREFILTERED: usize = 6;
 
 /// With fewer allowed rows than this among 64, they are scored one by one.
 const DENSE: u32 = 20;
@@ -40,6 +44,7 @@ pub struct Vectors {
     codes: Arc<ColumnMap>,
     scales: Arc<ColumnMap>,
     values: Arc<ColumnMap>,
+    bits: Option<Bits>,
 }
 
 /// Vectors encoded and not yet written.
@@ -96,6 +101,7 @@ impl VectorColumns {
             codes: self.codes.map(),
             scales: self.scales.map(),
             values: self.values.map(),
+            bits: None,
         }
     }
 }
@@ -144,28 +150,33 @@ impl Vectors {
         self.values.numbers(row..row + 1)
     }
 
-    /// The `take` allowed rows with the highest 8-bit dot products, in no order, with those (up to a common factor).
-    pub fn approximate_top(&self, query: &[f32], allowed: &Bitmap, take: usize, threads: usize) -> Vec<Scored> {
-        let query = quantized_query(query, self.stride);
+    /// Adds the one-bit codes of a prefix of the rows.
+    pub fn set_bits(&mut self, bits: Bits) {
+        self.bits = Some(bits);
+    }
+
+    /// The `take` allowed rows with the highest 8-bit dot products, in no order, with those (up to a common factor). `count` rows are allowed.
+    pub fn approximate_top(&self, query: &[f32], allowed: &Bitmap, count: usize, take: usize, threads: usize) -> Vec<Scored> {
+        let codes = quantized_query(query, self.stride);
         let words = self.rows.div_ceil(TOGETHER);
-        let share = words.div_ceil(threads.max(1)).max(1);
-        let scan = |from: usize| self.scan_words(Kernel::best(), &query, allowed, from..(from + share).min(words), take);
-        if share >= words {
-            return scan(0).into_unsorted(&by_row);
-        }
-        let scan = &scan;
-        let parts: Vec<Vec<Scored>> = std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..words).step_by(share).map(|from| scope.spawn(move || scan(from).into_unsorted(&by_row))).collect();
-            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-        });
+        let wide = take.saturating_mul(PREFILTERED);
+        let scan = |words: std::ops::Range<usize>, top: &mut Top| self.scan_words(Kernel::best(), &codes, allowed, words, top);
+        let Some(bits) = self.bits.as_ref().filter(|_| count > wide.saturating_mul(2)) else {
+            return in_parts(0..words, take, threads, scan);
+        };
+        let bit_query = bits.query(query);
+        let scan_bits = |words: std::ops::Range<usize>, top: &mut Top| bits.scan(&bit_query, allowed, words, top);
+        let mut rows: Vec<u32> = in_parts(0..bits.groups().min(words), wide, threads, scan_bits).into_iter().map(|(_, row)| row).collect();
+        rows.sort_unstable();
         let mut top = Top::new(take, f32::NEG_INFINITY);
-        parts.into_iter().flatten().for_each(|(score, row)| top.push(score, row, &by_row));
+        for (score, row) in self.approximate_scores(&codes, &rows) {
+            top.push(score, row, &by_row);
+        }
+        scan(bits.groups().min(words)..words, &mut top);
         top.into_unsorted(&by_row)
     }
 
-    fn scan_words(&self, kernel: Kernel, query: &[i8], allowed: &Bitmap, words: std::ops::Range<usize>, take: usize) -> Top {
-        let mut top = Top::new(take, f32::NEG_INFINITY);
+    fn scan_words(&self, kernel: Kernel, query: &[i8], allowed: &Bitmap, words: std::ops::Range<usize>, top: &mut Top) {
         let mut sums = [0_i32; TOGETHER];
         let scales: &[f32] = self.scales.numbers(0..self.rows);
         for word in words {
@@ -188,17 +199,15 @@ impl Vectors {
                 top.push(sums[bit] as f32 * scales[row], row as u32, &by_row);
             }
         }
-        top
     }
 
     /// 8-bit dot products of some rows.
-    pub fn approximate_scores(&self, query: &[f32], rows: &[u32]) -> Vec<Scored> {
-        let query = quantized_query(query, self.stride);
+    fn approximate_scores(&self, query: &[i8], rows: &[u32]) -> Vec<Scored> {
         let kernel = Kernel::best();
         let scales: &[f32] = self.scales.numbers(0..self.rows);
         let mut sum = [0];
         let mut score = |row: usize| {
-            kernel.code_dots(&query, self.codes.bytes(row..row + 1), &mut sum);
+            kernel.code_dots(query, self.codes.bytes(row..row + 1), &mut sum);
             sum[0] as f32 * scales[row]
         };
         rows.iter().map(|row| (score(*row as usize), *row)).collect()
@@ -209,6 +218,27 @@ impl Vectors {
         let kernel = Kernel::best();
         rows.into_iter().map(|row| (kernel.dot(query, self.row(row as usize)), row)).collect()
     }
+}
+
+/// Best `take` of a scan over words of the bitmap, which several threads may share.
+fn in_parts(words: std::ops::Range<usize>, take: usize, threads: usize, scan: impl Fn(std::ops::Range<usize>, &mut Top) + Sync) -> Vec<Scored> {
+    let share = words.len().div_ceil(threads.max(1)).max(1);
+    let part = |from: usize| {
+        let mut top = Top::new(take, f32::NEG_INFINITY);
+        scan(from..(from + share).min(words.end), &mut top);
+        top.into_unsorted(&by_row)
+    };
+    if share >= words.len() {
+        return part(words.start);
+    }
+    let part = &part;
+    let parts: Vec<Vec<Scored>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = words.clone().step_by(share).map(|from| scope.spawn(move || part(from))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let mut top = Top::new(take, f32::NEG_INFINITY);
+    parts.into_iter().flatten().for_each(|(score, row)| top.push(score, row, &by_row));
+    top.into_unsorted(&by_row)
 }
 
 fn by_row(left: u32, right: u32) -> std::cmp::Ordering {
@@ -267,7 +297,7 @@ mod tests {
                 let mut exact = vectors.exact_scores(&query, allowed.iter().map(|row| row as u32));
                 exact.sort_by(|left, right| right.0.total_cmp(&left.0));
                 for threads in [1, 3] {
-                    let found = vectors.approximate_top(&query, &allowed, 60, threads);
+                    let found = vectors.approximate_top(&query, &allowed, allowed.count(), 60, threads);
                     let hits = exact[..30].iter().filter(|(_, row)| found.iter().any(|(_, other)| other == row)).count();
                     assert_eq!((found.len(), hits), (60, 30), "{dimensions} dimensions, every {keep}th row");
                 }
@@ -282,6 +312,6 @@ mod tests {
         let mut encoded = Encoded::default();
         encoded.push(&[0.0; 5]);
         columns.append(&encoded).unwrap();
-        assert_eq!(columns.vectors().approximate_top(&vector(1, 5), &Bitmap::full(1), 3, 1), [(0.0, 0)]);
+        assert_eq!(columns.vectors().approximate_top(&vector(1, 5), &Bitmap::full(1), 1, 3, 1), [(0.0, 0)]);
     }
 }
