@@ -1,1 +1,55 @@
-fn main() {}
+//! The command `tributary`.
+
+mod app;
+mod args;
+mod client;
+mod config;
+mod print;
+mod telemetry;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Arguments, Verb};
+use crate::print::Outcome;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match dispatch(arguments) {
+        Ok(outcome) => outcome.exit_code(),
+        Err(error) => {
+            print::failure(&error);
+            Outcome::Failed.exit_code()
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
+    let global = arguments.global;
+    if let Verb::Completions { shell } = arguments.verb {
+        return verbs::completions::run(shell);
+    }
+    if let Verb::Config(verb) = arguments.verb {
+        return verbs::config::run(&global, verb);
+    }
+    let loaded = config::load(global.config.as_deref(), global.profile.as_deref(), global.data_dir.as_deref())?;
+    telemetry::start(&loaded.config.telemetry, global.verbose, matches!(arguments.verb, Verb::Run(_)))?;
+    let config = loaded.config;
+    match arguments.verb {
+        Verb::Run(run) => verbs::run::run(&global, &config, &run),
+        Verb::Publish(publish) => verbs::publish::run(&global, &config, &publish),
+        Verb::Search(search) => verbs::search::run(&global, &config, &search),
+        Verb::Convert(file) => verbs::convert::run(&config, &file),
+        Verb::Chunk(file) => verbs::chunk::run(&config, &file),
+        Verb::Analyze(analyze) => verbs::analyze::run(&config, &analyze),
+        Verb::Documents(verb) => verbs::documents::run(&global, &config, verb),
+        Verb::DeadLetters(verb) => verbs::dead_letters::run(&global, &config, verb),
+        Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
+        Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),
+        Verb::Models(verb) => verbs::models::run(&config, verb),
+        Verb::Doctor(output) => verbs::doctor::run(&global, &config, output),
+        Verb::Completions { .. } | Verb::Config(_) => unreachable!("handled above"),
+    }
+}

@@ -150,7 +150,11 @@ impl Stage for IngestStage {
         if record.value.is_none() {
             let version = message::version(record);
             self.gate.pass(key, version);
-            return Ok(vec![removal(key, version, (self.clock)(), record)]);
+            let now_ms = (self.clock)();
+            // Reported, so that after a restart the gate still knows that the stored content is on its way out.
+            let document = DocumentHeader { document_id: key.to_owned(), version, ..DocumentHeader::default() };
+            let state = traced_state(&manifest::report(&document, State::Chunking, now_ms), record)?;
+            return Ok(vec![state, removal(key, version, now_ms, record)]);
         }
         let published = published(record, key)?;
         let body_is = describe_body(&published.event);

@@ -67,6 +67,15 @@ pub trait Documents: Send + Sync {
     /// The newest report about the document, with its chunk count; `None` if it was never accepted.
     async fn get(&self, document_id: &str) -> Result<Option<DocumentState>>;
 
+    /// The newest reports about several documents, in the order of the ids.
+    async fn get_many(&self, document_ids: &[String]) -> Result<Vec<Option<DocumentState>>> {
+        let mut reports = Vec::with_capacity(document_ids.len());
+        for document_id in document_ids {
+            reports.push(self.get(document_id).await?);
+        }
+        Ok(reports)
+    }
+
     /// Documents by id, those after `after`, at most `limit`.
     async fn list(&self, conditions: &DocumentConditions, after: Option<&str>, limit: usize) -> Result<DocumentPage>;
 

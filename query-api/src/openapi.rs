@@ -10,7 +10,7 @@ use tributary_schemas::state::Reconciliation;
 
 use crate::documents::{Accepted, DeadLetterDetail, DeadLetterPage, DocumentPage};
 use crate::http::dead_letters::PageParameters;
-use crate::http::documents::{DocumentDetail, GetParameters, ListParameters};
+use crate::http::documents::{DocumentDetail, GetParameters, ListParameters, StatesAnswer, StatesRequest};
 use crate::http::health::{Readiness, Version};
 use crate::http::upload;
 use crate::problem::ProblemBody;
@@ -87,6 +87,10 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             )
         },
         operation("delete", "/v1/documents/{id}", "Delete a document", 202, Some(answer::<Accepted>(schemas))),
+        Operation {
+            body: Some(answer::<StatesRequest>(schemas)),
+            ..operation("post", "/v1/documents/states", "What became of several documents", 200, Some(answer::<StatesAnswer>(schemas)))
+        },
         operation(
             "post",
             "/v1/documents/reconcile",

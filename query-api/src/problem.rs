@@ -85,8 +85,6 @@ codes! {
     IdempotencyInProgress => "idempotency_in_progress", 409, "The same request is still being worked on", Conflict;
     /// The caller may not do this.
     Denied => "denied", 403, "This is not allowed", Denied;
-    /// The sender was too slow.
-    RequestTimeout => "request_timeout", 408, "The request took too long to arrive or to answer", Timeout;
     /// A limit was reached (disk, quota); room may appear.
     Exhausted => "exhausted", 507, "A limit of the server was reached", Exhausted;
     /// Something that the server needs is away; it may come back.

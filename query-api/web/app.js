@@ -17,7 +17,7 @@ const WORDS = {
     hideSection: "Hide section", above: "Section", around: "Before and after", whole: "Show all", fold: "Show less", delete: "Delete", sure: "Sure?", show: "Show",
     replay: "Replay", forget: "Drop", stage: "stage", attempts: "attempts", preview: "Record", timeline: "Timeline", lineage: "Made with",
     version: "Version", reason: "Reason", path: "Path", noSets: "none defined", consistent: "everything accepted is accounted for",
-    inconsistent: "not everything is accounted for", uploading: "sending",
+    inconsistent: "not everything is accounted for", uploading: "sending", refused: "refused",
     states: { accepted: "accepted", chunking: "chunking", embedding: "embedding", indexing: "indexing", indexed: "indexed", skipped: "skipped", deleted: "deleted", dead: "dead" },
   },
   zh: {
@@ -34,7 +34,7 @@ const WORDS = {
     hideSection: "收起章节", above: "章节", around: "前后文", whole: "展开", fold: "收起", delete: "删除", sure: "确定？", show: "查看",
     replay: "重放", forget: "丢弃", stage: "阶段", attempts: "尝试次数", preview: "记录", timeline: "时间线", lineage: "生成方式",
     version: "版本", reason: "原因", path: "路径", noSets: "尚未定义", consistent: "所有已接收的文档都有下落",
-    inconsistent: "有文档没有下落", uploading: "发送中",
+    inconsistent: "有文档没有下落", uploading: "发送中", refused: "被拒绝",
     states: { accepted: "已接收", chunking: "切片中", embedding: "向量化", indexing: "索引中", indexed: "已索引", skipped: "已跳过", deleted: "已删除", dead: "死信" },
   },
 };
@@ -63,7 +63,7 @@ function make(tag, properties, ...children) {
     else if (name === "class") element.className = value;
     else element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 
@@ -277,7 +277,7 @@ function scoreBar(name, score, isFinal) {
 }
 
 function renderContext(hit) {
-  const neighbours = hit.neighbours ?? [];
+  const neighbours = (hit.neighbours ?? []).filter((one) => one.chunk_id !== hit.parent?.chunk_id);
   if (!hit.parent && neighbours.length === 0) return null;
   const passage = (one) => make("section", {}, make("h4", {}, one.section_path.join(" › ")), make("div", { class: "text" }, renderMarkdown(one.text)));
   const context = make("div", { class: "context" },
@@ -401,7 +401,7 @@ async function sendWaiting() {
       upload.state.replaceChildren(badge(accepted.state));
       follow(upload, accepted);
     } catch (problem) {
-      upload.state.replaceChildren(badge("dead"));
+      upload.state.replaceChildren(make("span", { class: "state dead" }, t("refused")));
       upload.note.textContent = [problem.detail, problem.hint].filter(Boolean).join(". ");
     }
   }

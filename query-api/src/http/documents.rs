@@ -149,6 +149,29 @@ pub async fn delete(state: web::Data<ServerState>, id: web::Path<String>) -> Res
     json(StatusCode::ACCEPTED, &state.documents.delete(&id).await?)
 }
 
+/// Body of `POST /v1/documents/states`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatesRequest {
+    /// Documents asked for, at most one page.
+    document_ids: Vec<String>,
+}
+
+/// Answer of `POST /v1/documents/states`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StatesAnswer {
+    /// The newest report about each, in the order of the ids; `null` for those never accepted.
+    documents: Vec<Option<DocumentState>>,
+}
+
+/// `POST /v1/documents/states`: what became of several documents, for those who wait for them.
+pub async fn states(state: web::Data<ServerState>, payload: web::Payload) -> Result<HttpResponse, Problem> {
+    let body = body::read(payload, state.config.request_limit_bytes).await?;
+    let request: StatesRequest = body::parse_json(body).await?;
+    state.page_limit(Some(request.document_ids.len().max(1)))?;
+    json(StatusCode::OK, &StatesAnswer { documents: state.documents.get_many(&request.document_ids).await? })
+}
+
 /// `POST /v1/documents/reconcile`.
 pub async fn reconcile(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
     json(StatusCode::OK, &state.documents.reconcile().await?)

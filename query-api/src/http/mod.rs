@@ -23,6 +23,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .app_data(web::PathConfig::default().error_handler(|error, _| Problem::new(Code::Invalid, error.to_string()).into()))
         .app_data(web::QueryConfig::default().error_handler(|error, _| Problem::new(Code::InvalidParameter, error.to_string()).into()))
         // a resource of one route: other methods go on to `/v1/documents/{id}`, so that `reconcile` can be a document id
+        .route("/v1/documents/states", web::post().to(documents::states))
         .route("/v1/documents/reconcile", web::post().to(documents::reconcile))
         .service(resource("/v1/documents").route(web::post().to(documents::publish)).route(web::get().to(documents::list)))
         .service(resource("/v1/documents/{id:.+}").route(web::get().to(documents::get)).route(web::delete().to(documents::delete)))

@@ -82,7 +82,7 @@ async fn answer<B: MessageBody + 'static>(
 
 /// What `work` gives, unless it takes too long.
 async fn bounded<T>(timeout: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let too_long = || Problem::new(Code::RequestTimeout, format!("no answer within {} ms", timeout.as_millis()));
+    let too_long = || Problem::new(Code::Timeout, format!("no answer within {} ms of the request's head", timeout.as_millis()));
     tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(too_long().into()))
 }
 

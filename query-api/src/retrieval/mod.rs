@@ -40,10 +40,13 @@ pub(crate) mod tests {
         }
     }
 
+    /// Key that the message names, and what is wrong with it.
+    type Case = (&'static str, fn(&mut Config));
+
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [(&str, fn(&mut Config)); 6] = [
+        let table: [Case; 6] = [
             ("fine_keep", |config| config.fine_keep = 0),
             ("top_k", |config| config.top_k = 81),
             ("maximum_top_k", |config| config.maximum_top_k = 81),

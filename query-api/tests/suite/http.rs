@@ -1,6 +1,10 @@
 //! The HTTP interface from outside: a real server on a port, requests byte by byte.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tributary_models::Reranker;
 use tributary_query_api::config::{NetworkAccess, ServerConfig};
 
 use crate::common::client::{Answer, Server};
@@ -220,7 +224,10 @@ async fn bad_documents_are_refused() {
     assert_eq!(server.documents.count(), before, "nothing was published");
 }
 
-fn form(parts: &[(&str, &str)]) -> Vec<u8> {
+/// Dispositions and contents of a form.
+type Parts<'a> = &'a [(&'a str, &'a str)];
+
+fn form(parts: Parts<'_>) -> Vec<u8> {
     let mut body = String::new();
     for (disposition, content) in parts {
         body.push_str(&format!("--limit\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{content}\r\n"));
@@ -229,7 +236,7 @@ fn form(parts: &[(&str, &str)]) -> Vec<u8> {
     body.into_bytes()
 }
 
-async fn upload(server: &Server, parts: &[(&str, &str)]) -> Answer {
+async fn upload(server: &Server, parts: Parts<'_>) -> Answer {
     server.send("POST", "/v1/documents", &[("Content-Type", "multipart/form-data; boundary=limit")], &form(parts)).await
 }
 
@@ -245,7 +252,7 @@ async fn files_are_uploaded_as_forms() {
     assert_eq!((state["source"].as_str(), state["source_path"].as_str()), (Some("upload"), Some("手册.md")));
     let large = "x".repeat(100_000);
     assert_eq!(upload(&server, &[source, ("name=\"file\"; filename=\"a.txt\"", &large)]).await.status, 202);
-    let table: [(&[(&str, &str)], &str, &str); 6] = [
+    let table: [(Parts<'_>, &str, &str); 6] = [
         (&[source], "invalid", "no `file`"),
         (&[file], "invalid", "source"),
         (&[source, file, file], "invalid", "more than one"),
@@ -324,6 +331,9 @@ async fn the_page_is_served_under_a_policy_of_its_own_files_only() {
     let page = server.get("/").await.body;
     assert!(!page.contains(" style=") && !page.contains(" onclick=") && !page.contains("//cdn"), "the policy would refuse it");
     let script = server.get("/app.js").await.body;
+    for id in script.split("$(\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(page.contains(&format!("id=\"{id}\"")), "the script wants an element `{id}`");
+    }
     assert!(!script.contains("innerHTML") && !script.contains("insertAdjacentHTML") && !script.contains("eval("));
 }
 
@@ -368,4 +378,31 @@ async fn an_open_address_needs_words() {
     let (state, _) = backend::state_with(common::models(None), true, config).await;
     let listener = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
     assert_eq!(tributary_query_api::serve(state, listener, std::future::ready(())).await, Ok(()));
+}
+
+/// Takes longer than the server has time.
+struct Slow;
+
+impl Reranker for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn score(&self, _: &str, passages: &[&str]) -> tributary_schemas::Result<Vec<f32>> {
+        std::thread::sleep(Duration::from_millis(600));
+        Ok(vec![0.5; passages.len()])
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_takes_too_long_is_a_problem_with_headers_and_trace_id() {
+    let config = ServerConfig { request_timeout_ms: 200, ..common::config().server };
+    let server = Server::start_with_config(common::models(Some(Arc::new(Slow))), true, config).await;
+    let answer = server.post("/v1/search", &json!({"query": "tasks"})).await;
+    assert_eq!((answer.status, answer.code().as_str()), (504, "timeout"), "{answer:?}");
+    assert_eq!(answer.json()["trace_id"].as_str(), answer.header("x-trace-id"));
+    assert!(answer.header("content-security-policy").is_some());
+    let metrics = server.get("/metrics").await.body;
+    let line = "tributary_http_requests_total{method=\"POST\",route=\"other\",status=\"504\"} 1";
+    assert!(metrics.contains(line), "{line} is not in\n{metrics}");
 }

@@ -21,6 +21,7 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("get", "/v1/documents", "/v1/documents?limit=1&state=indexed", None),
     ("get", "/v1/documents/{id}", "/v1/documents/manual%2Fscheduler?passages=true", None),
     ("delete", "/v1/documents/{id}", "/v1/documents/case%2F42", None),
+    ("post", "/v1/documents/states", "/v1/documents/states", Some(r#"{"document_ids": ["case/42", "unknown"]}"#)),
     ("post", "/v1/documents/reconcile", "/v1/documents/reconcile", None),
     ("post", "/v1/search", "/v1/search", Some(r#"{"query": "tasks", "explain": true, "parents": true, "neighbours": 2}"#)),
     ("get", "/v1/knowledge-sets", "/v1/knowledge-sets", None),

@@ -193,14 +193,26 @@ fn apply(rows: &mut Rows, state: DocumentState) {
         _ => {}
     }
     if supersedes(&state, &row.latest) {
-        row.latest = state;
+        let previous = std::mem::replace(&mut row.latest, state);
+        keep_what_a_deletion_cannot_say(&mut row.latest, previous);
+    }
+}
+
+/// A null value has no source, path and title: the document keeps those it had.
+fn keep_what_a_deletion_cannot_say(latest: &mut DocumentState, previous: DocumentState) {
+    if latest.source.is_empty() {
+        latest.source = previous.source;
+        latest.source_path = previous.source_path;
+        latest.title = previous.title;
     }
 }
 
 /// The version of a report that tells of a stage after ingest, else 0.
 fn passed_ingest(state: &DocumentState) -> u64 {
-    match state.state {
-        State::Accepted | State::Skipped => 0,
+    match (state.state, state.indexed_version) {
+        // Unchanged: it ended there.
+        (State::Accepted, _) | (State::Skipped, Some(_)) => 0,
+        // A skip of any other kind may have a removal on its way.
         _ => state.version,
     }
 }
@@ -261,6 +273,13 @@ mod tests {
         let row = row_after(&[state(2, State::Chunking), state(1, State::Indexed)]);
         assert_eq!((row.latest.version, row.latest.state), (2, State::Chunking));
         assert_eq!(row.indexed.unwrap().version, 1);
+    }
+
+    #[test]
+    fn a_deletion_keeps_where_the_document_came_from() {
+        let indexed = DocumentState { source: "wiki".into(), source_path: "a.md".into(), ..state(1, State::Indexed) };
+        let row = row_after(&[indexed, state(2, State::Deleted)]);
+        assert_eq!((row.latest.source.as_str(), row.latest.source_path.as_str()), ("wiki", "a.md"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tributary_query_api::config::ServerConfig;
 
 use super::backend::{self, MemoryDocuments};
 
@@ -49,7 +50,11 @@ impl Server {
     }
 
     pub async fn start_with(models: tributary_query_api::Models, ready: bool) -> Self {
-        let (state, documents) = backend::state(models, ready).await;
+        Self::start_with_config(models, ready, super::config().server).await
+    }
+
+    pub async fn start_with_config(models: tributary_query_api::Models, ready: bool, config: ServerConfig) -> Self {
+        let (state, documents) = backend::state_with(models, ready, config).await;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();

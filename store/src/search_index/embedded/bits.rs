@@ -1,11 +1,13 @@
 //! One-bit codes of the coarse vectors: a scan that reads a seventh of the bytes picks the rows that the 8-bit scan looks at. Used by
 //! `vectors` from a configured number of rows on. Derived data: what is missing is made again.
 //!
-//! After RaBitQ (Gao and Long, SIGMOD 2024): with centroid c and a fixed rotation P, a vector x keeps the signs s of P(x − c) and the factor
-//! ‖x − c‖² / Σ|P(x − c)|; then `factor · Σ sᵢ (Pq)ᵢ` estimates ⟨q, x − c⟩, and ⟨q, c⟩ is the same for all rows. The query has 4 bits.
+//! After RaBitQ (Gao and Long, SIGMOD 2024): with centroid c and a fixed rotation P, a vector x keeps the signs s of r = P(x − c), the factor
+//! ‖r‖² / Σ|rᵢ|, the offset ⟨c, x − c⟩ and an error bound. Then `factor · Σ sᵢ (P(q − c))ᵢ + offset` estimates ⟨q, x − c⟩, and ⟨q, c⟩ is the same
+//! for all rows. The query has 4 bits. The bound decides how many rows are looked at, so recall does not hang on the data.
 //!
 //! Layout: `bits-<epoch>.centroid` (little-endian f32, then their CRC-32) and the column `bits-<epoch>.groups`: a record holds 64 rows, as eight
-//! blocks of eight rows (word w of the eight rows side by side, see `Kernel::bit_sums`), then 64 factors (f32) and 64 counts of set bits (f32).
+//! blocks of eight rows (word w of the eight rows side by side, see `Kernel::bit_sums`), then 64 each (f32) of factors, counts of set bits,
+//! offsets and error bounds.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +27,9 @@ const BLOCKS: usize = GROUP / BIT_BLOCK;
 
 /// Vectors that the centroid is the mean of, at most.
 const SAMPLE: usize = 20_000;
+
+/// Standard deviations that the error bound covers.
+const DEVIATIONS: f32 = 2.4;
 
 /// Records encoded before they are written.
 const WRITTEN_TOGETHER: usize = 256;
@@ -57,6 +62,10 @@ pub struct BitQuery {
     lowest: f32,
     step: f32,
     total: f32,
+    /// ‖q − c‖, which the error bounds are multiplied with.
+    length: f32,
+    /// ⟨q, c⟩, which the estimates leave out.
+    pub base: f32,
 }
 
 impl BitColumn {
@@ -117,15 +126,22 @@ impl Shape {
         let mut codes = vec![0_u64; words * GROUP];
         let mut factors = Vec::with_capacity(GROUP);
         let mut counts = Vec::with_capacity(GROUP);
+        let mut offsets = Vec::with_capacity(GROUP);
+        let mut errors = Vec::with_capacity(GROUP);
         let mut rotated = vec![0.0; words * 64];
         for place in 0..GROUP {
             rotated.fill(0.0);
             let row = vectors.row(group * GROUP + place);
             row.iter().zip(&self.centroid).zip(&mut rotated).for_each(|((value, centre), rest)| *rest = value - centre);
+            offsets.push(rotated.iter().zip(&self.centroid).map(|(rest, centre)| rest * centre).sum::<f32>());
             self.rotation.apply(&mut rotated);
             let square: f32 = rotated.iter().map(|value| value * value).sum();
             let sum: f32 = rotated.iter().map(|value| value.abs()).sum();
-            factors.push(if sum > 0.0 { square / sum } else { 0.0 });
+            let factor = if sum > 0.0 { square / sum } else { 0.0 };
+            factors.push(factor);
+            // ‖r‖ · √(1/⟨s/√D, r/‖r‖⟩² − 1) / √(D − 1), where the product is ‖r‖ / (factor · √D).
+            let length = rotated.len() as f32;
+            errors.push(((factor * factor * length - square).max(0.0) / (length - 1.0)).sqrt());
             let mut count = 0;
             for (index, word) in rotated.as_chunks::<64>().0.iter().enumerate() {
                 let code = word.iter().enumerate().fold(0, |code, (bit, value)| code | u64::from(*value >= 0.0) << bit);
@@ -135,7 +151,7 @@ impl Shape {
             counts.push(count as f32);
         }
         bytes.extend(codes.iter().flat_map(|code| code.to_le_bytes()));
-        bytes.extend(factors.iter().chain(&counts).flat_map(|value| value.to_le_bytes()));
+        bytes.extend(factors.iter().chain(&counts).chain(&offsets).chain(&errors).flat_map(|value| value.to_le_bytes()));
     }
 }
 
@@ -149,7 +165,9 @@ impl Bits {
     pub fn query(&self, vector: &[f32]) -> BitQuery {
         let words = words(vector.len());
         let mut rotated = vec![0.0; words * 64];
-        rotated[..vector.len()].copy_from_slice(vector);
+        vector.iter().zip(&self.shape.centroid).zip(&mut rotated).for_each(|((value, centre), rest)| *rest = value - centre);
+        let length = rotated.iter().map(|value| value * value).sum::<f32>().sqrt();
+        let base = vector.iter().zip(&self.shape.centroid).map(|(value, centre)| value * centre).sum();
         self.shape.rotation.apply(&mut rotated);
         let lowest = rotated.iter().copied().fold(f32::INFINITY, f32::min);
         let highest = rotated.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -161,32 +179,37 @@ impl Bits {
                 planes[index / 64 * 4 + plane] |= (level >> plane & 1) << (index % 64);
             }
         }
-        BitQuery { planes, lowest, step, total: rotated.iter().sum() }
+        BitQuery { planes, lowest, step, total: rotated.iter().sum(), length: length * DEVIATIONS, base }
     }
 
-    /// Offers the estimates of all allowed rows of some groups.
-    pub fn scan(&self, query: &BitQuery, allowed: &Bitmap, groups: std::ops::Range<usize>, top: &mut Top) {
+    /// Offers the estimates of all allowed rows; returns an upper bound of each row of the groups, for rows that are not allowed the lowest number.
+    pub fn scan(&self, query: &BitQuery, allowed: &Bitmap, groups: std::ops::Range<usize>, top: &mut Top) -> Vec<f32> {
         let kernel = Kernel::best();
         let words = query.planes.len() / 4;
         let order = |left: u32, right: u32| left.cmp(&right);
         let mut estimates = [0.0_f32; GROUP];
-        for group in groups {
+        let mut bounds = vec![f32::NEG_INFINITY; groups.len() * GROUP];
+        for (group, bounds) in groups.zip(bounds.as_chunks_mut::<GROUP>().0) {
             let mask = allowed.word(group);
             if mask == 0 {
                 continue;
             }
             let record: &[u64] = self.map.numbers(group..group + 1);
-            let (codes, _) = record.split_at(words * GROUP);
             let values: &[f32] = self.map.numbers(group..group + 1);
-            let (factors, counts) = values[words * GROUP * 2..].split_at(GROUP);
+            let codes = &record[..words * GROUP];
+            let ([factors, counts, offsets, errors], []) = values[words * GROUP * 2..].as_chunks::<GROUP>() else { continue };
             for (block, codes) in codes.chunks_exact(words * BIT_BLOCK).enumerate().take(BLOCKS) {
                 let mut sums = [0; BIT_BLOCK];
                 kernel.bit_sums(&query.planes, codes, &mut sums);
                 for (row, sum) in sums.iter().enumerate() {
                     let place = block * BIT_BLOCK + row;
                     let inside = query.lowest * counts[place] + query.step * *sum as f32;
-                    estimates[place] = factors[place] * (2.0 * inside - query.total);
+                    estimates[place] = factors[place] * (2.0 * inside - query.total) + offsets[place];
                 }
+            }
+            for place in 0..GROUP {
+                let open = mask >> place & 1 == 1;
+                bounds[place] = if open { estimates[place] + errors[place] * query.length } else { f32::NEG_INFINITY };
             }
             let threshold = top.threshold();
             if estimates.iter().fold(false, |any, estimate| any | (*estimate >= threshold)) {
@@ -195,6 +218,7 @@ impl Bits {
                 }
             }
         }
+        bounds
     }
 }
 
@@ -271,7 +295,7 @@ fn words(dimensions: usize) -> usize {
 }
 
 fn width(dimensions: usize) -> usize {
-    GROUP * (words(dimensions) * 8 + 8)
+    GROUP * (words(dimensions) * 8 + 16)
 }
 
 fn groups_path(folder: &Path, epoch: u64) -> PathBuf {

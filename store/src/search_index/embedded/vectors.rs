@@ -20,8 +20,8 @@ const BIAS: f32 = 128.0;
 /// Rows scored at once: one word of the bitmap.
 const TOGETHER: usize = 64;
 
-/// Rows that the one-bit scan picks for each one wanted.
-const PREFILTERED: usize = 6;
+/// Allowed rows per row wanted from which on the one-bit codes are asked.
+const PREFILTER_PAYS: usize = 20;
 
 /// With fewer allowed rows than this among 64, they are scored one by one.
 const DENSE: u32 = 20;
@@ -159,21 +159,41 @@ impl Vectors {
     pub fn approximate_top(&self, query: &[f32], allowed: &Bitmap, count: usize, take: usize, threads: usize) -> Vec<Scored> {
         let codes = quantized_query(query, self.stride);
         let words = self.rows.div_ceil(TOGETHER);
-        let wide = take.saturating_mul(PREFILTERED);
         let scan = |words: std::ops::Range<usize>, top: &mut Top| self.scan_words(Kernel::best(), &codes, allowed, words, top);
-        let Some(bits) = self.bits.as_ref().filter(|_| count > wide.saturating_mul(2)) else {
-            return in_parts(0..words, take, threads, scan);
-        };
+        let bits = self.bits.as_ref().filter(|_| count / PREFILTER_PAYS > take);
+        match bits.and_then(|bits| self.prefiltered(bits, query, &codes, allowed, take)) {
+            None => in_parts(0..words, take, threads, scan),
+            Some((mut top, covered)) => {
+                scan(covered..words, &mut top);
+                top.into_unsorted(&by_row)
+            }
+        }
+    }
+
+    /// The 8-bit top of the rows that the one-bit codes cannot rule out, and how many words of rows were covered. `None` if they rule out too
+    /// little to be worth it.
+    fn prefiltered(&self, bits: &Bits, query: &[f32], codes: &[i8], allowed: &Bitmap, take: usize) -> Option<(Top, usize)> {
+        let covered = bits.groups().min(self.rows / TOGETHER);
         let bit_query = bits.query(query);
-        let scan_bits = |words: std::ops::Range<usize>, top: &mut Top| bits.scan(&bit_query, allowed, words, top);
-        let mut rows: Vec<u32> = in_parts(0..bits.groups().min(words), wide, threads, scan_bits).into_iter().map(|(_, row)| row).collect();
+        let mut likely = Top::new(take.saturating_mul(2), f32::NEG_INFINITY);
+        let bounds = bits.scan(&bit_query, allowed, 0..covered, &mut likely);
+        let mut rows: Vec<u32> = likely.into_unsorted(&by_row).into_iter().map(|(_, row)| row).collect();
         rows.sort_unstable();
         let mut top = Top::new(take, f32::NEG_INFINITY);
-        for (score, row) in self.approximate_scores(&codes, &rows) {
-            top.push(score, row, &by_row);
+        let likely_scores = self.approximate_scores(codes, &rows);
+        likely_scores.iter().for_each(|(score, row)| top.push(*score, *row, &by_row));
+        // What `take` rows reach for certain; a row whose bound is below that is not among the best `take`.
+        let best = top.into_unsorted(&by_row);
+        let lowest = best.iter().fold(f32::INFINITY, |lowest, (score, _)| lowest.min(*score)) * query_scale(query) - bit_query.base;
+        let possible: Vec<u32> = (0_u32..).zip(&bounds).filter(|(_, bound)| **bound >= lowest).map(|(row, _)| row).collect();
+        if possible.len() * 2 > covered * TOGETHER {
+            return None;
         }
-        scan(bits.groups().min(words)..words, &mut top);
-        top.into_unsorted(&by_row)
+        let mut top = Top::new(take, f32::NEG_INFINITY);
+        best.into_iter().for_each(|(score, row)| top.push(score, row, &by_row));
+        let rest: Vec<u32> = possible.into_iter().filter(|row| rows.binary_search(row).is_err()).collect();
+        self.approximate_scores(codes, &rest).into_iter().for_each(|(score, row)| top.push(score, row, &by_row));
+        Some((top, covered))
     }
 
     fn scan_words(&self, kernel: Kernel, query: &[i8], allowed: &Bitmap, words: std::ops::Range<usize>, top: &mut Top) {
@@ -251,6 +271,11 @@ fn stride(dimensions: usize) -> usize {
 
 fn paths(folder: &Path, name: &str) -> [std::path::PathBuf; 3] {
     ["codes", "scales", "values"].map(|part| folder.join(format!("{name}.{part}")))
+}
+
+/// What a code of the query stands for.
+fn query_scale(query: &[f32]) -> f32 {
+    query.iter().fold(0.0_f32, |largest, value| largest.max(value.abs())) / 127.0
 }
 
 /// The query in bytes; its scale is common to all rows and left out.

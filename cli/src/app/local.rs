@@ -1,0 +1,64 @@
+//! A server of this process's own, for verbs that found none running: same code, same HTTP, gone with the verb.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result, anyhow};
+use tokio_util::sync::CancellationToken;
+
+use super::App;
+use crate::args::Service;
+use crate::config::Config;
+
+/// A server on a free loopback port, in a thread.
+pub struct LocalServer {
+    url: String,
+    shutdown: CancellationToken,
+    thread: Option<JoinHandle<Result<()>>>,
+}
+
+impl LocalServer {
+    /// Starts the services and the query server and waits until it answers.
+    pub fn start(config: &Config, services: &[Service]) -> Result<Self> {
+        let (config, services) = (config.clone(), services.to_vec());
+        let (sender, receiver) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            super::runtime()?.block_on(async {
+                let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+                let app = match App::start(&config, &services, Some(listen)).await {
+                    Ok(app) => app,
+                    Err(error) => {
+                        // The receiver waits for exactly one message; it cannot be gone.
+                        return sender.send(Err(error)).map_err(|_| anyhow!("nobody waits for the server"));
+                    }
+                };
+                let url = app.url().map(str::to_owned).unwrap_or_default();
+                sender.send(Ok((url, app.shutdown()))).map_err(|_| anyhow!("nobody waits for the server"))?;
+                app.run().await
+            })
+        });
+        let (url, shutdown) = receiver.recv().context("the server thread ended early")??;
+        Ok(Self { url, shutdown, thread: Some(thread) })
+    }
+
+    /// Where it answers.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Stops it and waits for what is in progress.
+    pub fn stop(mut self) -> Result<()> {
+        self.shutdown.cancel();
+        self.thread.take().map_or(Ok(()), |thread| thread.join().map_err(|_| anyhow!("the server thread panicked"))?)
+    }
+}
+
+impl Drop for LocalServer {
+    fn drop(&mut self) {
+        self.shutdown.cancel();
+        if let Some(Err(_)) = self.thread.take().map(JoinHandle::join) {
+            tracing::error!("the server thread panicked");
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! The command line: verbs, options and the help that teaches them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+const AFTER_HELP: &str = "\
+Start here:
+  tributary run                          start everything on one machine; the web page's address is printed
+  tributary publish docs/ --wait         publish a folder and see what became of each file
+  tributary search \"how do I …\"          ask; works with or without a running server
+
+Verbs find a server that runs on the same data folder by themselves. Without one they open the data folder in process.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly failed.";
+
+/// A knowledge base: documents in through a log, questions answered in three tiers.
+#[derive(Debug, Parser)]
+#[command(name = "tributary", version, about, after_help = AFTER_HELP, max_term_width = 110)]
+pub struct Arguments {
+    /// Options of every verb.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Options of every verb.
+#[derive(Clone, Debug, Args)]
+pub struct Global {
+    /// Configuration file [default: ./tributary.toml if it is there]
+    #[arg(long, global = true, value_name = "FILE", env = "TRIBUTARY_CONFIG", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// Folder that holds log, index and models [default: ./.tributary]
+    #[arg(long, global = true, value_name = "DIR", env = "TRIBUTARY_DATA_DIR", value_hint = ValueHint::DirPath)]
+    pub data_dir: Option<PathBuf>,
+    /// Talk to this server instead of the one on the data folder, such as http://127.0.0.1:7700
+    #[arg(long, global = true, value_name = "URL", env = "TRIBUTARY_SERVER")]
+    pub server: Option<String>,
+    /// Domain profile: a folder below deploy/profiles, or a path
+    #[arg(long, global = true, value_name = "NAME", env = "TRIBUTARY_PROFILE")]
+    pub profile: Option<String>,
+    /// More log lines on stderr (-v debug, -vv trace)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run the services until Ctrl-C
+    Run(Run),
+    /// Publish files and folders
+    Publish(Publish),
+    /// Search the knowledge base
+    Search(Search),
+    /// Convert a file to Markdown, as ingest would
+    Convert(FileArgument),
+    /// Cut a file into chunks, as enrich would
+    Chunk(FileArgument),
+    /// Show the tokens of a text, as index and queries see them
+    Analyze(Analyze),
+    /// Look at documents and what became of them
+    #[command(subcommand)]
+    Documents(Documents),
+    /// Look at records that were given up, send them again or drop them
+    #[command(subcommand)]
+    DeadLetters(DeadLetters),
+    /// List or define knowledge sets
+    #[command(subcommand)]
+    KnowledgeSets(KnowledgeSets),
+    /// Measure retrieval on an evaluation set
+    #[command(subcommand)]
+    Eval(Eval),
+    /// List or fetch models
+    #[command(subcommand)]
+    Models(Models),
+    /// Show or check the configuration
+    #[command(subcommand)]
+    Config(ConfigVerb),
+    /// Check everything that a run needs, with a hint for what is missing
+    Doctor(Output),
+    /// Print a completion script for a shell
+    Completions {
+        /// Shell to print it for
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Output {
+    /// text is for people, json for scripts
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Format of results on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One object.
+    Json,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Services to run, comma-separated
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Service::ALL)]
+    pub services: Vec<Service>,
+    /// Address to listen on; port 0 picks a free one [default: from the configuration]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// Publish these paths once the services run, and show one answered search
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub sample: Vec<PathBuf>,
+}
+
+/// A part of the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Service {
+    /// Convert and clean.
+    Ingest,
+    /// Cut into chunks.
+    Chunk,
+    /// Make vectors.
+    Embed,
+    /// Write the index.
+    Index,
+    /// Answer over HTTP.
+    Query,
+}
+
+impl Service {
+    /// All of them: what runs on one machine.
+    pub const ALL: [Self; 5] = [Self::Ingest, Self::Chunk, Self::Embed, Self::Index, Self::Query];
+}
+
+impl std::fmt::Display for Service {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        formatter.write_str(&name)
+    }
+}
+
+/// `publish`.
+#[derive(Debug, Args)]
+pub struct Publish {
+    /// Files and folders; folders are taken whole, hidden files left out
+    #[arg(required = true, value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// Name of the source; documents are told apart by source and path
+    #[arg(long, value_name = "NAME", default_value = "files")]
+    pub source: String,
+    /// Put the documents into this knowledge set (repeatable)
+    #[arg(long = "set", value_name = "ID")]
+    pub sets: Vec<String>,
+    /// Wait until each document is indexed, skipped or dead
+    #[arg(long)]
+    pub wait: bool,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `search`.
+#[derive(Debug, Args)]
+pub struct Search {
+    /// The question
+    pub query: String,
+    /// Hits wanted [default: from the configuration]
+    #[arg(long, short = 'k', value_name = "N")]
+    pub top_k: Option<usize>,
+    /// Only in this knowledge set (repeatable: in any of them)
+    #[arg(long = "set", value_name = "ID")]
+    pub sets: Vec<String>,
+    /// Only with this tag (repeatable: with any of them)
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tags: Vec<String>,
+    /// Only from this source (repeatable: from any of them)
+    #[arg(long = "source", value_name = "NAME")]
+    pub sources: Vec<String>,
+    /// Return the plan and what each tier found (with --format json)
+    #[arg(long)]
+    pub explain: bool,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// A verb on one local file.
+#[derive(Debug, Args)]
+pub struct FileArgument {
+    /// The file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `analyze`.
+#[derive(Debug, Args)]
+pub struct Analyze {
+    /// The text
+    pub text: String,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `documents …`.
+#[derive(Debug, Subcommand)]
+pub enum Documents {
+    /// List documents by id
+    List {
+        /// Only in this state: accepted, chunking, embedding, indexing, indexed, skipped, deleted, dead
+        #[arg(long)]
+        state: Option<String>,
+        /// Only from this source
+        #[arg(long)]
+        source: Option<String>,
+        /// Start after this id
+        #[arg(long)]
+        after: Option<String>,
+        /// At most this many [default: all]
+        #[arg(long)]
+        limit: Option<usize>,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show one document: state, timeline, lineage, chunks
+    Show {
+        /// Document id
+        id: String,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Prove that nothing was lost: compare what was accepted with what can be found
+    Reconcile {
+        /// Wait this many seconds at most for documents that are on the way
+        #[arg(long, default_value_t = 30)]
+        wait_seconds: u64,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Delete documents
+    Delete {
+        /// Document ids
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// Wait until they are gone from the index
+        #[arg(long)]
+        wait: bool,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// `dead-letters …`.
+#[derive(Debug, Subcommand)]
+pub enum DeadLetters {
+    /// List open dead letters
+    List(Output),
+    /// Show one, with the beginning of the record
+    Show {
+        /// Dead letter id
+        id: String,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Send records through the pipeline again
+    Replay(DeadLetterIds),
+    /// Forget records
+    Drop(DeadLetterIds),
+}
+
+/// Which dead letters.
+#[derive(Debug, Args)]
+pub struct DeadLetterIds {
+    /// Dead letter ids
+    #[arg(required_unless_present = "all")]
+    pub ids: Vec<String>,
+    /// All open ones
+    #[arg(long, conflicts_with = "ids")]
+    pub all: bool,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `knowledge-sets …`.
+#[derive(Debug, Subcommand)]
+pub enum KnowledgeSets {
+    /// List knowledge sets
+    List(Output),
+    /// Define all knowledge sets by a TOML file; documents published from now on follow it
+    Apply {
+        /// The file
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// `eval …`.
+#[derive(Debug, Subcommand)]
+pub enum Eval {
+    /// Send a set through the real pipeline and score every tier
+    Run(EvalRun),
+}
+
+/// `eval run`.
+#[derive(Debug, Args)]
+pub struct EvalRun {
+    /// Folder: corpus.jsonl, queries.jsonl, qrels.tsv (BEIR), or docs/, queries.jsonl or questions.jsonl, qrels.tsv
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub set: PathBuf,
+    /// Other file of questions in the folder
+    #[arg(long, value_name = "FILE", default_value = "queries.jsonl")]
+    pub queries: String,
+    /// Other file of judgements in the folder
+    #[arg(long, value_name = "FILE", default_value = "qrels.tsv")]
+    pub qrels: String,
+    /// Embedder instead of the configured one
+    #[arg(long, value_enum)]
+    pub embedder: Option<EmbedderChoice>,
+    /// Ask only this many questions
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Embedders that can be named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EmbedderChoice {
+    /// A model folder.
+    Onnx,
+    /// Feature hashing.
+    Hashing,
+}
+
+/// `models …`.
+#[derive(Debug, Subcommand)]
+pub enum Models {
+    /// List models in the data folder and the search folders
+    List(Output),
+    /// Fetch a model from a local folder or a hub
+    Pull {
+        /// Name, such as intfloat/multilingual-e5-small, or a local folder
+        name: String,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// `config …`.
+#[derive(Debug, Subcommand)]
+pub enum ConfigVerb {
+    /// Print the configuration in force
+    Show(Output),
+    /// Report all problems at once
+    Check(Output),
+}

@@ -1,0 +1,130 @@
+//! Talks to a server over HTTP: the one that runs on the data folder, a named one, or one that this process starts for itself.
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::app::LocalServer;
+use crate::args::{Global, Service};
+use crate::config::Config;
+
+/// A connection; with its own server if none was running.
+pub struct Client {
+    base: String,
+    agent: ureq::Agent,
+    /// Stops when the client goes.
+    local: Option<LocalServer>,
+}
+
+impl Client {
+    /// Finds a server, or starts `services` in this process.
+    pub fn connect(global: &Global, config: &Config, services: &[Service]) -> Result<Self> {
+        if let Some(url) = &global.server {
+            return Ok(Self::to(url.trim_end_matches('/').to_owned(), None));
+        }
+        let folder = std::path::Path::new(&config.store.data_folder);
+        if let Some(server) = tributary_store::data_folder::running_server(folder) {
+            return Ok(Self::to(server.url, None));
+        }
+        let local = LocalServer::start(config, services)?;
+        Ok(Self::to(local.url().to_owned(), Some(local)))
+    }
+
+    /// A connection to a server of another thread of this process.
+    pub fn to(base: String, local: Option<LocalServer>) -> Self {
+        let settings = ureq::Agent::config_builder().http_status_as_error(false).timeout_connect(Some(std::time::Duration::from_secs(5)));
+        Self { base, agent: settings.build().into(), local }
+    }
+
+    /// Whether the server lives and dies with this process.
+    pub fn is_local(&self) -> bool {
+        self.local.is_some()
+    }
+
+    /// Stops a server of our own and waits for what is in progress.
+    pub fn close(mut self) -> Result<()> {
+        self.local.take().map_or(Ok(()), LocalServer::stop)
+    }
+
+    /// GET.
+    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        self.answer(self.agent.get(self.url(path)).call())
+    }
+
+    /// POST with a JSON body.
+    pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
+        self.answer(self.agent.post(self.url(path)).send_json(body))
+    }
+
+    /// PUT with a text body.
+    pub fn put_text<T: DeserializeOwned>(&self, path: &str, media_type: &str, body: &str) -> Result<T> {
+        self.answer(self.agent.put(self.url(path)).content_type(media_type).send(body))
+    }
+
+    /// DELETE.
+    pub fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        self.answer(self.agent.delete(self.url(path)).call())
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    fn answer<T: DeserializeOwned>(&self, response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<T> {
+        let mut response = response.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        let body = response.body_mut().with_config().limit(1 << 30).read_to_string().context("the server's answer broke off")?;
+        if !status.is_success() {
+            return Err(problem(status.as_u16(), &body));
+        }
+        let text = if body.is_empty() { "null" } else { body.as_str() };
+        serde_json::from_str(text).with_context(|| format!("the server at {} answered something unexpected", self.base))
+    }
+}
+
+/// The error that an RFC 9457 problem stands for.
+fn problem(status: u16, body: &str) -> anyhow::Error {
+    let Ok(problem) = serde_json::from_str::<Value>(body) else { return anyhow!("the server answered {status}: {}", body.trim()) };
+    let text = |name: &str| problem.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let detail = text("detail").or_else(|| text("title")).unwrap_or("no detail");
+    match text("hint") {
+        Some(hint) => anyhow!("{detail}\nhint: {hint}"),
+        None => anyhow!("{detail}"),
+    }
+}
+
+/// Percent-encodes one segment of a path.
+pub fn segment(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+/// Refuses an empty argument.
+pub fn require(text: &str, what: &str) -> Result<()> {
+    if text.is_empty() { bail!("{what} is empty") } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_with_slashes_and_emoji_fit_into_a_path() {
+        assert_eq!(segment("a/b c😀"), "a%2Fb%20c%F0%9F%98%80");
+    }
+
+    #[test]
+    fn a_problem_is_told_with_its_hint() {
+        let error = problem(404, r#"{"detail": "no knowledge set `x`", "hint": "did you mean `y`?"}"#);
+        assert_eq!(error.to_string(), "no knowledge set `x`\nhint: did you mean `y`?");
+        assert_eq!(problem(502, "gone").to_string(), "the server answered 502: gone");
+    }
+}

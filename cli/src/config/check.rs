@@ -1,0 +1,97 @@
+//! Finds everything that is wrong with a table at once: unknown keys (with the nearest known one) and wrong types.
+
+use toml::{Table, Value};
+
+/// Largest share of a key that may differ for another key to be suggested.
+const NEAR: f64 = 0.6;
+
+/// One problem per line, each saying which key of `origin` it is about.
+pub fn problems(table: &Table, defaults: &Table, origin: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    collect(table, defaults, defaults, origin, "", &mut found);
+    found
+}
+
+fn collect(table: &Table, known: &Table, root: &Table, origin: &str, path: &str, found: &mut Vec<String>) {
+    for (key, value) in table {
+        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match (known.get(key), value) {
+            (None, _) => found.push(unknown(&full, key, path, known, root, origin)),
+            (Some(Value::Table(known)), Value::Table(table)) => collect(table, known, root, origin, &full, found),
+            (Some(default), value) if !same_type(default, value) => found.push(format!(
+                "{origin}: `{full}` is {}, but {} is expected (default: {default})",
+                with_article(value.type_str()),
+                with_article(default.type_str())
+            )),
+            _ => {}
+        }
+    }
+}
+
+fn unknown(full: &str, key: &str, path: &str, known: &Table, root: &Table, origin: &str) -> String {
+    let sibling = nearest(key, known.keys().map(String::as_str)).map(|near| if path.is_empty() { near.to_owned() } else { format!("{path}.{near}") });
+    let anywhere = || {
+        let mut all = Vec::new();
+        paths(root, "", &mut all);
+        let same_name = all.iter().find(|candidate| candidate.rsplit('.').next() == Some(key)).cloned();
+        same_name.or_else(|| nearest(full, all.iter().map(String::as_str)).map(str::to_owned))
+    };
+    match sibling.or_else(anywhere) {
+        Some(near) => format!("{origin}: unknown key `{full}`; did you mean `{near}`?"),
+        None => format!("{origin}: unknown key `{full}`; `tributary config show` prints all keys"),
+    }
+}
+
+fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = candidates.map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate));
+    scored.filter(|(score, _)| *score >= NEAR).max_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, candidate)| candidate)
+}
+
+fn paths(table: &Table, path: &str, all: &mut Vec<String>) {
+    for (key, value) in table {
+        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        if let Value::Table(inner) = value {
+            paths(inner, &full, all);
+        }
+        all.push(full);
+    }
+}
+
+fn same_type(default: &Value, value: &Value) -> bool {
+    default.same_type(value) || (default.is_float() && value.is_integer())
+}
+
+fn with_article(type_name: &str) -> String {
+    match type_name {
+        "integer" | "array" => format!("an {type_name}"),
+        other => format!("a {other}"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_problems_are_found_at_once_with_the_nearest_key() {
+        let defaults: Table = toml::from_str("[store]\npartitions = 2\n[models]\nkind = 'onnx'\nweight = 0.5").unwrap();
+        let table: Table = toml::from_str("[store]\npartition = 3\n[models]\nkind = 7\nweight = 1\n[modles]\n").unwrap();
+        let found = problems(&table, &defaults, "x.toml");
+        assert_eq!(
+            found,
+            [
+                "x.toml: unknown key `store.partition`; did you mean `store.partitions`?",
+                "x.toml: `models.kind` is an integer, but a string is expected (default: \"onnx\")",
+                "x.toml: unknown key `modles`; did you mean `models`?",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_section_is_found_elsewhere() {
+        let defaults: Table = toml::from_str("[store]\npartitions = 2").unwrap();
+        let table: Table = toml::from_str("partitions = 2").unwrap();
+        assert_eq!(problems(&table, &defaults, "x"), ["x: unknown key `partitions`; did you mean `store.partitions`?"]);
+    }
+}

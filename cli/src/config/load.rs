@@ -1,0 +1,127 @@
+//! Reads the configuration in its order of precedence, lowest first: defaults → profile → file → environment.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use toml::{Table, Value};
+
+use super::merge::{from_environment, lookup, overlay};
+use super::{Config, check};
+
+const DEFAULTS: &str = include_str!("../../default.toml");
+const OWN_FILE: &str = "tributary.toml";
+/// Keys whose values are paths relative to the file that names them.
+const PATHS: [&[&str]; 3] = [
+    &["taxonomy", "lexicon_files"],
+    &["taxonomy", "knowledge_sets_file"],
+    &["taxonomy", "source_profiles_file"],
+];
+
+/// The effective configuration and where it came from.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What is in force.
+    pub config: Config,
+    /// The same as a table, for `config show`.
+    pub table: Table,
+    /// Files that were read, in order.
+    pub files: Vec<PathBuf>,
+}
+
+/// Reads everything; all problems of all files and variables are reported at once.
+pub fn load(file: Option<&Path>, profile: Option<&str>, data_folder: Option<&Path>) -> Result<Loaded> {
+    let defaults: Table = DEFAULTS.parse().context("the built-in defaults are damaged")?;
+    let mut table = defaults.clone();
+    let mut files = Vec::new();
+    let mut problems = Vec::new();
+    for path in [profile.map(profile_file).transpose()?, own_file(file)].into_iter().flatten() {
+        let layer = read(&path)?;
+        problems.extend(check::problems(&layer, &defaults, &path.display().to_string()));
+        overlay(&mut table, layer);
+        files.push(path);
+    }
+    for (variable, layer) in from_environment(std::env::vars(), &defaults) {
+        problems.extend(check::problems(&layer, &defaults, &variable));
+        overlay(&mut table, layer);
+    }
+    if let Some(folder) = data_folder {
+        set_data_folder(&mut table, folder);
+    }
+    if !problems.is_empty() {
+        bail!("the configuration has {}:\n  {}", count(problems.len()), problems.join("\n  "));
+    }
+    let config: Config = Value::Table(table.clone()).try_into().context("the configuration cannot be used")?;
+    config.check()?;
+    Ok(Loaded { config, table, files })
+}
+
+fn own_file(file: Option<&Path>) -> Option<PathBuf> {
+    file.map(Path::to_owned).or_else(|| Path::new(OWN_FILE).exists().then(|| PathBuf::from(OWN_FILE)))
+}
+
+/// A profile is a folder: given by path, or by name below `deploy/profiles`.
+fn profile_file(name: &str) -> Result<PathBuf> {
+    let mut folders = vec![PathBuf::from(name), Path::new("deploy/profiles").join(name)];
+    if let Some(beside) = std::env::current_exe().ok().as_deref().and_then(Path::parent) {
+        folders.push(beside.join("profiles").join(name));
+    }
+    let found = folders.iter().map(|folder| folder.join("config.toml")).find(|file| file.is_file());
+    found.with_context(|| {
+        let tried: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        format!("no profile `{name}`: no config.toml in {}", tried.join(", "))
+    })
+}
+
+fn read(path: &Path) -> Result<Table> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut table: Table = text.parse().with_context(|| format!("{} is not TOML", path.display()))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    for keys in PATHS {
+        if let Some(value) = lookup_mut(&mut table, keys) {
+            anchor(value, folder);
+        }
+    }
+    Ok(table)
+}
+
+fn lookup_mut<'a>(table: &'a mut Table, keys: &[&str]) -> Option<&'a mut Value> {
+    lookup(table, keys)?;
+    let (last, parents) = keys.split_last()?;
+    let mut current = table;
+    for key in parents {
+        current = current.get_mut(*key)?.as_table_mut()?;
+    }
+    current.get_mut(*last)
+}
+
+fn anchor(value: &mut Value, folder: &Path) {
+    match value {
+        Value::String(path) if !path.is_empty() => *path = folder.join(&*path).display().to_string(),
+        Value::Array(paths) => paths.iter_mut().for_each(|path| anchor(path, folder)),
+        _ => {}
+    }
+}
+
+fn set_data_folder(table: &mut Table, folder: &Path) {
+    let store = table.entry("store").or_insert_with(|| Value::Table(Table::new()));
+    if let Some(store) = store.as_table_mut() {
+        store.insert("data_folder".to_owned(), Value::String(folder.display().to_string()));
+    }
+}
+
+fn count(problems: usize) -> String {
+    if problems == 1 { "a problem".to_owned() } else { format!("{problems} problems") }
+}
+
+impl Config {
+    /// What types cannot say; all problems at once.
+    fn check(&self) -> Result<()> {
+        let mut problems = self.enrich.problems();
+        problems.extend(self.store.problems());
+        problems.extend(self.query_api.problems());
+        if !problems.is_empty() {
+            bail!("the configuration has {}:\n  {}", count(problems.len()), problems.join("\n  "));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! The configuration: one TOML file, its sections are the crates. `cli/default.toml` holds every key with its comment.
+
+mod check;
+mod load;
+mod merge;
+
+use serde::{Deserialize, Serialize};
+
+pub use load::load;
+
+/// Everything that can be configured. No `Default`: the values are in `cli/default.toml`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Log lines.
+    pub telemetry: TelemetryConfig,
+    /// Where things are kept.
+    pub store: tributary_store::config::Config,
+    /// Lexicon, knowledge sets, source profiles.
+    pub taxonomy: tributary_taxonomy::Config,
+    /// Conversion and cleaning.
+    pub ingest: tributary_ingest::config::Config,
+    /// Chunks and vectors.
+    pub enrich: tributary_enrich::Config,
+    /// The index stage.
+    pub indexer: tributary_indexer::Config,
+    /// Embedder and reranker.
+    pub models: tributary_models::Config,
+    /// Search and HTTP.
+    pub query_api: tributary_query_api::Config,
+}
+
+/// The section `[telemetry]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TelemetryConfig {
+    /// What is logged, as `tracing` filters: `info`, `tributary_store=debug`, …
+    pub filter: String,
+    /// `text` or `json`.
+    pub format: LogFormat,
+}
+
+/// Format of log lines on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One object per line.
+    Json,
+}

@@ -1,0 +1,39 @@
+//! `tributary config show|check`.
+
+use anyhow::Result;
+use serde_json::json;
+use toml::{Table, Value};
+
+use crate::args::{ConfigVerb, Global};
+use crate::config;
+use crate::print::{self, Outcome};
+
+/// Parts of keys whose values never print.
+const SECRET: [&str; 4] = ["password", "secret", "token_file", "api_key"];
+
+/// Shows or checks the configuration in force.
+pub fn run(global: &Global, verb: ConfigVerb) -> Result<Outcome> {
+    let loaded = config::load(global.config.as_deref(), global.profile.as_deref(), global.data_dir.as_deref())?;
+    let files: Vec<String> = loaded.files.iter().map(|file| file.display().to_string()).collect();
+    match verb {
+        ConfigVerb::Show(output) => {
+            let mut table = loaded.table;
+            hide_secrets(&mut table);
+            print::result(output, &json!({"config": table, "files": files}), || table.to_string())?;
+        }
+        ConfigVerb::Check(output) => {
+            print::result(output, &json!({"ok": true, "files": files, "problems": []}), || "the configuration is fine".to_owned())?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn hide_secrets(table: &mut Table) {
+    for (key, value) in table.iter_mut() {
+        match value {
+            Value::Table(inner) => hide_secrets(inner),
+            Value::String(text) if !text.is_empty() && SECRET.iter().any(|part| key.contains(part)) => *text = "(hidden)".to_owned(),
+            _ => {}
+        }
+    }
+}

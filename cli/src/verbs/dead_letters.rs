@@ -1,0 +1,89 @@
+//! `tributary dead-letters list|show|replay|drop`.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use tributary_query_api::documents::{DeadLetterDetail, DeadLetterPage};
+use tributary_schemas::DeadLetter;
+
+use crate::args::{DeadLetterIds, DeadLetters, Global, Output, Service};
+use crate::client::{Client, segment};
+use crate::config::Config;
+use crate::print::{self, Outcome};
+
+/// Looks at dead letters, sends them again or drops them.
+pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcome> {
+    let services: &[Service] = if matches!(verb, DeadLetters::Replay(_)) { &Service::ALL } else { &[Service::Query] };
+    let client = Client::connect(global, config, services)?;
+    let outcome = match verb {
+        DeadLetters::List(output) => list(&client, output),
+        DeadLetters::Show { id, output } => show(&client, &id, output),
+        DeadLetters::Replay(ids) => {
+            each(&client, &ids, "replayed", |id| client.post::<Value>(&format!("/v1/dead-letters/{}/replay", segment(id)), &json!({})))
+        }
+        DeadLetters::Drop(ids) => {
+            each(&client, &ids, "dropped", |id| client.delete::<Value>(&format!("/v1/dead-letters/{}", segment(id))))
+        }
+    }?;
+    client.close()?;
+    Ok(outcome)
+}
+
+fn all(client: &Client) -> Result<Vec<DeadLetter>> {
+    let mut letters = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let path = after.as_ref().map_or("/v1/dead-letters".to_owned(), |after| format!("/v1/dead-letters?after={}", segment(after)));
+        let page: DeadLetterPage = client.get(&path)?;
+        letters.extend(page.dead_letters);
+        after = page.next;
+        if after.is_none() {
+            return Ok(letters);
+        }
+    }
+}
+
+fn list(client: &Client, output: Output) -> Result<Outcome> {
+    let letters = all(client)?;
+    print::result(output, &json!({"dead_letters": letters}), || {
+        let mut lines: Vec<String> = letters
+            .iter()
+            .map(|letter| format!("{}  {} in {}: {}\n    document {}", letter.id, letter.kind, letter.stage, letter.message, letter.document_id))
+            .collect();
+        lines.push(format!("{} dead letters", letters.len()));
+        lines.join("\n")
+    })?;
+    Ok(Outcome::Done)
+}
+
+fn show(client: &Client, id: &str, output: Output) -> Result<Outcome> {
+    let detail: DeadLetterDetail = client.get(&format!("/v1/dead-letters/{}", segment(id)))?;
+    print::result(output, &detail, || serde_json::to_string_pretty(&detail).unwrap_or_default())?;
+    Ok(Outcome::Done)
+}
+
+fn each(client: &Client, wanted: &DeadLetterIds, done: &str, act: impl Fn(&str) -> Result<Value>) -> Result<Outcome> {
+    let ids = if wanted.all { all(client)?.into_iter().map(|letter| letter.id).collect() } else { wanted.ids.clone() };
+    let mut rows = Vec::new();
+    let mut failed = 0;
+    for id in &ids {
+        match act(id) {
+            Ok(_) => rows.push(json!({"id": id, "outcome": done})),
+            Err(error) => {
+                failed += 1;
+                rows.push(json!({"id": id, "outcome": "failed", "reason": error.to_string()}));
+            }
+        }
+    }
+    print::result(wanted.output, &json!({"dead_letters": rows}), || {
+        let text = |row: &Value, name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut lines: Vec<String> =
+            rows.iter().map(|row| format!("{:9} {} {}", text(row, "outcome"), text(row, "id"), text(row, "reason"))).collect();
+        lines.push(format!("{} {done}", ids.len() - failed));
+        lines.join("\n")
+    })?;
+    Ok(match failed {
+        0 => Outcome::Done,
+        failed if failed == ids.len() => Outcome::Failed,
+        _ => Outcome::PartlyFailed,
+    })
+}

@@ -1,0 +1,105 @@
+//! `tributary doctor`: everything that a run needs, with a hint for what is missing.
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::json;
+use tributary_models::folder::ModelFolder;
+use tributary_models::{EmbedderKind, TextRole};
+use tributary_schemas::Error;
+use tributary_store::data_folder::{DataFolder, running_server};
+use tributary_taxonomy::Taxonomy;
+
+use crate::args::{Global, Output};
+use crate::client::Client;
+use crate::config::Config;
+use crate::print::{self, Outcome};
+
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    ok: bool,
+    detail: String,
+    hint: Option<String>,
+}
+
+/// Looks at all of it, also after the first problem.
+pub fn run(global: &Global, config: &Config, output: Output) -> Result<Outcome> {
+    let mut checks = vec![data_folder(config), taxonomy(config)];
+    checks.extend(models(config));
+    checks.push(server(global, config));
+    let ok = checks.iter().all(|check| check.ok);
+    print::result(output, &json!({"checks": checks, "ok": ok}), || {
+        checks.iter().map(describe).collect::<Vec<_>>().join("\n")
+    })?;
+    Ok(if ok { Outcome::Done } else { Outcome::Failed })
+}
+
+fn describe(check: &Check) -> String {
+    let mark = if check.ok { "ok  " } else { "FAIL" };
+    let hint = check.hint.as_ref().map(|hint| format!("\n       hint: {hint}")).unwrap_or_default();
+    format!("{mark}   {:12} {}{hint}", check.name, check.detail)
+}
+
+fn passed(name: &'static str, detail: impl Into<String>) -> Check {
+    Check { name, ok: true, detail: detail.into(), hint: None }
+}
+
+fn failed(name: &'static str, error: &Error) -> Check {
+    Check { name, ok: false, detail: error.to_string(), hint: error.hint().map(str::to_owned) }
+}
+
+/// A folder that a running server holds is fine; without one it must open for writing.
+fn data_folder(config: &Config) -> Check {
+    let path = Path::new(&config.store.data_folder);
+    if let Some(server) = running_server(path) {
+        return passed("data folder", format!("{} is in use by the server at {}", path.display(), server.url));
+    }
+    match DataFolder::open(path) {
+        Ok(folder) => passed("data folder", format!("{} (id {})", path.display(), folder.id())),
+        Err(error) => failed("data folder", &error),
+    }
+}
+
+fn taxonomy(config: &Config) -> Check {
+    match Taxonomy::load(&config.taxonomy, Path::new("")) {
+        Ok(taxonomy) => passed("taxonomy", format!("{} knowledge sets, analyzer {}", taxonomy.knowledge_sets.len(), taxonomy.analyzer.fingerprint())),
+        Err(error) => failed("taxonomy", &error),
+    }
+}
+
+/// Files whole, runtime there, and one real embedding.
+fn models(config: &Config) -> Vec<Check> {
+    let folder = Path::new(&config.store.data_folder).join("models");
+    let mut checks = Vec::new();
+    if config.models.kind == EmbedderKind::Onnx {
+        let found = ModelFolder::find(&config.models.folder, &config.models.folders(&folder));
+        checks.push(match found.and_then(|model| model.verify().map(|()| model)) {
+            Ok(model) => passed("model files", format!("{} (checksums right)", model.path.display())),
+            Err(error) => failed("model files", &error),
+        });
+    }
+    let embedded = tributary_models::load(&config.models, &folder)
+        .and_then(|models| models.embedder.embed(&["信号强度"], TextRole::Query).map(|_| models));
+    checks.push(match embedded {
+        Ok(models) if models.degraded.is_empty() => passed("embedder", models.embedder.fine_name().to_owned()),
+        Ok(models) => Check {
+            name: "embedder",
+            ok: false,
+            detail: format!("degraded: {}", models.degraded.join(", ")),
+            hint: Some("deploy/models/fetch gets the runtime and the default model".to_owned()),
+        },
+        Err(error) => failed("embedder", &error),
+    });
+    checks
+}
+
+fn server(global: &Global, config: &Config) -> Check {
+    let running = global.server.clone().or_else(|| running_server(Path::new(&config.store.data_folder)).map(|server| server.url));
+    let Some(url) = running else { return passed("server", "none runs; verbs work without one") };
+    match Client::to(url.clone(), None).get::<serde_json::Value>("/health/readyz") {
+        Ok(_) => passed("server", format!("{url} is ready")),
+        Err(error) => Check { name: "server", ok: false, detail: format!("{url}: {error:#}"), hint: Some("look at its log".to_owned()) },
+    }
+}

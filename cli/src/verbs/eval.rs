@@ -1,0 +1,139 @@
+//! `tributary eval run --set DIR`: the real pipeline on an evaluation set, in a data folder of its own.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+use tributary_eval::runner::Pipeline;
+use tributary_eval::{EvaluationSet, Progress, Report};
+use tributary_models::EmbedderKind;
+
+use crate::app::{self, App};
+use crate::args::{EmbedderChoice, EvalRun, Global, Service};
+use crate::config::Config;
+use crate::print::{self, Outcome};
+
+const STAGES: [Service; 4] = [Service::Ingest, Service::Chunk, Service::Embed, Service::Index];
+
+/// Runs and prints the report. With `--data-dir` the folder is kept, and unchanged documents are not embedded again.
+pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> {
+    let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
+    let set = limited(set, eval.limit);
+    let own_folder = OwnFolder::choose(global, config)?;
+    let config = own_config(config, eval, &own_folder.path);
+    let report = app::runtime()?.block_on(evaluate(&set, &config))?;
+    print::result(eval.output, &report, || describe(&report))?;
+    Ok(if report.ingest.dead > 0 { Outcome::PartlyFailed } else { Outcome::Done })
+}
+
+fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
+    set.questions.truncate(limit.unwrap_or(usize::MAX));
+    set
+}
+
+async fn evaluate(set: &EvaluationSet, config: &Config) -> Result<Report> {
+    let app = App::start(config, &STAGES, None).await?;
+    let parts = app.parts();
+    let shutdown = app.shutdown();
+    let running = tokio::spawn(app.run());
+    let pipeline =
+        Pipeline { documents: parts.documents.clone(), retriever: &parts.retriever, index: parts.stores.index.as_ref() };
+    let report = tributary_eval::run(set, &pipeline, settings(config, &parts), &Bars::default()).await;
+    shutdown.cancel();
+    running.await.context("the pipeline panicked")??;
+    report
+}
+
+fn settings(config: &Config, parts: &app::Parts) -> Value {
+    json!({
+        "coarse_model": parts.models.embedder.coarse_name(),
+        "fine_model": parts.models.embedder.fine_name(),
+        "degraded": parts.models.degraded,
+        "analyzer": parts.analyzer.fingerprint(),
+        "retrieval": config.query_api.retrieval,
+        "chunker": config.enrich.chunker,
+    })
+}
+
+/// The named data folder, or a temporary one that goes with the process.
+struct OwnFolder {
+    path: PathBuf,
+    temporary: bool,
+}
+
+impl OwnFolder {
+    fn choose(global: &Global, _: &Config) -> Result<Self> {
+        if let Some(path) = &global.data_dir {
+            return Ok(Self { path: path.clone(), temporary: false });
+        }
+        let path = std::env::temp_dir().join(format!("tributary-eval-{}", std::process::id()));
+        std::fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(Self { path, temporary: true })
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        if self.temporary
+            && let Err(error) = std::fs::remove_dir_all(&self.path)
+        {
+            tracing::warn!(%error, folder = %self.path.display(), "cannot remove the temporary data folder");
+        }
+    }
+}
+
+/// Models are taken from where they would be without the folder of its own.
+fn own_config(config: &Config, eval: &EvalRun, folder: &Path) -> Config {
+    let mut own = config.clone();
+    own.models.search_folders.insert(0, Path::new(&config.store.data_folder).join("models").display().to_string());
+    own.store.data_folder = folder.display().to_string();
+    match eval.embedder {
+        Some(EmbedderChoice::Onnx) => own.models.kind = EmbedderKind::Onnx,
+        Some(EmbedderChoice::Hashing) => own.models.kind = EmbedderKind::Hashing,
+        None => {}
+    }
+    own
+}
+
+/// One bar per step.
+#[derive(Default)]
+struct Bars {
+    current: RefCell<Option<(String, ProgressBar)>>,
+}
+
+impl Progress for Bars {
+    fn at(&self, step: &str, done: usize, of: usize) {
+        let mut current = self.current.borrow_mut();
+        if current.as_ref().is_none_or(|(name, _)| name != step) {
+            if let Some((_, bar)) = current.take() {
+                bar.finish_and_clear();
+            }
+            *current = Some((step.to_owned(), print::progress_bar(of as u64, step)));
+        }
+        if let Some((_, bar)) = current.as_ref() {
+            bar.set_position(done as u64);
+            if done == of {
+                bar.finish_and_clear();
+            }
+        }
+    }
+}
+
+fn describe(report: &Report) -> String {
+    let last = &report.tiers.last;
+    let total = report.latency_ms.get("total").map(|latency| format!("p50 {:.1} ms, p95 {:.1} ms", latency.p50, latency.p95));
+    [
+        format!("{}: {} documents, {} questions", report.set, report.documents, report.queries),
+        format!("coarse  recall {:.4}  of {:.0} candidates", report.tiers.coarse.recall, report.tiers.coarse.candidates),
+        format!("fine    recall {:.4}  of {:.0} candidates", report.tiers.fine.recall, report.tiers.fine.candidates),
+        format!(
+            "final   nDCG@10 {:.4}  MRR@10 {:.4}  recall@10 {:.4}  recall@20 {:.4}  hit@5 {:.4}  hit@10 {:.4}",
+            last.ndcg_10, last.mrr_10, last.recall_10, last.recall_20, last.hit_5, last.hit_10
+        ),
+        format!("latency {}", total.unwrap_or_default()),
+        format!("ingest  {:.1} s, {:.1} documents/s", report.ingest.seconds, report.ingest.documents_per_second),
+    ]
+    .join("\n")
+}

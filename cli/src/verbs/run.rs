@@ -1,0 +1,75 @@
+//! `tributary run`: the services, until Ctrl-C.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use tokio_util::sync::CancellationToken;
+use tributary_schemas::search::{SearchRequest, SearchResponse};
+
+use super::{publish, search};
+use crate::app::{self, App};
+use crate::args::{Global, Run};
+use crate::client::Client;
+use crate::config::Config;
+use crate::print::{self, Outcome};
+
+const SAMPLE_SOURCE: &str = "tributary-docs";
+const SAMPLE_QUESTION: &str = "What happens to a document that can never be indexed?";
+
+/// Starts, says where, and runs until Ctrl-C or SIGTERM; a second Ctrl-C does not wait for what is in progress.
+pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
+    let started = Instant::now();
+    app::runtime()?.block_on(async {
+        let app = App::start(config, &run.services, run.listen).await?;
+        tokio::spawn(stop_on_signal(app.shutdown()));
+        let services: Vec<String> = run.services.iter().map(ToString::to_string).collect();
+        print::note(&format!("tributary runs {} on {}", services.join(", "), config.store.data_folder));
+        if let Some(url) = app.url().map(str::to_owned) {
+            print::line(&format!("listening on {url} (ready in {:.1} s)", started.elapsed().as_secs_f64()))?;
+            if !run.sample.is_empty() {
+                let paths = run.sample.clone();
+                let shutdown = app.shutdown();
+                tokio::task::spawn_blocking(move || report_sample(&url, &paths, &shutdown));
+            }
+        }
+        app.run().await
+    })?;
+    print::note("stopped; nothing was lost");
+    Ok(Outcome::Done)
+}
+
+async fn stop_on_signal(shutdown: CancellationToken) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+    for again in [false, true] {
+        tokio::select! {
+            result = tokio::signal::ctrl_c() => if result.is_err() { return },
+            _ = terminate.recv() => {}
+        }
+        if again {
+            print::note("stopping at once; what was in progress comes again at the next start");
+            std::process::exit(130);
+        }
+        print::note("finishing what is in progress (Ctrl-C again stops at once)");
+        shutdown.cancel();
+    }
+}
+
+fn report_sample(url: &str, paths: &[PathBuf], shutdown: &CancellationToken) {
+    if let Err(error) = show_sample(url, paths)
+        && !shutdown.is_cancelled()
+    {
+        print::failure(&error.context("the sample could not be shown"));
+    }
+}
+
+fn show_sample(url: &str, paths: &[PathBuf]) -> Result<()> {
+    let client = Client::to(url.to_owned(), None);
+    let report = publish::publish_and_wait(&client, paths, SAMPLE_SOURCE)?;
+    print::note(&format!("sample: {}", report.summary()));
+    let request: SearchRequest = serde_json::from_value(serde_json::json!({"query": SAMPLE_QUESTION, "top_k": 3}))?;
+    let response: SearchResponse = client.post("/v1/search", &request).context("the sample question was not answered")?;
+    print::line(&format!("\n“{SAMPLE_QUESTION}”\n{}", search::describe(&response)))?;
+    print::line(&format!("web page: {url}    (Ctrl-C stops)"))
+}
