@@ -184,6 +184,9 @@ impl Vectors {
         likely_scores.iter().for_each(|(score, row)| top.push(*score, *row, &by_row));
         // What `take` rows reach for certain; a row whose bound is below that is not among the best `take`.
         let best = top.into_unsorted(&by_row);
+        if best.len() < take {
+            return None;
+        }
         let lowest = best.iter().fold(f32::INFINITY, |lowest, (score, _)| lowest.min(*score)) * query_scale(query) - bit_query.base;
         let possible: Vec<u32> = (0_u32..).zip(&bounds).filter(|(_, bound)| **bound >= lowest).map(|(row, _)| row).collect();
         if possible.len() * 2 > covered * TOGETHER {
