@@ -73,7 +73,7 @@ fn text(random: &mut Random, topic: usize) -> String {
     let length = 350 + random.next() as usize % 300;
     let mut words = Vec::with_capacity(length);
     for _ in 0..length {
-        let is_topical = random.next() % 5 == 0;
+        let is_topical = random.next().is_multiple_of(5);
         words.push(if is_topical { format!("t{topic}x{}", random.next() % 800) } else { format!("w{}", random.word()) });
     }
     words.join(" ")
@@ -218,12 +218,22 @@ fn main() {
     drop(index);
     let (start, clock) = (process_cpu_ms(), std::time::Instant::now());
     let index = open(folder.path(), usize::MAX);
-    println!("open: {:.0} ms wall, {:.0} ms CPU, {:.0} MB resident", clock.elapsed().as_secs_f64() * 1e3, process_cpu_ms() - start, resident_mb());
+    println!(
+        "open: {:.0} ms wall, {:.0} ms CPU, {:.0} MB resident",
+        clock.elapsed().as_secs_f64() * 1e3,
+        process_cpu_ms() - start,
+        resident_mb()
+    );
 
     let (none, tenth) = (Filter::default(), Filter { tags: Some(vec!["tenth3".into()]), ..Filter::default() });
     let vector = |place: usize, filter: &Filter, candidates: Option<&[ChunkId]>| {
-        let query =
-            VectorQuery { vector: &vector_queries[place], field: VectorField::Coarse, filter, candidates, limit: candidates.map_or(LIMIT, <[ChunkId]>::len) };
+        let query = VectorQuery {
+            vector: &vector_queries[place],
+            field: VectorField::Coarse,
+            filter,
+            candidates,
+            limit: candidates.map_or(LIMIT, <[ChunkId]>::len),
+        };
         runtime.block_on(index.vector(query)).unwrap()
     };
     let ids = |hits: Vec<tributary_schemas::search::ScoredChunk>| hits.into_iter().map(|hit| hit.chunk_id).collect::<Vec<_>>();
@@ -247,7 +257,11 @@ fn main() {
     let ours = measure(|place| drop(black_box(keyword(place, &none, None))));
     println!("keyword tier 1: {ours:.2} ms CPU");
     println!("keyword tier 1, a tenth allowed: {:.2} ms CPU", measure(|place| drop(black_box(keyword(place, &tenth, None)))));
-    println!("keyword tier 2, {} candidates: {:.2} ms CPU", some.len(), measure(|place| drop(black_box(keyword(place, &none, Some(&some))))));
+    println!(
+        "keyword tier 2, {} candidates: {:.2} ms CPU",
+        some.len(),
+        measure(|place| drop(black_box(keyword(place, &none, Some(&some)))))
+    );
     let text = tantivy::Index::open_in_dir(folder.path().join("generations/bench/text")).unwrap();
     let field = text.schema().get_field("text").unwrap();
     let searcher = text.reader().unwrap().searcher();
@@ -262,7 +276,11 @@ fn main() {
         })
         .collect();
     let theirs = measure(|place| drop(black_box(searcher.search(&queries[place], &TopDocs::with_limit(LIMIT).order_by_score()).unwrap())));
-    println!("tantivy TopDocs({LIMIT}): {theirs:.2} ms CPU, {} segments; ours is {:.2} times faster (target 2)", searcher.segment_readers().len(), theirs / ours);
+    println!(
+        "tantivy TopDocs({LIMIT}): {theirs:.2} ms CPU, {} segments; ours is {:.2} times faster (target 2)",
+        searcher.segment_readers().len(),
+        theirs / ours
+    );
     println!("after all queries: {:.0} MB resident", resident_mb());
 
     drop(index);
@@ -271,11 +289,18 @@ fn main() {
     runtime.block_on(index.write("bench", vec![touched])).unwrap();
     runtime.block_on(index.flush("bench", None)).unwrap();
     let prefiltered = |place: usize| {
-        let query = VectorQuery { vector: &vector_queries[place], field: VectorField::Coarse, filter: &none, candidates: None, limit: LIMIT };
+        let query =
+            VectorQuery { vector: &vector_queries[place], field: VectorField::Coarse, filter: &none, candidates: None, limit: LIMIT };
         runtime.block_on(index.vector(query)).unwrap()
     };
     let recall = (0..10).map(|place| {
-        let query = VectorQuery { vector: &vector_queries[place], field: VectorField::Coarse, filter: &none, candidates: Some(&chunk_ids), limit: LIMIT };
+        let query = VectorQuery {
+            vector: &vector_queries[place],
+            field: VectorField::Coarse,
+            filter: &none,
+            candidates: Some(&chunk_ids),
+            limit: LIMIT,
+        };
         share(&ids(prefiltered(place)), &ids(runtime.block_on(index.vector(query)).unwrap()))
     });
     println!("vector tier 1 after one bit: recall {:.4}", recall.sum::<f64>() / 10.0);

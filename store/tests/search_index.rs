@@ -1,6 +1,6 @@
 //! The embedded index: the conformance suite, and what only files can go through: crashes, damage, full disks, compaction, recall.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,8 @@ fn set(ids: impl IntoIterator<Item = u128>) -> BTreeSet<u128> {
 /// The only file in the generation whose name starts so.
 fn file(folder: &Path, start: &str) -> PathBuf {
     let entries = std::fs::read_dir(folder.join("generations").join(GENERATION)).unwrap();
-    let mut paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(start));
+    let mut paths =
+        entries.map(|entry| entry.unwrap().path()).filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(start));
     let path = paths.next().unwrap();
     assert!(paths.next().is_none());
     path
@@ -222,14 +223,17 @@ async fn another_format_is_told() {
 async fn dead_rows_are_reclaimed_and_numbers_stay_right() {
     let folder = tempfile::tempdir().unwrap();
     let index = fresh(folder.path()).await;
-    let part = |document: u128, version: u64| replace(&format!("d{document}"), version, (0..500).map(|place| u128::from(version) * 100_000 + document * 500 + place));
+    let part = |document: u128, version: u64| {
+        replace(&format!("d{document}"), version, (0..500).map(|place| u128::from(version) * 100_000 + document * 500 + place))
+    };
     apply(&index, (0..12).map(|document| part(document, 1)).collect()).await;
     let before = std::fs::metadata(file(folder.path(), "coarse-0.values")).unwrap().len();
     apply(&index, (0..10).map(|document| part(document, 2)).collect()).await;
     apply(&index, (0..9).map(|document| Operation::Delete { document_id: format!("d{document}"), version: 3 }).collect()).await;
     let path = file(folder.path(), "coarse-1.values");
     assert!(std::fs::metadata(&path).unwrap().len() < before / 2, "only live rows were copied");
-    let expected: BTreeSet<u128> = set((100_000 + 10 * 500)..(100_000 + 12 * 500)).into_iter().chain(200_000 + 9 * 500..200_000 + 10 * 500).collect();
+    let expected: BTreeSet<u128> =
+        set((100_000 + 10 * 500)..(100_000 + 12 * 500)).into_iter().chain(200_000 + 9 * 500..200_000 + 10 * 500).collect();
     assert_eq!(found(&index).await, expected);
     apply(&index, vec![replace("new", 1, [1])]).await;
     drop(index);

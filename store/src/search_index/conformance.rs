@@ -624,7 +624,8 @@ pub async fn equal_scores_are_ordered_by_chunk(index: &dyn SearchIndex) {
             chunks: vec![chunk(id, 0, "a b c")],
             vectors: vec![vectors(4)],
         };
-        apply(index, "ties", (0..60).filter(|id| (id * 7 + 3) % 3 == part || id % 3 == part).map(|id| same((id * 37) % 60)).collect()).await;
+        apply(index, "ties", (0..60).filter(|id| (id * 7 + 3) % 3 == part || id % 3 == part).map(|id| same((id * 37) % 60)).collect())
+            .await;
     }
     let none = Filter::default();
     for limit in [1, 5, 29, 60] {
@@ -722,9 +723,8 @@ async fn mixed(index: &dyn SearchIndex, name: &str) {
     let mut next = random(5);
     let mut text = || (0..20).map(|_| format!("w{}", (next().abs() * 30.0) as u32)).collect::<Vec<_>>().join(" ");
     for part in 0..4_u128 {
-        let documents: Vec<(String, [(u128, String); 2])> = (part * 50..part * 50 + 50)
-            .map(|id| (format!("d{id}"), [(id * 2, text()), (id * 2 + 1, text())]))
-            .collect();
+        let documents: Vec<(String, [(u128, String); 2])> =
+            (part * 50..part * 50 + 50).map(|id| (format!("d{id}"), [(id * 2, text()), (id * 2 + 1, text())])).collect();
         let operation = |(id, chunks): &(String, [(u128, String); 2])| {
             replace(header(id, 1), &[(chunks[0].0, &chunks[0].1), (chunks[1].0, &chunks[1].1)])
         };
@@ -878,11 +878,7 @@ pub async fn separate_fine_vectors_are_searched(index: &dyn SearchIndex) {
         assert_eq!(index.vector(wrong).await.unwrap_err().kind(), ErrorKind::Invalid);
     }
     assert_eq!(index.vectors(&[ChunkId(3)]).await.unwrap(), [Some(both(3))]);
-    let missing = Operation::Replace {
-        document: Box::new(header("e", 1)),
-        chunks: vec![chunk(99, 0, "a")],
-        vectors: vec![vectors(1)],
-    };
+    let missing = Operation::Replace { document: Box::new(header("e", 1)), chunks: vec![chunk(99, 0, "a")], vectors: vec![vectors(1)] };
     let outcomes = index.write("fine", vec![missing]).await.unwrap();
     assert!(matches!(&outcomes[0], Outcome::Failed(error) if error.kind() == ErrorKind::Invalid));
 }

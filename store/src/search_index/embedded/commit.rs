@@ -55,7 +55,15 @@ struct StoredSettings {
 
 impl Commit {
     fn first() -> Self {
-        Self { format: FORMAT, epoch: 0, rows: 0, next_number: 0, manifest_bytes: manifest::EMPTY_BYTES, prefilter_groups: None, checkpoint: None }
+        Self {
+            format: FORMAT,
+            epoch: 0,
+            rows: 0,
+            next_number: 0,
+            manifest_bytes: manifest::EMPTY_BYTES,
+            prefilter_groups: None,
+            checkpoint: None,
+        }
     }
 
     /// The last commit of a text index.
@@ -255,7 +263,8 @@ pub fn read_settings(folder: &Path) -> Result<IndexSettings> {
 
 /// A writer with one thread and bounded memory.
 pub fn text_writer(index: &Index, memory_mib: usize) -> tantivy::Result<IndexWriter> {
-    let options = IndexWriterOptions::builder().memory_budget_per_thread(memory_mib << 20).num_worker_threads(1).num_merge_threads(1).build();
+    let options =
+        IndexWriterOptions::builder().memory_budget_per_thread(memory_mib << 20).num_worker_threads(1).num_merge_threads(1).build();
     let writer = index.writer_with_options(options)?;
     let mut policy = LogMergePolicy::default();
     policy.set_del_docs_ratio_before_merge(0.3);

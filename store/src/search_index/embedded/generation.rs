@@ -186,9 +186,9 @@ impl Generation {
         let snapshot = self.snapshot();
         let find = |chunk: &ChunkId| {
             let waiting = pending.and_then(|pending| pending.vectors_of(*chunk).cloned());
-            waiting.or_else(|| chunk_vectors(&snapshot, *chunk)).ok_or_else(|| {
-                Error::new(ErrorKind::Invalid, format!("no vectors were given and none are stored for chunk {chunk}"))
-            })
+            waiting
+                .or_else(|| chunk_vectors(&snapshot, *chunk))
+                .ok_or_else(|| Error::new(ErrorKind::Invalid, format!("no vectors were given and none are stored for chunk {chunk}")))
         };
         chunks.iter().map(find).collect()
     }
@@ -384,7 +384,8 @@ impl Generation {
         };
         files.sync()?;
         commit::sync_folder(&self.folder)?;
-        let next = Commit { epoch, rows: files.rows(), manifest_bytes: files.manifest_bytes(), prefilter_groups: None, ..writer.commit.clone() };
+        let next =
+            Commit { epoch, rows: files.rows(), manifest_bytes: files.manifest_bytes(), prefilter_groups: None, ..writer.commit.clone() };
         self.commit_text(writer, &[], &next)?;
         writer.files = files;
         writer.commit = next;

@@ -8,11 +8,11 @@
 
 use std::cmp::Ordering;
 
+use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::BlockSegmentPostings;
+use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED, Term};
-use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::Postings;
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{ChunkId, Filter, Result};
 

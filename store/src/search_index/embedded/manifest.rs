@@ -307,10 +307,10 @@ mod tests {
         manifest.append(&[record("c", 9, false)]).unwrap();
         drop(manifest);
         let (_, documents) = Manifest::open(&path, committed).unwrap();
-        assert_eq!(documents.after(None).map(|(id, entry)| (id, entry.version, entry.deleted)).collect::<Vec<_>>(), [
-            ("a", 2, true),
-            ("b", 1, false)
-        ]);
+        assert_eq!(
+            documents.after(None).map(|(id, entry)| (id, entry.version, entry.deleted)).collect::<Vec<_>>(),
+            [("a", 2, true), ("b", 1, false)]
+        );
         assert_eq!(documents.after(Some("a")).count(), 1);
         assert_eq!(documents.count(), 1);
         assert_eq!(documents.reader().read(&documents.get("b").unwrap()).unwrap(), record("b", 1, false));

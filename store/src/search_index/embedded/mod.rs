@@ -44,9 +44,7 @@ use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind}
 
 use self::generation::Generation;
 use self::snapshot::Snapshot;
-use super::{
-    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorQuery,
-};
+use super::{GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorQuery};
 use crate::Result;
 
 /// Longest name of a generation, in bytes.
@@ -137,15 +135,11 @@ impl EmbeddedIndex {
 
     /// The same with what queries see now.
     async fn query<T: Send + 'static>(&self, work: impl FnOnce(&Snapshot) -> Result<T> + Send + 'static) -> Result<T> {
-        self.blocking(move |inner| work(&*inner.serving()?.generation.snapshot())).await
+        self.blocking(move |inner| work(&inner.serving()?.generation.snapshot())).await
     }
 
     /// The same with one generation.
-    async fn with<T: Send + 'static>(
-        &self,
-        generation: &str,
-        work: impl FnOnce(&Generation) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    async fn with<T: Send + 'static>(&self, generation: &str, work: impl FnOnce(&Generation) -> Result<T> + Send + 'static) -> Result<T> {
         let name = generation.to_owned();
         self.blocking(move |inner| work(&*inner.generation(&name)?)).await
     }
@@ -385,8 +379,7 @@ fn check_settings(settings: &IndexSettings) -> Result<()> {
         return Err(Error::new(ErrorKind::Invalid, "vectors need at least one dimension"));
     }
     if settings.shared_vectors && settings.coarse_dimensions != settings.fine_dimensions {
-        let message =
-            format!("shared vectors of {} coarse and {} fine dimensions", settings.coarse_dimensions, settings.fine_dimensions);
+        let message = format!("shared vectors of {} coarse and {} fine dimensions", settings.coarse_dimensions, settings.fine_dimensions);
         return Err(Error::new(ErrorKind::Invalid, message));
     }
     Ok(())
@@ -394,7 +387,8 @@ fn check_settings(settings: &IndexSettings) -> Result<()> {
 
 fn check_config(config: &Config) -> Result<()> {
     if !(SMALLEST_WRITER_MIB..=LARGEST_WRITER_MIB).contains(&config.writer_memory_mib) {
-        let message = format!("writer_memory_mib is {}, allowed are {SMALLEST_WRITER_MIB} to {LARGEST_WRITER_MIB}", config.writer_memory_mib);
+        let message =
+            format!("writer_memory_mib is {}, allowed are {SMALLEST_WRITER_MIB} to {LARGEST_WRITER_MIB}", config.writer_memory_mib);
         return Err(Error::new(ErrorKind::Invalid, message));
     }
     if config.search_threads == 0 {

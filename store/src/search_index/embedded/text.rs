@@ -4,9 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
-use tantivy::schema::{
-    FAST, Field, IndexRecordOption, NumericOptions, STORED, Schema, TantivyDocument, TextFieldIndexing, TextOptions,
-};
+use tantivy::schema::{FAST, Field, IndexRecordOption, NumericOptions, STORED, Schema, TantivyDocument, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{Index, IndexSettings, TantivyError, Term};
 use tributary_schemas::{Chunk, ChunkId, DocumentHeader, Error, ErrorKind, Result, filter};
@@ -106,7 +104,14 @@ impl Fields {
     }
 
     /// One chunk (without tokens) as tantivy takes it. `terms` are the filter terms of its document.
-    pub fn document(&self, document: &DocumentHeader, terms: &[String], chunk: &Chunk, analyzed: &str, row: u64) -> Result<TantivyDocument> {
+    pub fn document(
+        &self,
+        document: &DocumentHeader,
+        terms: &[String],
+        chunk: &Chunk,
+        analyzed: &str,
+        row: u64,
+    ) -> Result<TantivyDocument> {
         let stored = serde_json::to_vec(&StoredRef { chunk, document })
             .map_err(|error| Error::new(ErrorKind::Internal, format!("chunk {} cannot be written: {error}", chunk.chunk_id)))?;
         let mut record = TantivyDocument::default();

@@ -42,16 +42,9 @@ pub fn search(
 }
 
 /// Exact scores of given chunks; those that do not exist are left out.
-pub fn score(
-    snapshot: &Snapshot,
-    vector: &[f32],
-    field: VectorField,
-    candidates: &[ChunkId],
-    limit: usize,
-) -> Result<Vec<ScoredChunk>> {
+pub fn score(snapshot: &Snapshot, vector: &[f32], field: VectorField, candidates: &[ChunkId], limit: usize) -> Result<Vec<ScoredChunk>> {
     let vectors = checked(snapshot, vector, field)?;
-    let mut rows: Vec<u32> =
-        candidates.iter().filter_map(|chunk| snapshot.find(*chunk)).map(|document| snapshot.row(document)).collect();
+    let mut rows: Vec<u32> = candidates.iter().filter_map(|chunk| snapshot.find(*chunk)).map(|document| snapshot.row(document)).collect();
     rows.sort_unstable();
     rows.dedup();
     Ok(hits(snapshot, vectors.exact_scores(vector, rows), limit))
@@ -75,9 +68,8 @@ fn checked<'a>(snapshot: &'a Snapshot, vector: &[f32], field: VectorField) -> Re
 
 /// Rows to chunks, best first.
 fn hits(snapshot: &Snapshot, mut scored: Vec<Scored>, limit: usize) -> Vec<ScoredChunk> {
-    let by_chunk = |left: u32, right: u32| {
-        snapshot.chunk_id(snapshot.row_document(left)).cmp(&snapshot.chunk_id(snapshot.row_document(right)))
-    };
+    let by_chunk =
+        |left: u32, right: u32| snapshot.chunk_id(snapshot.row_document(left)).cmp(&snapshot.chunk_id(snapshot.row_document(right)));
     scored.sort_unstable_by(|left, right| better(left, right, &by_chunk));
     scored.truncate(limit);
     let hit = |(score, row): Scored| ScoredChunk { chunk_id: snapshot.chunk_id(snapshot.row_document(row)), score };

@@ -244,7 +244,12 @@ impl Vectors {
 }
 
 /// Best `take` of a scan over words of the bitmap, which several threads may share.
-fn in_parts(words: std::ops::Range<usize>, take: usize, threads: usize, scan: impl Fn(std::ops::Range<usize>, &mut Top) + Sync) -> Vec<Scored> {
+fn in_parts(
+    words: std::ops::Range<usize>,
+    take: usize,
+    threads: usize,
+    scan: impl Fn(std::ops::Range<usize>, &mut Top) + Sync,
+) -> Vec<Scored> {
     let share = words.len().div_ceil(threads.max(1)).max(1);
     let part = |from: usize| {
         let mut top = Top::new(take, f32::NEG_INFINITY);

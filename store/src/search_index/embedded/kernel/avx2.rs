@@ -43,8 +43,7 @@ pub unsafe fn dot(left: &[f32], right: &[f32]) -> f32 {
     for at in (0..whole).step_by(32) {
         for (lane, sum) in sums.iter_mut().enumerate() {
             // SAFETY: `at + 32 <= whole <= length` of both.
-            let (a, b) =
-                unsafe { (_mm256_loadu_ps(left.as_ptr().add(at + lane * 8)), _mm256_loadu_ps(right.as_ptr().add(at + lane * 8))) };
+            let (a, b) = unsafe { (_mm256_loadu_ps(left.as_ptr().add(at + lane * 8)), _mm256_loadu_ps(right.as_ptr().add(at + lane * 8))) };
             *sum = _mm256_fmadd_ps(a, b, *sum);
         }
     }
