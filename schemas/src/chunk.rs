@@ -45,7 +45,8 @@ pub struct Chunk {
     pub ordinal: u32,
     /// Titles from the document's top heading down to the nearest one; without the document title.
     pub section_path: Vec<String>,
-    /// The text as Markdown; without the section path.
+    /// An exact slice of the document's Markdown, with the section's own heading line where it begins a section. A summary is the one
+    /// text that is not found in the document.
     pub text: String,
     /// Model tokens in `text`, without special tokens.
     pub tokens: u32,

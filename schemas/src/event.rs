@@ -36,6 +36,20 @@ pub const TYPE_DOCUMENT_STATE: &str = "tributary.document.state.v1";
 /// A record was given up.
 pub const TYPE_DEAD_LETTER: &str = "tributary.dead-letter.v1";
 
+/// What [`CE_DATASCHEMA`] says of a record with this [`CE_TYPE`]: the `$id` of the schema in `schemas/json/` that its value follows.
+///
+/// None for a type that is not ours, and for a dead letter, whose value is the failed record's, whatever that was.
+pub fn data_schema(event_type: &str) -> Option<&'static str> {
+    match event_type {
+        TYPE_DOCUMENT_PUBLISHED => Some("urn:tributary:schema:document-event.v1"),
+        TYPE_DOCUMENT_CLEANED => Some("urn:tributary:schema:clean-document.v1"),
+        TYPE_CHUNKS_TAGGED => Some("urn:tributary:schema:tagged-document.v1"),
+        TYPE_CHUNKS_EMBEDDED => Some("urn:tributary:schema:embedded-document.v1"),
+        TYPE_DOCUMENT_STATE => Some("urn:tributary:schema:document-state.v1"),
+        _ => None,
+    }
+}
+
 /// Headers of a dead letter; key and value are the failed record's own, unchanged.
 pub mod dead_letter {
     /// Topic in which the failed record lies.
@@ -54,4 +68,21 @@ pub mod dead_letter {
     pub const MESSAGE: &str = "tributary_dead_message";
     /// When it was given up, milliseconds since 1970, decimal.
     pub const AT_MS: &str = "tributary_dead_at_ms";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json_schema::MESSAGES;
+
+    #[test]
+    fn the_schema_named_for_an_event_is_one_that_is_published() {
+        let types = [TYPE_DOCUMENT_PUBLISHED, TYPE_DOCUMENT_CLEANED, TYPE_CHUNKS_TAGGED, TYPE_CHUNKS_EMBEDDED, TYPE_DOCUMENT_STATE];
+        let mut named: Vec<&str> = types.iter().filter_map(|event_type| data_schema(event_type)).collect();
+        assert!(named.iter().all(|id| MESSAGES.iter().any(|message| message.id() == *id)), "{named:?}");
+        named.sort_unstable();
+        named.dedup();
+        assert_eq!(named.len(), types.len());
+        assert_eq!(data_schema("org.example.something.v1"), None);
+    }
 }

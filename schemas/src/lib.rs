@@ -10,6 +10,7 @@ pub mod event;
 pub mod failure;
 pub mod filter;
 pub mod id;
+pub mod json_schema;
 pub mod search;
 pub mod state;
 pub mod topic;
