@@ -96,6 +96,8 @@ pub struct Pipeline<'a> {
     pub retriever: &'a Retriever,
     /// Knows which document a chunk belongs to.
     pub index: &'a dyn SearchIndex,
+    /// Hits that a search may return at most: several chunks of one document count once.
+    pub top_k: usize,
 }
 
 /// Publishes the set's documents, waits for all of them, asks all questions one after the other, and scores.
@@ -105,7 +107,7 @@ pub async fn run(set: &EvaluationSet, pipeline: &Pipeline<'_>, settings: Value, 
     let mut answers = Vec::with_capacity(set.questions.len());
     for (number, question) in set.questions.iter().enumerate() {
         progress.at("ask", number, set.questions.len());
-        let outcome = pipeline.retriever.search(&request(question)).await?;
+        let outcome = pipeline.retriever.search(&request(question, pipeline.top_k)).await?;
         answers.push(Answer::score(question, &outcome, &documents));
     }
     progress.at("ask", set.questions.len(), set.questions.len());
@@ -120,11 +122,11 @@ pub async fn run(set: &EvaluationSet, pipeline: &Pipeline<'_>, settings: Value, 
     })
 }
 
-fn request(question: &Question) -> SearchRequest {
+fn request(question: &Question, top_k: usize) -> SearchRequest {
     SearchRequest {
         query: question.text.clone(),
         filter: Filter::default(),
-        top_k: Some(100),
+        top_k: Some(top_k),
         strategy: Default::default(),
         minimum_score: None,
         rerank: None,

@@ -38,8 +38,12 @@ async fn evaluate(set: &EvaluationSet, config: &Config) -> Result<Report> {
     let parts = app.parts();
     let shutdown = app.shutdown();
     let running = tokio::spawn(app.run());
-    let pipeline =
-        Pipeline { documents: parts.documents.clone(), retriever: &parts.retriever, index: parts.stores.index.as_ref() };
+    let pipeline = Pipeline {
+        documents: parts.documents.clone(),
+        retriever: &parts.retriever,
+        index: parts.stores.index.as_ref(),
+        top_k: config.query_api.retrieval.maximum_top_k,
+    };
     let report = tributary_eval::run(set, &pipeline, settings(config, &parts), &Bars::default()).await;
     shutdown.cancel();
     running.await.context("the pipeline panicked")??;
