@@ -29,7 +29,7 @@ const BLOCKS: usize = GROUP / BIT_BLOCK;
 const SAMPLE: usize = 20_000;
 
 /// Standard deviations that the error bound covers.
-const DEVIATIONS: f32 = 2.4;
+const DEVIATIONS: f32 = 1.9;
 
 /// Records encoded before they are written.
 const WRITTEN_TOGETHER: usize = 256;

@@ -11,7 +11,7 @@ use tributary_schemas::Result;
 use super::bitmap::{Bitmap, bits};
 use super::bits::Bits;
 use super::column::{Column, ColumnMap};
-use super::kernel::{ALIGNMENT, Kernel};
+use super::kernel::{ALIGNMENT, CodeQuery, Kernel};
 use super::top::{Scored, Top};
 
 /// A zero.
@@ -39,7 +39,6 @@ pub struct VectorColumns {
 #[derive(Clone, Debug)]
 pub struct Vectors {
     dimensions: usize,
-    stride: usize,
     rows: usize,
     codes: Arc<ColumnMap>,
     scales: Arc<ColumnMap>,
@@ -96,7 +95,6 @@ impl VectorColumns {
     pub fn vectors(&self) -> Vectors {
         Vectors {
             dimensions: self.dimensions,
-            stride: stride(self.dimensions),
             rows: self.values.records(),
             codes: self.codes.map(),
             scales: self.scales.map(),
@@ -157,7 +155,7 @@ impl Vectors {
 
     /// The `take` allowed rows with the highest 8-bit dot products, in no order, with those (up to a common factor). `count` rows are allowed.
     pub fn approximate_top(&self, query: &[f32], allowed: &Bitmap, count: usize, take: usize, threads: usize) -> Vec<Scored> {
-        let codes = quantized_query(query, self.stride);
+        let codes = quantized_query(query);
         let words = self.rows.div_ceil(TOGETHER);
         let scan = |words: std::ops::Range<usize>, top: &mut Top| self.scan_words(Kernel::best(), &codes, allowed, words, top);
         let bits = self.bits.as_ref().filter(|_| count / PREFILTER_PAYS > take);
@@ -172,7 +170,7 @@ impl Vectors {
 
     /// The 8-bit top of the rows that the one-bit codes cannot rule out, and how many words of rows were covered. `None` if they rule out too
     /// little to be worth it.
-    fn prefiltered(&self, bits: &Bits, query: &[f32], codes: &[i8], allowed: &Bitmap, take: usize) -> Option<(Top, usize)> {
+    fn prefiltered(&self, bits: &Bits, query: &[f32], codes: &CodeQuery, allowed: &Bitmap, take: usize) -> Option<(Top, usize)> {
         let covered = bits.groups().min(self.rows / TOGETHER);
         let bit_query = bits.query(query);
         let mut likely = Top::new(take.saturating_mul(2), f32::NEG_INFINITY);
@@ -199,8 +197,9 @@ impl Vectors {
         Some((top, covered))
     }
 
-    fn scan_words(&self, kernel: Kernel, query: &[i8], allowed: &Bitmap, words: std::ops::Range<usize>, top: &mut Top) {
+    fn scan_words(&self, kernel: Kernel, query: &CodeQuery, allowed: &Bitmap, words: std::ops::Range<usize>, top: &mut Top) {
         let mut sums = [0_i32; TOGETHER];
+        let mut scores = [0.0_f32; TOGETHER];
         let scales: &[f32] = self.scales.numbers(0..self.rows);
         for word in words {
             let mask = allowed.word(word);
@@ -217,15 +216,21 @@ impl Vectors {
                     kernel.code_dots(query, self.codes.bytes(row..row + 1), &mut sums[bit..=bit]);
                 }
             }
-            for bit in bits(mask) {
-                let row = first + bit;
-                top.push(sums[bit] as f32 * scales[row], row as u32, &by_row);
+            let threshold = top.threshold();
+            for ((score, sum), scale) in scores.iter_mut().zip(&sums).zip(&scales[first..end]) {
+                *score = *sum as f32 * scale;
+            }
+            // Mostly none of the 64 gets in: one comparison of all is cheaper than one of each.
+            if scores.iter().fold(false, |any, score| any | (*score >= threshold)) {
+                for bit in bits(mask) {
+                    top.push(scores[bit], (first + bit) as u32, &by_row);
+                }
             }
         }
     }
 
     /// 8-bit dot products of some rows.
-    fn approximate_scores(&self, query: &[i8], rows: &[u32]) -> Vec<Scored> {
+    fn approximate_scores(&self, query: &CodeQuery, rows: &[u32]) -> Vec<Scored> {
         let kernel = Kernel::best();
         let scales: &[f32] = self.scales.numbers(0..self.rows);
         let mut sum = [0];
@@ -287,12 +292,10 @@ fn query_scale(query: &[f32]) -> f32 {
 }
 
 /// The query in bytes; its scale is common to all rows and left out.
-fn quantized_query(query: &[f32], stride: usize) -> Vec<i8> {
-    let largest = query.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-    let inverse = if largest > 0.0 { 127.0 / largest } else { 0.0 };
-    let mut codes: Vec<i8> = query.iter().map(|value| (value * inverse).round() as i8).collect();
-    codes.resize(stride, 0);
-    codes
+fn quantized_query(query: &[f32]) -> CodeQuery {
+    let scale = query_scale(query);
+    let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
+    CodeQuery::new(query.iter().map(|value| (value * inverse).round() as i8).collect())
 }
 
 #[cfg(test)]

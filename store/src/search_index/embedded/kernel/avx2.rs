@@ -7,9 +7,8 @@ use super::BIT_BLOCK;
 /// # Safety
 /// AVX2 must be there; `query.len()` a multiple of 64, `rows.len() == query.len() * sums.len()`.
 #[target_feature(enable = "avx2")]
-pub unsafe fn code_dots(query: &[i8], rows: &[u8], sums: &mut [i32]) {
+pub unsafe fn code_dots(query: &[i8], bias: i32, rows: &[u8], sums: &mut [i32]) {
     let length = query.len();
-    let bias: i32 = 128 * query.iter().map(|value| i32::from(*value)).sum::<i32>();
     for (row, sum) in rows.chunks_exact(length).zip(sums) {
         let mut even = _mm256_setzero_si256();
         let mut odd = _mm256_setzero_si256();

@@ -10,9 +10,8 @@ const TOGETHER: usize = 4;
 /// # Safety
 /// AVX-512 F, BW and VNNI must be there; `query.len()` a multiple of 64, `rows.len() == query.len() * sums.len()`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-pub unsafe fn code_dots(query: &[i8], rows: &[u8], sums: &mut [i32]) {
+pub unsafe fn code_dots(query: &[i8], bias: i32, rows: &[u8], sums: &mut [i32]) {
     let length = query.len();
-    let bias: i32 = 128 * query.iter().map(|value| i32::from(*value)).sum::<i32>();
     let mut groups = sums.chunks_exact_mut(TOGETHER);
     let mut row = rows.as_ptr();
     for group in &mut groups {

@@ -17,6 +17,23 @@ pub const ALIGNMENT: usize = 64;
 /// Rows of one block of one-bit codes, see [`Kernel::bit_sums`].
 pub const BIT_BLOCK: usize = 8;
 
+/// A query in signed bytes, of a multiple of [`ALIGNMENT`].
+#[derive(Clone, Debug)]
+pub struct CodeQuery {
+    codes: Vec<i8>,
+    /// 128 times their sum: what the unsigned products of the x86 kernels are too large by.
+    bias: i32,
+}
+
+impl CodeQuery {
+    /// Fills up with zeros.
+    pub fn new(mut codes: Vec<i8>) -> Self {
+        codes.resize(codes.len().next_multiple_of(ALIGNMENT), 0);
+        let bias = 128 * codes.iter().map(|code| i32::from(*code)).sum::<i32>();
+        Self { codes, bias }
+    }
+}
+
 /// Instruction set that the scans use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
@@ -66,20 +83,21 @@ impl Kernel {
     }
 
     /// Dot products of a query with rows of codes: `sums[r] = Σ query[i] · (rows[r][i] − 128)`.
-    /// `rows` holds `sums.len()` rows of `query.len()` bytes, a multiple of [`ALIGNMENT`].
-    pub fn code_dots(self, query: &[i8], rows: &[u8], sums: &mut [i32]) {
-        assert!(query.len().is_multiple_of(ALIGNMENT) && rows.len() == query.len() * sums.len(), "rows of {} codes", query.len());
+    /// `rows` holds `sums.len()` rows as long as the query.
+    pub fn code_dots(self, query: &CodeQuery, rows: &[u8], sums: &mut [i32]) {
+        let codes = query.codes.as_slice();
+        assert!(rows.len() == codes.len() * sums.len(), "{} rows of {} codes", sums.len(), codes.len());
         match self {
-            Self::Scalar => scalar::code_dots(query, rows, sums),
+            Self::Scalar => scalar::code_dots(codes, rows, sums),
             // SAFETY: the variant exists only where `available` found the instructions; lengths were checked above.
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { avx2::code_dots(query, rows, sums) },
+            Self::Avx2 => unsafe { avx2::code_dots(codes, query.bias, rows, sums) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { avx512::code_dots(query, rows, sums) },
+            Self::Avx512 => unsafe { avx512::code_dots(codes, query.bias, rows, sums) },
             // SAFETY: as above.
             #[cfg(target_arch = "aarch64")]
-            Self::Neon => unsafe { neon::code_dots(query, rows, sums) },
+            Self::Neon => unsafe { neon::code_dots(codes, rows, sums) },
         }
     }
 
@@ -136,7 +154,7 @@ mod tests {
         let mut state = 7;
         for length in [64, 128, 320, 384, 768, 1024] {
             for count in [0, 1, 2, 3, 4, 5, 8, 17] {
-                let query: Vec<i8> = (0..length).map(|_| (next(&mut state) % 255) as i8).collect();
+                let query = CodeQuery::new((0..length).map(|_| (next(&mut state) % 255) as i8).collect());
                 let rows: Vec<u8> = (0..length * count).map(|_| next(&mut state) as u8).collect();
                 let mut expected = vec![0; count];
                 Kernel::Scalar.code_dots(&query, &rows, &mut expected);
@@ -155,7 +173,7 @@ mod tests {
             let expected = 1024 * i32::from(query) * (i32::from(row) - 128);
             for kernel in Kernel::available() {
                 let mut sums = [0];
-                kernel.code_dots(&[query; 1024], &[row; 1024], &mut sums);
+                kernel.code_dots(&CodeQuery::new(vec![query; 1024]), &[row; 1024], &mut sums);
                 assert_eq!(sums, [expected], "{kernel:?} {query} {row}");
             }
         }
