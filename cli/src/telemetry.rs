@@ -1,5 +1,7 @@
 //! Log lines on stderr: one subscriber for the whole process.
 
+use std::io::IsTerminal;
+
 use anyhow::{Context, Result, anyhow};
 use tracing_subscriber::EnvFilter;
 
@@ -14,7 +16,8 @@ pub fn start(config: &TelemetryConfig, verbose: u8, is_server: bool) -> Result<(
         _ => "debug",
     };
     let filter = EnvFilter::try_new(filter).with_context(|| format!("telemetry.filter `{filter}` is no filter"))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = builder.with_target(false).with_ansi(std::io::stderr().is_terminal());
     let started = match config.format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().try_init(),

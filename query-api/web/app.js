@@ -157,11 +157,23 @@ function renderTable(lines) {
 }
 
 function renderInline(text) {
-  return text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/).filter(Boolean).map((part) => {
+  return text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*|!?\[[^\]\n]*\]\([^)\n]*\))/).filter(Boolean).map((part) => {
     if (part.length > 2 && part.startsWith("`") && part.endsWith("`")) return make("code", {}, part.slice(1, -1));
-    if (part.length > 4 && part.startsWith("**") && part.endsWith("**")) return make("strong", {}, part.slice(2, -2));
-    return part;
+    if (part.length > 4 && part.startsWith("**") && part.endsWith("**")) return make("strong", {}, unescape(part.slice(2, -2)));
+    const link = part.match(/^(!?)\[([^\]]*)\]\(([^)]*)\)$/);
+    return link ? renderLink(link[1] === "!", unescape(link[2]), link[3]) : unescape(part);
   });
+}
+
+/** An image is named by its text: its file is not ours to load. A link leads somewhere only if it is a web address. */
+function renderLink(isImage, label, target) {
+  if (isImage) return make("em", {}, `🖼 ${label}`);
+  return /^https?:\/\//.test(target) ? make("a", { href: target, rel: "noreferrer noopener", target: "_blank" }, label) : label;
+}
+
+/** Takes away the backslashes that keep Markdown from reading marks. */
+function unescape(text) {
+  return text.replace(/\\([\\`*_{}[\]()#+.!|<>~-])/g, "$1");
 }
 
 /** Marks the words of the question in the text nodes below `element`. */

@@ -62,12 +62,7 @@ impl KnowledgeSetCatalog for Catalog {
     async fn apply(&self, knowledge_sets: KnowledgeSets) -> Result<()> {
         let value = serde_json::to_vec(&knowledge_sets)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode knowledge sets: {error}")))?;
-        let record = Record {
-            key: Bytes::from_static(KEY),
-            value: Some(value.into()),
-            headers: Vec::new(),
-            timestamp_ms: (self.clock)(),
-        };
+        let record = Record { key: Bytes::from_static(KEY), value: Some(value.into()), headers: Vec::new(), timestamp_ms: (self.clock)() };
         self.topics.append(Topic::KnowledgeSets, vec![record]).await?;
         self.current.replace(knowledge_sets);
         Ok(())

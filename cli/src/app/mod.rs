@@ -2,6 +2,7 @@
 
 mod documents;
 mod knowledge_sets;
+mod lag;
 mod local;
 mod parts;
 mod readiness;
@@ -40,6 +41,7 @@ impl App {
         for service in services {
             stages::spawn(&mut tasks, *service, config, &parts, &shutdown)?;
         }
+        tokio::spawn(lag::LagGauges::register(&parts.registry)?.follow(Arc::clone(&parts), shutdown.clone()));
         let mut url = None;
         if services.contains(&Service::Query) {
             let listener = bind(config, listen)?;

@@ -29,7 +29,8 @@ fn collect(table: &Table, known: &Table, root: &Table, origin: &str, path: &str,
 }
 
 fn unknown(full: &str, key: &str, path: &str, known: &Table, root: &Table, origin: &str) -> String {
-    let sibling = nearest(key, known.keys().map(String::as_str)).map(|near| if path.is_empty() { near.to_owned() } else { format!("{path}.{near}") });
+    let sibling =
+        nearest(key, known.keys().map(String::as_str)).map(|near| if path.is_empty() { near.to_owned() } else { format!("{path}.{near}") });
     let anywhere = || {
         let mut all = Vec::new();
         paths(root, "", &mut all);

@@ -11,11 +11,7 @@ use super::{Config, check};
 const DEFAULTS: &str = include_str!("../../default.toml");
 const OWN_FILE: &str = "tributary.toml";
 /// Keys whose values are paths relative to the file that names them.
-const PATHS: [&[&str]; 3] = [
-    &["taxonomy", "lexicon_files"],
-    &["taxonomy", "knowledge_sets_file"],
-    &["taxonomy", "source_profiles_file"],
-];
+const PATHS: [&[&str]; 3] = [&["taxonomy", "lexicon_files"], &["taxonomy", "knowledge_sets_file"], &["taxonomy", "source_profiles_file"]];
 
 /// The effective configuration and where it came from.
 #[derive(Debug)]

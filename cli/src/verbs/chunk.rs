@@ -29,9 +29,7 @@ pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
     let tokens = tributary_models::token_counter(&config.models, &Path::new(&config.store.data_folder).join("models"));
     let chunks = chunkers::chunk(&clean, Strategy::Sections, &config.enrich.chunker, tokens.as_ref(), &ExtractiveSummarizer);
     let rows: Vec<Value> = chunks.iter().map(row).collect();
-    print::result(argument.output, &json!({"chunks": rows}), || {
-        chunks.iter().map(describe).collect::<Vec<_>>().join("\n\n")
-    })?;
+    print::result(argument.output, &json!({"chunks": rows}), || chunks.iter().map(describe).collect::<Vec<_>>().join("\n\n"))?;
     Ok(Outcome::Done)
 }
 

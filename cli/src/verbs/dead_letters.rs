@@ -20,9 +20,7 @@ pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcom
         DeadLetters::Replay(ids) => {
             each(&client, &ids, "replayed", |id| client.post::<Value>(&format!("/v1/dead-letters/{}/replay", segment(id)), &json!({})))
         }
-        DeadLetters::Drop(ids) => {
-            each(&client, &ids, "dropped", |id| client.delete::<Value>(&format!("/v1/dead-letters/{}", segment(id))))
-        }
+        DeadLetters::Drop(ids) => each(&client, &ids, "dropped", |id| client.delete::<Value>(&format!("/v1/dead-letters/{}", segment(id)))),
     }?;
     client.close()?;
     Ok(outcome)
@@ -47,7 +45,9 @@ fn list(client: &Client, output: Output) -> Result<Outcome> {
     print::result(output, &json!({"dead_letters": letters}), || {
         let mut lines: Vec<String> = letters
             .iter()
-            .map(|letter| format!("{}  {} in {}: {}\n    document {}", letter.id, letter.kind, letter.stage, letter.message, letter.document_id))
+            .map(|letter| {
+                format!("{}  {} in {}: {}\n    document {}", letter.id, letter.kind, letter.stage, letter.message, letter.document_id)
+            })
             .collect();
         lines.push(format!("{} dead letters", letters.len()));
         lines.join("\n")

@@ -30,9 +30,7 @@ pub fn run(global: &Global, config: &Config, output: Output) -> Result<Outcome> 
     checks.extend(models(config));
     checks.push(server(global, config));
     let ok = checks.iter().all(|check| check.ok);
-    print::result(output, &json!({"checks": checks, "ok": ok}), || {
-        checks.iter().map(describe).collect::<Vec<_>>().join("\n")
-    })?;
+    print::result(output, &json!({"checks": checks, "ok": ok}), || checks.iter().map(describe).collect::<Vec<_>>().join("\n"))?;
     Ok(if ok { Outcome::Done } else { Outcome::Failed })
 }
 
@@ -64,7 +62,9 @@ fn data_folder(config: &Config) -> Check {
 
 fn taxonomy(config: &Config) -> Check {
     match Taxonomy::load(&config.taxonomy, Path::new("")) {
-        Ok(taxonomy) => passed("taxonomy", format!("{} knowledge sets, analyzer {}", taxonomy.knowledge_sets.len(), taxonomy.analyzer.fingerprint())),
+        Ok(taxonomy) => {
+            passed("taxonomy", format!("{} knowledge sets, analyzer {}", taxonomy.knowledge_sets.len(), taxonomy.analyzer.fingerprint()))
+        }
         Err(error) => failed("taxonomy", &error),
     }
 }

@@ -34,7 +34,11 @@ pub fn run(config: &Config, verb: Models) -> Result<Outcome> {
 fn pull(config: &Config, folder: &Path, name: &str, output: Output) -> Result<()> {
     let local = Path::new(name);
     let from = Source::parse(if local.is_dir() { name } else { &config.models.hub_url });
-    let name = if local.is_dir() { local.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default() } else { name.to_owned() };
+    let name = if local.is_dir() {
+        local.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    } else {
+        name.to_owned()
+    };
     let bar = print::progress_bar(0, "fetching");
     let mut show = |progress: &Progress<'_>| {
         bar.set_message(progress.file.to_owned());

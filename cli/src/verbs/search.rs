@@ -46,8 +46,7 @@ fn request(search: &Search) -> SearchRequest {
 /// The answer as text for people.
 pub fn describe(response: &SearchResponse) -> String {
     let mut text = String::new();
-    let tiers: Vec<String> =
-        response.tiers.iter().map(|(name, tier)| format!("{name} {} in {:.1} ms", tier.candidates, tier.ms)).collect();
+    let tiers: Vec<String> = response.tiers.iter().map(|(name, tier)| format!("{name} {} in {:.1} ms", tier.candidates, tier.ms)).collect();
     for hit in &response.hits {
         describe_hit(hit, &mut text);
     }

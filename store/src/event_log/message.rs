@@ -21,20 +21,18 @@ pub fn encode<T: Serialize>(event_type: &str, document_id: &str, version: u64, v
 /// A record that deletes the document.
 pub fn tombstone(event_type: &str, document_id: &str, version: u64, now_ms: i64) -> Record {
     let header = |name: &str, value: &str| (name.to_owned(), Bytes::copy_from_slice(value.as_bytes()));
-    Record {
-        key: Bytes::copy_from_slice(document_id.as_bytes()),
-        value: None,
-        headers: vec![
-            header(event::CE_SPECVERSION, "1.0"),
-            header(event::CE_ID, &format!("{event_type}/{document_id}/{version}")),
-            header(event::CE_TYPE, event_type),
-            header(event::CE_SOURCE, "tributary"),
-            header(event::CE_SUBJECT, document_id),
-            header(event::CONTENT_TYPE, "application/json"),
-            header(event::DOCUMENT_VERSION, &version.to_string()),
-        ],
-        timestamp_ms: now_ms,
-    }
+    let schema = event::data_schema(event_type).map(|schema| header(event::CE_DATASCHEMA, schema));
+    let mut headers = vec![
+        header(event::CE_SPECVERSION, "1.0"),
+        header(event::CE_ID, &format!("{event_type}/{document_id}/{version}")),
+        header(event::CE_TYPE, event_type),
+        header(event::CE_SOURCE, "tributary"),
+        header(event::CE_SUBJECT, document_id),
+        header(event::CONTENT_TYPE, "application/json"),
+        header(event::DOCUMENT_VERSION, &version.to_string()),
+    ];
+    headers.extend(schema);
+    Record { key: Bytes::copy_from_slice(document_id.as_bytes()), value: None, headers, timestamp_ms: now_ms }
 }
 
 /// Passes the trace context of the record that caused `record` on to it.

@@ -282,7 +282,8 @@ fn letters(bench: &Bench) -> Vec<DeadLetter> {
 
 #[test]
 fn a_crash_between_any_two_steps_loses_nothing_and_leaves_the_same_state() {
-    let expected: BTreeMap<String, String> = [("a", "ok 3"), ("b", "ok 2"), ("c", "ok 1")].map(|(key, value)| (key.into(), value.into())).into();
+    let expected: BTreeMap<String, String> =
+        [("a", "ok 3"), ("b", "ok 2"), ("c", "ok 1")].map(|(key, value)| (key.into(), value.into())).into();
     let mut crashes = 0;
     for crash_at in 0.. {
         let bench = Bench::new();
