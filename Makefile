@@ -1,0 +1,55 @@
+# The commands of the README. A Rust toolchain is enough for all of them; python3 and a network fetch the models.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# Cores that builds and tests may use.
+CORES ?= 2
+# More arguments for `make run`, such as ARGS="--listen 127.0.0.1:8080".
+ARGS ?=
+# Folders of documents and questions for `make eval`, in one of the layouts of `tributary eval run --help`.
+SETS ?= $(patsubst %/qrels.tsv,%,$(wildcard deploy/profiles/*/evaluation/qrels.tsv ../shared/data/xquad-zh-en/qrels.tsv ../shared/data/cranfield-en/qrels.tsv))
+# One benchmark for `make bench`, such as BENCH=analyzer.
+BENCH ?= *
+
+models := .tributary/models
+tributary := $(or $(CARGO_TARGET_DIR),target)/release/tributary
+fallback := TRIBUTARY__MODELS__ALLOW_HASHING_FALLBACK
+
+.PHONY: help run build models test lint bench eval deny
+.NOTPARALLEL:
+
+help: ## List these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## Build, fetch the models if they are missing, index a few documents and serve on this machine (ARGS=…)
+	@if ! deploy/models/fetch $(models); then \
+	  echo "make run: the models could not be fetched; without them only shared words are found, and answers are marked as degraded" >&2; \
+	  echo "make run: going on with $(fallback)=true" >&2; \
+	  export $(fallback)=true; \
+	fi; \
+	exec $(tributary) run --sample docs --sample README.md --sample README.zh-CN.md $(ARGS)
+
+build:
+	@command -v cargo >/dev/null || { echo "make: cargo is missing; install Rust from https://rustup.rs" >&2; exit 1; }
+	cargo build --release --locked
+
+models: ## Fetch the embedding model and its runtime into .tributary/models, once
+	@deploy/models/fetch $(models)
+
+test: ## Check format, lints and all tests on CORES cores (2); says what was skipped and why
+	@CORES=$(CORES) .ci/test
+
+lint: ## The first part of make test: format and lints
+	@CORES=$(CORES) .ci/test lint
+
+bench: ## Run the benchmarks (BENCH=analyzer for one of them)
+	cargo bench --workspace --jobs $(CORES) --bench '$(BENCH)'
+
+eval: build models ## Send documents and questions through the real pipeline and score every tier (SETS="DIR DIR")
+	@[ -n "$(SETS)" ] || { echo 'make eval: no evaluation set here; name folders: make eval SETS="DIR DIR"' >&2; exit 1; }
+	@for set in $(SETS); do echo "== $$set"; $(tributary) eval run --set "$$set" || exit 1; done
+
+deny: ## Check licences, advisories and bans of all dependencies
+	@cargo deny --version >/dev/null 2>&1 || { echo "make deny: cargo-deny is missing: cargo install cargo-deny --locked" >&2; exit 1; }
+	cargo deny --all-features check
