@@ -1,6 +1,6 @@
 # The commands of the README. A Rust toolchain is enough for all of them; python3 and a network fetch the models.
 
-SHELL := /bin/bash
+SHELL := bash
 .DEFAULT_GOAL := help
 
 # Cores that builds and tests may use.
