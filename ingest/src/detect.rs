@@ -108,7 +108,7 @@ fn by_magic(bytes: &[u8]) -> Option<Detected> {
         return Some(zip_content(bytes));
     }
     let matches = |offset: usize, magic: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic));
-    let found = MAGIC.iter().find(|(offset, magic, ..)| matches(*offset, magic));
+    let found = MAGIC.iter().find(|(offset, magic, ..)| matches(*offset, magic) && !(is_printable(magic) && reads_as_text(bytes)));
     if let Some((_, _, media_type, name)) = found {
         return Some(Detected::new(Format::Unsupported(name), media_type));
     }
@@ -118,6 +118,22 @@ fn by_magic(bytes: &[u8]) -> Option<Detected> {
     }
     let windows_program = bytes.starts_with(b"MZ") && bytes.iter().take(256).any(|byte| *byte == 0);
     windows_program.then(|| Detected::new(Format::Unsupported("a Windows program"), "application/vnd.microsoft.portable-executable"))
+}
+
+/// Magic bytes that may begin a sentence ("ID3 is …"); those of formats that are text themselves stay decisive.
+fn is_printable(magic: &[u8]) -> bool {
+    const TEXT_FORMATS: [&[u8]; 3] = [b"%PDF-", b"{\\rtf", b"%!PS"];
+    magic.iter().all(|byte| (0x20..0x7F).contains(byte)) && !TEXT_FORMATS.contains(&magic)
+}
+
+/// UTF-8 without a control character that text does not use: no audio, archive or image is.
+fn reads_as_text(bytes: &[u8]) -> bool {
+    let sample = bytes.get(..SAMPLE_BYTES).unwrap_or(bytes);
+    let valid = match std::str::from_utf8(sample) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none(),
+    };
+    valid && !sample.iter().any(|byte| *byte < 0x09 || (0x0E..0x1B).contains(byte))
 }
 
 /// Which format a ZIP container holds, by member names in its first local headers and in the directory at its end.
@@ -310,6 +326,23 @@ mod tests {
 
     fn format(bytes: &[u8], name: Option<&str>) -> Format {
         detect(bytes, name, None).format
+    }
+
+    #[test]
+    fn text_that_begins_like_a_file_format_is_text() {
+        let beginnings = [
+            "ID3 is an algorithm for decision trees",
+            "GSM和LTE的WAVE标准：车载",
+            "the MP4 ftyp box",
+            "BZhang wrote this",
+            "fLaC 是一种格式",
+        ];
+        for text in beginnings {
+            assert!(matches!(format(text.as_bytes(), Some("a.txt")), Format::Text { .. }), "{text}");
+        }
+        assert_eq!(format(b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0", None), Format::Unsupported("WAV audio"));
+        assert_eq!(format(b"ID3\x03\0\0\0\0\x0F\x76", None), Format::Unsupported("MP3 audio"));
+        assert_eq!(format(b"{\\rtf1 text}", None), Format::Unsupported("RTF"));
     }
 
     #[test]
