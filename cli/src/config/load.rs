@@ -46,9 +46,19 @@ pub fn load(file: Option<&Path>, profile: Option<&str>, data_folder: Option<&Pat
     if !problems.is_empty() {
         bail!("the configuration has {}:\n  {}", count(problems.len()), problems.join("\n  "));
     }
-    let config: Config = Value::Table(table.clone()).try_into().context("the configuration cannot be used")?;
+    let mut config: Config = Value::Table(table.clone()).try_into().context("the configuration cannot be used")?;
     config.check()?;
+    config.models.search_folders.extend(models_near_the_program());
     Ok(Loaded { config, table, files })
+}
+
+/// A program that was built in a checkout, or lies beside its models, finds them from any working folder.
+fn models_near_the_program() -> Vec<String> {
+    let program = std::env::current_exe().ok();
+    let folder = program.as_deref().and_then(Path::parent);
+    let checkout = folder.and_then(Path::parent).and_then(Path::parent);
+    let candidates = [folder.map(|folder| folder.join("models")), checkout.map(|checkout| checkout.join(".tributary/models"))];
+    candidates.into_iter().flatten().filter(|folder| folder.is_dir()).map(|folder| folder.display().to_string()).collect()
 }
 
 fn own_file(file: Option<&Path>) -> Option<PathBuf> {
