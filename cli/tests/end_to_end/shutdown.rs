@@ -1,0 +1,76 @@
+//! Ends and beginnings: stops that finish what is in progress, second starts, second writers.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{Workspace, finish, number};
+
+/// Publishes, signals at once, and proves after the next start that nothing was lost.
+fn drains(signal: &str) {
+    let workspace = Workspace::new();
+    let mut server = workspace.start();
+    for number in 0..40 {
+        let text = format!("# Note {number}\n\nThe basilisk sleeps under stone {number}.");
+        server.publish(&json!({"source": "notes", "source_path": format!("{number}.md"), "content": text}));
+    }
+    let asked = Instant::now();
+    server.signal(signal);
+    let (status, _) = server.ended();
+    assert_eq!(status.code(), Some(0), "{}", server.log());
+    assert!(asked.elapsed() < Duration::from_secs(25), "{:?}", asked.elapsed());
+    let log = server.log();
+    assert!(log.contains("finishing what is in progress") && log.contains("nothing was lost"), "{log}");
+    assert!(!log.contains("ERROR") && !log.contains("panicked"), "{log}");
+    assert!(!workspace.data().join("server.json").exists());
+
+    let second = workspace.start();
+    let proof = workspace.json(["documents", "reconcile", "--format", "json"]);
+    assert_eq!((number(&proof, "/indexed"), proof.get("ok")), (40, Some(&Value::Bool(true))), "{proof}");
+    second.stop();
+}
+
+#[test]
+fn sigterm_finishes_what_is_in_progress() {
+    drains("TERM");
+}
+
+#[test]
+fn ctrl_c_finishes_what_is_in_progress() {
+    drains("INT");
+}
+
+#[test]
+fn a_second_writer_is_told_who_holds_the_folder() {
+    let workspace = Workspace::new();
+    let server = workspace.start();
+    let pid = server.pid().to_string();
+    workspace.run(["run", "--listen", "127.0.0.1:0"]).refused(1, &["is in use by process", &pid, "hint:"]);
+    assert_eq!(server.get("/health/readyz").0, 200, "the first goes on");
+    let port = server.url.strip_prefix("http://").unwrap().to_owned();
+    Workspace::new().run(["run", "--listen", &port]).refused(1, &["cannot listen on", &port, "hint"]);
+    server.stop();
+}
+
+#[test]
+fn the_address_of_a_server_that_was_killed_is_not_believed() {
+    let workspace = Workspace::new();
+    let mut server = workspace.start();
+    let document = server.publish(&json!({"source": "notes", "source_path": "a.md", "content": "the axolotl smiles"}));
+    server.settled(&document);
+    server.kill();
+    assert!(workspace.data().join("server.json").exists());
+    assert_eq!(workspace.found("axolotl").len(), 1, "without a server the folder is opened in process");
+    let started = Instant::now();
+    workspace.start().stop();
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let workspace = Workspace::new();
+    let mut command = workspace.command();
+    command.args(["--server", "http://127.0.0.1:9", "search", "anything"]);
+    finish(command, Duration::from_secs(20)).refused(1, &["cannot reach the server at http://127.0.0.1:9"]);
+    assert!(!workspace.data().exists());
+}
