@@ -18,4 +18,4 @@ pub mod text_encoding;
 
 pub use config::Config;
 pub use converters::{Converted, convert};
-pub use process::{BodySource, Clock, IndexedFingerprints, IngestStage};
+pub use process::{BodySource, Clock, IndexedFingerprints, IngestStage, LaterSettings};

@@ -45,6 +45,9 @@ pub trait IndexedFingerprints: Send + Sync {
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
+/// A hash of every setting of later stages that shapes the index. Asked for each document: some settings change while the stage runs.
+pub type LaterSettings = Arc<dyn Fn() -> String + Send + Sync>;
+
 /// The stage.
 pub struct IngestStage {
     shared: Arc<Shared>,
@@ -60,7 +63,7 @@ struct Shared {
     profiles: Arc<SourceProfiles>,
     /// By name of the profile.
     cleaners: HashMap<String, Cleaners>,
-    settings_fingerprint: String,
+    later_settings: LaterSettings,
 }
 
 /// A published document whose identity is known.
@@ -71,12 +74,12 @@ struct Published {
 }
 
 impl IngestStage {
-    /// A stage over the given profiles. `settings_fingerprint` is a hash of every setting of later stages that shapes the index: when it
-    /// changes, nothing counts as unchanged. `Invalid` if a profile names an unknown cleaning step or sets one wrongly.
+    /// A stage over the given profiles. When what `later_settings` gives changes, nothing counts as unchanged. `Invalid` if a profile
+    /// names an unknown cleaning step or sets one wrongly.
     pub fn new(
         config: Config,
         profiles: Arc<SourceProfiles>,
-        settings_fingerprint: String,
+        later_settings: LaterSettings,
         bodies: Arc<dyn BodySource>,
         gate: Arc<dyn IndexedFingerprints>,
         clock: Clock,
@@ -84,7 +87,7 @@ impl IngestStage {
         let cleaners: Result<HashMap<_, _>> =
             profiles.iter().map(|profile| Ok((profile.name.clone(), Cleaners::new(profile, &config.cleaners)?))).collect();
         let permits = Arc::new(Semaphore::new(config.conversion_workers.max(1)));
-        let shared = Arc::new(Shared { config, profiles, cleaners: cleaners?, settings_fingerprint });
+        let shared = Arc::new(Shared { config, profiles, cleaners: cleaners?, later_settings });
         Ok(Self { shared, bodies, gate, clock, permits })
     }
 
@@ -195,7 +198,7 @@ impl Shared {
             ..DocumentHeader::default()
         };
         let mut clean = self.run_cleaners(profile, document, converted);
-        let settings = fingerprint::Settings { profile: &profile.fingerprint(), later_stages: &self.settings_fingerprint };
+        let settings = fingerprint::Settings { profile: &profile.fingerprint(), later_stages: &(self.later_settings)() };
         clean.document.fingerprint = fingerprint::fingerprint(&clean, settings);
         Ok(clean)
     }

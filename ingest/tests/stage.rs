@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tributary_ingest::config::{CleanersConfig, Config, HtmlConfig};
-use tributary_ingest::{BodySource, IndexedFingerprints, IngestStage};
+use tributary_ingest::{BodySource, IndexedFingerprints, IngestStage, LaterSettings};
 use tributary_schemas::{CleanDocument, DocumentState, Error, ErrorKind, Result, State, Topic, event, id};
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Position, Record, StoredRecord, message};
@@ -68,10 +68,15 @@ attributes = { product = "gNodeB" }
 tag_rules = [{ title = "*gNodeB*", tags = ["5G"] }]
 "#;
 
+fn later(settings: &str) -> LaterSettings {
+    let settings = settings.to_owned();
+    Arc::new(move || settings.clone())
+}
+
 fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
     let profiles = Arc::new(SourceProfiles::from_toml(PROFILES).unwrap());
     let gate: Arc<Gate> = Arc::clone(gate);
-    IngestStage::new(config(), profiles, settings.to_owned(), Arc::new(Bodies), gate, Arc::new(|| NOW)).unwrap()
+    IngestStage::new(config(), profiles, later(settings), Arc::new(Bodies), gate, Arc::new(|| NOW)).unwrap()
 }
 
 fn record(key: &str, value: Option<Vec<u8>>) -> StoredRecord {
@@ -212,7 +217,7 @@ async fn a_dead_record_is_reported() {
 fn a_profile_with_an_unknown_step_is_refused() {
     let profiles =
         SourceProfiles::from_toml("[[source_profile]]\nname = \"p\"\nsource = \"s\"\ncleaners = [{ step = \"drop_ancors\" }]\n").unwrap();
-    let made = IngestStage::new(config(), Arc::new(profiles), String::new(), Arc::new(Bodies), Arc::new(Gate::default()), Arc::new(|| 0));
+    let made = IngestStage::new(config(), Arc::new(profiles), later(""), Arc::new(Bodies), Arc::new(Gate::default()), Arc::new(|| 0));
     let error = made.err().unwrap();
     assert!(error.hint().unwrap().contains("`drop_anchors`"));
 }

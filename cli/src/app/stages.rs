@@ -8,8 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tributary_enrich::summarize::{ExtractiveSummarizer, Summarizer};
 use tributary_enrich::{ChunkParts, ChunkStage, EmbedParts, EmbedStage, chunkers, embed_stage};
 use tributary_indexer::IndexStage;
-use tributary_ingest::IngestStage;
-use tributary_query_api::knowledge_sets::KnowledgeSetCatalog;
+use tributary_ingest::{IngestStage, LaterSettings};
 use tributary_schemas::Topic;
 use tributary_store::event_log::stage::Stage;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
@@ -62,18 +61,23 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
 }
 
 /// Everything beside ingest's own settings that shapes what is searchable of a document: when it changes, nothing counts as unchanged.
-fn later_settings(config: &Config, parts: &Parts) -> String {
+/// Knowledge sets can be applied while the service runs.
+fn later_settings(config: &Config, parts: &Parts) -> LaterSettings {
     let embedder = &parts.models.embedder;
     let summarizer = ExtractiveSummarizer;
-    let settings = [
+    let fixed = [
         chunkers::fingerprint(ChunkStrategy::Sections, &config.enrich.chunker, summarizer.name()),
         embed_stage::fingerprint(&config.enrich.embed),
         parts.analyzer.fingerprint(),
-        parts.knowledge_sets.current().fingerprint(),
         embedder.coarse_name().to_owned(),
         embedder.fine_name().to_owned(),
-    ];
-    blake3::hash(settings.join("/").as_bytes()).to_hex().chars().take(16).collect()
+    ]
+    .join("/");
+    let knowledge_sets = parts.knowledge_sets.shared();
+    Arc::new(move || {
+        let settings = format!("{fixed}/{}", knowledge_sets.current().fingerprint());
+        blake3::hash(settings.as_bytes()).to_hex().chars().take(16).collect()
+    })
 }
 
 fn chunk(config: &Config, parts: &Parts) -> ChunkStage {
