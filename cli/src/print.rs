@@ -54,7 +54,7 @@ pub fn note(text: &str) {
     eprintln!("{text}");
 }
 
-/// Prints an error and what caused it.
+/// Prints an error, what caused it, and each hint once.
 pub fn failure(error: &anyhow::Error) {
     eprintln!("error: {error}");
     let mut last = error.to_string();
@@ -63,12 +63,9 @@ pub fn failure(error: &anyhow::Error) {
         if !last.contains(&text) {
             eprintln!("  because: {text}");
         }
-        if let Some(hint) = cause.downcast_ref::<tributary_schemas::Error>().and_then(tributary_schemas::Error::hint) {
-            eprintln!("hint: {hint}");
-        }
         last = text;
     }
-    if let Some(hint) = error.downcast_ref::<tributary_schemas::Error>().and_then(tributary_schemas::Error::hint) {
+    for hint in error.chain().filter_map(|cause| cause.downcast_ref::<tributary_schemas::Error>()?.hint()) {
         eprintln!("hint: {hint}");
     }
 }
@@ -85,7 +82,7 @@ pub fn progress_bar(length: u64, what: &str) -> ProgressBar {
     bar
 }
 
-/// A row of columns with the given widths.
+/// The beginning of a text, with `…` if something was cut.
 pub fn shorten(text: &str, characters: usize) -> String {
     if text.chars().count() <= characters {
         return text.to_owned();

@@ -18,7 +18,9 @@ use crate::metrics::{RankScores, mean, percentile};
 use crate::set::{EvaluationSet, Question};
 
 const PUBLISHERS: usize = 64;
-const STATES_PER_LOOK: usize = 2000;
+const STATES_PER_LOOK: usize = 5000;
+/// Looking costs the pipeline time.
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a run reports; `eval run --format json` prints it.
 #[derive(Debug, Serialize)]
@@ -161,7 +163,6 @@ async fn wait(mut open: HashMap<String, u64>, pipeline: &Pipeline<'_>, progress:
     let (mut skipped, mut dead) = (0, 0);
     while !open.is_empty() {
         let ids: Vec<String> = open.keys().take(STATES_PER_LOOK).cloned().collect();
-        let before = open.len();
         for (id, row) in ids.iter().zip(pipeline.documents.get_many(&ids)) {
             let Some(row) = row.filter(|row| row.latest.state.is_final() && open.get(id).is_some_and(|version| row.latest.version >= *version))
             else {
@@ -172,9 +173,7 @@ async fn wait(mut open: HashMap<String, u64>, pipeline: &Pipeline<'_>, progress:
             dead += usize::from(row.latest.state == State::Dead);
         }
         progress.at("index", total - open.len(), total);
-        if open.len() == before {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        tokio::time::sleep(LOOK_PAUSE).await;
     }
     if dead == total && total > 0 {
         bail!("all {total} documents were given up; see `tributary dead-letters list`");
