@@ -106,6 +106,9 @@ fn check(event: &DocumentEvent) -> Result<(), Problem> {
     if id.is_empty() || id.len() > MAX_DOCUMENT_ID_BYTES {
         return invalid(&format!("`document_id` has {} bytes", id.len()), &format!("give 1 to {MAX_DOCUMENT_ID_BYTES} bytes"));
     }
+    if id.chars().any(char::is_control) {
+        return invalid("`document_id` holds a control character", "use a hash or a path as the id, or leave it out to have one derived");
+    }
     Ok(())
 }
 

@@ -158,6 +158,9 @@ fn check_id(document_id: &str) -> Result<()> {
     if document_id.is_empty() {
         return Err(Error::new(ErrorKind::Invalid, "`document_id` is empty"));
     }
+    if document_id.chars().any(char::is_control) {
+        return Err(Error::new(ErrorKind::Invalid, "`document_id` holds a control character").with_hint("use a hash or a path as the id"));
+    }
     if document_id.len() > MAX_DOCUMENT_ID_BYTES {
         let message = format!("`document_id` has {} bytes, at most {MAX_DOCUMENT_ID_BYTES} are taken", document_id.len());
         return Err(Error::new(ErrorKind::Invalid, message).with_hint("use a hash or a path as the id"));
