@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal;
 
+use std::io::IsTerminal;
+
 use anyhow::{Context, Result, anyhow};
 use tracing_subscriber::EnvFilter;
 
