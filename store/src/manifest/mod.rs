@@ -4,6 +4,7 @@
 pub mod dead_letters;
 pub mod documents;
 pub mod reconcile;
+mod rows;
 pub mod table;
 pub mod unchanged;
 

@@ -1,7 +1,6 @@
 //! All documents in memory, built from `documents.states` at start and followed from then on. Any process can have one.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tributary_schemas::{DocumentState, Error, ErrorKind, Result, State, Topic};
 
+use super::rows::Rows;
 use crate::event_log::topics::Topics;
 use crate::event_log::{BatchLimit, StoredRecord, Subscription, message};
 
@@ -46,8 +46,6 @@ pub struct ListFilter {
     pub source: Option<String>,
 }
 
-type Rows = BTreeMap<String, DocumentRow>;
-
 /// The table of all documents.
 #[derive(Debug)]
 pub struct DocumentTable {
@@ -62,7 +60,7 @@ impl DocumentTable {
     pub async fn open(topics: &Topics) -> Result<Self> {
         let mut subscription = topics.subscribe(Topic::DocumentsStates, None).await?;
         let ends = ends(topics).await?;
-        let mut rows = Rows::new();
+        let mut rows = Rows::default();
         let mut applied = HashMap::new();
         while !reached(&applied, &ends) {
             let batch = subscription.next_batch(READ_LIMIT, Duration::from_secs(CATCH_UP_SECONDS)).await?;
@@ -81,7 +79,7 @@ impl DocumentTable {
     /// A table that follows nothing.
     #[cfg(test)]
     pub(crate) fn with_reports(states: &[DocumentState]) -> Self {
-        let mut rows = Rows::new();
+        let mut rows = Rows::default();
         states.iter().for_each(|state| apply(&mut rows, state.clone()));
         let (_, applied) = watch::channel(HashMap::new());
         Self { rows: Arc::new(RwLock::new(rows)), applied, _follower: CancellationToken::new().drop_guard() }
@@ -100,21 +98,17 @@ impl DocumentTable {
 
     /// What is known of a document.
     pub fn get(&self, document_id: &str) -> Option<DocumentRow> {
-        self.read(|rows| rows.get(document_id).cloned())
+        self.read(|rows| rows.get(document_id))
     }
 
     /// Documents by id after `after`, at most `limit`.
     pub fn page(&self, filter: &ListFilter, after: Option<&str>, limit: usize) -> Vec<DocumentRow> {
-        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        self.read(|rows| {
-            let shown = rows.range::<str, _>((from, Bound::Unbounded)).map(|(_, row)| row).filter(|row| filter.shows(row));
-            shown.take(limit).cloned().collect()
-        })
+        self.read(|rows| rows.after(after).filter(|row| filter.shows(row)).take(limit).collect())
     }
 
     /// Calls `visit` for every document; the table is held meanwhile.
     pub fn for_each(&self, mut visit: impl FnMut(&str, &DocumentRow)) {
-        self.read(|rows| rows.iter().for_each(|(document_id, row)| visit(document_id, row)));
+        self.read(|rows| rows.after(None).for_each(|row| visit(&row.latest.document_id, &row)));
     }
 
     fn read<T>(&self, look: impl FnOnce(&Rows) -> T) -> T {
@@ -178,12 +172,14 @@ fn apply_all(rows: &mut Rows, applied: &mut HashMap<u32, u64>, batch: &[StoredRe
 }
 
 fn apply(rows: &mut Rows, state: DocumentState) {
-    let Some(row) = rows.get_mut(&state.document_id) else {
-        let indexed = IndexedVersion::reported_by(&state);
-        let passed = passed_ingest(&state);
-        rows.insert(state.document_id.clone(), DocumentRow { latest: state, indexed, passed });
-        return;
+    let row = match rows.get(&state.document_id) {
+        None => DocumentRow { indexed: IndexedVersion::reported_by(&state), passed: passed_ingest(&state), latest: state },
+        Some(row) => changed(row, state),
     };
+    rows.set(row);
+}
+
+fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
     row.passed = row.passed.max(passed_ingest(&state));
     match state.state {
         State::Indexed if row.indexed.as_ref().is_none_or(|indexed| indexed.version <= state.version) => {
@@ -196,6 +192,7 @@ fn apply(rows: &mut Rows, state: DocumentState) {
         let previous = std::mem::replace(&mut row.latest, state);
         keep_what_a_deletion_cannot_say(&mut row.latest, previous);
     }
+    row
 }
 
 /// A null value has no source, path and title: the document keeps those it had.
@@ -257,9 +254,9 @@ mod tests {
     }
 
     fn row_after(states: &[DocumentState]) -> DocumentRow {
-        let mut rows = Rows::new();
+        let mut rows = Rows::default();
         states.iter().for_each(|state| apply(&mut rows, state.clone()));
-        rows.remove("d").unwrap()
+        rows.get("d").unwrap()
     }
 
     #[test]
