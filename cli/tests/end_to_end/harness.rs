@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -84,7 +84,7 @@ impl Workspace {
         for name in inherited {
             command.env_remove(name);
         }
-        command.env("TRIBUTARY_DATA_DIR", self.data()).env("NO_COLOR", "1").current_dir(self.folder.path());
+        command.env("TRIBUTARY_DATA_DIR", self.data()).env_remove("NO_COLOR").current_dir(self.folder.path());
         command.envs(self.settings.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -338,17 +338,4 @@ pub fn has_fields(value: &Value, names: &[&str]) {
 /// Says loudly that something cannot be tested here.
 pub fn skip(why: &str) {
     eprintln!("SKIPPED: {why}");
-}
-
-/// Whether `path` can be given to a command that must not see it change.
-pub fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_folder(&entry.path(), &target)
-        } else {
-            fs::copy(entry.path(), target).map(drop).unwrap()
-        }
-    }
 }

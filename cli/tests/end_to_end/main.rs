@@ -2,9 +2,15 @@
 //! and the process is stopped, killed and started again in the middle. One file per topic.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod bad_input;
 mod configuration;
 mod crash;
+mod dead_letters;
+mod evaluation;
 mod harness;
 mod knowledge_sets;
 mod lifecycle;
+mod queries;
 mod shutdown;
+mod storage;
+mod usage;
