@@ -2,8 +2,6 @@
 
 use std::io::IsTerminal;
 
-use std::io::IsTerminal;
-
 use anyhow::{Context, Result, anyhow};
 use tracing_subscriber::EnvFilter;
 
