@@ -152,8 +152,20 @@ fn collect(paths: &[PathBuf]) -> Result<Vec<Found>> {
     if found.is_empty() {
         bail!("there is no file to publish (hidden ones are left out)");
     }
-    found.sort_by(|left, right| left.source_path.cmp(&right.source_path));
+    found.sort_by(|left, right| (&left.source_path, &left.file).cmp(&(&right.source_path, &right.file)));
+    found.dedup_by(|left, right| left.file == right.file);
+    refuse_collisions(&found)?;
     Ok(found)
+}
+
+/// Two files that would be one document: which of them won would be chance.
+fn refuse_collisions(found: &[Found]) -> Result<()> {
+    let collision = found.iter().zip(found.iter().skip(1)).find(|(left, right)| left.source_path == right.source_path);
+    let Some((left, right)) = collision else { return Ok(()) };
+    let (first, second) = (left.file.display(), right.file.display());
+    let message = format!("{first} and {second} would be the same document `{}`", left.source_path);
+    let hint = "publish the folder that holds both, or each of them with a --source of its own";
+    Err(tributary_schemas::Error::new(tributary_schemas::ErrorKind::Invalid, message).with_hint(hint).into())
 }
 
 fn walk(root: &Path, folder: &Path, found: &mut Vec<Found>) -> Result<()> {
