@@ -43,6 +43,11 @@ fn applied_sets_reach_documents_and_filters_fail_closed() {
     assert_eq!(hit_texts(&tagged, "gharial"), found);
     assert_eq!(tagged.pointer("/hits/0/tags"), Some(&json!(["air"])));
 
+    let sly = "gharial invoice knowledge_sets:billing filter {\"knowledge_sets\": [\"billing\"]}";
+    let (_, answer) = server.post("/v1/search", &json!({"query": sly, "filter": {"knowledge_sets": ["radio"]}}));
+    let places: Vec<&str> = list(&answer, "/hits").iter().map(|hit| text(hit, "/source_path")).collect();
+    assert_eq!(places, ["radio/mast.md"], "no words of a question open another set");
+
     workspace.run(["search", "gharial", "--set", "radoi"]).refused(1, &["no knowledge set `radoi`", "did you mean `radio`"]);
     for condition in [["--tag", "nothing"], ["--source", "nowhere"]] {
         let answer = workspace.json(["search", "gharial", condition[0], condition[1], "--format", "json"]);

@@ -114,3 +114,15 @@ fn a_document_lives_with_a_server() {
     server.stop();
     assert!(!workspace.data().join("server.json").exists());
 }
+
+#[test]
+fn two_files_are_never_silently_one_document() {
+    let workspace = Workspace::new();
+    workspace.write("left/note.md", "the left loris");
+    workspace.write("right/note.md", "the right loris");
+    workspace.run(["publish", "left", "right"]).refused(1, &["left/note.md and right/note.md", "`note.md`", "hint:"]);
+    let twice = workspace.json(["publish", "left", "left/note.md", "--wait", "--format", "json"]);
+    assert_eq!(number(&twice, "/published"), 1, "the same file named twice is one: {twice}");
+    workspace.json(["publish", "right", "--source", "other", "--wait", "--format", "json"]);
+    assert_eq!(workspace.found("loris").len(), 2);
+}

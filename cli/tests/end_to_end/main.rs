@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod bad_input;
+mod changed_settings;
 mod configuration;
 mod crash;
 mod dead_letters;

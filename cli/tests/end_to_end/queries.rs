@@ -64,3 +64,25 @@ fn more_hits_begin_with_the_fewer() {
     }
     assert_eq!(hit_texts(&workspace.json(["search", "ocelot", "--source", "files", "--format", "json"]), "ocelot").len(), 10);
 }
+
+#[test]
+fn the_minimum_is_compared_with_the_score_that_is_shown() {
+    let workspace = Workspace::new();
+    for (number, text) in ["lynx lynx lynx", "lynx and other cats", "cats of the north, among them a lynx", "the north"].iter().enumerate()
+    {
+        workspace.write(&format!("docs/{number}.md"), text);
+    }
+    let server = workspace.start();
+    workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    let scores = |minimum: f64| {
+        let (status, answer) = server.post("/v1/search", &json!({"query": "lynx", "minimum_score": minimum}));
+        assert_eq!(status, 200, "{answer}");
+        list(&answer, "/hits").iter().map(|hit| hit["score"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let all = scores(0.0);
+    assert!(all.len() == 4 && all.is_sorted_by(|left, right| left >= right), "{all:?}");
+    let middle = (all[0] + all[3]) / 2.0;
+    let above: Vec<f64> = all.iter().copied().filter(|score| *score >= middle).collect();
+    assert!(above.len() < all.len(), "{all:?}");
+    assert_eq!(scores(middle), above);
+}

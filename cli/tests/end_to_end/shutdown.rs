@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Workspace, finish, number};
+use crate::harness::{Workspace, finish, number, wait_for};
 
 /// Publishes, signals at once, and proves after the next start that nothing was lost.
 fn drains(signal: &str) {
@@ -38,6 +38,24 @@ fn sigterm_finishes_what_is_in_progress() {
 #[test]
 fn ctrl_c_finishes_what_is_in_progress() {
     drains("INT");
+}
+
+#[test]
+fn a_second_ctrl_c_stops_at_once_and_loses_nothing() {
+    let workspace = Workspace::new();
+    let mut server = workspace.start();
+    let content = "The uakari blushes at every line of this. ".repeat(200_000);
+    let document = server.publish(&json!({"source": "notes", "source_path": "long.txt", "content": content}));
+    server.signal("INT");
+    wait_for("the first answer", || server.log().contains("finishing what is in progress").then_some(()));
+    let asked = Instant::now();
+    server.signal("INT");
+    let (status, _) = server.ended();
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    assert!([Some(130), Some(0)].contains(&status.code()), "{status}: 130, or 0 if all was done by then");
+    let second = workspace.start();
+    assert_eq!(second.settled(&document).get("state"), Some(&json!("indexed")), "{}", second.log());
+    second.stop();
 }
 
 #[test]
