@@ -25,7 +25,7 @@ use crate::{blocking, permit};
 /// Name of the stage.
 const NAME: &str = "embed";
 /// Grows with every change of the code that changes embedding texts; part of [`fingerprint`].
-const CODE_VERSION: u32 = 1;
+const CODE_VERSION: u32 = 2;
 
 /// What the stage needs of the rest of the product.
 pub struct EmbedParts {

@@ -164,7 +164,8 @@ async fn wait(mut open: HashMap<String, u64>, pipeline: &Pipeline<'_>, progress:
     while !open.is_empty() {
         let ids: Vec<String> = open.keys().take(STATES_PER_LOOK).cloned().collect();
         for (id, row) in ids.iter().zip(pipeline.documents.get_many(&ids)) {
-            let Some(row) = row.filter(|row| row.latest.state.is_final() && open.get(id).is_some_and(|version| row.latest.version >= *version))
+            let Some(row) =
+                row.filter(|row| row.latest.state.is_final() && open.get(id).is_some_and(|version| row.latest.version >= *version))
             else {
                 continue;
             };
@@ -191,8 +192,7 @@ struct Answer {
 
 impl Answer {
     fn score(question: &Question, outcome: &Outcome, documents: &HashMap<ChunkId, String>) -> Self {
-        let mut milliseconds: HashMap<String, f64> =
-            outcome.response.tiers.iter().map(|(name, tier)| (name.clone(), tier.ms)).collect();
+        let mut milliseconds: HashMap<String, f64> = outcome.response.tiers.iter().map(|(name, tier)| (name.clone(), tier.ms)).collect();
         milliseconds.insert("total".to_owned(), outcome.response.took_ms);
         let mut seen = HashSet::new();
         let ranking: Vec<&str> =

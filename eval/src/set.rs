@@ -71,9 +71,7 @@ impl EvaluationSet {
 fn read_lines<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(index, line)| serde_json::from_str(line).with_context(|| format!("{} line {}", file.display(), index + 1)))
-        .collect()
+    lines.map(|(index, line)| serde_json::from_str(line).with_context(|| format!("{} line {}", file.display(), index + 1))).collect()
 }
 
 fn read_corpus(file: &Path) -> Result<Vec<DocumentEvent>> {

@@ -233,11 +233,7 @@ fn supersedes(new: &DocumentState, old: &DocumentState) -> bool {
     if new.version != old.version {
         return new.version > old.version;
     }
-    match (old.state, new.state) {
-        (_, State::Accepted) => false,
-        (State::Skipped, State::Deleted) => false,
-        _ => true,
-    }
+    !matches!((old.state, new.state), (_, State::Accepted) | (State::Skipped, State::Deleted))
 }
 
 #[cfg(test)]
