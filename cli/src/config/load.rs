@@ -46,6 +46,10 @@ pub fn load(file: Option<&Path>, profile: Option<&str>, data_folder: Option<&Pat
     if !problems.is_empty() {
         bail!("the configuration has {}:\n  {}", count(problems.len()), problems.join("\n  "));
     }
+    let unusable = unusable(&table, &defaults);
+    if !unusable.is_empty() {
+        bail!("the configuration has {}:\n  {}", count(unusable.len()), unusable.join("\n  "));
+    }
     let mut config: Config = Value::Table(table.clone()).try_into().context("the configuration cannot be used")?;
     config.check()?;
     config.models.search_folders.extend(models_near_the_program());
@@ -59,6 +63,17 @@ fn models_near_the_program() -> Vec<String> {
     let checkout = folder.and_then(Path::parent).and_then(Path::parent);
     let candidates = [folder.map(|folder| folder.join("models")), checkout.map(|checkout| checkout.join(".tributary/models"))];
     candidates.into_iter().flatten().filter(|folder| folder.is_dir()).map(|folder| folder.display().to_string()).collect()
+}
+
+/// What has the right type and still is no value (an unknown variant, a number out of range): the first problem of each section.
+fn unusable(table: &Table, defaults: &Table) -> Vec<String> {
+    let of_section = |(section, value): (&String, &Value)| {
+        let mut alone = defaults.clone();
+        alone.insert(section.clone(), value.clone());
+        let error = Value::Table(alone).try_into::<Config>().err()?.to_string();
+        Some(error.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    table.iter().filter_map(of_section).collect()
 }
 
 fn own_file(file: Option<&Path>) -> Option<PathBuf> {

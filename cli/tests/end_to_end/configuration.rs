@@ -29,6 +29,8 @@ fn values_that_types_allow_are_checked_too() {
     check("models.kind", "magic", "models.kind");
     check("query_api.server.network_access", "everyone", "query_api.server.network_access");
     check("query_api.retrieval.coarse.keyword", "-1", "query_api.retrieval");
+    let several = Workspace::new().with("models.kind", "magic").with("store.worker.drain_ms", "-1");
+    several.run(["config", "check"]).refused(1, &["has 2 problems", "models.kind", "`onnx` or `hashing`", "store.worker.drain_ms"]);
     Workspace::new().run(["--config", "nowhere.toml", "config", "check"]).refused(1, &["nowhere.toml"]);
     Workspace::new().run(["--profile", "nowhere", "config", "check"]).refused(1, &["no profile `nowhere`"]);
     let workspace = Workspace::new();
