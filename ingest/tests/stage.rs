@@ -173,8 +173,9 @@ async fn a_tombstone_passes_on_with_its_version() {
     let mut input = record("d", None);
     input.record.headers.push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"9")));
     let outputs = stage(&gate, "s").process(&input).await.unwrap();
-    assert_eq!((outputs.len(), outputs[0].topic, outputs[0].record.value.as_ref()), (1, Topic::DocumentsClean, None));
-    assert_eq!((message::version(&outputs[0].record), message::document_id(&outputs[0].record).unwrap()), (9, "d"));
+    assert_eq!((outputs.len(), outputs[0].topic), (2, Topic::DocumentsStates), "the table learns that the deletion passed");
+    assert_eq!((outputs[1].topic, outputs[1].record.value.as_ref()), (Topic::DocumentsClean, None));
+    assert_eq!((message::version(&outputs[1].record), message::document_id(&outputs[1].record).unwrap()), (9, "d"));
     assert_eq!(*gate.passed.lock().unwrap(), vec![("d".to_owned(), 9)]);
 }
 
