@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 
@@ -21,8 +22,9 @@ const SAMPLE_QUESTION: &str = "What happens to a document that can never be inde
 pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     let started = Instant::now();
     app::runtime()?.block_on(async {
+        let signals = StopSignals::listen()?;
         let app = App::start(config, &run.services, run.listen).await?;
-        tokio::spawn(stop_on_signal(app.shutdown()));
+        tokio::spawn(stop_on_signal(signals, app.shutdown()));
         let services: Vec<String> = run.services.iter().map(ToString::to_string).collect();
         print::note(&format!("tributary runs {} on {}", services.join(", "), config.store.data_folder));
         if let Some(url) = app.url().map(str::to_owned) {
@@ -39,13 +41,24 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-async fn stop_on_signal(shutdown: CancellationToken) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+/// The signals that stop a run. Caught from the moment of listening for them, before anybody is told that the server is there.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+}
+
+async fn stop_on_signal(mut signals: StopSignals, shutdown: CancellationToken) {
     for again in [false, true] {
         tokio::select! {
-            result = tokio::signal::ctrl_c() => if result.is_err() { return },
-            _ = terminate.recv() => {}
+            _ = signals.interrupt.recv() => {}
+            _ = signals.terminate.recv() => {}
         }
         if again {
             print::note("stopping at once; what was in progress comes again at the next start");
