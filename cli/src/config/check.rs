@@ -5,7 +5,7 @@ use toml::{Table, Value};
 /// Largest share of a key that may differ for another key to be suggested.
 const NEAR: f64 = 0.6;
 
-/// One problem per line, each saying which key of `origin` it is about.
+/// One problem per line, by key, each saying which key of `origin` it is about.
 pub fn problems(table: &Table, defaults: &Table, origin: &str) -> Vec<String> {
     let mut found = Vec::new();
     collect(table, defaults, defaults, origin, "", &mut found);
@@ -82,9 +82,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                "x.toml: unknown key `store.partition`; did you mean `store.partitions`?",
                 "x.toml: `models.kind` is an integer, but a string is expected (default: \"onnx\")",
                 "x.toml: unknown key `modles`; did you mean `models`?",
+                "x.toml: unknown key `store.partition`; did you mean `store.partitions`?",
             ]
         );
     }

@@ -64,6 +64,6 @@ mod tests {
         let tables = from_environment(variables.map(|(name, text)| (name.to_owned(), text.to_owned())).into_iter(), &defaults);
         let mut merged = defaults;
         tables.into_iter().for_each(|(_, table)| overlay(&mut merged, table));
-        assert_eq!(merged.to_string().trim(), "[a]\nname = \"42\"\ncount = 42\nlist = [\"b\"]");
+        assert_eq!(merged.to_string().trim(), "[a]\ncount = 42\nlist = [\"b\"]\nname = \"42\"");
     }
 }
