@@ -104,7 +104,7 @@ impl EmbedStage {
         };
         let stored_ids: std::collections::HashSet<ChunkId> = stored.chunk_ids.into_iter().collect();
         let wanted: Vec<ChunkId> = tagged.chunks.iter().map(|chunk| chunk.chunk_id).filter(|id| stored_ids.contains(id)).collect();
-        let vectors = index.vectors(&wanted).await?;
+        let vectors = index.vectors(None, &wanted).await?;
         let complete = wanted.into_iter().zip(vectors).filter_map(|(id, vectors)| Some((id, vectors?)));
         Ok(complete.filter(|(_, vectors)| self.work.has_right_shape(vectors)).collect())
     }

@@ -279,10 +279,10 @@ impl SearchIndex for Holding {
     async fn vector(&self, _: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
         unused()
     }
-    async fn fetch(&self, _: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
+    async fn fetch(&self, _: Option<&str>, _: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
         unused()
     }
-    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
+    async fn vectors(&self, _: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
         let found = |wanted: &ChunkId| self.vectors.iter().find(|(id, _)| id == wanted).map(|(_, vectors)| vectors.clone());
         Ok(chunks.iter().map(found).collect())
     }
@@ -291,10 +291,13 @@ impl SearchIndex for Holding {
         let stored = IndexedDocument { document: self.document.clone(), chunk_ids, deleted: false };
         Ok(ids.iter().map(|id| (*id == self.document.document_id).then(|| stored.clone())).collect())
     }
-    async fn list_documents(&self, _: Option<&str>, _: usize) -> Result<Vec<IndexedDocument>> {
+    async fn list_documents(&self, _: Option<&str>, _: Option<&str>, _: usize) -> Result<Vec<IndexedDocument>> {
         unused()
     }
-    async fn list_chunks(&self) -> Result<Vec<(ChunkId, String)>> {
+    async fn documents_with(&self, _: Option<&str>, _: &[String], _: usize) -> Result<Vec<IndexedDocument>> {
+        unused()
+    }
+    async fn list_chunks(&self, _: Option<&str>) -> Result<Vec<(ChunkId, String)>> {
         unused()
     }
     async fn status(&self) -> Result<Vec<GenerationStatus>> {

@@ -105,7 +105,7 @@ pub struct Pipeline<'a> {
 /// Publishes the set's documents, waits for all of them, asks all questions one after the other, and scores.
 pub async fn run(set: &EvaluationSet, pipeline: &Pipeline<'_>, settings: Value, progress: &dyn Progress) -> Result<Report> {
     let ingest = ingest(set, pipeline, progress).await?;
-    let documents: HashMap<ChunkId, String> = pipeline.index.list_chunks().await?.into_iter().collect();
+    let documents: HashMap<ChunkId, String> = pipeline.index.list_chunks(None).await?.into_iter().collect();
     let mut answers = Vec::with_capacity(set.questions.len());
     for (number, question) in set.questions.iter().enumerate() {
         progress.at("ask", number, set.questions.len());

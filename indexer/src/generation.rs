@@ -54,6 +54,7 @@ mod tests {
             coarse_model: "a".into(),
             fine_model: "a".into(),
             analyzer: "x".into(),
+            origin: String::new(),
         };
         let wanted = IndexSettings { coarse_model: "b".into(), ..built.clone() };
         let status = GenerationStatus { name: "g1".into(), settings: built.clone(), serving: true, documents: 0, chunks: 0, bytes: 0 };

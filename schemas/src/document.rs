@@ -77,6 +77,15 @@ pub struct DocumentHeader {
     /// Hash over content and every setting that shapes the result: the skip gate compares it.
     #[serde(default)]
     pub fingerprint: String,
+    /// MinHash signature of the text, see [`crate::near_duplicate::Signature`]; empty for a text too short to be compared.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub signature: String,
+    /// Hash of all that a reader could tell two documents apart by, access attributes included: equal for exact duplicates.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content_hash: String,
+    /// The document whose chunks stand for this one's, an exact duplicate that is stored once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<String>,
     /// What made this document what it is.
     #[serde(default)]
     pub lineage: Lineage,

@@ -11,6 +11,7 @@ pub mod failure;
 pub mod filter;
 pub mod id;
 pub mod json_schema;
+pub mod near_duplicate;
 pub mod search;
 pub mod state;
 pub mod topic;

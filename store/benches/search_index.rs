@@ -140,6 +140,7 @@ async fn build(index: &EmbeddedIndex, rows: &[Vec<f32>]) {
         coarse_model: "bench".into(),
         fine_model: "bench".into(),
         analyzer: "bench".into(),
+        origin: String::new(),
     };
     index.create("bench", &settings).await.unwrap();
     index.promote("bench").await.unwrap();
@@ -228,6 +229,7 @@ fn main() {
     let (none, tenth) = (Filter::default(), Filter { tags: Some(vec!["tenth3".into()]), ..Filter::default() });
     let vector = |place: usize, filter: &Filter, candidates: Option<&[ChunkId]>| {
         let query = VectorQuery {
+            generation: None,
             vector: &vector_queries[place],
             field: VectorField::Coarse,
             filter,
@@ -251,7 +253,7 @@ fn main() {
 
     let words = queries();
     let keyword = |place: usize, filter: &Filter, candidates: Option<&[ChunkId]>| {
-        let query = KeywordQuery { tokens: &words[place], filter, candidates, limit: LIMIT };
+        let query = KeywordQuery { generation: None, tokens: &words[place], filter, candidates, limit: LIMIT };
         runtime.block_on(index.keyword(query)).unwrap()
     };
     let ours = measure(|place| drop(black_box(keyword(place, &none, None))));
@@ -289,12 +291,19 @@ fn main() {
     runtime.block_on(index.write("bench", vec![touched])).unwrap();
     runtime.block_on(index.flush("bench", None)).unwrap();
     let prefiltered = |place: usize| {
-        let query =
-            VectorQuery { vector: &vector_queries[place], field: VectorField::Coarse, filter: &none, candidates: None, limit: LIMIT };
+        let query = VectorQuery {
+            generation: None,
+            vector: &vector_queries[place],
+            field: VectorField::Coarse,
+            filter: &none,
+            candidates: None,
+            limit: LIMIT,
+        };
         runtime.block_on(index.vector(query)).unwrap()
     };
     let recall = (0..10).map(|place| {
         let query = VectorQuery {
+            generation: None,
             vector: &vector_queries[place],
             field: VectorField::Coarse,
             filter: &none,

@@ -34,6 +34,7 @@ fn settings(dimensions: usize) -> IndexSettings {
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
+        origin: String::new(),
     }
 }
 
@@ -103,18 +104,19 @@ async fn apply(index: &EmbeddedIndex, operations: Vec<Operation>) {
 /// What keyword and vector queries find; both must agree with the list, and each vector must be the one of its chunk.
 async fn found(index: &EmbeddedIndex) -> BTreeSet<u128> {
     let none = Filter::default();
-    let query = KeywordQuery { tokens: &["a".into()], filter: &none, candidates: None, limit: 100_000 };
+    let query = KeywordQuery { generation: None, tokens: &["a".into()], filter: &none, candidates: None, limit: 100_000 };
     let words: BTreeSet<u128> = index.keyword(query).await.unwrap().iter().map(|hit| hit.chunk_id.0).collect();
     let vector = unit(7, DIMENSIONS, false);
-    let query = VectorQuery { vector: &vector, field: VectorField::Coarse, filter: &none, candidates: None, limit: 100_000 };
+    let query =
+        VectorQuery { generation: None, vector: &vector, field: VectorField::Coarse, filter: &none, candidates: None, limit: 100_000 };
     let numbers: BTreeSet<u128> = index.vector(query).await.unwrap().iter().map(|hit| hit.chunk_id.0).collect();
-    let listed: BTreeSet<u128> = index.list_chunks().await.unwrap().iter().map(|(id, _)| id.0).collect();
+    let listed: BTreeSet<u128> = index.list_chunks(None).await.unwrap().iter().map(|(id, _)| id.0).collect();
     assert!(words == numbers && numbers == listed);
     let ids: Vec<ChunkId> = words.iter().map(|id| ChunkId(*id)).collect();
-    for (id, vectors) in ids.iter().zip(index.vectors(&ids).await.unwrap()) {
+    for (id, vectors) in ids.iter().zip(index.vectors(None, &ids).await.unwrap()) {
         assert_eq!(vectors.unwrap().coarse, unit(id.0 as u64, DIMENSIONS, false), "vector of {id}");
     }
-    assert!(index.fetch(&ids).await.unwrap().iter().all(Option::is_some));
+    assert!(index.fetch(None, &ids).await.unwrap().iter().all(Option::is_some));
     words
 }
 
@@ -285,7 +287,7 @@ async fn recall(clustered: bool, prefilter_from_chunks: usize, threads: usize, r
     let mut shares = Vec::new();
     for seed in 0..8 {
         let vector = unit(seed * 31 + 500_000, WIDE, clustered);
-        let query = VectorQuery { vector: &vector, field: VectorField::Coarse, filter: &none, candidates: None, limit };
+        let query = VectorQuery { generation: None, vector: &vector, field: VectorField::Coarse, filter: &none, candidates: None, limit };
         let hits = index.vector(query).await.unwrap();
         let exact = index.vector(VectorQuery { candidates: Some(&all), ..query }).await.unwrap();
         let exact_ids: BTreeSet<ChunkId> = exact.iter().map(|hit| hit.chunk_id).collect();

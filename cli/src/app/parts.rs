@@ -107,5 +107,6 @@ fn index_settings(models: &Models, analyzer: &Analyzer) -> IndexSettings {
         coarse_model: embedder.coarse_name().to_owned(),
         fine_model: embedder.fine_name().to_owned(),
         analyzer: analyzer.fingerprint(),
+        origin: String::new(),
     }
 }

@@ -136,7 +136,7 @@ async fn passages(state: &ServerState, id: &str) -> Result<Vec<Passage>, Problem
     let indexed = index.documents(None, &[id.to_owned()]).await?;
     let mut chunk_ids = indexed.into_iter().flatten().next().map(|document| document.chunk_ids).unwrap_or_default();
     chunk_ids.truncate(state.config.maximum_page);
-    let stored = index.fetch(&chunk_ids).await?;
+    let stored = index.fetch(None, &chunk_ids).await?;
     let passage = |stored: tributary_store::search_index::StoredChunk| {
         let chunk = stored.chunk;
         Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text }

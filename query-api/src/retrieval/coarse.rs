@@ -41,11 +41,20 @@ async fn keyword(index: &dyn SearchIndex, plan: &QueryPlan) -> Result<Vec<Scored
     if !plan::uses_keywords(plan) {
         return Ok(Vec::new());
     }
-    index.keyword(KeywordQuery { tokens: &plan.tokens, filter: &plan.filter, candidates: None, limit: plan.coarse.keyword }).await
+    index
+        .keyword(KeywordQuery {
+            generation: None,
+            tokens: &plan.tokens,
+            filter: &plan.filter,
+            candidates: None,
+            limit: plan.coarse.keyword,
+        })
+        .await
 }
 
 async fn vector(index: &dyn SearchIndex, plan: &QueryPlan, vectors: &QueryVectors) -> Result<Vec<ScoredChunk>> {
     let query = VectorQuery {
+        generation: None,
         vector: &vectors.coarse,
         field: VectorField::Coarse,
         filter: &plan.filter,

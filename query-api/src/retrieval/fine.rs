@@ -51,7 +51,13 @@ async fn keyword(index: &dyn SearchIndex, plan: &QueryPlan, candidates: &[ChunkI
     if !plan::uses_keywords(plan) || candidates.is_empty() {
         return Ok(Vec::new());
     }
-    let query = KeywordQuery { tokens: &plan.tokens, filter: &plan.filter, candidates: Some(candidates), limit: candidates.len() };
+    let query = KeywordQuery {
+        generation: None,
+        tokens: &plan.tokens,
+        filter: &plan.filter,
+        candidates: Some(candidates),
+        limit: candidates.len(),
+    };
     index.keyword(query).await
 }
 
@@ -63,6 +69,7 @@ async fn vector(
 ) -> Result<Vec<ScoredChunk>> {
     let Some(vectors) = vectors.filter(|_| !candidates.is_empty()) else { return Ok(Vec::new()) };
     let query = VectorQuery {
+        generation: None,
         vector: vectors.fine(),
         field: VectorField::Fine,
         filter: &plan.filter,
@@ -102,7 +109,7 @@ fn normalized(chunks: &[ChunkId], found: &[ScoredChunk]) -> Vec<f32> {
 /// Multiplies each score with the weights of its document's tags; if that leads above 1, all are divided by the highest.
 async fn weigh(index: &dyn SearchIndex, profile: &BTreeMap<String, f32>, chunks: &mut [FineChunk]) -> Result<()> {
     let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
-    let stored = index.fetch(&ids).await?;
+    let stored = index.fetch(None, &ids).await?;
     for (chunk, stored) in chunks.iter_mut().zip(stored) {
         let tags = stored.as_ref().map(|stored| stored.document.tags.as_slice()).unwrap_or_default();
         chunk.score *= profile_weight(profile, tags);

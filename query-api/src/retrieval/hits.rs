@@ -39,7 +39,7 @@ pub async fn load(
     let mut hits: Vec<(Hit, StoredChunk)> = Vec::new();
     for batch in ranked.chunks(top_k.max(1)) {
         let ids: Vec<ChunkId> = batch.iter().map(|chunk| chunk.chunk_id).collect();
-        for (ranked, stored) in batch.iter().zip(index.fetch(&ids).await?) {
+        for (ranked, stored) in batch.iter().zip(index.fetch(None, &ids).await?) {
             // deleted since it was ranked: the next one takes its place
             let Some(stored) = stored else { continue };
             if hits.len() < top_k {
@@ -118,7 +118,7 @@ fn around(chunk_ids: &[ChunkId], center: ChunkId, distance: usize) -> Vec<ChunkI
 }
 
 async fn passages(index: &dyn SearchIndex, chunk_ids: &[ChunkId]) -> Result<HashMap<ChunkId, Passage>> {
-    let stored = index.fetch(chunk_ids).await?;
+    let stored = index.fetch(None, chunk_ids).await?;
     let passage = |stored: StoredChunk| {
         let chunk = stored.chunk;
         let passage = Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text };

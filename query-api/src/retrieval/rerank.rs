@@ -22,7 +22,7 @@ pub async fn rerank(
     chunks: &[ChunkId],
     config: RerankConfig,
 ) -> Result<Vec<ScoredChunk>> {
-    let stored = index.fetch(chunks).await?;
+    let stored = index.fetch(None, chunks).await?;
     let (ids, passages): (Vec<ChunkId>, Vec<String>) =
         stored.into_iter().flatten().map(|stored| (stored.chunk.chunk_id, passage(&stored))).unzip();
     let deadline = Duration::from_millis(config.deadline_ms);

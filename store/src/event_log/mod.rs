@@ -97,6 +97,7 @@ impl PartitionLag {
 ///
 /// **Groups.** The position of a group is durable when `commit` returns. A group that never committed starts at the first record.
 /// Within one process a (topic, group) pair has at most one live subscription in the embedded log: a second is refused with `Conflict`.
+/// Where several members share a group (Kafka), each partition belongs to one of them at a time, see [`Subscription::revoked`].
 ///
 /// **Compaction.** On topics that are compacted, a record may vanish once a later one has its key; the newest record of each key
 /// stays, and a newest tombstone may vanish once every group has committed past it and the tombstone retention has passed. Offsets
@@ -119,6 +120,10 @@ pub trait EventLog: Send + Sync {
 
     /// How far the group is, one entry per partition, by partition. For a group that never committed, `committed` is `start`.
     async fn lag(&self, topic: &str, group: &str) -> Result<Vec<PartitionLag>>;
+
+    /// Forgets the positions of a group that will not come back, so that it holds nothing back any more. `Conflict` while it has a
+    /// subscription; nothing to do for a group that is not known.
+    async fn forget_group(&self, topic: &str, group: &str) -> Result<()>;
 }
 
 /// A reader of one topic.
@@ -130,8 +135,15 @@ pub trait Subscription: Send {
     async fn next_batch(&mut self, limit: BatchLimit, wait: Duration) -> Result<Vec<StoredRecord>>;
 
     /// Makes durable that everything **before** each given position is done: `offset` is the next to read. Never moves backwards: a
-    /// lower position than the committed one is ignored.
+    /// lower position than the committed one is ignored. Positions of partitions that this reader no longer holds are ignored too.
     async fn commit(&mut self, positions: &[Position]) -> Result<()>;
+
+    /// Partitions that were given to another member of the group since the last call. Records read from them belong to somebody else now:
+    /// what is not yet done is dropped, and must not be committed. Should such a partition come back, it is read from its committed
+    /// position again. A log with one reader per group never takes any away.
+    fn revoked(&mut self) -> Vec<u32> {
+        Vec::new()
+    }
 }
 
 /// How much `next_batch` may return.

@@ -57,6 +57,11 @@ impl Topics {
         self.log.lag(&topic.full_name(&self.prefix), group).await
     }
 
+    /// Forgets a group that will not come back, see [`super::EventLog::forget_group`].
+    pub async fn forget_group(&self, topic: Topic, group: &str) -> Result<()> {
+        self.log.forget_group(&topic.full_name(&self.prefix), group).await
+    }
+
     /// Puts the value back that travelled as a reference.
     pub async fn redeem(&self, mut record: Record) -> Result<Record> {
         let Some(url) = record.header(event::CLAIM_CHECK).map(str::to_owned) else { return Ok(record) };

@@ -29,7 +29,7 @@ pub async fn reconcile(
     earlier: &HashMap<String, u64>,
 ) -> Result<Reconciliation> {
     let stored = stored_documents(index).await?;
-    let findable = index.list_chunks().await?;
+    let findable = index.list_chunks(None).await?;
     let mut found = Reconciliation { waiting_records, ..Reconciliation::default() };
     let counts = compare_chunks(&stored, &findable, table, &mut found);
     table.for_each(|document_id, row| {
@@ -65,7 +65,7 @@ async fn stored_documents(index: &dyn SearchIndex) -> Result<HashMap<String, Ind
     let mut stored = HashMap::new();
     let mut after: Option<String> = None;
     loop {
-        let page = index.list_documents(after.as_deref(), PAGE).await?;
+        let page = index.list_documents(None, after.as_deref(), PAGE).await?;
         let Some(last) = page.last() else { return Ok(stored) };
         after = Some(last.document.document_id.clone());
         stored.extend(page.into_iter().map(|document| (document.document.document_id.clone(), document)));

@@ -64,6 +64,7 @@ fn shared_settings() -> IndexSettings {
         coarse_model: "test/1".into(),
         fine_model: "test/1".into(),
         analyzer: "spaces".into(),
+        origin: String::new(),
     }
 }
 
@@ -148,11 +149,11 @@ fn tokens(text: &str) -> Vec<String> {
 }
 
 async fn keyword(index: &dyn SearchIndex, text: &str, filter: &Filter, limit: usize) -> Vec<ScoredChunk> {
-    index.keyword(KeywordQuery { tokens: &tokens(text), filter, candidates: None, limit }).await.unwrap()
+    index.keyword(KeywordQuery { generation: None, tokens: &tokens(text), filter, candidates: None, limit }).await.unwrap()
 }
 
 async fn vector(index: &dyn SearchIndex, vector: &[f32], filter: &Filter, limit: usize) -> Vec<ScoredChunk> {
-    let query = VectorQuery { vector, field: VectorField::Coarse, filter, candidates: None, limit };
+    let query = VectorQuery { generation: None, vector, field: VectorField::Coarse, filter, candidates: None, limit };
     index.vector(query).await.unwrap()
 }
 
@@ -180,10 +181,10 @@ pub async fn queries_need_a_promoted_generation(index: &dyn SearchIndex) {
         return;
     }
     index.create("before-promote", &shared_settings()).await.unwrap();
-    let query = KeywordQuery { tokens: &tokens("a"), filter: &Filter::default(), candidates: None, limit: 1 };
+    let query = KeywordQuery { generation: None, tokens: &tokens("a"), filter: &Filter::default(), candidates: None, limit: 1 };
     assert_eq!(index.keyword(query).await.unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(index.fetch(&[ChunkId(1)]).await.unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(index.list_chunks().await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(index.fetch(None, &[ChunkId(1)]).await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(index.list_chunks(None).await.unwrap_err().kind(), ErrorKind::NotFound);
     index.drop_generation("before-promote").await.unwrap();
 }
 
@@ -301,7 +302,7 @@ pub async fn the_same_version_can_be_written_again(index: &dyn SearchIndex) {
         apply(index, "again", [operations(), operations()].concat()).await;
         assert_eq!(found(index, "a b").await, set([1, 2]));
         assert_eq!(keyword(index, "a b", &Filter::default(), ALL).await.len(), 2, "nothing is found twice");
-        assert_eq!(index.list_chunks().await.unwrap().len(), 2);
+        assert_eq!(index.list_chunks(None).await.unwrap().len(), 2);
     }
 }
 
@@ -369,16 +370,23 @@ pub async fn deleted_documents_are_never_found(index: &dyn SearchIndex) {
     let (none, candidates) = (Filter::default(), [ChunkId(1), ChunkId(2), ChunkId(3)]);
     assert_eq!(found(index, "a").await, set([3]));
     assert_eq!(found_by_vector(index).await, set([3]));
-    let query = KeywordQuery { tokens: &tokens("a"), filter: &none, candidates: Some(&candidates), limit: ALL };
+    let query = KeywordQuery { generation: None, tokens: &tokens("a"), filter: &none, candidates: Some(&candidates), limit: ALL };
     assert_eq!(ids(&index.keyword(query).await.unwrap()), set([3]));
     let query = unit(1, DIMENSIONS);
-    let query = VectorQuery { vector: &query, field: VectorField::Fine, filter: &none, candidates: Some(&candidates), limit: ALL };
+    let query = VectorQuery {
+        generation: None,
+        vector: &query,
+        field: VectorField::Fine,
+        filter: &none,
+        candidates: Some(&candidates),
+        limit: ALL,
+    };
     assert_eq!(ids(&index.vector(query).await.unwrap()), set([3]));
-    let fetched = index.fetch(&candidates).await.unwrap();
+    let fetched = index.fetch(None, &candidates).await.unwrap();
     assert_eq!(fetched.iter().map(Option::is_some).collect::<Vec<_>>(), [false, false, true]);
-    let stored = index.vectors(&candidates).await.unwrap();
+    let stored = index.vectors(None, &candidates).await.unwrap();
     assert_eq!(stored.iter().map(Option::is_some).collect::<Vec<_>>(), [false, false, true]);
-    assert_eq!(index.list_chunks().await.unwrap(), [(ChunkId(3), "e".to_owned())]);
+    assert_eq!(index.list_chunks(None).await.unwrap(), [(ChunkId(3), "e".to_owned())]);
     let only_deleted = Filter { document_ids: Some(vec!["d".into()]), ..Filter::default() };
     assert!(keyword(index, "a", &only_deleted, ALL).await.is_empty());
 }
@@ -450,7 +458,7 @@ pub async fn vectors_of_another_dimension_are_invalid(index: &dyn SearchIndex) {
     assert_eq!(found(index, "a").await, set([1]));
     let none = Filter::default();
     for candidates in [None, Some(&[ChunkId(1)][..])] {
-        let query = VectorQuery { vector: &[1.0; 3], field: VectorField::Coarse, filter: &none, candidates, limit: 1 };
+        let query = VectorQuery { generation: None, vector: &[1.0; 3], field: VectorField::Coarse, filter: &none, candidates, limit: 1 };
         assert_eq!(index.vector(query).await.unwrap_err().kind(), ErrorKind::Invalid);
     }
 }
@@ -471,7 +479,7 @@ pub async fn stored_vectors_are_kept_when_none_are_given(index: &dyn SearchIndex
     index.flush("kept-vectors", None).await.unwrap();
     let tagged = Filter { tags: Some(vec!["new".into()]), ..Filter::default() };
     assert_eq!(ids(&keyword(index, "c", &tagged, ALL).await), set([2]));
-    assert_eq!(index.vectors(&[ChunkId(2), ChunkId(1)]).await.unwrap(), [Some(vectors(2)), None]);
+    assert_eq!(index.vectors(None, &[ChunkId(2), ChunkId(1)]).await.unwrap(), [Some(vectors(2)), None]);
     let outcomes = index.write("kept-vectors", vec![without(5, &[2, 77])]).await.unwrap();
     assert!(matches!(&outcomes[0], Outcome::Failed(error) if error.kind() == ErrorKind::Invalid), "{outcomes:?}");
     index.flush("kept-vectors", None).await.unwrap();
@@ -482,7 +490,7 @@ pub async fn stored_vectors_are_kept_when_none_are_given(index: &dyn SearchIndex
 pub async fn vectors_come_back_unchanged(index: &dyn SearchIndex) {
     fresh(index, "vectors").await;
     apply(index, "vectors", vec![replace(header("d", 1), &[(1, "a"), (2, "a")])]).await;
-    let stored = index.vectors(&[ChunkId(2), ChunkId(9), ChunkId(1), ChunkId(2)]).await.unwrap();
+    let stored = index.vectors(None, &[ChunkId(2), ChunkId(9), ChunkId(1), ChunkId(2)]).await.unwrap();
     assert_eq!(stored, [Some(vectors(2)), None, Some(vectors(1)), Some(vectors(2))]);
 }
 
@@ -696,10 +704,10 @@ pub async fn unicode_tokens_and_ids_survive(index: &dyn SearchIndex) {
     assert_eq!(found(index, &long).await, set([2]));
     let by_id = Filter { document_ids: some(&["文档/ä b=c"]), tags: some(&["标签 = 一"]), ..Filter::default() };
     assert_eq!(ids(&keyword(index, "naïve", &by_id, ALL).await), set([1]));
-    let fetched = index.fetch(&[ChunkId(1)]).await.unwrap().remove(0).unwrap();
+    let fetched = index.fetch(None, &[ChunkId(1)]).await.unwrap().remove(0).unwrap();
     assert_eq!((fetched.document.title.as_str(), fetched.document.document_id.as_str()), ("标题 文档/ä b=c", "文档/ä b=c"));
     assert!(index.documents(None, &["文档/ä b=c".into()]).await.unwrap()[0].is_some());
-    assert!(index.list_chunks().await.unwrap().contains(&(ChunkId(2), "文档/ä b=c".into())));
+    assert!(index.list_chunks(None).await.unwrap().contains(&(ChunkId(2), "文档/ä b=c".into())));
 }
 
 /// "The exact top of the true dot products."
@@ -743,7 +751,7 @@ pub async fn keyword_tiers_agree(index: &dyn SearchIndex) {
         let mut candidates: Vec<ChunkId> = first.iter().map(|hit| hit.chunk_id).collect();
         candidates.reverse();
         let query = tokens(text);
-        let query = KeywordQuery { tokens: &query, filter: &none, candidates: Some(&candidates), limit: ALL };
+        let query = KeywordQuery { generation: None, tokens: &query, filter: &none, candidates: Some(&candidates), limit: ALL };
         assert_eq!(index.keyword(query).await.unwrap(), first, "{text}");
         let some: Vec<ChunkId> = candidates.iter().step_by(3).copied().collect();
         let expected: Vec<ScoredChunk> = first.iter().filter(|hit| some.contains(&hit.chunk_id)).take(10).copied().collect();
@@ -759,7 +767,14 @@ pub async fn vector_tiers_agree(index: &dyn SearchIndex) {
         let query = unit(seed + 2_000, DIMENSIONS);
         let first = vector(index, &query, &none, 100).await;
         let candidates: Vec<ChunkId> = first.iter().map(|hit| hit.chunk_id).rev().collect();
-        let second = VectorQuery { vector: &query, field: VectorField::Fine, filter: &none, candidates: Some(&candidates), limit: ALL };
+        let second = VectorQuery {
+            generation: None,
+            vector: &query,
+            field: VectorField::Fine,
+            filter: &none,
+            candidates: Some(&candidates),
+            limit: ALL,
+        };
         assert_eq!(index.vector(second).await.unwrap(), first);
         assert_eq!(index.vector(VectorQuery { limit: 7, ..second }).await.unwrap(), first[..7]);
     }
@@ -771,11 +786,18 @@ pub async fn candidates_that_do_not_exist_are_left_out(index: &dyn SearchIndex) 
     apply(index, "candidates", vec![replace(header("d", 1), &[(1, "a"), (2, "b")])]).await;
     let closed = Filter { tags: Some(vec![]), ..Filter::default() };
     let candidates = [ChunkId(9), ChunkId(2), ChunkId(1), ChunkId(1), ChunkId(u128::MAX)];
-    let query = KeywordQuery { tokens: &tokens("a"), filter: &closed, candidates: Some(&candidates), limit: ALL };
+    let query = KeywordQuery { generation: None, tokens: &tokens("a"), filter: &closed, candidates: Some(&candidates), limit: ALL };
     let hits = index.keyword(query).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.chunk_id.0).collect::<Vec<_>>(), [1]);
     let query = unit(1, DIMENSIONS);
-    let query = VectorQuery { vector: &query, field: VectorField::Coarse, filter: &closed, candidates: Some(&candidates), limit: ALL };
+    let query = VectorQuery {
+        generation: None,
+        vector: &query,
+        field: VectorField::Coarse,
+        filter: &closed,
+        candidates: Some(&candidates),
+        limit: ALL,
+    };
     let hits = index.vector(query).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.chunk_id.0).collect::<Vec<_>>(), [1, 2]);
     assert!(index.vector(VectorQuery { candidates: Some(&[]), ..query }).await.unwrap().is_empty());
@@ -791,7 +813,7 @@ pub async fn fetched_chunks_are_as_written(index: &dyn SearchIndex) {
         ..header("d", 3)
     };
     apply(index, "fetched", vec![replace(document.clone(), &[(1, "a b"), (2, "c")])]).await;
-    let fetched = index.fetch(&[ChunkId(2), ChunkId(5), ChunkId(1)]).await.unwrap();
+    let fetched = index.fetch(None, &[ChunkId(2), ChunkId(5), ChunkId(1)]).await.unwrap();
     assert!(fetched[1].is_none());
     for (place, ordinal, id, analyzed) in [(0, 1, 2, "c"), (2, 0, 1, "a b")] {
         let stored = fetched[place].as_ref().unwrap();
@@ -809,7 +831,7 @@ pub async fn documents_are_listed_in_pages(index: &dyn SearchIndex) {
     let mut listed = Vec::new();
     loop {
         let after = listed.last().map(|document: &super::IndexedDocument| document.document.document_id.clone());
-        let page = index.list_documents(after.as_deref(), 4).await.unwrap();
+        let page = index.list_documents(None, after.as_deref(), 4).await.unwrap();
         assert!(page.len() <= 4);
         if page.is_empty() {
             break;
@@ -826,7 +848,7 @@ pub async fn documents_are_listed_in_pages(index: &dyn SearchIndex) {
 /// "Ids of every chunk that a query can find, with the document that it belongs to."
 pub async fn chunks_are_listed_with_their_documents(index: &dyn SearchIndex) {
     mixed(index, "listed").await;
-    let mut listed = index.list_chunks().await.unwrap();
+    let mut listed = index.list_chunks(None).await.unwrap();
     listed.sort_unstable();
     let mut expected: Vec<(ChunkId, String)> = (0..200_u128)
         .filter(|id| id % 9 != 0)
@@ -836,7 +858,7 @@ pub async fn chunks_are_listed_with_their_documents(index: &dyn SearchIndex) {
     assert_eq!(listed, expected);
     assert_eq!(ids(&vector(index, &unit(1, DIMENSIONS), &Filter::default(), ALL).await), set(listed.iter().map(|(id, _)| id.0)));
     apply(index, "listed", vec![replace(header("twice", 1), &[(2, "w1")])]).await;
-    let twice = index.list_chunks().await.unwrap().into_iter().filter(|(id, _)| *id == ChunkId(2)).count();
+    let twice = index.list_chunks(None).await.unwrap().into_iter().filter(|(id, _)| *id == ChunkId(2)).count();
     assert_eq!(twice, 2, "an id that is findable twice is listed twice");
 }
 
@@ -868,16 +890,16 @@ pub async fn separate_fine_vectors_are_searched(index: &dyn SearchIndex) {
     let candidates: Vec<ChunkId> = (0..30).map(ChunkId).collect();
     for candidates in [None, Some(&candidates[..])] {
         let fine = unit(507, 20);
-        let query = VectorQuery { vector: &fine, field: VectorField::Fine, filter: &none, candidates, limit: 1 };
+        let query = VectorQuery { generation: None, vector: &fine, field: VectorField::Fine, filter: &none, candidates, limit: 1 };
         let hit = index.vector(query).await.unwrap()[0];
         assert!(hit.chunk_id == ChunkId(7) && (hit.score - 1.0).abs() < 1e-5, "{hit:?}");
         let coarse = unit(9, DIMENSIONS);
-        let hit = index.vector(VectorQuery { vector: &coarse, field: VectorField::Coarse, ..query }).await.unwrap()[0];
+        let hit = index.vector(VectorQuery { generation: None, vector: &coarse, field: VectorField::Coarse, ..query }).await.unwrap()[0];
         assert_eq!(hit.chunk_id, ChunkId(9));
-        let wrong = VectorQuery { vector: &coarse, ..query };
+        let wrong = VectorQuery { generation: None, vector: &coarse, ..query };
         assert_eq!(index.vector(wrong).await.unwrap_err().kind(), ErrorKind::Invalid);
     }
-    assert_eq!(index.vectors(&[ChunkId(3)]).await.unwrap(), [Some(both(3))]);
+    assert_eq!(index.vectors(None, &[ChunkId(3)]).await.unwrap(), [Some(both(3))]);
     let missing = Operation::Replace { document: Box::new(header("e", 1)), chunks: vec![chunk(99, 0, "a")], vectors: vec![vectors(1)] };
     let outcomes = index.write("fine", vec![missing]).await.unwrap();
     assert!(matches!(&outcomes[0], Outcome::Failed(error) if error.kind() == ErrorKind::Invalid));

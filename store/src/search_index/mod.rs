@@ -30,6 +30,9 @@ pub struct IndexSettings {
     pub fine_model: String,
     /// Hash of lexicon and analyzer that made the tokens.
     pub analyzer: String,
+    /// Who asked for the generation and what else it is made with: a note that is opaque here.
+    #[serde(default)]
+    pub origin: String,
 }
 
 /// One change. Each is atomic: a reader sees all of it or nothing.
@@ -81,6 +84,8 @@ pub struct IndexedDocument {
 /// A keyword query. BM25 with k1 = 1.2, b = 0.75, Lucene's formula.
 #[derive(Clone, Copy, Debug)]
 pub struct KeywordQuery<'a> {
+    /// Generation that is asked; the serving one for `None`.
+    pub generation: Option<&'a str>,
     /// Ready tokens; a repeated token counts as often as it is repeated.
     pub tokens: &'a [String],
     /// Which chunks may be found. Ignored when `candidates` is given: those have passed it already.
@@ -103,6 +108,8 @@ pub enum VectorField {
 /// A vector query: dot product of unit vectors.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorQuery<'a> {
+    /// Generation that is asked; the serving one for `None`.
+    pub generation: Option<&'a str>,
     /// Unit vector of the field's dimensions.
     pub vector: &'a [f32],
     /// Which of the two vectors.
@@ -143,8 +150,9 @@ pub struct GenerationStatus {
 
 /// The search index.
 ///
-/// **Generations.** A generation is a whole index with its own settings. `write` and `flush` name one; queries go to the serving
-/// generation, which `promote` switches atomically. Before the first `promote` queries fail with `NotFound`.
+/// **Generations.** A generation is a whole index with its own settings. `write` and `flush` name one; reads go to the one that they name,
+/// or to the serving one, which `promote` switches atomically: a search of several steps that names its generation in each of them is never
+/// torn by a promote. Before the first `promote` reads that name none fail with `NotFound`.
 ///
 /// **Atomicity and visibility.** A write becomes visible and durable with the next `flush` that returns `Ok` and may become visible
 /// earlier; each operation becomes visible as a whole: no reader ever sees chunks of two versions of one document, or part of one.
@@ -190,20 +198,24 @@ pub trait SearchIndex: Send + Sync {
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>>;
 
     /// The chunks, in the order of the ids; `None` for those that do not exist.
-    async fn fetch(&self, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>>;
+    async fn fetch(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>>;
 
     /// Stored vectors, in the order of the ids; `None` for chunks that do not exist. `fine` is empty where vectors are shared.
-    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>>;
+    async fn vectors(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>>;
 
     /// What is stored of the documents in a generation (the serving one for `None`), deletions included, in the order of the ids.
     async fn documents(&self, generation: Option<&str>, document_ids: &[String]) -> Result<Vec<Option<IndexedDocument>>>;
 
-    /// Every document of the serving generation, deletions included, in pages by document id; `after` is the last id of the page before.
-    async fn list_documents(&self, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>>;
+    /// Every document, deletions included, in pages by document id; `after` is the last id of the page before.
+    async fn list_documents(&self, generation: Option<&str>, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>>;
 
-    /// Ids of every chunk that a query of the serving generation can find, with the document that it belongs to; for `documents reconcile`.
+    /// Documents that carry at least one of the manifest terms (see [`DocumentHeader::manifest_terms`]), by document id, at most `limit`;
+    /// deleted ones carry none. Sees what the last flush made visible.
+    async fn documents_with(&self, generation: Option<&str>, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>>;
+
+    /// Ids of every chunk that a query can find, with the document that it belongs to; for `documents reconcile`.
     /// It reads the searchable side itself, not the manifest, so that the two can be compared; an id that is findable twice is listed twice.
-    async fn list_chunks(&self) -> Result<Vec<(ChunkId, String)>>;
+    async fn list_chunks(&self, generation: Option<&str>) -> Result<Vec<(ChunkId, String)>>;
 
     /// All generations, by name.
     async fn status(&self) -> Result<Vec<GenerationStatus>>;

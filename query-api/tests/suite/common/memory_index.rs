@@ -109,7 +109,7 @@ impl SearchIndex for MemoryIndex {
         Ok(best(scored.collect(), query.limit))
     }
 
-    async fn fetch(&self, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
+    async fn fetch(&self, _: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
         let mut stored = HashMap::new();
         for (document, chunks) in self.entries() {
             for (chunk, _) in chunks {
@@ -119,7 +119,7 @@ impl SearchIndex for MemoryIndex {
         Ok(chunks.iter().map(|chunk_id| stored.get(chunk_id).cloned()).collect())
     }
 
-    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
+    async fn vectors(&self, _: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
         let stored: HashMap<ChunkId, ChunkVectors> =
             self.entries().into_iter().flat_map(|(_, chunks)| chunks).map(|(chunk, vectors)| (chunk.chunk_id, vectors)).collect();
         Ok(chunks.iter().map(|chunk_id| stored.get(chunk_id).cloned()).collect())
@@ -130,13 +130,19 @@ impl SearchIndex for MemoryIndex {
         Ok(ids.iter().map(|id| documents.get(id).map(indexed)).collect())
     }
 
-    async fn list_documents(&self, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
+    async fn list_documents(&self, _: Option<&str>, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
         let entries = self.entries();
         let later = entries.iter().filter(|(document, _)| after.is_none_or(|after| document.document_id.as_str() > after));
         Ok(later.take(limit).map(indexed).collect())
     }
 
-    async fn list_chunks(&self) -> Result<Vec<(ChunkId, String)>> {
+    async fn documents_with(&self, _: Option<&str>, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>> {
+        let entries = self.entries();
+        let carries = |entry: &&Entry| entry.0.manifest_terms().iter().any(|term| terms.contains(term));
+        Ok(entries.iter().filter(carries).take(limit).map(indexed).collect())
+    }
+
+    async fn list_chunks(&self, _: Option<&str>) -> Result<Vec<(ChunkId, String)>> {
         let of = |(document, chunks): Entry| chunks.into_iter().map(move |(chunk, _)| (chunk.chunk_id, document.document_id.clone()));
         Ok(self.entries().into_iter().flat_map(of).collect())
     }

@@ -49,6 +49,7 @@ pub fn settings() -> IndexSettings {
         coarse_model: embedder.coarse_name().to_owned(),
         fine_model: embedder.fine_name().to_owned(),
         analyzer: analyzer().fingerprint(),
+        origin: String::new(),
     }
 }
 

@@ -73,6 +73,16 @@ impl Group {
         !read(&self.committed).is_empty()
     }
 
+    /// Removes its file.
+    pub fn remove(&self) -> Result<()> {
+        let mut file = lock(&self.file);
+        if file.take().is_none() {
+            return Ok(());
+        }
+        std::fs::remove_file(&self.path).map_err(failed("remove", &self.path))?;
+        self.path.parent().map_or(Ok(()), super::folder::sync_folder)
+    }
+
     /// Makes positions durable; those that are not ahead are ignored.
     pub fn commit(&self, positions: &[Position]) -> Result<()> {
         let mut file = lock(&self.file);

@@ -254,6 +254,11 @@ impl EventLog for EmbeddedEventLog {
         let group = topic.known_group(group);
         blocking(move || topic.partitions.iter().map(|partition| lag(partition, group.as_deref())).collect()).await
     }
+
+    async fn forget_group(&self, topic: &str, group: &str) -> Result<()> {
+        let (topic, group) = (self.shared.topic(topic)?, group.to_owned());
+        blocking(move || topic.forget_group(&group)).await
+    }
 }
 
 fn lag(partition: &Partition, group: Option<&Group>) -> Result<PartitionLag> {

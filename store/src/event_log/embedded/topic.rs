@@ -182,6 +182,19 @@ impl Topic {
         Ok(Arc::clone(write(&self.groups).entry(name.to_owned()).or_insert(group)))
     }
 
+    /// Removes a group and its durable positions. `Conflict` while it is subscribed.
+    pub fn forget_group(&self, name: &str) -> Result<()> {
+        let subscribed = lock(&self.subscribed);
+        if subscribed.contains(name) {
+            let what = format!("group `{name}` has a subscription to topic `{}`", self.name);
+            return Err(Error::new(ErrorKind::Conflict, what).with_hint("stop its reader first"));
+        }
+        match write(&self.groups).remove(name) {
+            Some(group) => group.remove(),
+            None => Ok(()),
+        }
+    }
+
     /// The lowest offset that a group may still want to read, among groups that have committed, or also those that are subscribed.
     /// `None` if there are no such groups.
     pub fn lowest_position(&self, partition: u32, with_subscribed: bool) -> Option<u64> {

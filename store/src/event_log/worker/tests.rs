@@ -72,6 +72,10 @@ impl EventLog for CrashingLog {
     async fn lag(&self, topic: &str, group: &str) -> Result<Vec<PartitionLag>> {
         self.log.lag(topic, group).await
     }
+
+    async fn forget_group(&self, topic: &str, group: &str) -> Result<()> {
+        self.log.forget_group(topic, group).await
+    }
 }
 
 #[async_trait]

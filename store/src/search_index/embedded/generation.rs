@@ -134,6 +134,13 @@ impl Generation {
         entries.iter().map(|entry| reader.read(entry)).collect()
     }
 
+    /// Committed documents that carry one of the terms, by id.
+    pub fn documents_with(&self, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>> {
+        let wanted: std::collections::HashSet<&String> = terms.iter().collect();
+        let all = self.list_documents(None, usize::MAX)?.into_iter().filter(|document| !document.deleted);
+        Ok(all.filter(|found| found.document.manifest_terms().iter().any(|term| wanted.contains(term))).take(limit).collect())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Writer> {
         // A panic in a flush leaves `damaged` set, which the next call mends.
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)

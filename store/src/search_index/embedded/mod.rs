@@ -133,9 +133,27 @@ impl EmbeddedIndex {
         }
     }
 
-    /// The same with what queries see now.
-    async fn query<T: Send + 'static>(&self, work: impl FnOnce(&Snapshot) -> Result<T> + Send + 'static) -> Result<T> {
-        self.blocking(move |inner| work(&inner.serving()?.generation.snapshot())).await
+    /// The same with what queries see now of a generation, or of the serving one.
+    async fn query<T: Send + 'static>(
+        &self,
+        generation: Option<&str>,
+        work: impl FnOnce(&Snapshot) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.reading(generation, move |generation| work(&generation.snapshot())).await
+    }
+
+    /// The same with a generation, or with the serving one.
+    async fn reading<T: Send + 'static>(
+        &self,
+        generation: Option<&str>,
+        work: impl FnOnce(&Generation) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let name = generation.map(str::to_owned);
+        self.blocking(move |inner| match name {
+            Some(name) => work(&*inner.generation(&name)?),
+            None => work(&inner.serving()?.generation),
+        })
+        .await
     }
 
     /// The same with one generation.
@@ -262,10 +280,10 @@ impl SearchIndex for EmbeddedIndex {
     async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>> {
         let (tokens, limit) = (query.tokens.to_vec(), query.limit);
         match query.candidates.map(<[ChunkId]>::to_vec) {
-            Some(candidates) => self.query(move |snapshot| keyword::score(snapshot, &tokens, &candidates, limit)).await,
+            Some(candidates) => self.query(query.generation, move |snapshot| keyword::score(snapshot, &tokens, &candidates, limit)).await,
             None => {
                 let filter = query.filter.clone();
-                self.query(move |snapshot| keyword::search(snapshot, &tokens, &filter, limit)).await
+                self.query(query.generation, move |snapshot| keyword::search(snapshot, &tokens, &filter, limit)).await
             }
         }
     }
@@ -273,40 +291,43 @@ impl SearchIndex for EmbeddedIndex {
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
         let (vector, field, limit) = (query.vector.to_vec(), query.field, query.limit);
         match query.candidates.map(<[ChunkId]>::to_vec) {
-            Some(candidates) => self.query(move |snapshot| vector_search::score(snapshot, &vector, field, &candidates, limit)).await,
+            Some(candidates) => {
+                self.query(query.generation, move |snapshot| vector_search::score(snapshot, &vector, field, &candidates, limit)).await
+            }
             None => {
                 let (filter, threads) = (query.filter.clone(), self.inner.config.search_threads);
-                self.query(move |snapshot| vector_search::search(snapshot, &vector, field, &filter, limit, threads)).await
+                self.query(query.generation, move |snapshot| vector_search::search(snapshot, &vector, field, &filter, limit, threads)).await
             }
         }
     }
 
-    async fn fetch(&self, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
+    async fn fetch(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
         let chunks = chunks.to_vec();
-        self.query(move |snapshot| fetch(snapshot, &chunks)).await
+        self.query(generation, move |snapshot| fetch(snapshot, &chunks)).await
     }
 
-    async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
+    async fn vectors(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
         let chunks = chunks.to_vec();
-        self.query(move |snapshot| Ok(chunks.iter().map(|chunk| generation::chunk_vectors(snapshot, *chunk)).collect())).await
+        self.query(generation, move |snapshot| Ok(chunks.iter().map(|chunk| generation::chunk_vectors(snapshot, *chunk)).collect())).await
     }
 
     async fn documents(&self, generation: Option<&str>, document_ids: &[String]) -> Result<Vec<Option<IndexedDocument>>> {
-        let (name, ids) = (generation.map(str::to_owned), document_ids.to_vec());
-        self.blocking(move |inner| match name {
-            Some(name) => inner.generation(&name)?.documents(&ids),
-            None => inner.serving()?.generation.documents(&ids),
-        })
-        .await
+        let ids = document_ids.to_vec();
+        self.reading(generation, move |generation| generation.documents(&ids)).await
     }
 
-    async fn list_documents(&self, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
+    async fn list_documents(&self, generation: Option<&str>, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
         let after = after.map(str::to_owned);
-        self.blocking(move |inner| inner.serving()?.generation.list_documents(after.as_deref(), limit)).await
+        self.reading(generation, move |generation| generation.list_documents(after.as_deref(), limit)).await
     }
 
-    async fn list_chunks(&self) -> Result<Vec<(ChunkId, String)>> {
-        self.query(Snapshot::list).await
+    async fn documents_with(&self, generation: Option<&str>, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>> {
+        let terms = terms.to_vec();
+        self.reading(generation, move |generation| generation.documents_with(&terms, limit)).await
+    }
+
+    async fn list_chunks(&self, generation: Option<&str>) -> Result<Vec<(ChunkId, String)>> {
+        self.query(generation, Snapshot::list).await
     }
 
     async fn status(&self) -> Result<Vec<GenerationStatus>> {
