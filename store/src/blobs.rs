@@ -19,6 +19,16 @@ pub struct Blobs {
 }
 
 impl Blobs {
+    /// Blobs where `url` says (`file:///…`), or in `default` for an empty one.
+    pub fn open(url: &str, default: &Path) -> Result<Self> {
+        match url.strip_prefix("file://") {
+            Some(path) if path.starts_with('/') => Self::local(Path::new(path)),
+            None if url.is_empty() => Self::local(default),
+            _ => Err(Error::new(ErrorKind::Unsupported, format!("store.blobs.url `{url}` is no place for bodies"))
+                .with_hint("use file:///… with a folder that every process reaches, or leave it empty")),
+        }
+    }
+
     /// Blobs in a local folder, which is created; written durably.
     pub fn local(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| Error::io(format!("cannot create {}", folder.display()), &error))?;
@@ -108,6 +118,17 @@ mod tests {
         let url = blobs.put(Bytes::from_static(b"body")).await.unwrap();
         assert_eq!(blobs.put(Bytes::from_static(b"body")).await.unwrap(), url);
         assert_eq!(blobs.get(&url).await.unwrap(), "body");
+    }
+
+    #[test]
+    fn only_a_folder_that_is_named_whole_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Blobs::open("", &folder.path().join("own")).is_ok());
+        assert!(Blobs::open(&format!("file://{}/shared", folder.path().display()), folder.path()).is_ok());
+        assert!(folder.path().join("shared").is_dir());
+        for strange in ["file://relative", "/path", "s3://bucket", "file:"] {
+            assert_eq!(Blobs::open(strange, folder.path()).unwrap_err().kind(), ErrorKind::Unsupported, "{strange}");
+        }
     }
 
     #[tokio::test]

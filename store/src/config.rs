@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::Result;
 
 use crate::blobs::Blobs;
-use crate::data_folder::DataFolder;
+use crate::data_folder::{Access, DataFolder};
 use crate::event_log::embedded::{self as embedded_log, EmbeddedEventLog};
 use crate::event_log::topics::Topics;
 use crate::event_log::worker::WorkerSettings;
@@ -30,12 +30,22 @@ pub struct Config {
     pub retention_hours: u64,
     /// Bytes per partition at which records that are done may go; 0 keeps them.
     pub retention_bytes: u64,
+    /// Bodies by reference.
+    pub blobs: BlobsConfig,
     /// Limits and patience of every stage's worker.
     pub worker: WorkerSettings,
     /// The event log.
     pub event_log: EventLogConfig,
     /// The search index.
     pub search_index: SearchIndexConfig,
+}
+
+/// The section `[store.blobs]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlobsConfig {
+    /// `file:///…`, a folder that every process reaches; empty for the data folder's own `blobs/`.
+    pub url: String,
 }
 
 /// The section `[store.event_log]`.
@@ -86,6 +96,12 @@ pub struct Stores {
 }
 
 impl Config {
+    /// Whether processes may share the data folder: nothing in it has one writer only, once log and index are servers.
+    pub fn access(&self) -> Access {
+        let is_embedded = self.event_log.kind == EventLogKind::Embedded || self.search_index.kind == SearchIndexKind::Embedded;
+        if is_embedded { Access::Alone } else { Access::Shared }
+    }
+
     /// Everything that is wrong with the values, one line each.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
@@ -116,7 +132,7 @@ impl Config {
 
 /// Opens what the configuration names, in the data folder.
 pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
-    let blobs = Blobs::local(&folder.join("blobs"))?;
+    let blobs = Blobs::open(&config.blobs.url, &folder.join("blobs"))?;
     let EventLogKind::Embedded = config.event_log.kind;
     let (log_folder, log_config) = (folder.join("log"), config.event_log.embedded.clone());
     let log = blocking(move || EmbeddedEventLog::open(&log_folder, log_config)).await?;

@@ -1,11 +1,12 @@
-//! The data folder: one writer, an id, a format version, and the address of the server that runs on it.
+//! The data folder: one writer (or several processes, where log and index are servers), an id, a format version, and the address of the server that runs on it.
 //!
 //! Layout:
 //! ```text
 //! <data>/
 //!   tributary.json     {"format": 1, "id": "<32 hexadecimal digits>"}, written once
-//!   lock               held (advisory, exclusive) by the one process that writes; holds its pid for messages
-//!   server.json        {"url": "http://…", "pid": N} while a server runs; stale after a crash: the lock decides
+//!   lock               held (advisory) by the one process that writes, or shared by several; holds a pid for messages
+//!   server.json        {"url": "http://…", "pid": N} while a server runs; stale after a crash: server.lock decides
+//!   server.lock        held (advisory, exclusive) by the process that serves
 //!   log/               the embedded event log
 //!   index/             the embedded search index
 //!   blobs/             content-addressed bodies
@@ -15,6 +16,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -37,23 +39,33 @@ pub struct ServerAddress {
     pub pid: u32,
 }
 
+/// Who may have the folder at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// This process alone: the embedded log or index is in it.
+    Alone,
+    /// Any number of processes: only bodies, models and the address of the server are in it.
+    Shared,
+}
+
 /// A data folder that this process may write to; the lock goes with it.
 #[derive(Debug)]
 pub struct DataFolder {
     path: PathBuf,
     id: String,
     lock: File,
+    serving: OnceLock<File>,
 }
 
 impl DataFolder {
     /// Opens the folder for writing, creating it if needed.
     ///
-    /// `Conflict` if another process has it, `Unsupported` if a newer build wrote it, `Denied` if it cannot be written to.
-    pub fn open(path: &Path) -> Result<Self> {
+    /// `Conflict` if another process has it in a way that excludes this one, `Unsupported` if a newer build wrote it, `Denied` if it cannot be written to.
+    pub fn open(path: &Path, access: Access) -> Result<Self> {
         fs::create_dir_all(path).map_err(|error| Error::io(format!("cannot create data folder {}", path.display()), &error))?;
-        let lock = acquire_lock(path)?;
+        let lock = acquire_lock(path, access)?;
         let id = read_or_create_identity(path)?;
-        Ok(Self { path: path.to_owned(), id, lock })
+        Ok(Self { path: path.to_owned(), id, lock, serving: OnceLock::new() })
     }
 
     /// Identifier given at creation, 32 hexadecimal digits.
@@ -66,14 +78,29 @@ impl DataFolder {
         self.path.join(name)
     }
 
-    /// Writes where the server answers, for verbs that look for it.
+    /// Writes where the server answers, for verbs that look for it. Where several processes serve from one folder, the first is announced.
     pub fn announce(&self, url: &str) -> Result<()> {
+        let path = self.join("server.lock");
+        let failed = |error: std::io::Error| Error::io(format!("cannot open {}", path.display()), &error);
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                tracing::info!(url, "another server of this data folder is announced already");
+                return Ok(());
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        self.serving.get_or_init(|| lock);
         let address = ServerAddress { url: url.to_owned(), pid: std::process::id() };
         replace_file(&self.join("server.json"), &to_json(&address)?)
     }
 
     /// Removes the announcement.
     pub fn withdraw(&self) {
+        if self.serving.get().is_none() {
+            return;
+        }
         if let Err(error) = fs::remove_file(self.join("server.json"))
             && error.kind() != std::io::ErrorKind::NotFound
         {
@@ -90,20 +117,24 @@ impl Drop for DataFolder {
     }
 }
 
-/// The server that runs on this folder, if one does: its address is only believed while someone holds the lock.
+/// The server that runs on this folder, if one does: its address is only believed while it holds its lock.
 pub fn running_server(path: &Path) -> Option<ServerAddress> {
-    let lock = File::open(path.join("lock")).ok()?;
+    let lock = File::open(path.join("server.lock")).ok()?;
     if lock.try_lock_shared().is_ok() {
         return None;
     }
     serde_json::from_slice(&fs::read(path.join("server.json")).ok()?).ok()
 }
 
-fn acquire_lock(path: &Path) -> Result<File> {
+fn acquire_lock(path: &Path, access: Access) -> Result<File> {
     let lock_path = path.join("lock");
     let opened = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&lock_path);
     let mut lock = opened.map_err(|error| Error::io(format!("cannot open {}", lock_path.display()), &error))?;
-    match lock.try_lock() {
+    let locked = match access {
+        Access::Alone => lock.try_lock(),
+        Access::Shared => lock.try_lock_shared(),
+    };
+    match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(in_use(path, &mut lock)),
         Err(TryLockError::Error(error)) => return Err(Error::io(format!("cannot lock {}", lock_path.display()), &error)),
@@ -152,8 +183,17 @@ fn create_identity(path: &Path, file: &Path) -> Result<String> {
     }
     let seed = format!("{:?} {} {}", std::time::SystemTime::now(), std::process::id(), path.display());
     let id: String = blake3::hash(seed.as_bytes()).to_hex().chars().take(32).collect();
-    replace_file(file, &to_json(&Identity { format: FORMAT, id: id.clone() })?)?;
-    Ok(id)
+    // Of several processes that come at once, one makes it: a link is not made over a file that is there.
+    let draft = path.join(format!("tributary.{}.json", std::process::id()));
+    replace_file(&draft, &to_json(&Identity { format: FORMAT, id })?)?;
+    let linked = fs::hard_link(&draft, file);
+    fs::remove_file(&draft).map_err(|error| Error::io(format!("cannot remove {}", draft.display()), &error))?;
+    match linked {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(Error::io(format!("cannot create {}", file.display()), &error))
+        }
+        _ => read_or_create_identity(path),
+    }
 }
 
 fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
@@ -179,20 +219,35 @@ mod tests {
     #[test]
     fn a_second_writer_is_told_who_holds_the_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let first = DataFolder::open(folder.path()).unwrap();
-        let error = DataFolder::open(folder.path()).unwrap_err();
+        let first = DataFolder::open(folder.path(), Access::Alone).unwrap();
+        assert_eq!(DataFolder::open(folder.path(), Access::Shared).unwrap_err().kind(), ErrorKind::Conflict);
+        let error = DataFolder::open(folder.path(), Access::Alone).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);
         assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
         let id = first.id().to_owned();
         drop(first);
-        assert_eq!(DataFolder::open(folder.path()).unwrap().id(), id);
+        assert_eq!(DataFolder::open(folder.path(), Access::Alone).unwrap().id(), id);
+    }
+
+    #[test]
+    fn several_processes_may_share_a_folder_and_one_server_is_announced() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = DataFolder::open(folder.path(), Access::Shared).unwrap();
+        let second = DataFolder::open(folder.path(), Access::Shared).unwrap();
+        assert_eq!(first.id(), second.id());
+        assert_eq!(DataFolder::open(folder.path(), Access::Alone).unwrap_err().kind(), ErrorKind::Conflict);
+        assert_eq!(running_server(folder.path()), None);
+        second.announce("http://127.0.0.1:2").unwrap();
+        first.announce("http://127.0.0.1:1").unwrap();
+        first.withdraw();
+        assert_eq!(running_server(folder.path()).unwrap().url, "http://127.0.0.1:2");
     }
 
     #[test]
     fn an_announcement_is_believed_only_while_the_lock_is_held() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(running_server(folder.path()), None);
-        let data = DataFolder::open(folder.path()).unwrap();
+        let data = DataFolder::open(folder.path(), Access::Alone).unwrap();
         data.announce("http://127.0.0.1:1").unwrap();
         assert_eq!(running_server(folder.path()).unwrap().url, "http://127.0.0.1:1");
         drop(data);
@@ -204,7 +259,7 @@ mod tests {
     fn a_newer_format_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("tributary.json"), r#"{"format": 99, "id": "x"}"#).unwrap();
-        let error = DataFolder::open(folder.path()).unwrap_err();
+        let error = DataFolder::open(folder.path(), Access::Alone).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("format 99"), "{error}");
     }
@@ -213,6 +268,6 @@ mod tests {
     fn a_folder_that_lost_its_identity_is_not_made_anew() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("log")).unwrap();
-        assert_eq!(DataFolder::open(folder.path()).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(DataFolder::open(folder.path(), Access::Alone).unwrap_err().kind(), ErrorKind::Corrupt);
     }
 }

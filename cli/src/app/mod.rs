@@ -34,7 +34,7 @@ pub struct App {
 impl App {
     /// Opens everything and starts the services; the HTTP server listens on `listen`, or where the configuration says.
     pub async fn start(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Result<Self> {
-        let folder = DataFolder::open(std::path::Path::new(&config.store.data_folder))?;
+        let folder = DataFolder::open(std::path::Path::new(&config.store.data_folder), config.store.access())?;
         let parts = Arc::new(Parts::open(config, &folder).await?);
         let shutdown = CancellationToken::new();
         let mut tasks = JoinSet::new();

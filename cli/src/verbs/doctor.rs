@@ -54,7 +54,7 @@ fn data_folder(config: &Config) -> Check {
     if let Some(server) = running_server(path) {
         return passed("data folder", format!("{} is in use by the server at {}", path.display(), server.url));
     }
-    match DataFolder::open(path) {
+    match DataFolder::open(path, config.store.access()) {
         Ok(folder) => passed("data folder", format!("{} (id {})", path.display(), folder.id())),
         Err(error) => failed("data folder", &error),
     }
