@@ -1,4 +1,5 @@
-# The commands of the README. A Rust toolchain is enough for all of them; python3 and a network fetch the models.
+# The commands of the README. A Rust toolchain is enough for all of them; python3 and a network fetch the models, a JDK and
+# Maven (installed if missing, where apt-get may) the servers of `make services` and `make test`.
 
 SHELL := bash
 .DEFAULT_GOAL := help
@@ -9,6 +10,8 @@ CORES ?= 2
 ARGS ?=
 # Folders of documents and questions for `make eval`, in one of the layouts of `tributary eval run --help`.
 SETS ?= $(patsubst %/qrels.tsv,%,$(wildcard deploy/profiles/*/evaluation/qrels.tsv ../shared/data/xquad-zh-en/qrels.tsv ../shared/data/cranfield-en/qrels.tsv))
+# Failures that `make chaos` causes.
+FAULTS ?= 300
 # One benchmark for `make bench`, such as BENCH=analyzer.
 BENCH ?= *
 
@@ -16,11 +19,11 @@ models := .tributary/models
 tributary := $(or $(CARGO_TARGET_DIR),target)/release/tributary
 fallback := TRIBUTARY__MODELS__ALLOW_HASHING_FALLBACK
 
-.PHONY: help run build models test lint bench eval deny
+.PHONY: help run build models services services-stop test chaos lint bench eval deny
 .NOTPARALLEL:
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## Build, fetch the models if they are missing, index a few documents and serve on this machine (ARGS=…)
 	@if ! deploy/models/fetch $(models); then \
@@ -37,8 +40,19 @@ build:
 models: ## Fetch the embedding model and its runtime into .tributary/models, once
 	@deploy/models/fetch $(models)
 
+services: ## Run a real Kafka (127.0.0.1:9092) and Elasticsearch (127.0.0.1:9200) on this machine, fetched once with Maven
+	@deploy/services/kafka start
+	@deploy/services/elasticsearch start
+
+services-stop: ## Stop them (their data stays: deploy/services/kafka clean removes it)
+	@deploy/services/kafka stop
+	@deploy/services/elasticsearch stop
+
 test: ## Check format, lints and all tests on CORES cores (2); says what was skipped and why
 	@CORES=$(CORES) .ci/test
+
+chaos: ## The long test of failures: kills, pauses and cuts off real processes FAULTS times (300) and looks for lost and doubled documents
+	@CORES=$(CORES) TRIBUTARY_CHAOS_FAULTS=$(FAULTS) .ci/test chaos
 
 lint: ## The first part of make test: format and lints
 	@CORES=$(CORES) .ci/test lint

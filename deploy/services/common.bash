@@ -49,7 +49,10 @@ read_options() {
   folder="${TRIBUTARY_SERVICES_FOLDER:-$here/../../.tributary/services}"
   mkdir -p "$folder"
   folder="$(cd "$folder" && pwd)"
-  instance="$folder/instances/$service-$name"
+  instances="${TRIBUTARY_SERVICES_INSTANCES:-$folder/instances}"
+  mkdir -p "$instances"
+  instances="$(cd "$instances" && pwd)"
+  instance="$instances/$service-$name"
   pid_file="$instance/pid"
   log_file="$instance/log"
 }
@@ -181,7 +184,7 @@ fetch() {
   # A pom in a folder of its own: Maven writes nothing beside the committed one.
   cp "$here/$service-pom.xml" "$work/pom.xml"
   JAVA_HOME="$(dirname "$(dirname "$java")")" mvn -q -B -C -Dstyle.color=never -f "$work/pom.xml" "-Dservice.version=$version" \
-    dependency:copy-dependencies "-DoutputDirectory=$work/lib" -DincludeScope=runtime </dev/null >&2 ||
+    dependency:copy-dependencies "-DoutputDirectory=$work/lib" -DincludeScope=runtime </dev/null 2>&1 | sed $'s/\033\\[[0-9;]*m//g' | grep -v '^$' >&2 || [ "${PIPESTATUS[0]}" -eq 0 ] ||
     fail "Maven could not fetch $service $version (check the network and Maven's settings)"
   unpack
   touch "$work/complete"
@@ -311,13 +314,16 @@ status() {
   fi
 }
 
-list() {
-  local entry
-  for entry in "$folder/instances/$service-"*/; do
+# Runs a command of this script for every instance.
+for_all() {
+  local entry worst=0 options=()
+  [ "$1" != stop ] || [ -z "$purge" ] || options=(--purge)
+  for entry in "$instances/$service-"*/; do
     [ -d "$entry" ] || continue
     entry="$(basename "$entry")"
-    "$0" status --name "${entry#"$service-"}" || true
+    "$0" "$1" --name "${entry#"$service-"}" ${options[@]+"${options[@]}"} || worst=$?
   done
+  [ "$1" = status ] || return "$worst"
 }
 
 run_command() {
@@ -328,9 +334,10 @@ run_command() {
   case "$command" in
     start) start ;;
     stop) stop ;;
+    stop-all) for_all stop ;;
     restart) purge="" stop; start ;;
     status) status ;;
-    list) list ;;
+    list) for_all status ;;
     address) running_pid >/dev/null || fail "$name is not running"; address; echo ;;
     kill) signal KILL; say "$service $name: killed" ;;
     pause) signal STOP; say "$service $name: paused" ;;
