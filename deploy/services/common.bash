@@ -142,9 +142,10 @@ install_packages() {
 
 require_java() {
   find_java && return
-  if [ "$needed_java" -le 17 ] && install_packages openjdk-17-jdk-headless && find_java; then return; fi
-  install_packages "openjdk-$((needed_java > 21 ? needed_java : 21))-jdk-headless" && find_java && return
-  fail "a JDK of version $needed_java or later is needed: install it (Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME"
+  # The default of the distribution may be old or new enough: one more look after each.
+  { install_packages default-jdk-headless || true; } && find_java && return
+  { install_packages "openjdk-$needed_java-jdk-headless" || true; } && find_java && return
+  fail "a JDK of version $needed_java or later is needed: install it (Debian: apt-get install openjdk-$needed_java-jdk-headless) or set JAVA_HOME"
 }
 
 require_maven() {
