@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Attributes;
+use crate::near_duplicate::{Duplicate, is_zero};
 
 /// One document as published: the value of `documents.raw` and the body of `POST /v1/documents`.
 ///
@@ -86,6 +87,15 @@ pub struct DocumentHeader {
     /// The document whose chunks stand for this one's, an exact duplicate that is stored once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<String>,
+    /// Exact duplicates whose chunks this document's stand for. Filters find the chunks by theirs as by its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub duplicates: Vec<Duplicate>,
+    /// Of exact duplicates: the blob with chunks and vectors from which either can be written again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// Priority of the source, from its profile: of near-duplicates of the same version the one of the higher priority is shown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub source_priority: i32,
     /// What made this document what it is.
     #[serde(default)]
     pub lineage: Lineage,

@@ -23,6 +23,9 @@ pub const DOCUMENT_VERSION: &str = "tributary_document_version";
 /// Present on a record whose value lies in the blob store: the blob's URL (claim check).
 pub const CLAIM_CHECK: &str = "tributary_claim_check";
 
+/// Generation of the index that a record after `documents.clean` is for.
+pub const GENERATION: &str = "tributary_generation";
+
 /// A document was published.
 pub const TYPE_DOCUMENT_PUBLISHED: &str = "tributary.document.published.v1";
 /// A document was converted and cleaned.
@@ -33,6 +36,10 @@ pub const TYPE_CHUNKS_TAGGED: &str = "tributary.chunks.tagged.v1";
 pub const TYPE_CHUNKS_EMBEDDED: &str = "tributary.chunks.embedded.v1";
 /// A document changed its state.
 pub const TYPE_DOCUMENT_STATE: &str = "tributary.document.state.v1";
+/// A new generation of the index was asked for.
+pub const TYPE_REINDEX_REQUESTED: &str = "tributary.reindex.requested.v1";
+/// The build of a generation came to another state.
+pub const TYPE_REINDEX_STATE: &str = "tributary.reindex.state.v1";
 /// A record was given up.
 pub const TYPE_DEAD_LETTER: &str = "tributary.dead-letter.v1";
 
@@ -46,6 +53,8 @@ pub fn data_schema(event_type: &str) -> Option<&'static str> {
         TYPE_CHUNKS_TAGGED => Some("urn:tributary:schema:tagged-document.v1"),
         TYPE_CHUNKS_EMBEDDED => Some("urn:tributary:schema:embedded-document.v1"),
         TYPE_DOCUMENT_STATE => Some("urn:tributary:schema:document-state.v1"),
+        TYPE_REINDEX_REQUESTED => Some("urn:tributary:schema:reindex-request.v1"),
+        TYPE_REINDEX_STATE => Some("urn:tributary:schema:reindex-report.v1"),
         _ => None,
     }
 }
@@ -77,7 +86,15 @@ mod tests {
 
     #[test]
     fn the_schema_named_for_an_event_is_one_that_is_published() {
-        let types = [TYPE_DOCUMENT_PUBLISHED, TYPE_DOCUMENT_CLEANED, TYPE_CHUNKS_TAGGED, TYPE_CHUNKS_EMBEDDED, TYPE_DOCUMENT_STATE];
+        let types = [
+            TYPE_DOCUMENT_PUBLISHED,
+            TYPE_DOCUMENT_CLEANED,
+            TYPE_CHUNKS_TAGGED,
+            TYPE_CHUNKS_EMBEDDED,
+            TYPE_DOCUMENT_STATE,
+            TYPE_REINDEX_REQUESTED,
+            TYPE_REINDEX_STATE,
+        ];
         let mut named: Vec<&str> = types.iter().filter_map(|event_type| data_schema(event_type)).collect();
         assert!(named.iter().all(|id| MESSAGES.iter().any(|message| message.id() == *id)), "{named:?}");
         named.sort_unstable();

@@ -50,6 +50,17 @@ impl Filter {
         *self == Self::default()
     }
 
+    /// Whether a document by itself, whatever duplicates it, meets every condition.
+    pub fn allows(&self, document: &DocumentHeader) -> bool {
+        let terms = document_terms(document);
+        let attributes = &document.attributes;
+        let updated = |holds: &dyn Fn(i64) -> bool| attributes.updated_at.is_some_and(holds);
+        self.term_conditions().iter().all(|any| any.iter().any(|term| terms.contains(term)))
+            && self.updated_from_ms.is_none_or(|from| updated(&|at| at >= from))
+            && self.updated_before_ms.is_none_or(|before| updated(&|at| at < before))
+            && self.max_security_level.is_none_or(|most| attributes.security_level.is_some_and(|level| level <= most))
+    }
+
     /// The conditions on terms: each inner list is joined by OR, the outer by AND. An empty inner list matches nothing.
     pub fn term_conditions(&self) -> Vec<Vec<String>> {
         let conditions = [
@@ -68,7 +79,8 @@ impl Filter {
     }
 }
 
-/// The terms under which a document's chunks are found by [`Filter::term_conditions`].
+/// The terms under which a document's chunks are found by [`Filter::term_conditions`]: its own and those of the exact duplicates that it
+/// stands for. Whether one of them alone meets all conditions is for [`Filter::allows`] to say.
 pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
     let attributes = &document.attributes;
     let mut terms = vec![term("document", &document.document_id), term("source", &document.source)];
@@ -77,6 +89,11 @@ pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
     terms.extend(attributes.product.iter().map(|product| term("product", product)));
     terms.extend(attributes.product_version.iter().map(|version| term("product_version", version)));
     terms.extend(attributes.language.iter().map(|language| term("language", language)));
+    for duplicate in &document.duplicates {
+        terms.extend([term("document", &duplicate.document_id), term("source", &duplicate.source)]);
+        terms.extend(duplicate.knowledge_sets.iter().map(|set| term("set", set)));
+        terms.extend(duplicate.tags.iter().map(|tag| term("tag", tag)));
+    }
     terms
 }
 
@@ -102,5 +119,42 @@ mod tests {
         let filter = Filter { tags: Some(vec!["t".into()]), document_ids: Some(vec!["d".into()]), ..Filter::default() };
         let terms = document_terms(&document);
         assert!(filter.term_conditions().iter().all(|any| any.iter().any(|term| terms.contains(term))));
+        assert!(filter.allows(&document));
+    }
+
+    #[test]
+    fn a_document_must_meet_every_condition_by_itself() {
+        let document = |id: &str, tag: &str, set: &str| DocumentHeader {
+            document_id: id.into(),
+            tags: vec![tag.into()],
+            knowledge_sets: vec![set.into()],
+            ..DocumentHeader::default()
+        };
+        let other = document("b", "y", "t").as_duplicate();
+        let canonical = DocumentHeader { duplicates: vec![other], ..document("a", "x", "s") };
+        let allowed = |tag: &str, set: &str| {
+            let filter = Filter { tags: Some(vec![tag.into()]), knowledge_sets: Some(vec![set.into()]), ..Filter::default() };
+            let members: Vec<String> =
+                canonical.members().into_iter().filter(|member| filter.allows(member)).map(|member| member.document_id).collect();
+            (filter.allows(&canonical), members)
+        };
+        assert_eq!(allowed("x", "s"), (true, vec!["a".to_owned()]));
+        assert_eq!(allowed("y", "t"), (true, vec!["b".to_owned()]));
+        assert_eq!(allowed("x", "t"), (true, vec![]), "by the terms of two documents, by neither alone");
+    }
+
+    #[test]
+    fn a_document_without_the_attribute_is_not_allowed() {
+        let mut document = DocumentHeader::default();
+        let filters = [
+            Filter { max_security_level: Some(3), ..Filter::default() },
+            Filter { updated_from_ms: Some(5), ..Filter::default() },
+            Filter { updated_before_ms: Some(6), ..Filter::default() },
+        ];
+        assert!(filters.iter().all(|filter| !filter.allows(&document)));
+        (document.attributes.security_level, document.attributes.updated_at) = (Some(3), Some(5));
+        assert!(filters.iter().all(|filter| filter.allows(&document)));
+        (document.attributes.security_level, document.attributes.updated_at) = (Some(4), Some(6));
+        assert!(filters.iter().all(|filter| !filter.allows(&document) || *filter == filters[1]));
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
 use crate::{CleanDocument, DeadLetter, DocumentEvent, DocumentState, EmbeddedDocument, Filter, Reconciliation, TaggedDocument};
 
@@ -31,11 +32,14 @@ pub const MESSAGES: &[Message] = &[
     message::<EmbeddedDocument>("embedded-document.v1"),
     message::<DocumentState>("document-state.v1"),
     message::<DeadLetter>("dead-letter.v1"),
+    message::<ReindexRequest>("reindex-request.v1"),
+    message::<ReindexReport>("reindex-report.v1"),
     message::<Reconciliation>("reconciliation.v1"),
     message::<Filter>("filter.v1"),
     message::<SearchRequest>("search-request.v1"),
     message::<SearchResponse>("search-response.v1"),
     message::<QueryPlan>("query-plan.v1"),
+    message::<ReindexOverview>("reindex-overview.v1"),
 ];
 
 impl Message {

@@ -12,6 +12,7 @@ pub mod filter;
 pub mod id;
 pub mod json_schema;
 pub mod near_duplicate;
+pub mod reindex;
 pub mod search;
 pub mod state;
 pub mod topic;

@@ -1,8 +1,12 @@
-//! How similar documents find each other: MinHash signatures, and the terms under which a document's manifest is found in the index.
-//! Ingest makes the signature; the indexer and the query server compare.
+//! How similar documents find each other: MinHash signatures, exact duplicates, and the terms under which a document's manifest is found
+//! in the index. Ingest makes the signature; the indexer and the query server compare.
+
+use std::cmp::{Ordering, Reverse};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{DocumentHeader, Error, ErrorKind, Result};
 
@@ -48,8 +52,40 @@ impl Signature {
     }
 }
 
+/// An exact duplicate, as the document that stands for it remembers it: what a filter finds it by and a reader sees of it. Everything
+/// else is the same for both, which is what makes them duplicates.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Duplicate {
+    /// Stable id.
+    pub document_id: String,
+    /// Version of the document.
+    pub version: u64,
+    /// Name of the source.
+    pub source: String,
+    /// See [`DocumentHeader::source_priority`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub source_priority: i32,
+    /// Path or URL within the source.
+    #[serde(default)]
+    pub source_path: String,
+    /// Where a reader finds the original.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// Tags from rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Knowledge sets that it belongs to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knowledge_sets: Vec<String>,
+}
+
+/// Whether a number can be left out of a message.
+pub(crate) fn is_zero(number: &i32) -> bool {
+    *number == 0
+}
+
 impl DocumentHeader {
-    /// Terms of the document's manifest: content, bands of the signature, and the document that it duplicates.
+    /// Terms of the document's manifest: content, bands of the signature, the document that it duplicates and those that it stands for.
     pub fn manifest_terms(&self) -> Vec<String> {
         let mut terms: Vec<String> =
             Signature::decode(&self.signature).map(|signature| signature.band_terms().collect()).unwrap_or_default();
@@ -57,7 +93,62 @@ impl DocumentHeader {
             terms.push(content_term(&self.content_hash));
         }
         terms.extend(self.duplicate_of.iter().map(|canonical| duplicate_term(canonical)));
+        terms.extend(self.duplicates.iter().map(|duplicate| canonical_term(&duplicate.document_id)));
         terms
+    }
+
+    /// Band terms alone: what documents similar to this one carry too. Empty for a text too short to be compared.
+    pub fn band_terms(&self) -> Vec<String> {
+        Signature::decode(&self.signature).map(|signature| signature.band_terms().collect()).unwrap_or_default()
+    }
+
+    /// Which member of a family stands for it: `Less` comes first. The newest version, then the source of the highest priority, then the
+    /// least id; a total order, so that whoever decides, decides the same.
+    pub fn canonical_order(&self, other: &Self) -> Ordering {
+        let key = |document: &Self| (Reverse(document.version), Reverse(document.source_priority));
+        key(self).cmp(&key(other)).then_with(|| self.document_id.cmp(&other.document_id))
+    }
+
+    /// What the document that stands for this one remembers of it.
+    pub fn as_duplicate(&self) -> Duplicate {
+        Duplicate {
+            document_id: self.document_id.clone(),
+            version: self.version,
+            source: self.source.clone(),
+            source_priority: self.source_priority,
+            source_path: self.source_path.clone(),
+            link: self.attributes.link.clone(),
+            tags: self.tags.clone(),
+            knowledge_sets: self.knowledge_sets.clone(),
+        }
+    }
+
+    /// This document and each that it stands for, as documents of their own and in [`DocumentHeader::canonical_order`]: none of them
+    /// stands for another.
+    pub fn members(&self) -> Vec<Self> {
+        let own = Self { duplicates: Vec::new(), ..self.clone() };
+        let mut members: Vec<Self> = self.duplicates.iter().map(|duplicate| duplicate.document(&own)).collect();
+        members.push(own);
+        members.sort_by(Self::canonical_order);
+        members
+    }
+}
+
+impl Duplicate {
+    /// The header of this document, all of which but its identity is that of the `canonical` one.
+    fn document(&self, canonical: &DocumentHeader) -> DocumentHeader {
+        let mut document = DocumentHeader {
+            document_id: self.document_id.clone(),
+            version: self.version,
+            source: self.source.clone(),
+            source_priority: self.source_priority,
+            source_path: self.source_path.clone(),
+            tags: self.tags.clone(),
+            knowledge_sets: self.knowledge_sets.clone(),
+            ..canonical.clone()
+        };
+        document.attributes.link.clone_from(&self.link);
+        document
     }
 }
 
@@ -69,6 +160,11 @@ pub fn content_term(content_hash: &str) -> String {
 /// Finds the exact duplicates that a document stands for.
 pub fn duplicate_term(canonical: &str) -> String {
     format!("duplicate_of={canonical}")
+}
+
+/// Finds the document that stands for an exact duplicate.
+pub fn canonical_term(duplicate: &str) -> String {
+    format!("stands_for={duplicate}")
 }
 
 #[cfg(test)]
@@ -110,5 +206,29 @@ mod tests {
         assert!(DocumentHeader::default().manifest_terms().is_empty());
         let duplicate = DocumentHeader { content_hash: "h".into(), duplicate_of: Some("a".into()), ..DocumentHeader::default() };
         assert_eq!(duplicate.manifest_terms(), ["content=h", "duplicate_of=a"]);
+        let canonical = DocumentHeader { duplicates: vec![duplicate.as_duplicate()], ..DocumentHeader::default() };
+        assert_eq!(canonical.manifest_terms(), ["stands_for="]);
+    }
+
+    #[test]
+    fn the_newest_version_comes_first_then_the_better_source_then_the_least_id() {
+        let document = |id: &str, version, source_priority| DocumentHeader {
+            document_id: id.into(),
+            version,
+            source_priority,
+            ..DocumentHeader::default()
+        };
+        let mut members = [document("a", 1, 9), document("c", 2, 0), document("b", 2, 0), document("d", 2, 1)];
+        members.sort_by(DocumentHeader::canonical_order);
+        assert_eq!(members.map(|document| document.document_id), ["d", "b", "c", "a"]);
+    }
+
+    #[test]
+    fn members_have_their_own_identity_and_what_they_share() {
+        let own = DocumentHeader { document_id: "a".into(), version: 1, tags: vec!["x".into()], ..DocumentHeader::default() };
+        let mut other = DocumentHeader { document_id: "b".into(), version: 2, tags: vec!["y".into()], ..own.clone() };
+        other.attributes.link = Some("https://b".into());
+        let canonical = DocumentHeader { duplicates: vec![other.as_duplicate()], ..own.clone() };
+        assert_eq!(canonical.members(), [other, own]);
     }
 }

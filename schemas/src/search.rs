@@ -53,6 +53,9 @@ pub struct SearchRequest {
     /// Return the plan and what each tier found.
     #[serde(default)]
     pub explain: bool,
+    /// Return near-duplicates as hits of their own, instead of one hit that names the others.
+    #[serde(default)]
+    pub unfold: bool,
 }
 
 /// What one tier did.
@@ -128,6 +131,26 @@ pub struct Hit {
     /// With `neighbours`: chunks around it, by ordinal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Passage>,
+    /// Near-duplicates of its document that were found too and step aside for it; on the first hit of a document.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub family: Vec<FamilyMember>,
+}
+
+/// A document that is nearly the same as another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FamilyMember {
+    /// The document.
+    pub document_id: String,
+    /// Its version.
+    pub version: u64,
+    /// Name of the source.
+    pub source: String,
+    /// Path or URL within the source.
+    pub source_path: String,
+    /// Title of the document.
+    pub title: String,
+    /// Estimated share of common phrases (five words in a row), 0 to 1; 1 for an exact duplicate.
+    pub similarity: f32,
 }
 
 /// A chunk given as context of a hit.
@@ -146,6 +169,9 @@ pub struct Passage {
 /// A search as plain data: made first, logged, then run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueryPlan {
+    /// Generation of the index that all its steps ask; the serving one at each step for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<String>,
     /// The question after trimming and folding.
     pub query: String,
     /// Ready tokens for the keyword side.

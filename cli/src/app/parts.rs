@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use prometheus::Registry;
 use tributary_models::Models;
-use tributary_query_api::retrieval::Retriever;
+use tributary_query_api::retrieval::{Retriever, Serving, SharedServing};
 use tributary_query_api::server::Parts as ServerParts;
 use tributary_store::config::Stores;
 use tributary_store::data_folder::DataFolder;
@@ -55,7 +55,12 @@ impl Parts {
         let dead_letters = DeadLetters::new(stores.topics.clone(), Arc::clone(&clock));
         let knowledge_sets = Catalog::open(stores.topics.clone(), taxonomy.knowledge_sets, Arc::clone(&clock)).await?;
         let retrieval = config.query_api.retrieval.clone();
-        let retriever = Retriever::new(Arc::clone(&stores.index), Arc::clone(&analyzer), (&models).into(), retrieval)?;
+        let serving = SharedServing::new(Serving {
+            generation: Some(generation.clone()),
+            analyzer: Arc::clone(&analyzer),
+            models: (&models).into(),
+        });
+        let retriever = Retriever::new(Arc::clone(&stores.index), serving, retrieval)?;
         let registry = Registry::new();
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,

@@ -43,7 +43,7 @@ async fn keyword(index: &dyn SearchIndex, plan: &QueryPlan) -> Result<Vec<Scored
     }
     index
         .keyword(KeywordQuery {
-            generation: None,
+            generation: plan.generation.as_deref(),
             tokens: &plan.tokens,
             filter: &plan.filter,
             candidates: None,
@@ -54,7 +54,7 @@ async fn keyword(index: &dyn SearchIndex, plan: &QueryPlan) -> Result<Vec<Scored
 
 async fn vector(index: &dyn SearchIndex, plan: &QueryPlan, vectors: &QueryVectors) -> Result<Vec<ScoredChunk>> {
     let query = VectorQuery {
-        generation: None,
+        generation: plan.generation.as_deref(),
         vector: &vectors.coarse,
         field: VectorField::Coarse,
         filter: &plan.filter,

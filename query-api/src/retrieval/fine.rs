@@ -39,7 +39,7 @@ pub async fn search(
     let (by_keyword, by_vector) = futures::try_join!(keyword(index, plan, &candidates), vector(index, plan, vectors, &candidates))?;
     let mut chunks = fuse(&by_keyword, &by_vector, plan);
     if !plan.profile.is_empty() {
-        weigh(index, &plan.profile, &mut chunks).await?;
+        weigh(index, plan, &mut chunks).await?;
     }
     chunks.sort_unstable_by(|left, right| right.score.total_cmp(&left.score).then(left.chunk_id.cmp(&right.chunk_id)));
     chunks.truncate(plan.fine_keep);
@@ -52,7 +52,7 @@ async fn keyword(index: &dyn SearchIndex, plan: &QueryPlan, candidates: &[ChunkI
         return Ok(Vec::new());
     }
     let query = KeywordQuery {
-        generation: None,
+        generation: plan.generation.as_deref(),
         tokens: &plan.tokens,
         filter: &plan.filter,
         candidates: Some(candidates),
@@ -69,7 +69,7 @@ async fn vector(
 ) -> Result<Vec<ScoredChunk>> {
     let Some(vectors) = vectors.filter(|_| !candidates.is_empty()) else { return Ok(Vec::new()) };
     let query = VectorQuery {
-        generation: None,
+        generation: plan.generation.as_deref(),
         vector: vectors.fine(),
         field: VectorField::Fine,
         filter: &plan.filter,
@@ -107,12 +107,12 @@ fn normalized(chunks: &[ChunkId], found: &[ScoredChunk]) -> Vec<f32> {
 }
 
 /// Multiplies each score with the weights of its document's tags; if that leads above 1, all are divided by the highest.
-async fn weigh(index: &dyn SearchIndex, profile: &BTreeMap<String, f32>, chunks: &mut [FineChunk]) -> Result<()> {
+async fn weigh(index: &dyn SearchIndex, plan: &QueryPlan, chunks: &mut [FineChunk]) -> Result<()> {
     let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
-    let stored = index.fetch(None, &ids).await?;
+    let stored = index.fetch(plan.generation.as_deref(), &ids).await?;
     for (chunk, stored) in chunks.iter_mut().zip(stored) {
         let tags = stored.as_ref().map(|stored| stored.document.tags.as_slice()).unwrap_or_default();
-        chunk.score *= profile_weight(profile, tags);
+        chunk.score *= profile_weight(&plan.profile, tags);
     }
     let highest = chunks.iter().map(|chunk| chunk.score).fold(1.0, f32::max);
     for chunk in chunks {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tributary_schemas::search::{Hit, Passage, ScoredChunk, SearchRequest};
+use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequest};
 use tributary_schemas::{ChunkId, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
@@ -31,15 +31,16 @@ impl Scores {
 /// The first `top_k` of `ranked` that still exist, as hits.
 pub async fn load(
     index: &dyn SearchIndex,
+    plan: &QueryPlan,
     ranked: &[ScoredChunk],
     scores: &Scores,
-    top_k: usize,
     request: &SearchRequest,
 ) -> Result<Vec<Hit>> {
+    let (generation, top_k) = (plan.generation.as_deref(), plan.top_k);
     let mut hits: Vec<(Hit, StoredChunk)> = Vec::new();
     for batch in ranked.chunks(top_k.max(1)) {
         let ids: Vec<ChunkId> = batch.iter().map(|chunk| chunk.chunk_id).collect();
-        for (ranked, stored) in batch.iter().zip(index.fetch(None, &ids).await?) {
+        for (ranked, stored) in batch.iter().zip(index.fetch(generation, &ids).await?) {
             // deleted since it was ranked: the next one takes its place
             let Some(stored) = stored else { continue };
             if hits.len() < top_k {
@@ -51,10 +52,10 @@ pub async fn load(
         }
     }
     if request.parents {
-        add_parents(index, &mut hits).await?;
+        add_parents(index, generation, &mut hits).await?;
     }
     if request.neighbours > 0 {
-        add_neighbours(index, &mut hits, request.neighbours as usize).await?;
+        add_neighbours(index, generation, &mut hits, request.neighbours as usize).await?;
     }
     Ok(hits.into_iter().map(|(hit, _)| hit).collect())
 }
@@ -84,9 +85,9 @@ fn hit(rank: usize, ranked: ScoredChunk, stored: &StoredChunk, scores: &Scores) 
     }
 }
 
-async fn add_parents(index: &dyn SearchIndex, hits: &mut [(Hit, StoredChunk)]) -> Result<()> {
+async fn add_parents(index: &dyn SearchIndex, generation: Option<&str>, hits: &mut [(Hit, StoredChunk)]) -> Result<()> {
     let wanted: Vec<ChunkId> = hits.iter().filter_map(|(_, stored)| stored.chunk.parent_id).collect();
-    let parents = passages(index, &wanted).await?;
+    let parents = passages(index, generation, &wanted).await?;
     for (hit, stored) in hits {
         hit.parent = stored.chunk.parent_id.and_then(|parent| parents.get(&parent).cloned());
     }
@@ -94,15 +95,15 @@ async fn add_parents(index: &dyn SearchIndex, hits: &mut [(Hit, StoredChunk)]) -
 }
 
 /// Chunks of the same document at most `distance` places before and after each hit.
-async fn add_neighbours(index: &dyn SearchIndex, hits: &mut [(Hit, StoredChunk)], distance: usize) -> Result<()> {
+async fn add_neighbours(index: &dyn SearchIndex, generation: Option<&str>, hits: &mut [(Hit, StoredChunk)], distance: usize) -> Result<()> {
     let documents: Vec<String> = hits.iter().map(|(hit, _)| hit.document_id.clone()).collect();
-    let indexed = index.documents(None, &documents).await?;
+    let indexed = index.documents(generation, &documents).await?;
     let around: Vec<Vec<ChunkId>> = hits
         .iter()
         .zip(indexed)
         .map(|((hit, _), document)| around(&document.map(|document| document.chunk_ids).unwrap_or_default(), hit.chunk_id, distance))
         .collect();
-    let passages = passages(index, &around.concat()).await?;
+    let passages = passages(index, generation, &around.concat()).await?;
     for ((hit, _), around) in hits.iter_mut().zip(around) {
         hit.neighbours = around.iter().filter_map(|chunk_id| passages.get(chunk_id).cloned()).collect();
     }
@@ -117,8 +118,8 @@ fn around(chunk_ids: &[ChunkId], center: ChunkId, distance: usize) -> Vec<ChunkI
     window.copied().filter(|chunk_id| *chunk_id != center).collect()
 }
 
-async fn passages(index: &dyn SearchIndex, chunk_ids: &[ChunkId]) -> Result<HashMap<ChunkId, Passage>> {
-    let stored = index.fetch(None, chunk_ids).await?;
+async fn passages(index: &dyn SearchIndex, generation: Option<&str>, chunk_ids: &[ChunkId]) -> Result<HashMap<ChunkId, Passage>> {
+    let stored = index.fetch(generation, chunk_ids).await?;
     let passage = |stored: StoredChunk| {
         let chunk = stored.chunk;
         let passage = Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text };

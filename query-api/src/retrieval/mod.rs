@@ -11,10 +11,12 @@ pub mod normalize;
 pub mod plan;
 pub mod rerank;
 pub mod retriever;
+pub mod serving;
 pub mod vector_weight;
 
 pub use config::Config;
 pub use retriever::{Models, Outcome, Retriever};
+pub use serving::{Serving, SharedServing};
 
 #[cfg(test)]
 pub(crate) mod tests {

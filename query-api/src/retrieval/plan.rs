@@ -59,6 +59,7 @@ pub fn plan(request: &SearchRequest, query: String, tokens: Vec<String>, reranke
         Strategy::FullText => 0.0,
     };
     QueryPlan {
+        generation: None,
         query,
         tokens,
         query_tokens,

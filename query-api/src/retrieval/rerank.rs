@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tributary_models::Reranker;
-use tributary_schemas::search::ScoredChunk;
+use tributary_schemas::search::{QueryPlan, ScoredChunk};
 use tributary_schemas::{ChunkId, Error, ErrorKind, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
@@ -18,15 +18,15 @@ pub async fn rerank(
     index: &dyn SearchIndex,
     reranker: &Arc<dyn Reranker>,
     permits: &Arc<Semaphore>,
-    query: &str,
+    plan: &QueryPlan,
     chunks: &[ChunkId],
     config: RerankConfig,
 ) -> Result<Vec<ScoredChunk>> {
-    let stored = index.fetch(None, chunks).await?;
+    let stored = index.fetch(plan.generation.as_deref(), chunks).await?;
     let (ids, passages): (Vec<ChunkId>, Vec<String>) =
         stored.into_iter().flatten().map(|stored| (stored.chunk.chunk_id, passage(&stored))).unzip();
     let deadline = Duration::from_millis(config.deadline_ms);
-    let scoring = tokio::time::timeout(deadline, score(reranker, permits, query, passages));
+    let scoring = tokio::time::timeout(deadline, score(reranker, permits, &plan.query, passages));
     let scores = scoring.await.map_err(|_| deadline_passed(config.deadline_ms))??;
     if scores.len() != ids.len() {
         return Err(Error::new(ErrorKind::Internal, format!("reranker gave {} scores for {} chunks", scores.len(), ids.len())));

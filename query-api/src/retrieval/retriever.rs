@@ -9,12 +9,13 @@ use tributary_models::{DualEmbedder, Reranker};
 use tributary_schemas::search::{QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace};
 use tributary_schemas::{ChunkId, Error, ErrorKind, Result};
 use tributary_store::search_index::SharedSearchIndex;
-use tributary_taxonomy::{Analyzer, fold};
+use tributary_taxonomy::fold;
 
 use super::config::Config;
 use super::embed::{QueryVectors, embed_query};
 use super::fine::FineChunk;
 use super::hits::Scores;
+use super::serving::{Serving, SharedServing};
 use super::{coarse, fine, hits, plan, rerank};
 use crate::problem::Problem;
 
@@ -56,8 +57,7 @@ pub struct Outcome {
 /// Searches one index in three tiers.
 pub struct Retriever {
     index: SharedSearchIndex,
-    analyzer: Arc<Analyzer>,
-    models: Models,
+    serving: SharedServing,
     config: Config,
     embedding_permits: Arc<Semaphore>,
     rerank_permits: Arc<Semaphore>,
@@ -70,12 +70,12 @@ struct Ranking {
 }
 
 impl Retriever {
-    /// Joins index, analyzer and models. `Invalid` if the settings contradict each other.
-    pub fn new(index: SharedSearchIndex, analyzer: Arc<Analyzer>, models: Models, config: Config) -> Result<Self> {
+    /// Joins the index and what its serving generation was built with. `Invalid` if the settings contradict each other.
+    pub fn new(index: SharedSearchIndex, serving: SharedServing, config: Config) -> Result<Self> {
         config.check()?;
         let embedding_permits = Arc::new(Semaphore::new(config.embedding_concurrency));
         let rerank_permits = Arc::new(Semaphore::new(config.rerank.concurrency));
-        Ok(Self { index, analyzer, models, config, embedding_permits, rerank_permits })
+        Ok(Self { index, serving, config, embedding_permits, rerank_permits })
     }
 
     /// The index that is searched.
@@ -89,16 +89,17 @@ impl Retriever {
     /// never changes it. `minimum_score` is compared with the final score: the reranker's where tier 3 ran, else the fused one.
     pub async fn search(&self, request: &SearchRequest) -> std::result::Result<Outcome, Problem> {
         let started = Instant::now();
-        let mut degraded = self.models.degraded.clone();
         plan::check(request, &self.config)?;
-        let mut plan = self.plan(request).await?;
-        let (coarse, coarse_summary) = self.coarse(&mut plan, &mut degraded).await?;
+        let serving = self.serving.current();
+        let mut degraded = serving.models.degraded.clone();
+        let mut plan = self.plan(request, &serving).await?;
+        let (coarse, coarse_summary) = self.coarse(&mut plan, &serving, &mut degraded).await?;
         let (fine, fine_summary) = self.fine(&plan, &coarse).await?;
-        let ranking = self.rerank(&plan, &fine, &mut degraded).await;
+        let ranking = self.rerank(&plan, &serving, &fine, &mut degraded).await;
         let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
         let order = above(ranking.reranked.as_deref().unwrap_or(&fine_order), plan.minimum_score);
         let scores = Scores::new(&fine, ranking.reranked.as_deref());
-        let hits = hits::load(self.index.as_ref(), order, &scores, plan.top_k, request).await?;
+        let hits = hits::load(self.index.as_ref(), &plan, order, &scores, request).await?;
         let summaries = [(TIER_COARSE, coarse_summary), (TIER_FINE, fine_summary), (TIER_RERANK, ranking.summary)];
         let traces = request.explain.then(|| {
             let found = [&coarse.candidates, &fine_order, ranking.reranked.as_ref().unwrap_or(&fine_order)];
@@ -117,9 +118,9 @@ impl Retriever {
     }
 
     /// Analyses the question (CPU-bound: a long one takes milliseconds) and plans the search.
-    async fn plan(&self, request: &SearchRequest) -> Result<QueryPlan> {
+    async fn plan(&self, request: &SearchRequest, serving: &Serving) -> Result<QueryPlan> {
         let (analyzer, text, fold_traditional) =
-            (Arc::clone(&self.analyzer), request.query.trim().to_owned(), self.config.fold_traditional);
+            (Arc::clone(&serving.analyzer), request.query.trim().to_owned(), self.config.fold_traditional);
         let analyse = move || {
             let tokens = analyzer.analyze(&text);
             let query = if fold_traditional { fold::simplify(&text).into_owned() } else { text };
@@ -127,8 +128,9 @@ impl Retriever {
         };
         let stopped = |error| Error::new(ErrorKind::Internal, format!("analyzer stopped: {error}"));
         let (query, tokens) = tokio::task::spawn_blocking(analyse).await.map_err(stopped)?;
-        let reranker = self.models.reranker.as_ref().map(|reranker| reranker.name());
+        let reranker = serving.models.reranker.as_ref().map(|reranker| reranker.name());
         let plan = plan::plan(request, query, tokens, reranker, &self.config);
+        let plan = QueryPlan { generation: serving.generation.clone(), ..plan };
         tracing::debug!(
             query_tokens = plan.query_tokens,
             vector_weight = plan.vector_weight,
@@ -144,10 +146,10 @@ impl Retriever {
 
     /// Tier 1. When the embedder fails the keyword side answers alone, and `degraded` says so. A search by meaning alone then becomes
     /// one by keywords: a lesser answer, named, is better than none.
-    async fn coarse(&self, plan: &mut QueryPlan, degraded: &mut Vec<String>) -> Result<(coarse::Coarse, TierSummary)> {
+    async fn coarse(&self, plan: &mut QueryPlan, serving: &Serving, degraded: &mut Vec<String>) -> Result<(coarse::Coarse, TierSummary)> {
         let started = Instant::now();
         let constant = self.config.reciprocal_rank_constant;
-        let mut coarse = coarse::search(self.index.as_ref(), plan, self.embed(plan), constant).await?;
+        let mut coarse = coarse::search(self.index.as_ref(), plan, self.embed(plan, serving), constant).await?;
         if plan::uses_vectors(plan) && coarse.vectors.is_none() {
             degrade(degraded, "embedder");
             if plan.strategy == Strategy::Semantic {
@@ -160,11 +162,11 @@ impl Retriever {
     }
 
     /// The question's vectors; `None` when the plan needs none or the embedder failed.
-    async fn embed(&self, plan: &QueryPlan) -> Option<QueryVectors> {
+    async fn embed(&self, plan: &QueryPlan, serving: &Serving) -> Option<QueryVectors> {
         if !plan::uses_vectors(plan) {
             return None;
         }
-        let embedding = embed_query(&self.models.embedder, &self.embedding_permits, &plan.query).await;
+        let embedding = embed_query(&serving.models.embedder, &self.embedding_permits, &plan.query).await;
         embedding
             .inspect_err(|error| tracing::warn!(kind = %error.kind(), error = %error, "query was not embedded, keywords answer alone"))
             .ok()
@@ -177,14 +179,14 @@ impl Retriever {
         Ok((fine, summary))
     }
 
-    async fn rerank(&self, plan: &QueryPlan, fine: &[FineChunk], degraded: &mut Vec<String>) -> Ranking {
+    async fn rerank(&self, plan: &QueryPlan, serving: &Serving, fine: &[FineChunk], degraded: &mut Vec<String>) -> Ranking {
         let started = Instant::now();
-        let reranker = self.models.reranker.as_ref().filter(|_| plan.reranker.is_some() && !fine.is_empty());
+        let reranker = serving.models.reranker.as_ref().filter(|_| plan.reranker.is_some() && !fine.is_empty());
         let Some(reranker) = reranker else {
             return Ranking { reranked: None, summary: TierSummary { candidates: fine.len(), ms: 0.0 } };
         };
         let chunks: Vec<ChunkId> = fine.iter().map(|chunk| chunk.chunk_id).collect();
-        let reranking = rerank::rerank(self.index.as_ref(), reranker, &self.rerank_permits, &plan.query, &chunks, self.config.rerank).await;
+        let reranking = rerank::rerank(self.index.as_ref(), reranker, &self.rerank_permits, plan, &chunks, self.config.rerank).await;
         let reranked = match reranking {
             Ok(reranked) => Some(reranked),
             Err(error) => {

@@ -235,7 +235,7 @@ async fn a_reranker_that_fails_or_is_late_leaves_the_fused_order_and_is_named() 
         let mut config = common::config().retrieval;
         config.rerank.deadline_ms = 50;
         let models = common::models(Some(Arc::new(Broken { sleep })));
-        let retriever = Retriever::new(index.clone(), common::analyzer(), models, config).unwrap();
+        let retriever = Retriever::new(index.clone(), common::serving(models), config).unwrap();
         let outcome = search(&retriever, json!({"query": "辅小区激活失败"})).await;
         assert_eq!(outcome.response.degraded, ["reranker"], "{sleep:?}");
         assert_eq!(ids(&outcome), fused);

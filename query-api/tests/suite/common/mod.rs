@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tributary_models::embedders::hashing::HashingEmbedder;
 use tributary_models::{DualEmbedder, Reranker, TextRole};
-use tributary_query_api::retrieval::Models;
+use tributary_query_api::retrieval::{Models, Serving, SharedServing};
 use tributary_query_api::{Config, Retriever};
 use tributary_schemas::{Attributes, Chunk, ChunkId, ChunkKind, DocumentHeader};
 use tributary_store::search_index::{IndexSettings, Operation, SearchIndex, SharedSearchIndex};
@@ -37,7 +37,12 @@ pub fn models(reranker: Option<Arc<dyn Reranker>>) -> Models {
 }
 
 pub fn retriever(index: SharedSearchIndex, models: Models) -> Retriever {
-    Retriever::new(index, analyzer(), models, config().retrieval).unwrap()
+    Retriever::new(index, serving(models), config().retrieval).unwrap()
+}
+
+/// The one generation of a test's index.
+pub fn serving(models: Models) -> SharedServing {
+    SharedServing::new(Serving { generation: None, analyzer: analyzer(), models })
 }
 
 pub fn settings() -> IndexSettings {
