@@ -9,8 +9,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Result, Topic};
 
+use super::metrics::{Ending, Underway};
 use super::{Claimed, Finished, Worker, panic_error};
 use crate::event_log::Record;
+use crate::event_log::stage::Output;
 
 /// Runs until every sender of `finished` is gone and the last batch is done.
 pub(super) async fn run(worker: Worker, mut finished: mpsc::UnboundedReceiver<Finished>, done: mpsc::UnboundedSender<Vec<Claimed>>) {
@@ -23,7 +25,8 @@ pub(super) async fn run(worker: Worker, mut finished: mpsc::UnboundedReceiver<Fi
             batch.push(next);
         }
         let records: Vec<Claimed> = batch.iter().map(|finished| finished.record.clone()).collect();
-        make_durable(&worker, batch).await;
+        let endings = make_durable(&worker, batch).await;
+        endings.into_iter().for_each(|(ending, underway)| underway.end(ending));
         if done.send(records).is_err() {
             return;
         }
@@ -31,17 +34,19 @@ pub(super) async fn run(worker: Worker, mut finished: mpsc::UnboundedReceiver<Fi
 }
 
 /// Tries for as long as it takes: giving up here would lose records, and whoever waits sees the lag grow.
-async fn make_durable(worker: &Worker, batch: Vec<Finished>) {
+async fn make_durable(worker: &Worker, batch: Vec<Finished>) -> Vec<(Ending, Underway)> {
     let flush = || async {
         let flushing = AssertUnwindSafe(worker.stage.flush()).catch_unwind();
         flushing.await.unwrap_or_else(|panic| Err(panic_error("flush", panic.as_ref())))
     };
     until_done(worker, "flush", flush).await;
-    for round in rounds(batch) {
+    let (outputs, endings): (Vec<_>, Vec<_>) = batch.into_iter().map(|done| (done.outputs, (done.ending, done.underway))).unzip();
+    for round in rounds(outputs) {
         for (topic, records) in round {
             until_done(worker, "append", || async { worker.topics.append(topic, records.clone()).await.map(drop) }).await;
         }
     }
+    endings
 }
 
 async fn until_done<F: Future<Output = Result<()>>>(worker: &Worker, what: &str, step: impl Fn() -> F) {
@@ -54,10 +59,10 @@ async fn until_done<F: Future<Output = Result<()>>>(worker: &Worker, what: &str,
 }
 
 /// First outputs of all records, then second ones, and so on, by topic: one append each, and every record's outputs in their order.
-fn rounds(batch: Vec<Finished>) -> Vec<Vec<(Topic, Vec<Record>)>> {
+fn rounds(batch: Vec<Vec<Output>>) -> Vec<Vec<(Topic, Vec<Record>)>> {
     let mut rounds: Vec<Vec<(Topic, Vec<Record>)>> = Vec::new();
-    for finished in batch {
-        for (index, output) in finished.outputs.into_iter().enumerate() {
+    for outputs in batch {
+        for (index, output) in outputs.into_iter().enumerate() {
             if rounds.len() == index {
                 rounds.push(Vec::new());
             }

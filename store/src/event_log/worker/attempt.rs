@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Disposition, Error, Topic};
 
+use super::metrics::Ending;
 use super::{Claimed, Finished, Worker, held_bytes, panic_error};
 use crate::event_log::StoredRecord;
 use crate::event_log::dead_letter;
@@ -24,41 +25,39 @@ impl Attempt {
     /// Processes the record to its end and hands it on; says nothing if a shutdown came first (the record comes again).
     pub async fn run(self, record: StoredRecord, finished: mpsc::UnboundedSender<Finished>) {
         let claimed = Claimed { position: record.position, key: record.record.key.clone(), bytes: held_bytes(&record) };
+        let underway = self.worker.metrics.take();
         let permits = Arc::clone(&self.permits);
         let permit = tokio::select! {
             () = self.shutdown.cancelled() => return,
             permit = permits.acquire_owned() => permit,
         };
-        let outputs = self.outcome(record).await;
+        let outcome = self.outcome(record).await;
         drop(permit);
-        if let Some(outputs) = outputs
-            && finished.send(Finished { record: claimed, outputs }).is_err()
+        if let Some((ending, outputs)) = outcome
+            && finished.send(Finished { record: claimed, outputs, ending, underway }).is_err()
         {
             tracing::debug!(stage = self.worker.stage.name(), "stopped before a record was acknowledged; it comes again");
         }
     }
 
-    /// What is to be appended for this record; `None` if a shutdown came first.
-    async fn outcome(&self, stored: StoredRecord) -> Option<Vec<Output>> {
+    /// How it ended and what is to be appended for this record; `None` if a shutdown came first.
+    async fn outcome(&self, stored: StoredRecord) -> Option<(Ending, Vec<Output>)> {
         let metrics = &self.worker.metrics;
         let started = tokio::time::Instant::now();
-        metrics.taken.inc();
         for attempt in 1_u32.. {
             let error = match self.process(&stored).await {
                 Ok(outputs) => {
-                    metrics.finished.inc();
                     metrics.seconds.observe(started.elapsed().as_secs_f64());
-                    return Some(outputs);
+                    return Some((Ending::Finished, outputs));
                 }
                 Err(error) => error,
             };
             metrics.failed.with_label_values(&[self.worker.stage.name(), error.kind().as_str()]).inc();
             match self.verdict(&error, attempt) {
-                Verdict::GiveUp => return Some(self.give_up(&stored, &error, attempt)),
+                Verdict::GiveUp => return Some((Ending::Dead, self.give_up(&stored, &error, attempt))),
                 Verdict::Drop => {
                     tracing::info!(stage = self.worker.stage.name(), %error, "record dropped: something newer is there");
-                    metrics.dropped.inc();
-                    return Some(Vec::new());
+                    return Some((Ending::Dropped, Vec::new()));
                 }
                 Verdict::TryAgain => {
                     tracing::warn!(stage = self.worker.stage.name(), attempt, error = %error.full_message(), "trying again");
@@ -95,7 +94,6 @@ impl Attempt {
         let worker = &self.worker;
         let stage = worker.stage.name();
         tracing::error!(stage, position = ?stored.position, attempts, error = %error.full_message(), "record goes to the dead letters");
-        worker.metrics.dead.inc();
         let failure = dead_letter::Failure { topic: worker.input, stage, attempts, error, at_ms: (worker.clock)() };
         let mut outputs = vec![Output { topic: Topic::DeadLetters, record: dead_letter::record(stored, &failure) }];
         outputs.extend(worker.stage.abandoned(stored, error));

@@ -30,7 +30,7 @@ use tributary_schemas::{Disposition, Error, ErrorKind, Result, Topic, event};
 
 use self::attempt::Attempt;
 use self::low_water::LowWater;
-use self::metrics::StageMetrics;
+use self::metrics::{Ending, StageMetrics, Underway};
 use super::stage::{Output, Stage};
 use super::topics::Topics;
 use super::{BatchLimit, Position, StoredRecord, Subscription};
@@ -75,6 +75,8 @@ pub struct Worker {
 struct Finished {
     record: Claimed,
     outputs: Vec<Output>,
+    ending: Ending,
+    underway: Underway,
 }
 
 /// What the loop remembers of a record on its way.
