@@ -186,6 +186,9 @@ pub struct Search {
     /// Return the plan and what each tier found (with --format json)
     #[arg(long)]
     pub explain: bool,
+    /// Show near-duplicates as hits of their own, instead of one for all of them
+    #[arg(long)]
+    pub unfold: bool,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,

@@ -136,6 +136,8 @@ fn request(question: &Question, top_k: usize) -> SearchRequest {
         parents: false,
         neighbours: 0,
         explain: false,
+        // A question may ask for a document that stands back for a newer copy.
+        unfold: true,
     }
 }
 

@@ -42,6 +42,7 @@ fn request(search: &Search) -> SearchRequest {
         parents: false,
         neighbours: 0,
         explain: search.explain,
+        unfold: search.unfold,
     }
 }
 

@@ -82,6 +82,7 @@ fn hit(rank: usize, ranked: ScoredChunk, stored: &StoredChunk, scores: &Scores) 
         scores: scores.by_chunk.get(&chunk.chunk_id).cloned().unwrap_or_default(),
         parent: None,
         neighbours: Vec::new(),
+        family: Vec::new(),
     }
 }
 
