@@ -345,6 +345,7 @@ run_command() {
     resume) signal CONT; say "$service $name: goes on" ;;
     clean) purge=yes; stop ;;
     fetch) choose; fetch ;;
+    check) choose; find_java || fail "no JDK of version $needed_java or later is here for version $version" ;;
     log) [ -f "$log_file" ] || fail "$name has no log"; cat "$log_file" ;;
     *) fail "unknown command: $command (see $service --help)" ;;
   esac
