@@ -1,11 +1,12 @@
 //! The event log: durable, partitioned, keyed records that consumer groups read at their own pace.
 //!
-//! Implementations: [`embedded::EmbeddedEventLog`] (files in the data folder). The suite in [`conformance`] states in tests
-//! what the docs here state in words; every implementation runs it.
+//! Implementations: [`embedded::EmbeddedEventLog`] (files in the data folder), [`kafka::KafkaEventLog`] (brokers that processes share).
+//! The suite in [`conformance`] states in tests what the docs here state in words; every implementation runs it.
 
 pub mod conformance;
 pub mod dead_letter;
 pub mod embedded;
+pub mod kafka;
 pub mod message;
 pub mod stage;
 pub mod topics;
@@ -28,7 +29,7 @@ pub struct Record {
     pub value: Option<Bytes>,
     /// Names and values, in order; names may repeat.
     pub headers: Vec<(String, Bytes)>,
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970. Kafka takes 0 for "now".
     pub timestamp_ms: i64,
 }
 
@@ -138,9 +139,11 @@ pub trait Subscription: Send {
     /// lower position than the committed one is ignored. Positions of partitions that this reader no longer holds are ignored too.
     async fn commit(&mut self, positions: &[Position]) -> Result<()>;
 
-    /// Partitions that were given to another member of the group since the last call. Records read from them belong to somebody else now:
-    /// what is not yet done is dropped, and must not be committed. Should such a partition come back, it is read from its committed
-    /// position again. A log with one reader per group never takes any away.
+    /// Partitions that were given to another member of the group since the last call, as of the last `next_batch`. Records read from them
+    /// before that batch belong to somebody else now: what is not yet done is dropped, and must not be committed. Should such a
+    /// partition come back, it is read from its committed position again; records of it in that last batch are of this new time.
+    /// `next_batch` ends its wait when partitions are taken away; one for no records only looks for them. A log with one reader per
+    /// group never takes any away.
     fn revoked(&mut self) -> Vec<u32> {
         Vec::new()
     }

@@ -1,0 +1,138 @@
+//! The thread behind a reader: polls for as long as the reader lives, so that it stays in its group however slow its worker is, and
+//! pauses fetching while the read-ahead is full.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use bytes::Bytes;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use rdkafka::message::{BorrowedMessage, Headers, Message};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::errors;
+use super::membership::{Callbacks, Membership, Room};
+use crate::event_log::{Position, Record, StoredRecord};
+
+/// Longest time without a look at whether the reader is still wanted.
+const POLL: Duration = Duration::from_millis(50);
+/// How long a full read-ahead is waited for before fetching is paused: pausing throws away what librdkafka has fetched.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The client of a reader.
+pub type Consumer = BaseConsumer<Callbacks>;
+
+/// What the thread needs.
+pub struct Polling {
+    pub consumer: Arc<Consumer>,
+    pub membership: Arc<Membership>,
+    pub topic: String,
+    pub read_ahead_bytes: usize,
+}
+
+impl Polling {
+    /// Starts the thread; what it returns says when the client has left its group.
+    pub fn start(self) -> Result<Receiver<()>> {
+        let (closed, is_closed) = channel::<()>();
+        let spawned = std::thread::Builder::new().name("kafka-reader".to_owned()).spawn(move || {
+            self.run();
+            // Leaves the group.
+            drop(self.consumer);
+            drop(closed);
+        });
+        spawned.map(|_| is_closed).map_err(|error| Error::io("cannot start a thread of the kafka event log", &error))
+    }
+
+    fn run(&self) {
+        loop {
+            let patience = if self.membership.state().is_paused { Duration::from_millis(20) } else { PATIENCE };
+            match self.membership.wait_for_room(self.read_ahead_bytes, patience) {
+                Room::Stopped => return,
+                Room::Full => self.set_paused(true),
+                Room::Free => self.set_paused(false),
+            }
+            match self.consumer.poll(POLL) {
+                None => {}
+                Some(Ok(message)) => {
+                    if let Some(stored) = stored(&message) {
+                        self.membership.accept(stored);
+                    }
+                }
+                Some(Err(error)) => {
+                    if !self.report(&error) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn set_paused(&self, paused: bool) {
+        if self.membership.state().is_paused == paused {
+            return;
+        }
+        let done = self
+            .consumer
+            .assignment()
+            .and_then(|assigned| if paused { self.consumer.pause(&assigned) } else { self.consumer.resume(&assigned) });
+        match done {
+            Ok(()) => {
+                tracing::debug!(topic = self.topic, paused, "back-pressure");
+                self.membership.state().is_paused = paused;
+            }
+            Err(error) => tracing::warn!(topic = self.topic, %error, "cannot pause or resume reading"),
+        }
+    }
+
+    /// Whether reading goes on.
+    fn report(&self, error: &KafkaError) -> bool {
+        let what = format!("cannot read topic `{}`", self.topic);
+        match error {
+            KafkaError::PartitionEOF(_) => true,
+            KafkaError::MessageConsumptionFatal(code) => {
+                self.membership.report(Error::new(ErrorKind::Internal, format!("{what}: {code}")));
+                false
+            }
+            KafkaError::MessageConsumption(Code::PollExceeded) => {
+                tracing::warn!(topic = self.topic, "this process stood still for longer than poll_timeout_ms; joining the group again");
+                true
+            }
+            other => {
+                let error = errors::failed(what, other);
+                // What nobody foresaw is tried again: librdkafka goes on by itself.
+                let passing = Error::new(ErrorKind::Unavailable, error.to_string());
+                self.membership.report(if error.kind() == ErrorKind::Internal { passing } else { error });
+                true
+            }
+        }
+    }
+}
+
+/// The message as a record; `None` for places that are none.
+fn stored(message: &BorrowedMessage<'_>) -> Option<StoredRecord> {
+    let position = Position { partition: u32::try_from(message.partition()).ok()?, offset: u64::try_from(message.offset()).ok()? };
+    let record = Record {
+        key: message.key().map(Bytes::copy_from_slice).unwrap_or_default(),
+        value: message.payload().map(Bytes::copy_from_slice),
+        headers: message.headers().map(|headers| copy(headers, position)).unwrap_or_default(),
+        timestamp_ms: message.timestamp().to_millis().unwrap_or(0),
+    };
+    Some(StoredRecord { position, record })
+}
+
+/// The binding panics on a header whose name is not UTF-8; any producer could send one.
+fn copy(headers: &impl Headers, position: Position) -> Vec<(String, Bytes)> {
+    let one = |index| {
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            let header = headers.try_get(index)?;
+            Some((header.key.to_owned(), header.value.map(Bytes::copy_from_slice).unwrap_or_default()))
+        }));
+        read.unwrap_or_else(|_| {
+            tracing::warn!(?position, "left out a header whose name is not UTF-8");
+            None
+        })
+    };
+    (0..headers.count()).filter_map(one).collect()
+}

@@ -1,0 +1,47 @@
+//! What librdkafka tells its clients beside records: log lines and errors of connections. Every client of the log has one.
+
+use std::sync::{Mutex, PoisonError};
+
+use rdkafka::ClientContext;
+use rdkafka::config::RDKafkaLogLevel as Level;
+use rdkafka::consumer::ConsumerContext;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+
+/// Passes log lines on and keeps the newest error with its reason.
+#[derive(Default)]
+pub struct Context {
+    newest: Mutex<Option<(Code, String)>>,
+}
+
+impl Context {
+    /// The newest error since the last call.
+    pub fn take_error(&self) -> Option<(Code, String)> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl ClientContext for Context {
+    fn log(&self, level: Level, facility: &str, message: &str) {
+        pass_on(level, facility, message);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::debug!(%error, reason, "kafka connection");
+        if let Some(code) = error.rdkafka_error_code() {
+            *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some((code, reason.to_owned()));
+        }
+    }
+}
+
+impl ConsumerContext for Context {}
+
+/// A log line of librdkafka as one of ours.
+pub fn pass_on(level: Level, facility: &str, message: &str) {
+    match level {
+        Level::Emerg | Level::Alert | Level::Critical | Level::Error | Level::Warning => {
+            tracing::warn!(target: "librdkafka", facility, "{message}");
+        }
+        Level::Notice | Level::Info => tracing::info!(target: "librdkafka", facility, "{message}"),
+        Level::Debug => tracing::debug!(target: "librdkafka", facility, "{message}"),
+    }
+}

@@ -1,0 +1,235 @@
+//! What one reader shares between its polling thread, librdkafka's rebalance callback and the async side: the bounded read-ahead, and
+//! which partitions it owns.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use rdkafka::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, ConsumerContext, Rebalance};
+use rdkafka::error::KafkaError;
+use rdkafka::topic_partition_list::TopicPartitionList;
+use tokio::sync::Notify;
+use tributary_schemas::Error;
+
+use super::context::pass_on;
+use super::lock;
+use crate::event_log::StoredRecord;
+
+/// One reader's share of its topic.
+#[derive(Default)]
+pub struct Membership {
+    state: Mutex<State>,
+    /// There is room in the read-ahead again, or the reader stops.
+    room: Condvar,
+    /// Records, a rebalance or an error came.
+    pub news: Notify,
+    /// Held while positions are committed, and while partitions are given up: no commit can come after the partition is another's.
+    pub commits: Mutex<()>,
+}
+
+/// The state behind the lock.
+#[derive(Default)]
+pub struct State {
+    /// Read, not yet handed out.
+    pub ahead: VecDeque<StoredRecord>,
+    /// Bytes of `ahead`.
+    pub ahead_bytes: usize,
+    /// Partitions that this reader owns.
+    pub owned: HashMap<u32, Owned>,
+    /// Whether the group has given it a share, be it an empty one.
+    pub is_member: bool,
+    /// Taken away and not yet reported.
+    pub revoked: Vec<u32>,
+    /// A failure to report once.
+    pub problem: Option<Error>,
+    /// The reader has been dropped.
+    pub is_stopped: bool,
+    /// Fetching is paused.
+    pub is_paused: bool,
+}
+
+/// An owned partition.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Owned {
+    /// Offset after the last record that was read.
+    pub end: u64,
+    /// What the group has committed, once known.
+    pub committed: Option<u64>,
+}
+
+/// Whether to fetch on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Room {
+    /// The read-ahead takes more.
+    Free,
+    /// It does not.
+    Full,
+    /// The reader is gone.
+    Stopped,
+}
+
+impl Membership {
+    /// The state.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Waits for at most `patience` until there is room. Paused reading goes on only when half of the room is free.
+    pub fn wait_for_room(&self, limit_bytes: usize, patience: Duration) -> Room {
+        let deadline = Instant::now() + patience;
+        let mut state = self.state();
+        loop {
+            let room = state.room(limit_bytes);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if room != Room::Full || left.is_zero() {
+                return room;
+            }
+            state = self.room.wait_timeout(state, left).unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+    }
+
+    /// Keeps a record that was read, unless its partition is not owned any more.
+    pub fn accept(&self, stored: StoredRecord) {
+        let mut state = self.state();
+        let position = stored.position;
+        let Some(owned) = state.owned.get_mut(&position.partition) else { return };
+        owned.end = owned.end.max(position.offset + 1);
+        state.ahead_bytes += stored.record.size();
+        state.ahead.push_back(stored);
+        if state.ahead.len() == 1 {
+            self.news.notify_one();
+        }
+    }
+
+    /// Says that records were taken out of the read-ahead.
+    pub fn made_room(&self) {
+        self.room.notify_one();
+    }
+
+    /// Reports a failure with the next batch.
+    pub fn report(&self, problem: Error) {
+        self.state().problem = Some(problem);
+        self.news.notify_one();
+    }
+
+    /// Ends the reader.
+    pub fn stop(&self) {
+        self.state().is_stopped = true;
+        self.room.notify_one();
+    }
+
+    /// These partitions are this reader's.
+    pub fn assign(&self, partitions: &[u32]) {
+        let mut state = self.state();
+        state.owned.extend(partitions.iter().map(|partition| (*partition, Owned::default())));
+        (state.is_member, state.is_paused) = (true, false);
+        drop(state);
+        self.news.notify_one();
+    }
+
+    /// These partitions are another's from now on; waits for a commit in progress.
+    pub fn revoke(&self, partitions: &[u32]) {
+        let _no_commit = lock(&self.commits);
+        let mut state = self.state();
+        state.owned.retain(|partition, _| !partitions.contains(partition));
+        state.ahead.retain(|stored| !partitions.contains(&stored.position.partition));
+        state.ahead_bytes = state.ahead.iter().map(|stored| stored.record.size()).sum();
+        state.revoked.extend(partitions);
+        drop(state);
+        self.room.notify_one();
+        self.news.notify_one();
+    }
+}
+
+impl State {
+    fn room(&self, limit_bytes: usize) -> Room {
+        let limit = if self.is_paused { limit_bytes / 2 } else { limit_bytes };
+        match (self.is_stopped, self.ahead.is_empty() || self.ahead_bytes < limit) {
+            (true, _) => Room::Stopped,
+            (false, true) => Room::Free,
+            (false, false) => Room::Full,
+        }
+    }
+}
+
+/// Receives rebalances, log lines and errors of the reader's client.
+pub struct Callbacks(pub Arc<Membership>);
+
+impl ClientContext for Callbacks {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        pass_on(level, facility, message);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::debug!(%error, reason, "kafka consumer");
+    }
+}
+
+impl ConsumerContext for Callbacks {
+    fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        match rebalance {
+            Rebalance::Assign(list) => {
+                tracing::info!(partitions = ?numbers(list), "kafka assigned partitions");
+                self.0.assign(&numbers(list));
+            }
+            Rebalance::Revoke(list) => {
+                tracing::info!(partitions = ?numbers(list), "kafka revoked partitions");
+                self.0.revoke(&numbers(list));
+            }
+            Rebalance::Error(error) => tracing::warn!(%error, "kafka rebalance failed"),
+        }
+    }
+}
+
+fn numbers(list: &TopicPartitionList) -> Vec<u32> {
+    list.elements().iter().filter_map(|element| u32::try_from(element.partition()).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::event_log::{Position, Record};
+
+    fn stored(partition: u32, offset: u64) -> StoredRecord {
+        let record = Record { value: Some(Bytes::from_static(b"0123456789")), ..Record::default() };
+        StoredRecord { position: Position { partition, offset }, record }
+    }
+
+    #[test]
+    fn what_is_read_ahead_of_a_revoked_partition_is_gone() {
+        let membership = Membership::default();
+        membership.assign(&[0, 1]);
+        for (partition, offset) in [(0, 5), (1, 7), (0, 6)] {
+            membership.accept(stored(partition, offset));
+        }
+        membership.revoke(&[0]);
+        membership.accept(stored(0, 7));
+        let state = membership.state();
+        assert_eq!(state.ahead.iter().map(|stored| stored.position.partition).collect::<Vec<_>>(), [1]);
+        assert_eq!((state.ahead_bytes, state.revoked.as_slice()), (10, [0].as_slice()));
+        assert_eq!(state.owned.keys().copied().collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn reading_pauses_at_the_limit_and_goes_on_at_half_of_it() {
+        let membership = Membership::default();
+        membership.assign(&[0]);
+        let room = || membership.wait_for_room(30, Duration::ZERO);
+        for offset in 0..3 {
+            assert_eq!(room(), Room::Free);
+            membership.accept(stored(0, offset));
+        }
+        assert_eq!(room(), Room::Full);
+        membership.state().is_paused = true;
+        for (left, expected) in [(20, Room::Full), (10, Room::Free)] {
+            membership.state().ahead_bytes = left;
+            assert_eq!(room(), expected, "{left} bytes left");
+        }
+        membership.stop();
+        assert_eq!(room(), Room::Stopped);
+    }
+}

@@ -1,0 +1,261 @@
+//! A reader of a topic on Kafka, as the trait wants it: batches out of the read-ahead, commits of what it owns.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rdkafka::config::FromClientConfigAndContext;
+use rdkafka::consumer::{CommitMode, Consumer as _};
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+use tokio::time::{Instant, timeout_at};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::config::Config;
+use super::consumer::{Consumer, Polling};
+use super::membership::{Callbacks, Membership, State};
+use super::metadata::Metadata;
+use super::{blocking, errors, group_id, lock};
+use crate::event_log::{BatchLimit, Position, StoredRecord, Subscription};
+
+/// Longest wait that is really waited; keeps the arithmetic of deadlines from overflowing.
+const MAX_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
+/// How long dropping a reader waits for it to leave its group.
+const LEAVING: Duration = Duration::from_secs(2);
+
+/// A reader of one topic.
+pub struct KafkaSubscription {
+    shared: Arc<Shared>,
+    has_group: bool,
+    /// Taken away as of the last batch, not yet asked for.
+    revoked: Vec<u32>,
+    session_timeout: Duration,
+    is_closed: Receiver<()>,
+}
+
+struct Shared {
+    topic: String,
+    partitions: u32,
+    consumer: Arc<Consumer>,
+    membership: Arc<Membership>,
+    metadata: Arc<Metadata>,
+    timeout: Duration,
+}
+
+impl KafkaSubscription {
+    /// Joins the group, or takes all partitions from their start. Blocks.
+    pub fn open(config: Config, metadata: Arc<Metadata>, topic: String, partitions: u32, group: Option<String>) -> Result<Self> {
+        let membership = Arc::new(Membership::default());
+        let settings = config.consumer(&group_id(&topic, group.as_deref()));
+        let what = || format!("cannot subscribe to topic `{topic}`");
+        let created = Consumer::from_config_and_context(&settings, Callbacks(Arc::clone(&membership)));
+        let consumer = Arc::new(created.map_err(|error| errors::failed(what(), &error))?);
+        let begun = if group.is_some() {
+            consumer.subscribe(&[&topic])
+        } else {
+            let all: Vec<u32> = (0..partitions).collect();
+            membership.assign(&all);
+            list(&topic, all.iter().map(|partition| (*partition, Offset::Beginning))).and_then(|list| consumer.assign(&list))
+        };
+        begun.map_err(|error| errors::failed(what(), &error))?;
+        let polling = Polling {
+            consumer: Arc::clone(&consumer),
+            membership: Arc::clone(&membership),
+            topic: topic.clone(),
+            read_ahead_bytes: config.read_ahead_bytes,
+        };
+        let is_closed = polling.start()?;
+        let shared = Arc::new(Shared { topic, partitions, consumer, membership, metadata, timeout: config.request_timeout() });
+        let session_timeout = Duration::from_millis(config.session_timeout_ms);
+        Ok(Self { shared, has_group: group.is_some(), revoked: Vec::new(), session_timeout, is_closed })
+    }
+
+    /// What is there to return now; `None` if there is nothing. Revocations are noted together with the records that came after them.
+    fn take(&mut self, limit: BatchLimit) -> Option<Result<Vec<StoredRecord>>> {
+        let mut state = self.shared.membership.state();
+        let is_news = !state.revoked.is_empty();
+        self.revoked.append(&mut state.revoked);
+        let batch = state.take(limit);
+        if !batch.is_empty() {
+            drop(state);
+            self.shared.membership.made_room();
+            return Some(Ok(batch));
+        }
+        match state.problem.take() {
+            Some(problem) => Some(Err(problem)),
+            None => is_news.then(|| Ok(Vec::new())),
+        }
+    }
+}
+
+impl State {
+    fn take(&mut self, limit: BatchLimit) -> Vec<StoredRecord> {
+        let mut batch = Vec::with_capacity(limit.records.min(self.ahead.len()));
+        let mut bytes = 0;
+        while batch.len() < limit.records && (batch.is_empty() || bytes < limit.bytes) {
+            let Some(stored) = self.ahead.pop_front() else { break };
+            bytes += stored.record.size();
+            batch.push(stored);
+        }
+        self.ahead_bytes = self.ahead_bytes.saturating_sub(bytes);
+        batch
+    }
+}
+
+#[async_trait]
+impl Subscription for KafkaSubscription {
+    async fn next_batch(&mut self, limit: BatchLimit, wait: Duration) -> Result<Vec<StoredRecord>> {
+        if limit.records == 0 {
+            let mut state = self.shared.membership.state();
+            self.revoked.append(&mut state.revoked);
+            return Ok(Vec::new());
+        }
+        let shared = Arc::clone(&self.shared);
+        let deadline = Instant::now() + wait.min(MAX_WAIT);
+        loop {
+            // Registered before the look, so that news after the look end the wait below.
+            let news = shared.membership.news.notified();
+            if let Some(batch) = self.take(limit) {
+                return batch;
+            }
+            if timeout_at(deadline, news).await.is_err() {
+                return Ok(Vec::new());
+            }
+        }
+    }
+
+    async fn commit(&mut self, positions: &[Position]) -> Result<()> {
+        if !self.has_group {
+            let what = format!("a reader of topic `{}` without a group cannot commit", self.shared.topic);
+            return Err(Error::new(ErrorKind::Invalid, what));
+        }
+        if positions.is_empty() {
+            return Ok(());
+        }
+        let (shared, positions) = (Arc::clone(&self.shared), positions.to_vec());
+        shared.joined(self.session_timeout).await?;
+        blocking(move || shared.commit(&positions)).await
+    }
+
+    fn revoked(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.revoked)
+    }
+}
+
+impl Drop for KafkaSubscription {
+    fn drop(&mut self) {
+        self.shared.membership.stop();
+        // A process that ends before it has left keeps its partitions from the others for the length of a session.
+        if self.is_closed.recv_timeout(LEAVING) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            tracing::warn!(topic = self.shared.topic, "a reader did not leave its group in time");
+        }
+    }
+}
+
+impl Shared {
+    /// Waits until the group has given this reader its share, so that a first commit finds out what it owns.
+    async fn joined(&self, patience: Duration) -> Result<()> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let news = self.membership.news.notified();
+            if self.membership.state().is_member {
+                return Ok(());
+            }
+            // Short waits: the news may have gone to nobody.
+            let look_again = deadline.min(Instant::now() + Duration::from_millis(50));
+            if timeout_at(look_again, news).await.is_err() && Instant::now() >= deadline {
+                let what = format!("the group has given this reader of topic `{}` no partitions yet", self.topic);
+                return Err(Error::new(ErrorKind::Unavailable, what));
+            }
+        }
+    }
+
+    /// Commits what is owned and ahead of what is committed. Blocks.
+    fn commit(&self, positions: &[Position]) -> Result<()> {
+        let _no_revocation = lock(&self.membership.commits);
+        let mut furthest: BTreeMap<u32, u64> = BTreeMap::new();
+        for position in positions {
+            let offset = furthest.entry(position.partition).or_default();
+            *offset = position.offset.max(*offset);
+        }
+        for (partition, offset) in &furthest {
+            self.check(*partition, *offset)?;
+        }
+        self.learn_committed(furthest.keys().copied())?;
+        {
+            let state = self.membership.state();
+            let committed = |partition: &u32| state.owned.get(partition).map(|owned| owned.committed);
+            furthest.retain(|partition, offset| committed(partition).is_some_and(|known| known.is_none_or(|known| *offset > known)));
+        }
+        if furthest.is_empty() {
+            return Ok(());
+        }
+        let what = || format!("cannot commit positions of topic `{}`", self.topic);
+        let offsets = furthest.iter().map(|(partition, offset)| (*partition, Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX))));
+        let committed = list(&self.topic, offsets).and_then(|list| self.consumer.commit(&list, CommitMode::Sync));
+        committed.map_err(|error| errors::failed(what(), &error))?;
+        let mut state = self.membership.state();
+        for (partition, offset) in furthest {
+            if let Some(owned) = state.owned.get_mut(&partition) {
+                owned.committed = Some(offset);
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a position that no record can have yet; asks the brokers only about those that were not read here.
+    fn check(&self, partition: u32, offset: u64) -> Result<()> {
+        let owned = self.membership.state().owned.get(&partition).copied();
+        let refuse = |what: String| Err(Error::new(ErrorKind::Invalid, what));
+        match owned {
+            None if partition >= self.partitions => {
+                refuse(format!("topic `{}` has no partition {partition}, but {}", self.topic, self.partitions))
+            }
+            None => Ok(()),
+            Some(owned) if offset <= owned.end => Ok(()),
+            Some(_) => {
+                let end = self.metadata.end(&self.topic, partition)?;
+                if offset > end {
+                    return refuse(format!("position {offset} is beyond the end {end} of partition {partition} of topic `{}`", self.topic));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks for the committed positions of partitions that this reader owns and has not committed yet.
+    fn learn_committed(&self, partitions: impl Iterator<Item = u32>) -> Result<()> {
+        let unknown: Vec<u32> = {
+            let state = self.membership.state();
+            partitions.filter(|partition| state.owned.get(partition).is_some_and(|owned| owned.committed.is_none())).collect()
+        };
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let asked = list(&self.topic, unknown.iter().map(|partition| (*partition, Offset::Invalid)));
+        let known = asked.and_then(|list| self.consumer.committed_offsets(list, self.timeout));
+        let known =
+            known.map_err(|error| errors::failed(format_args!("cannot ask for committed positions of topic `{}`", self.topic), &error))?;
+        let mut state = self.membership.state();
+        for element in known.elements() {
+            let (Ok(partition), offset) = (u32::try_from(element.partition()), element.offset()) else { continue };
+            if let Some(owned) = state.owned.get_mut(&partition) {
+                owned.committed = match offset {
+                    Offset::Offset(offset) => u64::try_from(offset).ok(),
+                    _ => Some(0),
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Partitions of one topic with an offset each, as librdkafka wants them.
+pub fn list(topic: &str, offsets: impl Iterator<Item = (u32, Offset)>) -> rdkafka::error::KafkaResult<TopicPartitionList> {
+    let mut list = TopicPartitionList::new();
+    for (partition, offset) in offsets {
+        list.add_partition_offset(topic, i32::try_from(partition).unwrap_or(i32::MAX), offset)?;
+    }
+    Ok(list)
+}
