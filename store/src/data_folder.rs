@@ -11,6 +11,7 @@
 //!   index/             the embedded search index
 //!   blobs/             content-addressed bodies
 //!   models/            model files and the ONNX runtime
+//!   backup.staging/    while a backup is being made; restore.draft/, restore.ready/ while one is restored
 //! ```
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -64,6 +65,9 @@ impl DataFolder {
     pub fn open(path: &Path, access: Access) -> Result<Self> {
         fs::create_dir_all(path).map_err(|error| Error::io(format!("cannot create data folder {}", path.display()), &error))?;
         let lock = acquire_lock(path, access)?;
+        if access == Access::Alone {
+            crate::backup::finish_restore(path)?;
+        }
         let id = read_or_create_identity(path)?;
         Ok(Self { path: path.to_owned(), id, lock, serving: OnceLock::new() })
     }
@@ -124,6 +128,26 @@ pub fn running_server(path: &Path) -> Option<ServerAddress> {
         return None;
     }
     serde_json::from_slice(&fs::read(path.join("server.json")).ok()?).ok()
+}
+
+/// Holds the folder alone without opening it, for as long as the file lives.
+pub(crate) fn hold(path: &Path) -> Result<File> {
+    acquire_lock(path, Access::Alone)
+}
+
+/// Bytes that this user may still write on the disk of a path.
+pub fn free_bytes(path: &Path) -> Result<u64> {
+    let free = rustix::fs::statvfs(path).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    free.map_err(|error| Error::io(format!("cannot ask for the free room of {}", path.display()), &error.into()))
+}
+
+/// Writes a small file into the folder and removes it again: `Exhausted` on a full disk, `Denied` where nothing may be written.
+pub fn probe_writing(path: &Path) -> Result<()> {
+    const PROBE_BYTES: usize = 4096;
+    let probe = path.join(format!("ready.{}.probe", std::process::id()));
+    let written = fs::write(&probe, [0; PROBE_BYTES]);
+    let removed = fs::remove_file(&probe);
+    written.and(removed).map_err(|error| Error::io(format!("cannot write into {}", path.display()), &error))
 }
 
 fn acquire_lock(path: &Path, access: Access) -> Result<File> {
@@ -198,6 +222,11 @@ fn create_identity(path: &Path, file: &Path) -> Result<String> {
 
 fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec_pretty(value).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode: {error}")))
+}
+
+/// Makes creations, renames and removals in a folder durable.
+pub(crate) fn sync_folder(path: &Path) -> Result<()> {
+    File::open(path).and_then(|folder| folder.sync_all()).map_err(|error| Error::io(format!("cannot sync {}", path.display()), &error))
 }
 
 /// Replaces a file so that a crash leaves either the old or the new content, durably.

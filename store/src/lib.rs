@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+pub mod backup;
 pub mod blobs;
 pub mod config;
 pub mod data_folder;

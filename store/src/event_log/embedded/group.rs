@@ -68,6 +68,13 @@ impl Group {
         read(&self.committed).get(&partition).copied()
     }
 
+    /// Name and content of a file with its positions, for a backup.
+    pub fn image(&self) -> Option<(String, Vec<u8>)> {
+        let committed = read(&self.committed);
+        let name = self.path.file_name()?.to_str()?.to_owned();
+        (!committed.is_empty()).then(|| (name, encode(&committed)))
+    }
+
     /// Whether it has committed any position.
     pub fn has_committed(&self) -> bool {
         !read(&self.committed).is_empty()

@@ -7,6 +7,7 @@ mod counters;
 mod folder;
 mod format;
 mod group;
+mod image;
 mod maintenance;
 mod partition;
 mod partitioner;

@@ -98,6 +98,11 @@ impl Partition {
         read(&self.segments).clone()
     }
 
+    /// Calls `look` with all segments, none of which is exchanged or removed meanwhile.
+    pub fn with_segments<T>(&self, look: impl FnOnce(&[SegmentView]) -> T) -> T {
+        look(&read(&self.segments))
+    }
+
     /// Adds a segment at the end.
     pub fn push(&self, view: SegmentView) {
         write(&self.segments).push(view);

@@ -13,6 +13,8 @@ use super::folder::{corrupt, create_folder, failed, finished_files, lock, read, 
 use super::format::VERSION;
 use super::group::Group;
 use super::partition::Partition;
+use super::segment::SegmentView;
+use crate::backup::draft::Draft;
 use crate::event_log::TopicSettings;
 
 const SETTINGS_FILE: &str = "topic.json";
@@ -143,6 +145,21 @@ impl Topic {
         Ok(())
     }
 
+    /// Keeps its durable state in a draft below `path`. The writer is held meanwhile.
+    pub fn image(&self, draft: &mut Draft, path: &str) -> Result<()> {
+        draft.keep(&self.folder.join(SETTINGS_FILE), &format!("{path}/{SETTINGS_FILE}"), None)?;
+        draft.add_folder(&format!("{path}/{GROUPS_FOLDER}"));
+        for (name, content) in read(&self.groups).values().filter_map(|group| group.image()) {
+            draft.keep_content(&content, &format!("{path}/{GROUPS_FOLDER}/{name}"))?;
+        }
+        for partition in &self.partitions {
+            let path = format!("{path}/{}", partition.number);
+            draft.add_folder(&path);
+            partition.with_segments(|segments| segments.iter().try_for_each(|view| keep_segment(draft, view, &path)))?;
+        }
+        Ok(())
+    }
+
     /// Its settings.
     pub fn settings(&self) -> TopicSettings {
         *read(&self.settings)
@@ -236,6 +253,14 @@ impl Drop for Occupied {
     fn drop(&mut self) {
         lock(&self.topic.subscribed).remove(&self.group);
     }
+}
+
+/// A closed segment whole, with its footer; of the last one what is durable.
+fn keep_segment(draft: &mut Draft, view: &SegmentView, path: &str) -> Result<()> {
+    let from = &view.segment.path;
+    let name = from.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let kept = draft.keep(from, &format!("{path}/{name}"), (!view.closed).then_some(view.data_end))?;
+    if kept { Ok(()) } else { Err(corrupt(from, 0, "the file is gone")) }
 }
 
 fn store(folder: &Path, settings: TopicSettings) -> Result<()> {

@@ -2,7 +2,7 @@
 //! While it syncs, the next round gathers: that is the group commit.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -30,6 +30,8 @@ pub enum Command {
     Commit(Commit),
     /// Close the active segment of a partition.
     Roll { partition: Arc<Partition>, reply: oneshot::Sender<Result<()>> },
+    /// Say so, then do nothing until the other end is dropped: what is durable does not change meanwhile.
+    Hold { held: mpsc::Sender<()>, released: mpsc::Receiver<()> },
     /// Finish what came before, then end.
     Stop,
 }
@@ -134,6 +136,12 @@ impl<'a> Round<'a> {
                 self.settle(|touched| Arc::ptr_eq(&touched.partition, &partition));
                 let result = lock(&partition.tail).roll(&partition);
                 drop(reply.send(result));
+            }
+            Command::Hold { held, released } => {
+                // Whoever wants it held waits for exactly this, and lets go by dropping its end.
+                if held.send(()).is_ok() {
+                    released.recv().ok();
+                }
             }
             Command::Stop => self.stop = true,
         }

@@ -10,7 +10,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::bits::BitColumn;
 use super::column::Column;
-use super::manifest::{self, Documents, Entry, Manifest};
+use super::manifest::{self, Appended, Documents, Manifest};
 use super::snapshot::VectorSide;
 use super::text;
 use super::vectors::{Encoded, VectorColumns};
@@ -21,6 +21,9 @@ pub const FORMAT: u32 = 1;
 
 const SETTINGS_FILE: &str = "settings.json";
 const TEXT_FOLDER: &str = "text";
+
+/// How the names of files beside the text index begin; the number of their epoch follows.
+const OURS: [&str; 5] = ["bits-", "coarse-", "fine-", "rows-", "manifest-"];
 
 /// Rows copied at once by a compaction.
 const COPIED_BYTES: usize = 8 << 20;
@@ -134,7 +137,7 @@ impl Files {
         fine: &Encoded,
         numbers: &[u8],
         records: &[IndexedDocument],
-    ) -> Result<Vec<(Box<str>, Entry)>> {
+    ) -> Result<Vec<Appended>> {
         if !numbers.is_empty() {
             self.coarse.append(coarse)?;
             if let Some(columns) = &mut self.fine {
@@ -143,11 +146,11 @@ impl Files {
             self.numbers.append(numbers)?;
             self.sync_vectors()?;
         }
-        let entries = self.manifest.append(records)?;
+        let appended = self.manifest.append(records)?;
         if !records.is_empty() {
             self.manifest.sync()?;
         }
-        Ok(entries)
+        Ok(appended)
     }
 
     fn sync_vectors(&self) -> Result<()> {
@@ -279,12 +282,31 @@ pub fn remove_other_epochs(folder: &Path, epoch: u64) -> Result<()> {
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
-        let is_ours = ["bits-", "coarse-", "fine-", "rows-", "manifest-"].iter().any(|prefix| stem.starts_with(prefix));
+        let is_ours = OURS.iter().any(|prefix| stem.starts_with(prefix));
         if is_ours && !stem.ends_with(&suffix) {
             std::fs::remove_file(&path).map_err(failed)?;
         }
     }
     Ok(())
+}
+
+/// Files of a generation beside the text index that count in an epoch, with their names.
+pub fn files_of(folder: &Path, epoch: u64) -> Result<Vec<(PathBuf, String)>> {
+    let suffix = format!("-{epoch}");
+    let counts = |name: &str| {
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        name == SETTINGS_FILE || OURS.iter().any(|prefix| stem.starts_with(prefix)) && stem.ends_with(&suffix)
+    };
+    Ok(names_in(folder)?.into_iter().filter(|name| counts(name)).map(|name| (folder.join(&name), name)).collect())
+}
+
+/// Names in a folder, sorted.
+pub fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let failed = |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
+    let name = |entry: std::io::Result<std::fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = std::fs::read_dir(folder).map_err(failed)?.map(name).collect::<std::io::Result<_>>().map_err(failed)?;
+    names.sort();
+    Ok(names)
 }
 
 /// Whether a file of a few megabytes finds no room.

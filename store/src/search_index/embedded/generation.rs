@@ -16,10 +16,18 @@ use super::pending::{Content, Pending};
 use super::snapshot::{PartsCache, Snapshot, VectorSide};
 use super::text::{self, Fields};
 use super::vectors::Encoded;
+use crate::backup::draft::Draft;
 use crate::search_index::{IndexSettings, IndexedDocument, Operation, Outcome};
 
 /// Fewer dead rows than this are not worth a rewrite.
 const SMALLEST_COMPACTION_ROWS: usize = 4096;
+/// How often a backup looks again when merges come in between.
+const IMAGE_ATTEMPTS: usize = 50;
+/// tantivy's commit point.
+const META_FILE: &str = "meta.json";
+/// tantivy's list of the files that it may remove.
+const MANAGED_FILE: &str = ".managed.json";
+
 /// Smaller manifests are not worth a rewrite.
 const SMALLEST_COMPACTION_BYTES: u64 = 4 << 20;
 
@@ -136,9 +144,21 @@ impl Generation {
 
     /// Committed documents that carry one of the terms, by id.
     pub fn documents_with(&self, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>> {
-        let wanted: std::collections::HashSet<&String> = terms.iter().collect();
-        let all = self.list_documents(None, usize::MAX)?.into_iter().filter(|document| !document.deleted);
-        Ok(all.filter(|found| found.document.manifest_terms().iter().any(|term| wanted.contains(term))).take(limit).collect())
+        let (places, reader) = {
+            let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner);
+            (documents.with_terms(terms), documents.reader())
+        };
+        let wanted: HashSet<&String> = terms.iter().collect();
+        let mut found = Vec::new();
+        for place in places {
+            let record = reader.read_at(place)?;
+            if record.document.manifest_terms().iter().any(|term| wanted.contains(term)) {
+                found.push(record);
+            }
+        }
+        found.sort_by(|left, right| left.document.document_id.cmp(&right.document.document_id));
+        found.truncate(limit);
+        Ok(found)
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer> {
@@ -200,6 +220,13 @@ impl Generation {
         chunks.iter().map(find).collect()
     }
 
+    /// Holds the writer, so that what is committed stays as it is until this is dropped.
+    pub fn hold(&self) -> Result<Held<'_>> {
+        let mut writer = self.lock();
+        self.mend(&mut writer)?;
+        Ok(Held { generation: self, writer })
+    }
+
     /// Makes everything written before durable and visible.
     pub fn flush(&self, checkpoint: Option<String>) -> Result<()> {
         let mut writer = self.lock();
@@ -230,7 +257,7 @@ impl Generation {
     fn commit(&self, writer: &mut Writer, checkpoint: Option<String>) -> Result<()> {
         writer.damaged = true;
         let addition = self.addition(writer)?;
-        let entries = writer.files.append(&addition.coarse, &addition.fine, &addition.numbers, &addition.records)?;
+        let appended = writer.files.append(&addition.coarse, &addition.fine, &addition.numbers, &addition.records)?;
         let next = Commit {
             rows: writer.files.rows(),
             next_number: writer.commit.next_number + addition.numbers.len() as u64 / 8,
@@ -243,7 +270,7 @@ impl Generation {
         self.extend_bits(writer, next.epoch);
         let snapshot = self.build(writer)?;
         let mut documents = self.documents.write().unwrap_or_else(PoisonError::into_inner);
-        entries.into_iter().for_each(|(id, entry)| documents.put(id, entry));
+        appended.into_iter().for_each(|appended| documents.put(appended));
         self.snapshot.store(Arc::new(snapshot));
         drop(documents);
         writer.commit = next;
@@ -405,6 +432,48 @@ impl Generation {
         drop(current);
         writer.damaged = false;
         commit::remove_other_epochs(&self.folder, epoch)
+    }
+}
+
+/// A generation whose writer is held.
+pub struct Held<'a> {
+    generation: &'a Generation,
+    writer: MutexGuard<'a, Writer>,
+}
+
+impl Held<'_> {
+    /// Keeps what is committed in a draft below `path`.
+    pub fn image(&self, draft: &mut Draft, path: &str) -> Result<()> {
+        let folder = &self.generation.folder;
+        self.text_image(draft, &format!("{path}/text"))?;
+        for (file, name) in commit::files_of(folder, self.writer.commit.epoch)? {
+            draft.keep(&file, &format!("{path}/{name}"), None)?;
+        }
+        Ok(())
+    }
+
+    /// tantivy merges and tidies by itself: what was kept counts if it still is the last commit afterwards.
+    fn text_image(&self, draft: &mut Draft, path: &str) -> Result<()> {
+        let folder = commit::text_folder(&self.generation.folder);
+        let read = |name: &str| std::fs::read(folder.join(name)).map_err(|error| Error::io(format_args!("cannot read {name}"), &error));
+        for _ in 0..IMAGE_ATTEMPTS {
+            let count = draft.files().len();
+            let meta = read(META_FILE)?;
+            let metas = self.generation.index.load_metas().map_err(|error| text::failure("cannot read the last commit", &error))?;
+            let segments: HashSet<String> = metas.segments.iter().map(|segment| segment.id().uuid_string()).collect();
+            for name in commit::names_in(&folder)? {
+                if name.split_once('.').is_some_and(|(segment, _)| segments.contains(segment)) {
+                    // Deletions that a later commit replaced may go while we look.
+                    draft.keep(&folder.join(&name), &format!("{path}/{name}"), None)?;
+                }
+            }
+            draft.keep(&folder.join(MANAGED_FILE), &format!("{path}/{MANAGED_FILE}"), None)?;
+            if read(META_FILE)? == meta {
+                return draft.keep_content(&meta, &format!("{path}/{META_FILE}"));
+            }
+            draft.truncate(count)?;
+        }
+        Err(Error::new(ErrorKind::Unavailable, "the text index changed all the time while it was backed up").with_hint("try again"))
     }
 }
 

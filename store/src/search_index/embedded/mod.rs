@@ -24,6 +24,7 @@ mod generation;
 mod kernel;
 mod keyword;
 mod manifest;
+mod manifest_terms;
 mod pending;
 mod snapshot;
 mod text;
@@ -44,6 +45,7 @@ use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind}
 
 use self::generation::Generation;
 use self::snapshot::Snapshot;
+use crate::backup::draft::Draft;
 use super::{GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorQuery};
 use crate::Result;
 
@@ -122,6 +124,20 @@ impl EmbeddedIndex {
             _lock: lock,
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Keeps all generations in a draft below `path` as of one moment, then calls `meanwhile`, before which no writer goes on. Not for
+    /// async threads.
+    pub(crate) fn image(&self, draft: &mut Draft, path: &str, meanwhile: impl FnOnce(&mut Draft) -> Result<()>) -> Result<()> {
+        let _changing = self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let generations = self.inner.generations.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let held = generations.values().map(|generation| generation.hold()).collect::<Result<Vec<_>>>()?;
+        draft.add_folder(&format!("{path}/generations"));
+        for (name, held) in generations.keys().zip(&held) {
+            held.image(draft, &format!("{path}/generations/{name}"))?;
+        }
+        draft.keep(&self.inner.root.join("serving"), &format!("{path}/serving"), None)?;
+        meanwhile(draft)
     }
 
     /// Runs work that reads files or computes on a thread made for it.
