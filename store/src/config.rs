@@ -6,10 +6,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::Result;
 
-use crate::backup;
 use crate::blobs::Blobs;
 use crate::data_folder::{Access, DataFolder};
+use crate::event_log::SharedEventLog;
 use crate::event_log::embedded::{self as embedded_log, EmbeddedEventLog};
+use crate::event_log::kafka::{self, KafkaEventLog};
 use crate::event_log::topics::Topics;
 use crate::event_log::worker::WorkerSettings;
 use crate::search_index::SharedSearchIndex;
@@ -57,6 +58,8 @@ pub struct EventLogConfig {
     pub kind: EventLogKind,
     /// The embedded one.
     pub embedded: embedded_log::Config,
+    /// Brokers.
+    pub kafka: kafka::Config,
 }
 
 /// Which event log.
@@ -65,6 +68,8 @@ pub struct EventLogConfig {
 pub enum EventLogKind {
     /// Files in the data folder.
     Embedded,
+    /// Brokers that several processes share.
+    Kafka,
 }
 
 /// The section `[store.search_index]`.
@@ -94,8 +99,6 @@ pub struct Stores {
     pub index: SharedSearchIndex,
     /// Bodies by reference.
     pub blobs: Blobs,
-    /// What of it can be backed up.
-    pub backup: backup::Source,
 }
 
 impl Config {
@@ -122,12 +125,16 @@ impl Config {
         if self.topic_prefix.is_empty() {
             problems.push("store.topic_prefix must not be empty".to_owned());
         }
-        let largest = self.event_log.embedded.max_record_bytes;
+        let (largest, kind) = match self.event_log.kind {
+            EventLogKind::Embedded => (self.event_log.embedded.max_record_bytes, "embedded"),
+            EventLogKind::Kafka => (self.event_log.kafka.max_record_bytes, "kafka"),
+        };
         if self.inline_limit_bytes >= largest {
-            problems.push(format!("store.inline_limit_bytes must be below store.event_log.embedded.max_record_bytes ({largest})"));
+            problems.push(format!("store.inline_limit_bytes must be below store.event_log.{kind}.max_record_bytes ({largest})"));
         }
-        if let Err(error) = self.event_log.embedded.check() {
-            problems.push(error.to_string());
+        match self.event_log.kind {
+            EventLogKind::Embedded => problems.extend(self.event_log.embedded.check().err().map(|error| error.to_string())),
+            EventLogKind::Kafka => problems.extend(self.event_log.kafka.problems()),
         }
         problems
     }
@@ -136,23 +143,26 @@ impl Config {
 /// Opens what the configuration names, in the data folder.
 pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
     let blobs = Blobs::open(&config.blobs.url, &folder.join("blobs"))?;
-    let EventLogKind::Embedded = config.event_log.kind;
-    let (log_folder, log_config) = (folder.join("log"), config.event_log.embedded.clone());
-    let log = Arc::new(blocking(move || EmbeddedEventLog::open(&log_folder, log_config)).await?);
-    let topics = Topics::new(Arc::clone(&log) as _, config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
+    let (log, _) = open_log(&config.event_log, folder).await?;
+    let topics = Topics::new(log, config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
     let age = (config.retention_hours > 0).then(|| Duration::from_secs(config.retention_hours.saturating_mul(3600)));
     topics.create(config.partitions, age, (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;
     let SearchIndexKind::Embedded = config.search_index.kind;
     let (index_folder, index_config) = (folder.join("index"), config.search_index.embedded.clone());
-    let index = Arc::new(blocking(move || EmbeddedIndex::open(&index_folder, index_config)).await?);
-    let backup = backup::Source::new(backup::Parts {
-        folder: folder.join(""),
-        id: folder.id().to_owned(),
-        log: Some(log),
-        index: Some(Arc::clone(&index)),
-        blobs: config.blobs.url.is_empty().then(|| folder.join("blobs")),
-    })?;
-    Ok(Stores { topics, index, blobs, backup })
+    let index = blocking(move || EmbeddedIndex::open(&index_folder, index_config)).await?;
+    Ok(Stores { topics, index: Arc::new(index), blobs })
+}
+
+/// Opens the log that the configuration names; the embedded one once more as itself, for backups.
+async fn open_log(config: &EventLogConfig, folder: &DataFolder) -> Result<(SharedEventLog, Option<Arc<EmbeddedEventLog>>)> {
+    match config.kind {
+        EventLogKind::Embedded => {
+            let (log_folder, log_config) = (folder.join("log"), config.embedded.clone());
+            let log = Arc::new(blocking(move || EmbeddedEventLog::open(&log_folder, log_config)).await?);
+            Ok((Arc::clone(&log) as SharedEventLog, Some(log)))
+        }
+        EventLogKind::Kafka => Ok((Arc::new(KafkaEventLog::open(config.kafka.clone()).await?), None)),
+    }
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
