@@ -65,6 +65,7 @@ pub struct WorkerSettings {
 pub struct Worker {
     topics: Topics,
     input: Topic,
+    group: String,
     stage: Arc<dyn Stage>,
     settings: WorkerSettings,
     metrics: StageMetrics,
@@ -102,13 +103,20 @@ struct InFlight {
 impl Worker {
     /// Joins `stage` to `input`; the stage's name is the consumer group.
     pub fn new(topics: Topics, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSettings, metrics: StageMetrics, clock: Clock) -> Self {
-        Self { topics, input, stage, settings, metrics, clock }
+        let group = stage.name().to_owned();
+        Self { topics, input, group, stage, settings, metrics, clock }
+    }
+
+    /// The same with another consumer group, for a stage that reads its topic several times side by side.
+    #[must_use]
+    pub fn with_group(self, group: String) -> Self {
+        Self { group, ..self }
     }
 
     /// Runs until `shutdown`, then finishes what is in progress (within `drain_ms`) and commits it. A log that is away is waited for;
     /// any other failure of the log ends the worker with that error.
     pub async fn run(&self, shutdown: CancellationToken) -> Result<()> {
-        let mut subscription = self.topics.subscribe(self.input, Some(self.stage.name())).await?;
+        let mut subscription = self.topics.subscribe(self.input, Some(&self.group)).await?;
         let (finished_sender, finished) = mpsc::unbounded_channel();
         let (done_sender, mut done) = mpsc::unbounded_channel();
         let acknowledger = tokio::spawn(acknowledge::run(self.clone(), finished, done_sender));
@@ -116,7 +124,7 @@ impl Worker {
         let mut in_flight = InFlight::default();
         let mut low_water = LowWater::default();
         let mut tasks = JoinSet::new();
-        tracing::info!(stage = self.stage.name(), topic = self.input.name(), "stage started");
+        tracing::info!(stage = self.stage.name(), topic = self.input.name(), group = self.group, "stage started");
         while !shutdown.is_cancelled() {
             while let Some(record) = in_flight.ready.pop_front() {
                 let attempt = Attempt { worker: self.clone(), permits: Arc::clone(&permits), shutdown: shutdown.clone() };
