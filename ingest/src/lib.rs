@@ -12,6 +12,7 @@ pub mod detect;
 pub mod fingerprint;
 pub mod lines;
 pub mod process;
+pub mod similarity;
 #[cfg(test)]
 mod test_config;
 pub mod text_encoding;

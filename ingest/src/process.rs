@@ -20,7 +20,7 @@ use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
 use crate::cleaners::{Cleaners, Draft, normalize_text};
 use crate::config::Config;
 use crate::converters::{Converted, convert, one_line};
-use crate::{attributes, fingerprint};
+use crate::{attributes, fingerprint, similarity};
 
 /// Name of the stage in logs, metrics, dead letters and timelines.
 pub const STAGE: &str = "ingest";
@@ -191,6 +191,7 @@ impl Shared {
             title: self.title(event.title.as_deref(), converted.title.as_deref(), &document_id),
             document_id,
             media_type: converted.media_type.clone(),
+            source_priority: profile.priority,
             attributes: event.attributes,
             knowledge_sets: event.knowledge_sets,
             lineage: Lineage { converter: converted.converter.to_owned(), source_profile: profile.name.clone(), ..Lineage::default() },
@@ -200,6 +201,8 @@ impl Shared {
         let mut clean = self.run_cleaners(profile, document, converted);
         let settings = fingerprint::Settings { profile: &profile.fingerprint(), later_stages: &(self.later_settings)() };
         clean.document.fingerprint = fingerprint::fingerprint(&clean, settings);
+        clean.document.signature = similarity::signature(&clean.markdown);
+        clean.document.content_hash = similarity::content_hash(&clean, profile.chunker);
         Ok(clean)
     }
 

@@ -77,6 +77,14 @@ pub struct SourceProfile {
     /// Tags by path and title.
     #[serde(default)]
     pub tag_rules: Vec<TagRule>,
+    /// Of near-duplicates of the same version the one whose source has the higher priority is shown.
+    #[serde(default, skip_serializing_if = "is_ordinary")]
+    pub priority: i32,
+}
+
+/// Left out of the fingerprint too: profiles without a priority are what they were.
+fn is_ordinary(priority: &i32) -> bool {
+    *priority == 0
 }
 
 impl SourceProfile {
@@ -139,7 +147,7 @@ pub struct SourceProfiles {
     default: SourceProfile,
 }
 
-const PROFILE_KEYS: [&str; 6] = ["name", "source", "cleaners", "chunker", "attributes", "tag_rules"];
+const PROFILE_KEYS: [&str; 7] = ["name", "source", "cleaners", "chunker", "attributes", "tag_rules", "priority"];
 const TAG_RULE_KEYS: [&str; 3] = ["path", "title", "tags"];
 
 impl Default for SourceProfiles {
@@ -152,6 +160,7 @@ impl Default for SourceProfiles {
             chunker: ChunkStrategy::Sections,
             attributes: Attributes::default(),
             tag_rules: Vec::new(),
+            priority: 0,
         };
         Self { profiles: Vec::new(), default }
     }
