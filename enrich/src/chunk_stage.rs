@@ -7,12 +7,12 @@ use tokio::sync::Semaphore;
 use tributary_models::TokenCounter;
 use tributary_schemas::{CleanDocument, DocumentHeader, Error, Result, StageTime, State, TaggedDocument, Topic, event};
 use tributary_store::event_log::stage::{Output, Stage};
-use tributary_store::event_log::{StoredRecord, message};
+use tributary_store::event_log::{Record, StoredRecord, message};
 use tributary_store::{Clock, manifest};
 use tributary_taxonomy::{Analyzer, SourceProfiles};
 
 use crate::chunkers::{self, chunk_document};
-use crate::config::Config;
+use crate::config::Chunkers;
 use crate::search_text::SearchText;
 use crate::summarize::Summarizer;
 use crate::tag::{SharedKnowledgeSets, tag};
@@ -35,6 +35,12 @@ pub struct ChunkParts {
     pub tokens: Arc<dyn TokenCounter>,
     /// Makes summaries.
     pub summarizer: Arc<dyn Summarizer>,
+    /// How documents are cut.
+    pub chunkers: Chunkers,
+    /// The generation of the index that the chunks are for.
+    pub generation: String,
+    /// Whether queries go to that generation: only then the progress of a document is reported.
+    pub is_serving: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Time.
     pub clock: Clock,
 }
@@ -48,14 +54,13 @@ pub struct ChunkStage {
 /// What runs on a blocking thread.
 struct ChunkWork {
     parts: ChunkParts,
-    config: Config,
 }
 
 impl ChunkStage {
-    /// Cuts as configured.
-    pub fn new(parts: ChunkParts, config: Config) -> Self {
-        let permits = Arc::new(Semaphore::new(config.chunk.documents_in_flight.max(1)));
-        Self { work: Arc::new(ChunkWork { parts, config }), permits }
+    /// Cuts as configured, at most `documents_in_flight` at the same time.
+    pub fn new(parts: ChunkParts, documents_in_flight: usize) -> Self {
+        let permits = Arc::new(Semaphore::new(documents_in_flight.max(1)));
+        Self { work: Arc::new(ChunkWork { parts }), permits }
     }
 }
 
@@ -66,22 +71,32 @@ impl ChunkWork {
         let Some(clean) = message::decode::<CleanDocument>(&input.record)? else {
             let version = message::version(&input.record);
             let tombstone = message::tombstone(event::TYPE_CHUNKS_TAGGED, document_id, version, now_ms);
-            return Ok(vec![Output { topic: Topic::ChunksTagged, record: message::traced(tombstone, &input.record) }]);
+            return Ok(vec![self.passed_on(tombstone, &input.record)]);
         };
         let tagged = self.cut(clean, now_ms)?;
-        let state = manifest::output(&manifest::report(&tagged.document, State::Embedding, now_ms))?;
         let record = message::encode(event::TYPE_CHUNKS_TAGGED, document_id, tagged.document.version, &tagged, now_ms)?;
-        Ok(vec![state, Output { topic: Topic::ChunksTagged, record: message::traced(record, &input.record) }])
+        let mut outputs = Vec::with_capacity(2);
+        if (self.parts.is_serving)() {
+            outputs.push(manifest::output(&manifest::report(&tagged.document, State::Embedding, now_ms))?);
+        }
+        outputs.push(self.passed_on(record, &input.record));
+        Ok(outputs)
+    }
+
+    fn passed_on(&self, record: Record, cause: &Record) -> Output {
+        let record = message::for_generation(message::traced(record, cause), &self.parts.generation);
+        Output { topic: Topic::ChunksTagged, record }
     }
 
     fn cut(&self, mut clean: CleanDocument, now_ms: i64) -> Result<TaggedDocument> {
         let parts = &self.parts;
         let profile = parts.source_profiles.profile(&clean.document.source);
         tag(&mut clean, profile, &parts.knowledge_sets.current())?;
-        let chunked = chunk_document(&clean, profile.chunker, &self.config.chunker, parts.tokens.as_ref(), parts.summarizer.as_ref());
+        let chunker = parts.chunkers.of(&clean.document.knowledge_sets);
+        let chunked = chunk_document(&clean, profile.chunker, chunker, parts.tokens.as_ref(), parts.summarizer.as_ref());
         let mut document = clean.document;
         let lineage = &mut document.lineage;
-        lineage.chunker = chunkers::fingerprint(profile.chunker, &self.config.chunker, parts.summarizer.name());
+        lineage.chunker = chunkers::fingerprint(profile.chunker, chunker, parts.summarizer.name());
         lineage.analyzer = parts.analyzer.fingerprint();
         if chunked.summary_degraded && !lineage.degraded.iter().any(|degraded| degraded == DEGRADED_SUMMARY) {
             lineage.degraded.push(DEGRADED_SUMMARY.to_owned());
@@ -118,6 +133,7 @@ impl Stage for ChunkStage {
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
-        manifest::abandoned(input, error, (self.work.parts.clock)())
+        let parts = &self.work.parts;
+        if (parts.is_serving)() { manifest::abandoned(input, error, (parts.clock)()) } else { Vec::new() }
     }
 }

@@ -1,5 +1,7 @@
 //! Settings of the two stages; the values live in `cli/default.toml`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
@@ -33,6 +35,24 @@ pub struct ChunkerConfig {
     pub summary_limit_tokens: usize,
     /// Code, formulas and tables are never cut up to this many tokens; above it, at line ends. A safety net for absurd documents.
     pub block_limit_tokens: usize,
+}
+
+/// How the documents of one generation of the index are cut: all alike, but for knowledge sets that have settings of their own.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chunkers {
+    /// For documents of no set below.
+    pub default: ChunkerConfig,
+    /// By knowledge set; of several, the first in alphabetical order that a document belongs to counts.
+    pub by_set: BTreeMap<String, ChunkerConfig>,
+}
+
+impl Chunkers {
+    /// The settings for a document that belongs to these knowledge sets.
+    pub fn of(&self, knowledge_sets: &[String]) -> &ChunkerConfig {
+        let own = self.by_set.iter().find(|(set, _)| knowledge_sets.contains(set));
+        own.map_or(&self.default, |(_, chunker)| chunker)
+    }
 }
 
 /// Settings of the chunk stage.
@@ -86,6 +106,21 @@ impl Config {
 }
 
 impl ChunkerConfig {
+    /// These settings with some of them replaced, by key. `Invalid` for an unknown key, a wrong type, or figures that contradict each
+    /// other.
+    pub fn with(&self, replaced: &BTreeMap<String, serde_json::Value>) -> Result<Self> {
+        let invalid = |what: String| Error::new(ErrorKind::Invalid, format!("chunker settings: {what}"));
+        let mut settings = serde_json::to_value(self).map_err(|error| invalid(error.to_string()))?;
+        if let Some(table) = settings.as_object_mut() {
+            table.extend(replaced.iter().map(|(key, value)| (key.clone(), value.clone())));
+        }
+        let merged: Self = serde_json::from_value(settings).map_err(|error| invalid(error.to_string()))?;
+        match merged.problems() {
+            problems if problems.is_empty() => Ok(merged),
+            problems => Err(invalid(problems.join("; "))),
+        }
+    }
+
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut require = |holds: bool, problem: &str| {
@@ -128,6 +163,22 @@ mod tests {
             documents_in_flight: 2,
         };
         Config { chunker, chunk: ChunkStageConfig { documents_in_flight: 2 }, embed }
+    }
+
+    #[test]
+    fn a_set_replaces_single_figures_and_the_first_set_of_a_document_counts() {
+        let base = config().chunker;
+        let replaced = |key: &str, value: u64| base.with(&BTreeMap::from([(key.to_owned(), value.into())]));
+        let small = replaced("leaf_maximum_tokens", 600).unwrap();
+        assert_eq!((small.leaf_maximum_tokens, small.leaf_minimum_tokens), (600, 512));
+        assert!(replaced("leaf_maximum", 600).unwrap_err().to_string().contains("leaf_maximum"));
+        assert_eq!(replaced("leaf_maximum_tokens", 100).unwrap_err().kind(), ErrorKind::Invalid);
+        let large = replaced("leaf_maximum_tokens", 900).unwrap();
+        let by_set = BTreeMap::from([("b".to_owned(), small.clone()), ("a".to_owned(), large.clone())]);
+        let chunkers = Chunkers { default: base.clone(), by_set };
+        assert_eq!(chunkers.of(&[]), &base);
+        assert_eq!(chunkers.of(&["z".into(), "b".into()]), &small);
+        assert_eq!(chunkers.of(&["b".into(), "a".into()]), &large);
     }
 
     #[test]

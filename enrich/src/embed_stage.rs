@@ -12,7 +12,7 @@ use tributary_schemas::{
     event,
 };
 use tributary_store::event_log::stage::{Output, Stage};
-use tributary_store::event_log::{StoredRecord, message};
+use tributary_store::event_log::{Record, StoredRecord, message};
 use tributary_store::search_index::SharedSearchIndex;
 use tributary_store::{Clock, manifest};
 use tributary_taxonomy::simplify;
@@ -27,12 +27,35 @@ const NAME: &str = "embed";
 /// Grows with every change of the code that changes embedding texts; part of [`fingerprint`].
 const CODE_VERSION: u32 = 2;
 
-/// What the stage needs of the rest of the product.
-pub struct EmbedParts {
+/// What the vectors of one generation of the index are made with.
+#[derive(Clone)]
+pub struct EmbedGeneration {
+    /// Its name.
+    pub name: String,
+    /// Whether queries go to it: only then the progress of a document is reported.
+    pub is_serving: bool,
     /// Makes the vectors.
     pub embedder: Arc<DualEmbedder>,
     /// Counts the embedder's tokens.
     pub tokens: Arc<dyn TokenCounter>,
+    /// How texts are cut into windows. Its limits of batches and of documents in flight are not read: those are the stage's.
+    pub config: EmbedConfig,
+}
+
+/// The generations that chunks may be for.
+#[async_trait]
+pub trait EmbedGenerations: Send + Sync {
+    /// The generation of this name, or the serving one for `None`; `None` when it is gone: its records are then dropped.
+    async fn find(&self, name: Option<&str>) -> Result<Option<EmbedGeneration>>;
+
+    /// Names of all generations, the serving one first.
+    fn names(&self) -> Vec<String>;
+}
+
+/// What the stage needs of the rest of the product.
+pub struct EmbedParts {
+    /// Models by generation.
+    pub generations: Arc<dyn EmbedGenerations>,
     /// Where vectors of unchanged chunks are; none to embed everything.
     pub index: Option<SharedSearchIndex>,
     /// Time.
@@ -41,16 +64,17 @@ pub struct EmbedParts {
 
 /// The stage.
 pub struct EmbedStage {
-    work: Arc<EmbedWork>,
+    generations: Arc<dyn EmbedGenerations>,
+    batch_bytes: usize,
+    clock: Clock,
     index: Option<SharedSearchIndex>,
     permits: Arc<Semaphore>,
 }
 
-/// What runs on a blocking thread.
+/// One document's work, for a blocking thread.
 struct EmbedWork {
-    embedder: Arc<DualEmbedder>,
-    tokens: Arc<dyn TokenCounter>,
-    config: EmbedConfig,
+    generation: EmbedGeneration,
+    batch_bytes: usize,
     clock: Clock,
 }
 
@@ -77,51 +101,56 @@ impl EmbedStage {
     pub fn new(parts: EmbedParts, config: EmbedConfig) -> Self {
         let permits = Arc::new(Semaphore::new(config.documents_in_flight.max(1)));
         let index = parts.index.filter(|_| config.reuse_vectors);
-        let work = EmbedWork { embedder: parts.embedder, tokens: parts.tokens, config, clock: parts.clock };
-        Self { work: Arc::new(work), index, permits }
+        Self { generations: parts.generations, batch_bytes: config.batch_bytes, clock: parts.clock, index, permits }
     }
 
-    /// Vectors of chunks that the serving index has of this document, if they were made the same way. That the index cannot tell is
-    /// no failure: everything is embedded then.
-    async fn known(&self, tagged: &TaggedDocument) -> Known {
+    /// Vectors of chunks that a generation of the index has of this document, if they were made the same way. That the index cannot
+    /// tell is no failure: everything is embedded then.
+    async fn known(&self, work: &EmbedWork, tagged: &TaggedDocument) -> Known {
         let Some(index) = &self.index else { return Known::new() };
-        match self.look_up(index, tagged).await {
-            Ok(known) => known,
-            Err(error) => {
-                if error.kind() != ErrorKind::NotFound {
-                    tracing::warn!(document_id = %tagged.document.document_id, %error, "stored vectors cannot be read, embedding all chunks");
+        let mut known = Known::new();
+        for generation in self.generations.names() {
+            match look_up(index, &generation, work, tagged).await {
+                Ok(found) => known.extend(found),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => {
+                    tracing::warn!(document_id = %tagged.document.document_id, %error, "stored vectors cannot be read, embedding chunks");
                 }
-                Known::new()
+            }
+            if known.len() == tagged.chunks.len() {
+                break;
             }
         }
+        known
     }
+}
 
-    async fn look_up(&self, index: &SharedSearchIndex, tagged: &TaggedDocument) -> Result<Known> {
-        let stored = index.documents(None, std::slice::from_ref(&tagged.document.document_id)).await?.pop().flatten();
-        let Some(stored) = stored.filter(|stored| !stored.deleted && self.work.made_the_same_way(&stored.document, &tagged.document))
-        else {
-            return Ok(Known::new());
-        };
-        let stored_ids: std::collections::HashSet<ChunkId> = stored.chunk_ids.into_iter().collect();
-        let wanted: Vec<ChunkId> = tagged.chunks.iter().map(|chunk| chunk.chunk_id).filter(|id| stored_ids.contains(id)).collect();
-        let vectors = index.vectors(None, &wanted).await?;
-        let complete = wanted.into_iter().zip(vectors).filter_map(|(id, vectors)| Some((id, vectors?)));
-        Ok(complete.filter(|(_, vectors)| self.work.has_right_shape(vectors)).collect())
-    }
+async fn look_up(index: &SharedSearchIndex, generation: &str, work: &EmbedWork, tagged: &TaggedDocument) -> Result<Known> {
+    let stored = index.documents(Some(generation), std::slice::from_ref(&tagged.document.document_id)).await?.pop().flatten();
+    let Some(stored) = stored.filter(|stored| !stored.deleted && work.made_the_same_way(&stored.document, &tagged.document)) else {
+        return Ok(Known::new());
+    };
+    let stored_ids: std::collections::HashSet<ChunkId> = stored.chunk_ids.into_iter().collect();
+    let wanted: Vec<ChunkId> = tagged.chunks.iter().map(|chunk| chunk.chunk_id).filter(|id| stored_ids.contains(id)).collect();
+    let vectors = index.vectors(Some(generation), &wanted).await?;
+    let complete = wanted.into_iter().zip(vectors).filter_map(|(id, vectors)| Some((id, vectors?)));
+    Ok(complete.filter(|(_, vectors)| work.has_right_shape(vectors)).collect())
 }
 
 impl EmbedWork {
     /// Chunk ids hold kind, section path and text; all else that shapes a vector is compared here.
     fn made_the_same_way(&self, stored: &DocumentHeader, document: &DocumentHeader) -> bool {
+        let generation = &self.generation;
         stored.title == document.title
-            && stored.lineage.coarse_model == self.embedder.coarse_name()
-            && stored.lineage.fine_model == self.embedder.fine_name()
-            && stored.lineage.embedding == fingerprint(&self.config)
+            && stored.lineage.coarse_model == generation.embedder.coarse_name()
+            && stored.lineage.fine_model == generation.embedder.fine_name()
+            && stored.lineage.embedding == fingerprint(&generation.config)
     }
 
     fn has_right_shape(&self, vectors: &ChunkVectors) -> bool {
-        let fine = if self.embedder.is_shared() { 0 } else { self.embedder.fine_dimensions() };
-        vectors.coarse.len() == self.embedder.coarse_dimensions() && vectors.fine.len() == fine
+        let embedder = &self.generation.embedder;
+        let fine = if embedder.is_shared() { 0 } else { embedder.fine_dimensions() };
+        vectors.coarse.len() == embedder.coarse_dimensions() && vectors.fine.len() == fine
     }
 
     fn finish(&self, input: &StoredRecord, tagged: TaggedDocument, known: Known) -> Result<Vec<Output>> {
@@ -129,29 +158,35 @@ impl EmbedWork {
         let reused = known.len();
         let vectors = self.vectors(&document, &chunks, known)?;
         let now_ms = (self.clock)();
-        document.lineage.coarse_model = self.embedder.coarse_name().to_owned();
-        document.lineage.fine_model = self.embedder.fine_name().to_owned();
-        document.lineage.embedding = fingerprint(&self.config);
+        let generation = &self.generation;
+        document.lineage.coarse_model = generation.embedder.coarse_name().to_owned();
+        document.lineage.fine_model = generation.embedder.fine_name().to_owned();
+        document.lineage.embedding = fingerprint(&generation.config);
         document.timeline.push(StageTime { stage: NAME.to_owned(), at_ms: now_ms });
         tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), reused, "document embedded");
-        let state = manifest::output(&manifest::report(&document, State::Indexing, now_ms))?;
+        let mut outputs = Vec::with_capacity(2);
+        if generation.is_serving {
+            outputs.push(manifest::output(&manifest::report(&document, State::Indexing, now_ms))?);
+        }
         let embedded = EmbeddedDocument { document, chunks, vectors };
         let document_id = message::document_id(&input.record)?;
         let record = message::encode(event::TYPE_CHUNKS_EMBEDDED, document_id, embedded.document.version, &embedded, now_ms)?;
-        Ok(vec![state, Output { topic: Topic::ChunksEmbedded, record: message::traced(record, &input.record) }])
+        outputs.push(passed_on(record, &input.record, &generation.name));
+        Ok(outputs)
     }
 
     /// One entry per chunk, in their order: known ones, and new ones made in batches of bounded size.
     fn vectors(&self, document: &DocumentHeader, chunks: &[Chunk], known: Known) -> Result<Vec<ChunkVectors>> {
         let mut vectors: Vec<Option<ChunkVectors>> = chunks.iter().map(|chunk| known.get(&chunk.chunk_id).cloned()).collect();
+        let config = &self.generation.config;
         let mut batch = Batch::default();
         for (position, chunk) in chunks.iter().enumerate() {
             if vectors.get(position).is_some_and(Option::is_some) {
                 continue;
             }
-            let text = embedding_text(document, chunk, self.config.fold_traditional);
-            batch.push(position, windows(&text, self.config.window_tokens, self.config.window_limit, self.tokens.as_ref()));
-            if batch.bytes >= self.config.batch_bytes {
+            let text = embedding_text(document, chunk, config.fold_traditional);
+            batch.push(position, windows(&text, config.window_tokens, config.window_limit, self.generation.tokens.as_ref()));
+            if batch.bytes >= self.batch_bytes {
                 self.embed(std::mem::take(&mut batch), &mut vectors)?;
             }
         }
@@ -165,7 +200,7 @@ impl EmbedWork {
             return Ok(());
         }
         let texts: Vec<&str> = batch.texts.iter().map(|window| window.text.as_str()).collect();
-        let made = self.embedder.embed(&texts, TextRole::Passage)?;
+        let made = self.generation.embedder.embed(&texts, TextRole::Passage)?;
         if made.len() != texts.len() {
             return Err(Error::new(ErrorKind::Internal, format!("the embedder gave {} vectors for {} texts", made.len(), texts.len())));
         }
@@ -208,17 +243,30 @@ impl Stage for EmbedStage {
         let _permit = permit(&self.permits).await?;
         let document_id = message::document_id(&input.record)?;
         let record = input.record.clone();
+        let Some(generation) = self.generations.find(record.header(event::GENERATION)).await? else {
+            tracing::debug!(document_id, generation = record.header(event::GENERATION), "chunks for a generation that is gone are dropped");
+            return Ok(Vec::new());
+        };
         let Some(tagged) = blocking(NAME, move || message::decode::<TaggedDocument>(&record)).await? else {
             let version = message::version(&input.record);
-            let tombstone = message::tombstone(event::TYPE_CHUNKS_EMBEDDED, document_id, version, (self.work.clock)());
-            return Ok(vec![Output { topic: Topic::ChunksEmbedded, record: message::traced(tombstone, &input.record) }]);
+            let tombstone = message::tombstone(event::TYPE_CHUNKS_EMBEDDED, document_id, version, (self.clock)());
+            return Ok(vec![passed_on(tombstone, &input.record, &generation.name)]);
         };
-        let known = self.known(&tagged).await;
-        let (work, input) = (Arc::clone(&self.work), input.clone());
+        let work = EmbedWork { generation, batch_bytes: self.batch_bytes, clock: Arc::clone(&self.clock) };
+        let known = self.known(&work, &tagged).await;
+        let input = input.clone();
         blocking(NAME, move || work.finish(&input, tagged, known)).await
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
-        manifest::abandoned(input, error, (self.work.clock)())
+        // Chunks for a generation that is only being built leave the document's state alone.
+        let names = self.generations.names();
+        let is_for_serving = input.record.header(event::GENERATION).is_none_or(|name| names.first().is_some_and(|first| first == name));
+        if is_for_serving { manifest::abandoned(input, error, (self.clock)()) } else { Vec::new() }
     }
+}
+
+fn passed_on(record: Record, cause: &Record, generation: &str) -> Output {
+    let record = message::for_generation(message::traced(record, cause), generation);
+    Output { topic: Topic::ChunksEmbedded, record }
 }

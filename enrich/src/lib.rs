@@ -19,8 +19,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tributary_schemas::ErrorKind;
 
 pub use chunk_stage::{ChunkParts, ChunkStage};
-pub use config::{ChunkStageConfig, ChunkerConfig, Config, EmbedConfig};
-pub use embed_stage::{EmbedParts, EmbedStage};
+pub use config::{ChunkStageConfig, ChunkerConfig, Chunkers, Config, EmbedConfig};
+pub use embed_stage::{EmbedGeneration, EmbedGenerations, EmbedParts, EmbedStage};
 pub use tag::SharedKnowledgeSets;
 pub use tributary_schemas::{Error, Result};
 

@@ -9,7 +9,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use support::{Counter, config, document};
 use tributary_enrich::summarize::ExtractiveSummarizer;
-use tributary_enrich::{ChunkParts, ChunkStage, ChunkStageConfig, Config, EmbedConfig, EmbedParts, EmbedStage, SharedKnowledgeSets};
+use tributary_enrich::{
+    ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, EmbedConfig, EmbedGeneration, EmbedGenerations, EmbedParts, EmbedStage,
+    SharedKnowledgeSets,
+};
 use tributary_models::embedders::hashing::HashingEmbedder;
 use tributary_models::{DualEmbedder, Embedder, TextRole};
 use tributary_schemas::search::ScoredChunk;
@@ -68,6 +71,10 @@ fn settings() -> Config {
 }
 
 fn chunk_stage(knowledge_sets: SharedKnowledgeSets) -> ChunkStage {
+    chunk_stage_of(knowledge_sets, true)
+}
+
+fn chunk_stage_of(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkStage {
     let analyzer = AnalyzerConfig { guess_words: true, sub_words: true, english_stems: true };
     let parts = ChunkParts {
         analyzer: Arc::new(Analyzer::new(&analyzer, Lexicon::empty()).unwrap()),
@@ -75,9 +82,12 @@ fn chunk_stage(knowledge_sets: SharedKnowledgeSets) -> ChunkStage {
         source_profiles: Arc::new(SourceProfiles::from_toml(PROFILES).unwrap()),
         tokens: Arc::new(Counter),
         summarizer: Arc::new(ExtractiveSummarizer),
+        chunkers: Chunkers { default: config(), by_set: BTreeMap::new() },
+        generation: "g1".to_owned(),
+        is_serving: Arc::new(move || is_serving),
         clock: Arc::new(|| 5),
     };
-    ChunkStage::new(parts, settings())
+    ChunkStage::new(parts, 2)
 }
 
 fn sets() -> SharedKnowledgeSets {
@@ -199,8 +209,33 @@ impl Embedder for Counting {
     }
 }
 
+/// `g1` serves, `g2` is being built, with the same model; others are gone.
+struct Two {
+    embedder: Arc<DualEmbedder>,
+}
+
+#[async_trait]
+impl EmbedGenerations for Two {
+    async fn find(&self, name: Option<&str>) -> Result<Option<EmbedGeneration>> {
+        let name = name.unwrap_or("g1");
+        let generation = EmbedGeneration {
+            name: name.to_owned(),
+            is_serving: name == "g1",
+            embedder: Arc::clone(&self.embedder),
+            tokens: Arc::new(Counter),
+            config: settings().embed,
+        };
+        Ok(self.names().iter().any(|known| known == name).then_some(generation))
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec!["g1".to_owned(), "g2".to_owned()]
+    }
+}
+
 fn embed_stage(embedder: Arc<dyn Embedder>, index: Option<SharedSearchIndex>) -> EmbedStage {
-    let parts = EmbedParts { embedder: Arc::new(DualEmbedder::shared(embedder)), tokens: Arc::new(Counter), index, clock: Arc::new(|| 6) };
+    let embedder = Arc::new(DualEmbedder::shared(embedder));
+    let parts = EmbedParts { generations: Arc::new(Two { embedder }), index, clock: Arc::new(|| 6) };
     EmbedStage::new(parts, settings().embed)
 }
 
@@ -234,6 +269,28 @@ async fn every_chunk_gets_a_unit_vector_of_its_folded_text_in_windows() {
     let asked = embedder.asked();
     assert!(asked.len() > tagged.chunks.len(), "long chunks take several windows: {} of {}", asked.len(), tagged.chunks.len());
     assert!(asked.iter().all(|text| text.starts_with("文档") && !text.contains('載')), "{asked:?}");
+}
+
+#[tokio::test]
+async fn chunks_for_a_generation_under_construction_leave_the_documents_state_alone() {
+    let building = chunk_stage_of(sets(), false);
+    let outputs = building.process(&clean_record(&document("x"))).await.unwrap();
+    assert_eq!(outputs.iter().map(|output| output.topic).collect::<Vec<_>>(), [Topic::ChunksTagged]);
+    assert_eq!(outputs[0].record.header(event::GENERATION), Some("g1"));
+    let invalid = Error::new(ErrorKind::Invalid, "bad");
+    assert!(building.abandoned(&clean_record(&document("x")), &invalid).is_empty());
+
+    let embedder = Arc::new(Counting::default());
+    let stage = embed_stage(embedder.clone(), None);
+    let for_generation = |name| stored(message::for_generation(outputs[0].record.clone(), name));
+    let embedded = stage.process(&for_generation("g2")).await.unwrap();
+    assert_eq!(embedded.iter().map(|output| output.topic).collect::<Vec<_>>(), [Topic::ChunksEmbedded]);
+    assert_eq!(embedded[0].record.header(event::GENERATION), Some("g2"));
+    assert!(stage.abandoned(&for_generation("g2"), &invalid).is_empty());
+    assert!(!stage.abandoned(&for_generation("g1"), &invalid).is_empty());
+    embedder.asked();
+    assert!(stage.process(&for_generation("g0")).await.unwrap().is_empty(), "a generation that is gone");
+    assert!(embedder.asked().is_empty());
 }
 
 #[tokio::test]

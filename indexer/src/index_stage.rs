@@ -1,27 +1,55 @@
-//! Writes every document version to the index, once or many times with the same result, and reports what became of it.
+//! Writes every document version to the generation that its record names, once or many times with the same result, and reports what
+//! became of it.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Result, StageTime, State};
+use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Result, StageTime, State, event};
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{StoredRecord, message};
+use tributary_store::generations::Generations;
 use tributary_store::search_index::{Operation, Outcome, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
 
 /// The stage `index`.
 pub struct IndexStage {
     index: SharedSearchIndex,
-    generation: String,
+    generations: Arc<Generations>,
+    /// Generations written to since they were last flushed.
+    written: Mutex<BTreeSet<String>>,
     clock: Clock,
 }
 
+/// The generation that a record is for.
+struct Target {
+    name: String,
+    is_serving: bool,
+}
+
 impl IndexStage {
-    /// Writes to the given generation, which exists.
-    pub fn new(index: SharedSearchIndex, generation: String, clock: Clock) -> Self {
-        Self { index, generation, clock }
+    /// Writes to the generations of this index.
+    pub fn new(index: SharedSearchIndex, generations: Arc<Generations>, clock: Clock) -> Self {
+        Self { index, generations, written: Mutex::default(), clock }
     }
 
-    async fn write(&self, operation: Operation) -> Result<Outcome> {
-        let outcomes = self.index.write(&self.generation, vec![operation]).await?;
+    /// The generation that the record names, or the serving one; `None` when it is gone.
+    async fn target(&self, input: &StoredRecord) -> Result<Option<Target>> {
+        let serving = || self.generations.serving();
+        let Some(name) = input.record.header(event::GENERATION).map(str::to_owned).or_else(serving) else {
+            return Err(Error::new(ErrorKind::Unavailable, "no generation of the index serves queries"));
+        };
+        let found = self.generations.find(&name).await?;
+        Ok(found.map(|found| Target { name, is_serving: found.serving }))
+    }
+
+    fn written(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn write(&self, target: &Target, operation: Operation) -> Result<Outcome> {
+        let outcomes = self.index.write(&target.name, vec![operation]).await?;
+        self.written().insert(target.name.clone());
         match outcomes.into_iter().next() {
             Some(Outcome::Failed(error)) => Err(error),
             Some(outcome) => Ok(outcome),
@@ -29,33 +57,34 @@ impl IndexStage {
         }
     }
 
-    async fn replace(&self, embedded: EmbeddedDocument) -> Result<DocumentState> {
+    async fn replace(&self, target: &Target, embedded: EmbeddedDocument) -> Result<Option<DocumentState>> {
         let now_ms = (self.clock)();
         let mut document = embedded.document;
         document.timeline.push(StageTime { stage: self.name().to_owned(), at_ms: now_ms });
         let chunks = u32::try_from(embedded.chunks.len()).unwrap_or(u32::MAX);
         let written = Operation::Replace { document: Box::new(document.clone()), chunks: embedded.chunks, vectors: embedded.vectors };
-        Ok(match self.write(written).await? {
-            Outcome::Older { stored } => superseded(&document, stored, now_ms),
+        Ok(match self.write(target, written).await? {
+            Outcome::Older { stored } => target.is_serving.then(|| superseded(&document, stored, now_ms)),
             Outcome::Applied | Outcome::Failed(_) => {
-                DocumentState { chunks, lineage: Some(document.lineage.clone()), ..manifest::report(&document, State::Indexed, now_ms) }
+                let report = manifest::report(&document, State::Indexed, now_ms);
+                Some(DocumentState { chunks, lineage: Some(document.lineage), ..report })
             }
         })
     }
 
-    async fn delete(&self, document_id: &str, version: u64) -> Result<DocumentState> {
+    async fn delete(&self, target: &Target, document_id: &str, version: u64) -> Result<Option<DocumentState>> {
         let now_ms = (self.clock)();
-        let stored = self.index.documents(Some(&self.generation), &[document_id.to_owned()]).await?.pop().flatten();
+        let stored = self.index.documents(Some(&target.name), &[document_id.to_owned()]).await?.pop().flatten();
         let was_stored = stored.as_ref().is_some_and(|stored| !stored.deleted);
         let known = stored.map(|stored| stored.document).unwrap_or_default();
         let document = DocumentHeader { document_id: document_id.to_owned(), version, ..known };
         let deleted = Operation::Delete { document_id: document_id.to_owned(), version };
-        Ok(match self.write(deleted).await? {
-            Outcome::Older { stored } => superseded(&document, stored, now_ms),
-            Outcome::Applied | Outcome::Failed(_) => DocumentState {
-                reason: (!was_stored).then(|| "nothing was stored".to_owned()),
+        Ok(match self.write(target, deleted).await? {
+            Outcome::Older { stored } => target.is_serving.then(|| superseded(&document, stored, now_ms)),
+            Outcome::Applied | Outcome::Failed(_) => Some(DocumentState {
+                reason: (!was_stored && target.is_serving).then(|| "nothing was stored".to_owned()),
                 ..manifest::report(&document, State::Deleted, now_ms)
-            },
+            }),
         })
     }
 }
@@ -72,18 +101,36 @@ impl Stage for IndexStage {
 
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         let document_id = message::document_id(&input.record)?;
-        let state = match message::decode::<EmbeddedDocument>(&input.record)? {
-            Some(embedded) => self.replace(embedded).await?,
-            None => self.delete(document_id, message::version(&input.record)).await?,
+        let Some(target) = self.target(input).await? else {
+            tracing::debug!(document_id, "a document for a generation that is gone is dropped");
+            return Ok(Vec::new());
         };
-        Ok(vec![manifest::output(&state)?])
+        let state = match message::decode::<EmbeddedDocument>(&input.record)? {
+            Some(embedded) => self.replace(&target, embedded).await?,
+            None => self.delete(&target, document_id, message::version(&input.record)).await?,
+        };
+        state.iter().map(manifest::output).collect()
     }
 
     async fn flush(&self) -> Result<()> {
-        self.index.flush(&self.generation, None).await
+        let written = std::mem::take(&mut *self.written());
+        for (done, name) in written.iter().enumerate() {
+            match self.index.flush(name, None).await {
+                // Dropped meanwhile: there is nothing left to make durable.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => {
+                    self.written().extend(written.iter().skip(done).cloned());
+                    return Err(error);
+                }
+                Ok(()) => {}
+            }
+        }
+        Ok(())
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
-        manifest::abandoned(input, error, (self.clock)())
+        // A document that a generation under construction cannot take is told by the build, not by the document's state.
+        let is_serving = input.record.header(event::GENERATION).is_none_or(|name| self.generations.is_serving(name));
+        if is_serving { manifest::abandoned(input, error, (self.clock)()) } else { Vec::new() }
     }
 }

@@ -83,6 +83,19 @@ pub struct KnowledgeSet {
     /// What puts documents into it, beside producers that name it.
     #[serde(default)]
     pub rules: Vec<Rule>,
+    /// Settings of the pipeline that its documents have for themselves; they hold from the set's next reindex on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<SetPipeline>,
+}
+
+/// Settings of the pipeline that a knowledge set has for itself. What one generation of the index can have only once (models, analyzer)
+/// is not among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetPipeline {
+    /// Keys of the section `[enrich.chunker]` with other values.
+    #[serde(default)]
+    pub chunker: BTreeMap<String, serde_json::Value>,
 }
 
 /// What rules and producer give a document.
@@ -101,7 +114,7 @@ pub struct KnowledgeSets {
     sets: BTreeMap<String, KnowledgeSet>,
 }
 
-const SET_KEYS: [&str; 7] = ["id", "name", "name_zh", "view", "description", "workflow", "rules"];
+const SET_KEYS: [&str; 8] = ["id", "name", "name_zh", "view", "description", "workflow", "rules", "pipeline"];
 const RULE_KEYS: [&str; 6] = ["source", "path", "media_type", "attribute", "metadata", "tags"];
 
 impl KnowledgeSets {

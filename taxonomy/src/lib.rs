@@ -15,7 +15,7 @@ pub mod source_profiles;
 
 pub use analyzer::{ANALYZER_VERSION, Analyzer, AnalyzerConfig};
 pub use fold::{fold, simplify};
-pub use knowledge_sets::{Assignment, KnowledgeSet, KnowledgeSets, Rule, View};
+pub use knowledge_sets::{Assignment, KnowledgeSet, KnowledgeSets, Rule, SetPipeline, View};
 pub use lexicon::{Lexicon, Term};
 pub use pattern::Patterns;
 pub use source_profiles::{ChunkStrategy, CleanerStep, SourceProfile, SourceProfiles, TagRule};
@@ -54,10 +54,20 @@ impl Taxonomy {
     pub fn load(config: &Config, folder: &Path) -> Result<Self> {
         let lexicon_files: Vec<PathBuf> = config.lexicon_files.iter().map(|file| folder.join(file)).collect();
         let lexicon = Lexicon::from_files(&lexicon_files)?;
-        let knowledge_sets = read_optional(folder, &config.knowledge_sets_file, KnowledgeSets::from_toml)?;
-        let source_profiles = read_optional(folder, &config.source_profiles_file, SourceProfiles::from_toml)?;
+        let knowledge_sets = load_knowledge_sets(config, folder)?;
+        let source_profiles = load_source_profiles(config, folder)?;
         Ok(Self { analyzer: Analyzer::new(&config.analyzer, lexicon)?, knowledge_sets, source_profiles })
     }
+}
+
+/// Reads the file of knowledge sets, if one is named.
+pub fn load_knowledge_sets(config: &Config, folder: &Path) -> Result<KnowledgeSets> {
+    read_optional(folder, &config.knowledge_sets_file, KnowledgeSets::from_toml)
+}
+
+/// Reads the file of source profiles, if one is named.
+pub fn load_source_profiles(config: &Config, folder: &Path) -> Result<SourceProfiles> {
+    read_optional(folder, &config.source_profiles_file, SourceProfiles::from_toml)
 }
 
 fn read_optional<T: Default>(folder: &Path, file: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<T> {

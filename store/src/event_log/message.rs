@@ -44,6 +44,14 @@ pub fn traced(mut record: Record, cause: &Record) -> Record {
     record
 }
 
+/// Says for which generation of the index the record is.
+#[must_use]
+pub fn for_generation(mut record: Record, generation: &str) -> Record {
+    record.headers.retain(|(name, _)| name != event::GENERATION);
+    record.headers.push((event::GENERATION.to_owned(), Bytes::copy_from_slice(generation.as_bytes())));
+    record
+}
+
 /// The value of a record, `None` for a tombstone. The error says what about the JSON is wrong and where.
 pub fn decode<T: DeserializeOwned>(record: &Record) -> Result<Option<T>, Error> {
     let Some(value) = &record.value else { return Ok(None) };

@@ -1,12 +1,16 @@
 //! Our topics in some event log: names with their prefix, and values over the inline limit by claim check.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tributary_schemas::{Result, Topic, event};
+use tributary_schemas::{Error, ErrorKind, Result, Topic, event};
 
-use super::{PartitionLag, Position, Record, SharedEventLog, Subscription, TopicSettings};
+use super::{BatchLimit, PartitionLag, Position, Record, SharedEventLog, StoredRecord, Subscription, TopicSettings};
 use crate::blobs::Blobs;
+
+const READ_ALL_BATCH: BatchLimit = BatchLimit { records: 1000, bytes: 8 << 20 };
+const READ_ALL_WAIT: Duration = Duration::from_secs(10);
 
 /// The log as services see it: topics by role.
 #[derive(Clone)]
@@ -45,6 +49,30 @@ impl Topics {
             deposited.push(self.deposit(record).await?);
         }
         self.log.append(&topic.full_name(&self.prefix), deposited).await
+    }
+
+    /// Everything that the topic holds now, in order within each partition. For topics of few records; they may need
+    /// [`Topics::redeem`].
+    pub async fn read_all(&self, topic: Topic) -> Result<Vec<StoredRecord>> {
+        // The name of a group that never commits: only the ends matter here.
+        let ends = self.lag(topic, "read-all").await?;
+        let mut open: BTreeMap<u32, u64> = ends.iter().filter(|lag| lag.end > lag.start).map(|lag| (lag.partition, lag.end)).collect();
+        let mut subscription = self.subscribe(topic, None).await?;
+        let mut records = Vec::new();
+        while !open.is_empty() {
+            let batch = subscription.next_batch(READ_ALL_BATCH, READ_ALL_WAIT).await?;
+            if batch.is_empty() {
+                let what = format!("topic {} could not be read within {} s", topic.name(), READ_ALL_WAIT.as_secs());
+                return Err(Error::new(ErrorKind::Timeout, what));
+            }
+            for stored in &batch {
+                if open.get(&stored.position.partition).is_some_and(|end| stored.position.offset + 1 >= *end) {
+                    open.remove(&stored.position.partition);
+                }
+            }
+            records.extend(batch);
+        }
+        Ok(records)
     }
 
     /// Opens a reader, see [`super::EventLog::subscribe`]. Its records may need [`Topics::redeem`].

@@ -2,17 +2,15 @@
 //! is what the topic adds up to.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use bytes::Bytes;
 use tributary_schemas::{DeadLetter, Error, ErrorKind, Result, Topic};
 
 use crate::Clock;
 use crate::event_log::topics::Topics;
-use crate::event_log::{BatchLimit, Record, StoredRecord, dead_letter};
+use crate::event_log::{Record, StoredRecord, dead_letter};
 
 const RESOLVED: &str = "tributary_resolved_dead_letter";
-const READ_LIMIT: BatchLimit = BatchLimit { records: 1000, bytes: 8 << 20 };
 
 /// The open dead letters.
 pub struct DeadLetters {
@@ -74,21 +72,9 @@ impl DeadLetters {
 
     /// Reads the topic from its start: dead letters are few, and seldom asked for.
     async fn open(&self) -> Result<BTreeMap<String, (DeadLetter, Record)>> {
-        let ends = self.topics.lag(Topic::DeadLetters, "dead-letter-list").await?;
-        let mut to_read: BTreeMap<u32, u64> = ends.iter().filter(|lag| lag.end > lag.start).map(|lag| (lag.partition, lag.end)).collect();
-        let mut subscription = self.topics.subscribe(Topic::DeadLetters, None).await?;
         let mut open = BTreeMap::new();
-        while !to_read.is_empty() {
-            let batch = subscription.next_batch(READ_LIMIT, Duration::from_secs(10)).await?;
-            if batch.is_empty() {
-                return Err(Error::new(ErrorKind::Timeout, "the dead letters could not be read within 10 s"));
-            }
-            for stored in batch {
-                if to_read.get(&stored.position.partition).is_some_and(|end| stored.position.offset + 1 >= *end) {
-                    to_read.remove(&stored.position.partition);
-                }
-                apply(&mut open, stored);
-            }
+        for stored in self.topics.read_all(Topic::DeadLetters).await? {
+            apply(&mut open, stored);
         }
         Ok(open)
     }

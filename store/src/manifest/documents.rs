@@ -13,11 +13,32 @@ use super::{output, report};
 use crate::Clock;
 use crate::event_log::topics::Topics;
 use crate::event_log::{Record, message};
-use crate::search_index::{IndexedDocument, SharedSearchIndex};
+use crate::generations::chunk_group;
+use crate::search_index::{GenerationStatus, IndexedDocument, SharedSearchIndex};
 
-/// The stages whose lag counts as work to come, with their input topics.
-pub const STAGES: [(&str, Topic); 4] =
-    [("ingest", Topic::DocumentsRaw), ("chunk", Topic::DocumentsClean), ("embed", Topic::ChunksTagged), ("index", Topic::ChunksEmbedded)];
+/// A reader whose lag counts as work to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageReader {
+    /// Stage.
+    pub stage: &'static str,
+    /// Its input.
+    pub topic: Topic,
+    /// Its consumer group.
+    pub group: String,
+}
+
+/// All readers along the route; the chunk stage reads once for each generation of the index.
+pub fn stage_readers(generations: &[GenerationStatus]) -> Vec<StageReader> {
+    let reader = |stage: &'static str, topic| StageReader { stage, topic, group: stage.to_owned() };
+    let chunk = |generation: &GenerationStatus| StageReader {
+        group: chunk_group(&generation.name),
+        ..reader("chunk", Topic::DocumentsClean)
+    };
+    let mut readers = vec![reader("ingest", Topic::DocumentsRaw)];
+    readers.extend(generations.iter().map(chunk));
+    readers.extend([reader("embed", Topic::ChunksTagged), reader("index", Topic::ChunksEmbedded)]);
+    readers
+}
 
 /// Acceptance of a document event: it is durable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -115,8 +136,8 @@ impl Documents {
     /// Records that stages have yet to take or to finish, all topics together.
     pub async fn waiting_records(&self) -> Result<u64> {
         let mut waiting = 0;
-        for (group, topic) in STAGES {
-            waiting += self.topics.lag(topic, group).await?.iter().map(crate::event_log::PartitionLag::records).sum::<u64>();
+        for StageReader { topic, group, .. } in stage_readers(&self.index.status().await?) {
+            waiting += self.topics.lag(topic, &group).await?.iter().map(crate::event_log::PartitionLag::records).sum::<u64>();
         }
         Ok(waiting)
     }

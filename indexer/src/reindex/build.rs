@@ -1,0 +1,312 @@
+//! The stage `reindex`: makes the generation that a request asks for, waits until everything that can be found today is in it, and
+//! promotes it. The documents themselves come through the generation's own chunk reader; here is only the watching.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use tributary_schemas::reindex::{ReindexReport, ReindexRequest, ReindexState};
+use tributary_schemas::{Error, ErrorKind, Result, Topic, event};
+use tributary_store::Clock;
+use tributary_store::event_log::stage::{Output, Stage};
+use tributary_store::event_log::topics::Topics;
+use tributary_store::event_log::{PartitionLag, StoredRecord, message};
+use tributary_store::generations::{Generations, chunk_group};
+use tributary_store::search_index::{GenerationStatus, IndexSettings, SharedSearchIndex};
+
+use super::{Origin, history};
+
+/// Pause between two looks at how far the stages are.
+const LOOK_PAUSE: Duration = Duration::from_millis(250);
+/// Pause before a build that lacks documents is looked at again.
+const BLOCKED_PAUSE: Duration = Duration::from_secs(5);
+/// Rounds after which the documents that are published all the time no longer hold up the promotion.
+const ROUNDS: usize = 10;
+/// Looks at the difference of the two generations before it is called missing rather than late.
+const DIFFERENCE_LOOKS: usize = 3;
+const PAGE: usize = 1000;
+/// Ids that a reason names.
+const NAMED: usize = 5;
+/// How long the positions of a reader that is about to stop may take to be forgotten.
+const FORGET_TRIES: usize = 40;
+
+/// Settings for new generations, made by whoever knows the whole configuration.
+#[async_trait]
+pub trait GenerationBuilder: Send + Sync {
+    /// Settings of the generation that a request asks for, with its [`Origin`]; read anew from the configuration of today. Everything of
+    /// documents that the request leaves alone stays as in `serving`.
+    async fn settings(&self, request: &ReindexRequest, serving: &GenerationStatus) -> Result<IndexSettings>;
+}
+
+/// The stage.
+pub struct ReindexStage {
+    topics: Topics,
+    index: SharedSearchIndex,
+    generations: Arc<Generations>,
+    builder: Arc<dyn GenerationBuilder>,
+    /// Whether the generation before stays, fed and ready to go back to, until the next build.
+    keeps_previous: bool,
+    clock: Clock,
+    shutdown: CancellationToken,
+}
+
+/// What a look at a build found.
+enum Progress {
+    /// All is there.
+    Complete,
+    /// Not in the new generation: how many documents, and some of them.
+    Missing(usize, Vec<String>),
+}
+
+impl ReindexStage {
+    /// Builds in `index` until `shutdown`; what is half done goes on at the next start.
+    pub fn new(
+        topics: Topics,
+        index: SharedSearchIndex,
+        generations: Arc<Generations>,
+        builder: Arc<dyn GenerationBuilder>,
+        keeps_previous: bool,
+        clock: Clock,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self { topics, index, generations, builder, keeps_previous, clock, shutdown }
+    }
+
+    async fn build(&self, request: &ReindexRequest) -> Result<()> {
+        if self.has_ended(request).await? {
+            return Ok(());
+        }
+        let generations = self.generations.refresh().await?;
+        let Some(serving) = generations.iter().find(|generation| generation.serving) else {
+            return Err(Error::new(ErrorKind::Unavailable, "no generation of the index serves queries yet"));
+        };
+        if serves(serving, request) {
+            // A crash came between the promotion and its report.
+            return self.report(request, ReindexState::Promoted, &serving.name, &previous_of(&generations, &serving.name), None).await;
+        }
+        let name = match generations.iter().find(|generation| serves(generation, request)) {
+            Some(begun) => begun.name.clone(),
+            None => match self.begin(request, serving).await {
+                Ok(name) => name,
+                Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout | ErrorKind::Exhausted) => {
+                    return Err(error);
+                }
+                Err(error) => return self.report(request, ReindexState::Failed, "", &serving.name, Some(error.full_message())).await,
+            },
+        };
+        self.report(request, ReindexState::Building, &name, &serving.name, None).await?;
+        self.complete(request, &name, &serving.name).await
+    }
+
+    /// Makes room and creates the generation.
+    async fn begin(&self, request: &ReindexRequest, serving: &GenerationStatus) -> Result<String> {
+        let settings = self.builder.settings(request, serving).await?;
+        for old in self.generations.current().iter().filter(|generation| !generation.serving) {
+            drop_generation(&self.topics, &self.index, &self.generations, &old.name).await?;
+        }
+        let name = next_name(&serving.name, &request.request_id);
+        self.index.create(&name, &settings).await?;
+        self.generations.refresh().await?;
+        tracing::info!(generation = %name, previous = %serving.name, "a new generation of the index is being built");
+        Ok(name)
+    }
+
+    /// Watches until the generation can be promoted, or is given up.
+    async fn complete(&self, request: &ReindexRequest, name: &str, previous: &str) -> Result<()> {
+        let mut is_blocked = false;
+        loop {
+            self.replayed(request, name).await?;
+            if self.has_ended(request).await? {
+                return drop_generation(&self.topics, &self.index, &self.generations, name).await;
+            }
+            match self.difference(previous, name).await? {
+                Progress::Complete => break,
+                Progress::Missing(count, named) => {
+                    let reason = format!("{count} documents of generation `{previous}` are missing, such as {}", named.join(", "));
+                    tracing::error!(generation = name, reason, "the new generation is not promoted");
+                    if !is_blocked {
+                        let hint = "see `tributary dead-letters list` for why, replay or delete them, or cancel the reindex";
+                        self.report(request, ReindexState::Blocked, name, previous, Some(format!("{reason}; {hint}"))).await?;
+                    }
+                    is_blocked = true;
+                    self.pause(BLOCKED_PAUSE).await?;
+                }
+            }
+        }
+        self.index.promote(name).await?;
+        self.generations.refresh().await?;
+        self.report(request, ReindexState::Promoted, name, previous, None).await?;
+        tracing::info!(generation = name, previous, "queries go to the new generation");
+        if !self.keeps_previous {
+            // Searches that began before the promotion still read it.
+            self.pause(BLOCKED_PAUSE).await?;
+            drop_generation(&self.topics, &self.index, &self.generations, previous).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all that was in the log has gone through the generation's stages, and those published meanwhile are no longer many.
+    async fn replayed(&self, request: &ReindexRequest, name: &str) -> Result<()> {
+        let group = chunk_group(name);
+        let steps = [(Topic::DocumentsClean, group.as_str()), (Topic::ChunksTagged, "embed"), (Topic::ChunksEmbedded, "index")];
+        for _ in 0..ROUNDS {
+            for (topic, group) in steps {
+                let goal: BTreeMap<u32, u64> = self.topics.lag(topic, group).await?.iter().map(|lag| (lag.partition, lag.end)).collect();
+                while !self.reached(topic, group, &goal).await? {
+                    if self.has_ended(request).await? {
+                        return Ok(());
+                    }
+                    self.pause(LOOK_PAUSE).await?;
+                }
+            }
+            if self.topics.lag(Topic::DocumentsClean, &group).await?.iter().all(|lag| lag.records() == 0) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn reached(&self, topic: Topic, group: &str, goal: &BTreeMap<u32, u64>) -> Result<bool> {
+        let lag: Vec<PartitionLag> = self.topics.lag(topic, group).await?;
+        Ok(lag.iter().all(|lag| goal.get(&lag.partition).is_none_or(|end| lag.committed >= *end || lag.records() == 0)))
+    }
+
+    /// Documents that can be found in one generation and are not in the other: late ones come within a few looks.
+    async fn difference(&self, previous: &str, name: &str) -> Result<Progress> {
+        let mut missing = Vec::new();
+        for _ in 0..DIFFERENCE_LOOKS {
+            missing = self.missing(previous, name).await?;
+            if missing.is_empty() {
+                return Ok(Progress::Complete);
+            }
+            self.pause(LOOK_PAUSE * 4).await?;
+        }
+        Ok(Progress::Missing(missing.len(), missing.into_iter().take(NAMED).collect()))
+    }
+
+    async fn missing(&self, previous: &str, name: &str) -> Result<Vec<String>> {
+        let mut missing = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.index.list_documents(Some(previous), after.as_deref(), PAGE).await?;
+            let Some(last) = page.last() else { return Ok(missing) };
+            after = Some(last.document.document_id.clone());
+            let ids: Vec<String> = page.iter().map(|document| document.document.document_id.clone()).collect();
+            let found = self.index.documents(Some(name), &ids).await?;
+            for (old, new) in page.into_iter().zip(found) {
+                let is_there = new.is_some_and(|new| new.document.version >= old.document.version);
+                if !old.deleted && !is_there {
+                    missing.push(old.document.document_id);
+                }
+            }
+        }
+    }
+
+    async fn has_ended(&self, request: &ReindexRequest) -> Result<bool> {
+        let builds = history::read(&self.topics).await?;
+        Ok(builds.iter().any(|build| build.request.request_id == request.request_id && build.report.state.is_final()))
+    }
+
+    async fn report(
+        &self,
+        request: &ReindexRequest,
+        state: ReindexState,
+        generation: &str,
+        previous: &str,
+        reason: Option<String>,
+    ) -> Result<()> {
+        let report = ReindexReport {
+            request_id: request.request_id.clone(),
+            state,
+            generation: generation.to_owned(),
+            previous: previous.to_owned(),
+            reason,
+            at_ms: (self.clock)(),
+        };
+        history::report(&self.topics, &report).await
+    }
+
+    async fn pause(&self, pause: Duration) -> Result<()> {
+        tokio::select! {
+            () = self.shutdown.cancelled() => Err(Error::new(ErrorKind::Unavailable, "stopping; the build goes on at the next start")),
+            () = tokio::time::sleep(pause) => Ok(()),
+        }
+    }
+}
+
+/// Whether the generation was made for this request.
+fn serves(generation: &GenerationStatus, request: &ReindexRequest) -> bool {
+    Origin::decode(&generation.settings.origin).ok().flatten().is_some_and(|origin| origin.request_id == request.request_id)
+}
+
+fn previous_of(generations: &[GenerationStatus], serving: &str) -> String {
+    generations.iter().find(|generation| generation.name != serving).map(|generation| generation.name.clone()).unwrap_or_default()
+}
+
+/// `g1` is followed by `g2-<8 digits of the request>`: a name never comes twice, so that records left of a build that was given up never
+/// get into another one.
+fn next_name(serving: &str, request_id: &str) -> String {
+    let number: String = serving.chars().skip(1).take_while(char::is_ascii_digit).collect();
+    let suffix: String = blake3::hash(request_id.as_bytes()).to_hex().chars().take(8).collect();
+    format!("g{}-{suffix}", number.parse::<u64>().unwrap_or(0).saturating_add(1))
+}
+
+/// Drops a generation, if it is there, and forgets its reader's positions.
+pub(super) async fn drop_generation(topics: &Topics, index: &SharedSearchIndex, generations: &Generations, name: &str) -> Result<()> {
+    match index.drop_generation(name).await {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        other => other?,
+    }
+    generations.refresh().await?;
+    for _ in 0..FORGET_TRIES {
+        match topics.forget_group(Topic::DocumentsClean, &chunk_group(name)).await {
+            // Its reader, in whichever process, has yet to see that the generation is gone.
+            Err(error) if error.kind() == ErrorKind::Conflict => tokio::time::sleep(LOOK_PAUSE).await,
+            other => return other,
+        }
+    }
+    tracing::warn!(generation = name, "the positions of the reader of a generation that is gone are kept: it still reads");
+    Ok(())
+}
+
+#[async_trait]
+impl Stage for ReindexStage {
+    fn name(&self) -> &'static str {
+        "reindex"
+    }
+
+    async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
+        match input.record.header(event::CE_TYPE) {
+            Some(event::TYPE_REINDEX_STATE) => return Ok(Vec::new()),
+            Some(event::TYPE_REINDEX_REQUESTED) => {}
+            other => {
+                let what = format!("`{}` is no type of record of this topic", other.unwrap_or_default());
+                return Err(Error::new(ErrorKind::Invalid, what).with_hint(format!("ce_type is {}", event::TYPE_REINDEX_REQUESTED)));
+            }
+        }
+        if let Some(request) = message::decode::<ReindexRequest>(&input.record)? {
+            self.build(&request).await?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn abandoned(&self, _: &StoredRecord, _: &Error) -> Vec<Output> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_count_on_and_never_come_twice() {
+        let second = next_name("g1", "a");
+        assert!(second.starts_with("g2-"), "{second}");
+        assert!(next_name(&second, "b").starts_with("g3-"));
+        assert_ne!(next_name("g1", "a"), next_name("g1", "b"));
+        assert!(second.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-'));
+    }
+}
