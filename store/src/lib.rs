@@ -8,6 +8,7 @@ pub mod blobs;
 pub mod config;
 pub mod data_folder;
 pub mod event_log;
+pub mod generations;
 pub mod manifest;
 pub mod search_index;
 
