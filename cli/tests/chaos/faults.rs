@@ -1,0 +1,324 @@
+//! What is done to the processes and to the servers beneath them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::fleet::Fleet;
+use crate::harness::{Workspace, skip};
+use crate::http_proxy::{HttpProxy, Weather};
+use crate::random::Random;
+use crate::servers::OwnServer;
+use crate::tcp_proxy::TcpProxy;
+
+/// A consumer of the real log that says nothing for so long is taken for dead.
+pub const SESSION_TIMEOUT_MS: u64 = 6000;
+const STAGES: [&str; 4] = ["ingest", "chunk", "embed", "index"];
+
+/// One disturbance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// `kill -9` of one process.
+    Kill,
+    /// The same, and once more while it starts.
+    KillWhileStarting,
+    /// SIGTERM: it finishes what is in progress and ends.
+    Terminate,
+    /// SIGSTOP for a moment, then `kill -9` or SIGCONT.
+    Pause,
+    /// The time of day of all processes jumps by up to a day, back or forth.
+    ClockJump,
+    /// A stage forgets how far it was: everything is delivered again.
+    DeliverAgain,
+    /// The broker is stopped, or killed, and started again.
+    RestartBroker,
+    /// The broker is away for a while.
+    BrokerAway,
+    /// All connections to the broker are cut, several times.
+    CutBroker,
+    /// Everything from and to the broker takes longer.
+    SlowBroker,
+    /// The node is stopped, or killed, and started again.
+    RestartNode,
+    /// The node answers writes with 429.
+    TooManyRequests,
+    /// The node answers everything with 503.
+    Unavailable,
+    /// The node refuses every other item of a bulk request.
+    RejectedItems,
+    /// The node takes its time.
+    SlowNode,
+    /// Connections to the node are cut in the middle of an answer.
+    CutNode,
+    /// The flood stage of the disk: indexes are read-only until the block is lifted.
+    Flood,
+    /// A second worker of some services comes and goes.
+    Rebalance,
+    /// A process is paused until its partitions were given to another, and then goes on.
+    Zombie,
+}
+
+use Fault::{
+    BrokerAway, ClockJump, CutBroker, CutNode, DeliverAgain, Flood, Kill, KillWhileStarting, Pause, Rebalance, RejectedItems,
+    RestartBroker, RestartNode, SlowBroker, SlowNode, Terminate, TooManyRequests, Unavailable, Zombie,
+};
+
+/// With log and index in the data folder: power cuts above all.
+pub const EMBEDDED: [Fault; 10] = [Kill, Kill, Kill, Kill, Kill, KillWhileStarting, Terminate, Pause, ClockJump, DeliverAgain];
+/// With real servers.
+pub const REAL: [Fault; 17] = [
+    Kill,
+    Terminate,
+    ClockJump,
+    DeliverAgain,
+    RestartBroker,
+    BrokerAway,
+    CutBroker,
+    SlowBroker,
+    RestartNode,
+    TooManyRequests,
+    Unavailable,
+    RejectedItems,
+    SlowNode,
+    CutNode,
+    Flood,
+    Rebalance,
+    Zombie,
+];
+
+/// The processes and the servers beneath them.
+pub struct Deployment {
+    // First, so that it ends first.
+    pub fleet: Fleet,
+    pub real: Option<Real>,
+    pub kills: usize,
+}
+
+/// A broker and a node of our own, each behind a proxy.
+pub struct Real {
+    kafka: OwnServer,
+    elasticsearch: OwnServer,
+    kafka_proxy: TcpProxy,
+    pub elasticsearch_proxy: HttpProxy,
+    away: Duration,
+}
+
+impl Deployment {
+    /// Everything in one process and one data folder.
+    pub fn embedded() -> Self {
+        Self { fleet: Fleet::start("embedded", settings(), &["ingest,chunk,embed,index,query"]), real: None, kills: 0 }
+    }
+
+    /// Three kinds of processes over a broker and a node; `away` is how long the broker is gone when it is gone for long.
+    pub fn real(away: Duration) -> Result<Self, String> {
+        let (kafka_proxy, elasticsearch_proxy) = (TcpProxy::start(), HttpProxy::start());
+        // Clients go where the broker says that it is: behind the proxy.
+        let advertised = format!("advertised.listeners=PLAINTEXT://127.0.0.1:{}", kafka_proxy.port);
+        let kafka = OwnServer::start("kafka", "broker", &["--heap", "384m", "--set", &advertised])?;
+        let elasticsearch = OwnServer::start("elasticsearch", "node", &["--heap", "512m"])?;
+        kafka_proxy.lead_to(kafka.port);
+        elasticsearch_proxy.lead_to(elasticsearch.port);
+        let workspace = settings()
+            .with("store.event_log.kind", "kafka")
+            .with("store.event_log.kafka.brokers", &format!("127.0.0.1:{}", kafka_proxy.port))
+            .with("store.event_log.kafka.session_timeout_ms", &SESSION_TIMEOUT_MS.to_string())
+            .with("store.search_index.kind", "elasticsearch")
+            .with("store.search_index.elasticsearch.urls", &format!("[\"http://127.0.0.1:{}\"]", elasticsearch_proxy.port));
+        let fleet = Fleet::start("real", workspace, &["ingest", "chunk,embed", "index,query"]);
+        let real = Real { kafka, elasticsearch, kafka_proxy, elasticsearch_proxy, away };
+        Ok(Self { fleet, real: Some(real), kills: 0 })
+    }
+
+    /// Does it, undoes it, and returns what it was in words.
+    pub fn inject(&mut self, fault: Fault, random: &mut Random) -> String {
+        let said = match fault {
+            Kill => self.kill(random),
+            KillWhileStarting => self.kill_while_starting(random),
+            Terminate => self.terminate(random),
+            Pause => self.pause(random),
+            ClockJump => self.jump(random),
+            DeliverAgain => self.deliver_again(random),
+            Rebalance => self.rebalance(random),
+            Zombie => self.zombie(random),
+            _ => self.disturb_servers(fault, random),
+        };
+        self.fleet.wait_until_ready();
+        said
+    }
+
+    fn any_role(&self, random: &mut Random) -> usize {
+        random.below(self.fleet.size() as u64) as usize
+    }
+
+    fn kill(&mut self, random: &mut Random) -> String {
+        let role = self.any_role(random);
+        self.fleet.kill(role);
+        self.kills += 1;
+        self.fleet.launch(role);
+        format!("kill -9 of {}", self.fleet.role(role))
+    }
+
+    fn kill_while_starting(&mut self, random: &mut Random) -> String {
+        let said = self.kill(random);
+        let pause = random.below(400);
+        std::thread::sleep(Duration::from_millis(pause));
+        format!("{said}, {pause} ms later {}", self.kill(random))
+    }
+
+    fn terminate(&mut self, random: &mut Random) -> String {
+        let role = self.any_role(random);
+        self.fleet.terminate(role);
+        self.fleet.launch(role);
+        format!("SIGTERM to {}", self.fleet.role(role))
+    }
+
+    fn pause(&mut self, random: &mut Random) -> String {
+        let (role, pause) = (self.any_role(random), Duration::from_millis(200 + random.below(1500)));
+        self.fleet.signal(role, "STOP");
+        std::thread::sleep(pause);
+        if random.below(2) == 0 {
+            self.fleet.signal(role, "CONT");
+            return format!("SIGSTOP of {} for {pause:?}", self.fleet.role(role));
+        }
+        self.fleet.kill(role);
+        self.kills += 1;
+        self.fleet.launch(role);
+        format!("SIGSTOP of {} for {pause:?}, then kill -9", self.fleet.role(role))
+    }
+
+    fn jump(&mut self, random: &mut Random) -> String {
+        let offset_ms = random.choose(&[-86_400_000, -3_600_000, -2_000, 0, 2_000, 3_600_000, 86_400_000]);
+        let Some(clock) = &self.fleet.clock else { return "no clock to jump".to_owned() };
+        clock.set(offset_ms);
+        let said = format!("the clock shows {offset_ms} ms more than it is");
+        if random.below(2) == 0 {
+            return said;
+        }
+        format!("{said}, then {}", self.kill(random))
+    }
+
+    /// Positions of one stage are lost, as after a restore of an older backup or an operator's rewinding.
+    fn deliver_again(&mut self, random: &mut Random) -> String {
+        let stage = random.choose(&STAGES);
+        let role = self.fleet.role_of(stage);
+        if let Some(real) = &self.real {
+            self.fleet.terminate(role);
+            real.rewind(stage);
+        } else {
+            self.fleet.kill(role);
+            self.kills += 1;
+            forget_positions(&self.fleet.data(), stage);
+        }
+        self.fleet.launch(role);
+        format!("positions of {stage} lost")
+    }
+
+    fn rebalance(&mut self, random: &mut Random) -> String {
+        let (role, kill) = (self.any_role(random), random.below(2) == 0);
+        self.fleet.launch_second(role);
+        self.fleet.pass(Duration::from_millis(1000 + random.below(2000)));
+        self.fleet.dismiss_seconds(kill);
+        let end = if kill { "kill -9" } else { "SIGTERM" };
+        format!("a second worker of {} came and went by {end}", self.fleet.role(role))
+    }
+
+    fn zombie(&mut self, random: &mut Random) -> String {
+        // The server that answers over HTTP is not paused for longer than callers wait.
+        let role = self.any_role(random);
+        self.fleet.launch_second(role);
+        self.fleet.pass(Duration::from_millis(500));
+        self.fleet.signal(role, "STOP");
+        std::thread::sleep(Duration::from_millis(SESSION_TIMEOUT_MS + 2000 + random.below(2000)));
+        self.fleet.signal(role, "CONT");
+        self.fleet.pass(Duration::from_millis(1000));
+        self.fleet.dismiss_seconds(false);
+        format!("{} slept past its session while another took over", self.fleet.role(role))
+    }
+
+    fn disturb_servers(&mut self, fault: Fault, random: &mut Random) -> String {
+        let moment = Duration::from_millis(1500 + random.below(2000));
+        let Self { fleet, real: Some(real), .. } = self else { panic!("{fault:?} needs real servers") };
+        let weather = |weather: Weather| (weather, format!("{weather:?} from the node for {moment:?}"));
+        let (weather, said) = match fault {
+            RestartBroker => return restart(&real.kafka, random),
+            RestartNode => return restart(&real.elasticsearch, random),
+            BrokerAway => {
+                real.kafka.command("stop");
+                fleet.pass(real.away);
+                real.kafka.command("start");
+                return format!("the broker was away for {:?}", real.away);
+            }
+            CutBroker => {
+                let times = 1 + random.below(3);
+                for _ in 0..times {
+                    real.kafka_proxy.cut(true);
+                    fleet.pass(Duration::from_millis(random.below(1000)));
+                    real.kafka_proxy.heal();
+                    fleet.pass(Duration::from_millis(300));
+                }
+                return format!("connections to the broker were cut {times} times");
+            }
+            SlowBroker => {
+                real.kafka_proxy.delay(Duration::from_millis(150));
+                fleet.pass(moment);
+                real.kafka_proxy.heal();
+                return format!("the broker was slow for {moment:?}");
+            }
+            Flood => {
+                real.block(true);
+                fleet.pass(moment);
+                real.block(false);
+                return format!("the flood stage held for {moment:?}");
+            }
+            TooManyRequests => weather(Weather::TooManyRequests),
+            Unavailable => weather(Weather::Unavailable),
+            RejectedItems => weather(Weather::RejectedItems),
+            SlowNode => weather(Weather::Slow),
+            _ => weather(random.choose(&[Weather::Cut, Weather::Away])),
+        };
+        real.elasticsearch_proxy.set(weather);
+        fleet.pass(moment);
+        real.elasticsearch_proxy.set(Weather::Fair);
+        said
+    }
+}
+
+/// What all deployments have in common: no model, and less patience than over a weekend.
+fn settings() -> Workspace {
+    Workspace::new().with("telemetry.filter", "info,tantivy=warn,actix_server=warn").with("store.worker.backoff_maximum_ms", "3000")
+}
+
+fn restart(server: &OwnServer, random: &mut Random) -> String {
+    let how = random.choose(&["stop", "kill"]);
+    server.command(how);
+    server.command("start");
+    format!("{how} and start of {}", server.name())
+}
+
+fn forget_positions(data: &std::path::Path, stage: &str) {
+    let topics = std::fs::read_dir(data.join("log/topics")).unwrap();
+    let file = format!("groups/{stage}.positions");
+    let lost = topics.filter_map(|topic| std::fs::remove_file(topic.unwrap().path().join(&file)).ok()).count();
+    if lost == 0 {
+        skip(&format!("{stage} had no positions yet"));
+    }
+}
+
+impl Real {
+    /// All members of the group are gone.
+    fn rewind(&self, stage: &str) {
+        let listed = self.kafka.tool("groups", &["--list"]);
+        let Some(group) = listed.lines().find(|group| *group == stage || group.ends_with(&format!(".{stage}"))) else {
+            panic!("no group of {stage} in {listed:?}")
+        };
+        self.kafka.tool("groups", &["--group", group, "--reset-offsets", "--to-earliest", "--all-topics", "--execute"]);
+    }
+
+    /// As the node does to all indexes of a disk that is nearly full.
+    fn block(&self, is_blocked: bool) {
+        let value = if is_blocked { json!(true) } else { Value::Null };
+        let url = format!("http://127.0.0.1:{}/_all/_settings", self.elasticsearch.port);
+        let answer = ureq::put(url).send_json(json!({"index.blocks.read_only_allow_delete": value})).unwrap();
+        assert_eq!(answer.status().as_u16(), 200);
+    }
+}
