@@ -13,6 +13,8 @@ use super::table::{DocumentRow, IndexedVersion};
 pub(super) struct Rows {
     packed: BTreeMap<Box<str>, Packed>,
     shared: Shared,
+    /// Rows by state, in the order of [`State::ALL`].
+    counts: [u64; State::ALL.len()],
 }
 
 /// Values that many rows have.
@@ -56,7 +58,15 @@ impl Rows {
     pub fn set(&mut self, row: DocumentRow) {
         let document_id = row.latest.document_id.clone().into_boxed_str();
         let packed = self.shared.pack(row);
-        self.packed.insert(document_id, packed);
+        self.counts[packed.state as usize] += 1;
+        if let Some(replaced) = self.packed.insert(document_id, packed) {
+            self.counts[replaced.state as usize] -= 1;
+        }
+    }
+
+    /// How many rows there are, and how many in each state.
+    pub fn counts(&self) -> (u64, [u64; State::ALL.len()]) {
+        (self.packed.len() as u64, self.counts)
     }
 }
 

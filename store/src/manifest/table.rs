@@ -106,6 +106,11 @@ impl DocumentTable {
         self.read(|rows| rows.after(after).filter(|row| filter.shows(row)).take(limit).collect())
     }
 
+    /// How many documents there are, and how many in each state, in the order of [`State::ALL`].
+    pub fn counts(&self) -> (u64, [u64; State::ALL.len()]) {
+        self.read(Rows::counts)
+    }
+
     /// Calls `visit` for every document; the table is held meanwhile.
     pub fn for_each(&self, mut visit: impl FnMut(&str, &DocumentRow)) {
         self.read(|rows| rows.after(None).for_each(|row| visit(&row.latest.document_id, &row)));
@@ -259,6 +264,19 @@ mod tests {
     fn a_late_acceptance_does_not_hide_progress() {
         let row = row_after(&[state(1, State::Chunking), state(1, State::Accepted)]);
         assert_eq!(row.latest.state, State::Chunking);
+    }
+
+    #[test]
+    fn counts_follow_every_change() {
+        let reports = [State::Accepted, State::Chunking, State::Indexed, State::Accepted, State::Dead];
+        let mut rows = Rows::default();
+        for (version, state_now) in [1, 1, 1, 2, 2].into_iter().zip(reports) {
+            apply(&mut rows, state(version, state_now));
+            let mut expected = [0; State::ALL.len()];
+            expected[rows.get("d").unwrap().latest.state as usize] = 1;
+            assert_eq!(rows.counts(), (1, expected));
+        }
+        assert_eq!(State::ALL.map(|state| state as usize), [0, 1, 2, 3, 4, 5, 6, 7]);
     }
 
     #[test]

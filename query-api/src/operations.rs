@@ -1,0 +1,52 @@
+//! What every process answers over HTTP, whichever services it runs: health, metrics, version, backup. A process without the service
+//! `query` runs this alone ([`crate::server::serve_operations`]); the whole server includes it.
+
+use std::sync::Arc;
+
+use prometheus::Registry;
+use tributary_schemas::Result;
+use tributary_store::backup;
+
+use crate::config::ServerConfig;
+use crate::http::health::{ReadinessProbe, Version};
+use crate::metrics::Metrics;
+
+/// The parts, which the command line fills.
+pub struct OperationsParts {
+    /// Says whether the process can do its work.
+    pub readiness: Arc<dyn ReadinessProbe>,
+    /// What `/metrics` prints; the server adds its own.
+    pub registry: Registry,
+    /// Which program answers.
+    pub version: String,
+    /// Services of this process, for who asks it for something else.
+    pub services: Vec<String>,
+    /// What of its data can be backed up; `None` if nothing.
+    pub backup: Option<backup::Source>,
+}
+
+/// What the routes of every process share.
+pub struct Operations {
+    pub(crate) readiness: Arc<dyn ReadinessProbe>,
+    pub(crate) registry: Registry,
+    pub(crate) metrics: Metrics,
+    pub(crate) version: Version,
+    pub(crate) services: Vec<String>,
+    pub(crate) backup: Option<backup::Source>,
+    pub(crate) config: ServerConfig,
+}
+
+impl Operations {
+    /// Joins the parts. `Internal` if this registry serves another server already.
+    pub fn new(parts: OperationsParts, config: ServerConfig) -> Result<Self> {
+        Ok(Self {
+            metrics: Metrics::register(&parts.registry)?,
+            readiness: parts.readiness,
+            registry: parts.registry,
+            version: Version { name: "tributary".to_owned(), version: parts.version },
+            services: parts.services,
+            backup: parts.backup,
+            config,
+        })
+    }
+}
