@@ -6,11 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Result, StageTime, State, event};
+use tributary_store::blobs::Blobs;
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{StoredRecord, message};
 use tributary_store::generations::Generations;
 use tributary_store::search_index::{Operation, Outcome, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
+
+use crate::near_duplicates::NearDuplicates;
 
 /// The stage `index`.
 pub struct IndexStage {
@@ -18,6 +21,7 @@ pub struct IndexStage {
     generations: Arc<Generations>,
     /// Generations written to since they were last flushed.
     written: Mutex<BTreeSet<String>>,
+    duplicates: NearDuplicates,
     clock: Clock,
 }
 
@@ -28,9 +32,10 @@ struct Target {
 }
 
 impl IndexStage {
-    /// Writes to the generations of this index.
-    pub fn new(index: SharedSearchIndex, generations: Arc<Generations>, clock: Clock) -> Self {
-        Self { index, generations, written: Mutex::default(), clock }
+    /// Writes to the generations of this index; what exact duplicates may be written from again is kept in `blobs`.
+    pub fn new(index: SharedSearchIndex, generations: Arc<Generations>, blobs: Blobs, clock: Clock) -> Self {
+        let duplicates = NearDuplicates::new(Arc::clone(&index), blobs, Arc::clone(&clock));
+        Self { index, generations, written: Mutex::default(), duplicates, clock }
     }
 
     /// The generation that the record names, or the serving one; `None` when it is gone.
@@ -59,7 +64,8 @@ impl IndexStage {
 
     async fn replace(&self, target: &Target, embedded: EmbeddedDocument) -> Result<Option<DocumentState>> {
         let now_ms = (self.clock)();
-        let mut document = embedded.document;
+        // Which documents stand for which is decided here alone.
+        let mut document = DocumentHeader { duplicate_of: None, duplicates: Vec::new(), body: None, ..embedded.document };
         document.timeline.push(StageTime { stage: self.name().to_owned(), at_ms: now_ms });
         let chunks = u32::try_from(embedded.chunks.len()).unwrap_or(u32::MAX);
         let written = Operation::Replace { document: Box::new(document.clone()), chunks: embedded.chunks, vectors: embedded.vectors };
@@ -106,8 +112,17 @@ impl Stage for IndexStage {
             return Ok(Vec::new());
         };
         let state = match message::decode::<EmbeddedDocument>(&input.record)? {
-            Some(embedded) => self.replace(&target, embedded).await?,
-            None => self.delete(&target, document_id, message::version(&input.record)).await?,
+            Some(embedded) => {
+                let header = embedded.document.clone();
+                let state = self.replace(&target, embedded).await?;
+                self.duplicates.wrote(&target.name, &header, input.record.value.clone().unwrap_or_default());
+                state
+            }
+            None => {
+                let state = self.delete(&target, document_id, message::version(&input.record)).await?;
+                self.duplicates.deleted(&target.name, document_id);
+                state
+            }
         };
         state.iter().map(manifest::output).collect()
     }
@@ -126,6 +141,12 @@ impl Stage for IndexStage {
             }
         }
         Ok(())
+    }
+
+    async fn settle(&self) -> Result<Vec<Output>> {
+        let settled = self.duplicates.settle().await?;
+        let serving = settled.iter().filter(|settled| self.generations.is_serving(&settled.generation));
+        serving.map(|settled| manifest::output(&settled.state)).collect()
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {

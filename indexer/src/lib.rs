@@ -2,8 +2,10 @@
 
 pub mod config;
 pub mod index_stage;
+pub mod near_duplicates;
 pub mod reindex;
 
 pub use config::Config;
 pub use index_stage::IndexStage;
+pub use near_duplicates::NearDuplicates;
 pub use reindex::{PacedStage, ReindexDesk, ReindexStage};

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tributary_enrich::summarize::{ExtractiveSummarizer, Summarizer};
-use tributary_enrich::{ChunkParts, ChunkStage, EmbedParts, EmbedStage, chunkers, embed_stage};
-use tributary_indexer::IndexStage;
+use tributary_enrich::{EmbedParts, EmbedStage, chunkers};
+use tributary_indexer::{IndexStage, ReindexStage};
 use tributary_ingest::{IngestStage, LaterSettings};
 use tributary_schemas::Topic;
 use tributary_store::event_log::stage::Stage;
@@ -16,10 +16,11 @@ use tributary_store::manifest::unchanged::SkipGate;
 use tributary_taxonomy::ChunkStrategy;
 
 use super::Parts;
+use super::chunk_readers::ChunkReaders;
 use crate::args::Service;
 use crate::config::Config;
 
-/// Starts one service as a task; `query` is no stage and is left to the caller.
+/// Starts one service as tasks; `query` is no stage and is left to the caller.
 pub fn spawn(
     tasks: &mut JoinSet<Result<()>>,
     service: Service,
@@ -29,22 +30,37 @@ pub fn spawn(
 ) -> Result<()> {
     let shared = &config.store.worker;
     let with = |concurrency: usize| WorkerSettings { concurrency, ..shared.clone() };
-    let (input, stage, settings): (Topic, Arc<dyn Stage>, WorkerSettings) = match service {
-        Service::Ingest => (Topic::DocumentsRaw, Arc::new(ingest(config, parts)?), with(config.ingest.conversion_workers)),
-        Service::Chunk => (Topic::DocumentsClean, Arc::new(chunk(config, parts)), with(config.enrich.chunk.documents_in_flight)),
-        Service::Embed => (Topic::ChunksTagged, Arc::new(embed(config, parts)), with(config.enrich.embed.documents_in_flight)),
+    let worker = match service {
+        Service::Ingest => worker(parts, Topic::DocumentsRaw, Arc::new(ingest(config, parts)?), with(config.ingest.conversion_workers)),
+        Service::Chunk => {
+            let readers = ChunkReaders::new(config, parts, shutdown);
+            tasks.spawn(async move { readers.run().await.context("service chunk stopped") });
+            return Ok(());
+        }
+        Service::Embed => worker(parts, Topic::ChunksTagged, Arc::new(embed(config, parts)), with(config.enrich.embed.documents_in_flight)),
         Service::Index => {
-            let stage = IndexStage::new(Arc::clone(&parts.stores.index), parts.generation.clone(), Arc::clone(&parts.clock));
+            let reindex = worker(parts, Topic::ReindexRequests, Arc::new(reindex(config, parts, shutdown)), with(1));
+            run(tasks, reindex, "index", shutdown);
+            let generations = Arc::clone(parts.pipelines.generations());
+            let blobs = parts.stores.blobs.clone();
+            let stage = IndexStage::new(Arc::clone(&parts.stores.index), generations, blobs, Arc::clone(&parts.clock));
             let settings = WorkerSettings { linger_ms: config.indexer.linger_ms, ..with(config.indexer.in_flight_documents) };
-            (Topic::ChunksEmbedded, Arc::new(stage), settings)
+            worker(parts, Topic::ChunksEmbedded, Arc::new(stage), settings)
         }
         Service::Query => return Ok(()),
     };
-    let metrics = parts.worker_metrics.stage(stage.name());
-    let worker = Worker::new(parts.stores.topics.clone(), input, stage, settings, metrics, Arc::clone(&parts.clock));
-    let shutdown = shutdown.clone();
-    tasks.spawn(async move { worker.run(shutdown).await.with_context(|| format!("service {service} stopped")) });
+    run(tasks, worker, &service.to_string(), shutdown);
     Ok(())
+}
+
+fn run(tasks: &mut JoinSet<Result<()>>, worker: Worker, service: &str, shutdown: &CancellationToken) {
+    let (shutdown, service) = (shutdown.clone(), service.to_owned());
+    tasks.spawn(async move { worker.run(shutdown).await.with_context(|| format!("service {service} stopped")) });
+}
+
+fn worker(parts: &Parts, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSettings) -> Worker {
+    let metrics = parts.worker_metrics.stage(stage.name());
+    Worker::new(parts.stores.topics.clone(), input, stage, settings, metrics, Arc::clone(&parts.clock))
 }
 
 fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
@@ -61,43 +77,42 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
 }
 
 /// Everything beside ingest's own settings that shapes what is searchable of a document: when it changes, nothing counts as unchanged.
-/// Knowledge sets can be applied while the service runs.
+/// Another generation may be promoted and knowledge sets applied while the service runs.
 fn later_settings(config: &Config, parts: &Parts) -> LaterSettings {
-    let embedder = &parts.models.embedder;
-    let summarizer = ExtractiveSummarizer;
-    let fixed = [
-        chunkers::fingerprint(ChunkStrategy::Sections, &config.enrich.chunker, summarizer.name()),
-        embed_stage::fingerprint(&config.enrich.embed),
-        parts.analyzer.fingerprint(),
-        embedder.coarse_name().to_owned(),
-        embedder.fine_name().to_owned(),
-    ]
-    .join("/");
-    let knowledge_sets = parts.knowledge_sets.shared();
+    let (pipelines, knowledge_sets, embed) = (Arc::clone(&parts.pipelines), parts.knowledge_sets.shared(), config.enrich.embed.clone());
     Arc::new(move || {
-        let settings = format!("{fixed}/{}", knowledge_sets.current().fingerprint());
-        blake3::hash(settings.as_bytes()).to_hex().chars().take(16).collect()
+        let pipeline = pipelines.serving();
+        let recipe = &pipeline.recipe;
+        let settings = [
+            pipeline.fingerprint.clone(),
+            chunkers::fingerprint(ChunkStrategy::Sections, &recipe.chunkers.default, ExtractiveSummarizer.name()),
+            recipe.embedding_fingerprint(&embed),
+            pipeline.analyzer.fingerprint(),
+            pipeline.models.embedder.coarse_name().to_owned(),
+            pipeline.models.embedder.fine_name().to_owned(),
+            knowledge_sets.current().fingerprint(),
+        ];
+        blake3::hash(settings.join("/").as_bytes()).to_hex().chars().take(16).collect()
     })
-}
-
-fn chunk(config: &Config, parts: &Parts) -> ChunkStage {
-    let chunk_parts = ChunkParts {
-        analyzer: Arc::clone(&parts.analyzer),
-        knowledge_sets: parts.knowledge_sets.shared(),
-        source_profiles: Arc::clone(&parts.source_profiles),
-        tokens: Arc::clone(&parts.models.tokens),
-        summarizer: Arc::new(ExtractiveSummarizer),
-        clock: Arc::clone(&parts.clock),
-    };
-    ChunkStage::new(chunk_parts, config.enrich.clone())
 }
 
 fn embed(config: &Config, parts: &Parts) -> EmbedStage {
     let embed_parts = EmbedParts {
-        embedder: Arc::clone(&parts.models.embedder),
-        tokens: Arc::clone(&parts.models.tokens),
+        generations: Arc::clone(&parts.pipelines) as _,
         index: Some(Arc::clone(&parts.stores.index)),
         clock: Arc::clone(&parts.clock),
     };
     EmbedStage::new(embed_parts, config.enrich.embed.clone())
+}
+
+fn reindex(config: &Config, parts: &Parts, shutdown: &CancellationToken) -> ReindexStage {
+    ReindexStage::new(
+        parts.stores.topics.clone(),
+        Arc::clone(&parts.stores.index),
+        Arc::clone(parts.pipelines.generations()),
+        Arc::clone(&parts.pipelines) as _,
+        config.indexer.keep_previous_generation,
+        Arc::clone(&parts.clock),
+        shutdown.clone(),
+    )
 }

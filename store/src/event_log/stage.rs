@@ -29,6 +29,12 @@ pub trait Stage: Send + Sync {
         Ok(())
     }
 
+    /// Puts in order what only becomes visible with a flush. Called after each, before the outputs of the records are appended; what it
+    /// returns is appended behind them. After an error it is called again.
+    async fn settle(&self) -> Result<Vec<Output>, Error> {
+        Ok(Vec::new())
+    }
+
     /// Said of a record that goes to the dead letters, beside the dead letter itself.
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output>;
 }

@@ -45,7 +45,9 @@ pub async fn reconcile(
         let incomplete = row.indexed.as_ref().is_some_and(|indexed| {
             let whole = stored.get(document_id).is_some_and(|document| {
                 let searchable = counts.get(document_id).copied().unwrap_or(0);
-                document.document.version >= indexed.version && searchable == document.chunk_ids.len()
+                document.document.version >= indexed.version
+                    && searchable == document.chunk_ids.len()
+                    && is_stood_for(document, &stored)
             });
             !whole
         });
@@ -59,6 +61,15 @@ pub async fn reconcile(
         && found.orphan_chunks.is_empty()
         && found.duplicate_chunks.is_empty();
     Ok(found)
+}
+
+/// Whether the document that stands for an exact duplicate is there and has its content.
+fn is_stood_for(document: &IndexedDocument, stored: &HashMap<String, IndexedDocument>) -> bool {
+    let Some(canonical) = &document.document.duplicate_of else { return true };
+    stored.get(canonical).is_some_and(|canonical| {
+        let has_content = !canonical.deleted && canonical.document.duplicate_of.is_none() && !canonical.chunk_ids.is_empty();
+        has_content && canonical.document.content_hash == document.document.content_hash
+    })
 }
 
 async fn stored_documents(index: &dyn SearchIndex) -> Result<HashMap<String, IndexedDocument>> {

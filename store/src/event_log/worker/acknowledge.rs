@@ -40,8 +40,13 @@ async fn make_durable(worker: &Worker, batch: Vec<Finished>) -> Vec<(Ending, Und
         flushing.await.unwrap_or_else(|panic| Err(panic_error("flush", panic.as_ref())))
     };
     until_done(worker, "flush", flush).await;
+    let settle = || async {
+        let settling = AssertUnwindSafe(worker.stage.settle()).catch_unwind();
+        settling.await.unwrap_or_else(|panic| Err(panic_error("settle", panic.as_ref())))
+    };
+    let settled = until_done(worker, "settle", settle).await;
     let (outputs, endings): (Vec<_>, Vec<_>) = batch.into_iter().map(|done| (done.outputs, (done.ending, done.underway))).unzip();
-    for round in rounds(outputs) {
+    for round in rounds(outputs).into_iter().chain(rounds(vec![settled])) {
         for (topic, records) in round {
             until_done(worker, "append", || async { worker.topics.append(topic, records.clone()).await.map(drop) }).await;
         }
@@ -49,9 +54,14 @@ async fn make_durable(worker: &Worker, batch: Vec<Finished>) -> Vec<(Ending, Und
     endings
 }
 
-async fn until_done<F: Future<Output = Result<()>>>(worker: &Worker, what: &str, step: impl Fn() -> F) {
-    for attempt in 1_u32.. {
-        let Err(error) = step().await else { return };
+async fn until_done<T, F: Future<Output = Result<T>>>(worker: &Worker, what: &str, step: impl Fn() -> F) -> T {
+    let mut attempt = 0_u32;
+    loop {
+        let error = match step().await {
+            Ok(done) => return done,
+            Err(error) => error,
+        };
+        attempt = attempt.saturating_add(1);
         let stage = worker.stage.name();
         tracing::error!(stage, what, attempt, error = %error.full_message(), "cannot make records durable, trying again");
         worker.pause(attempt, &CancellationToken::new()).await;

@@ -57,7 +57,7 @@ impl Terms {
         }
     }
 
-    /// Places of the records that carry one of the hashes, rising.
+    /// Places of the records that carry one of the hashes, rising. The hashes come sorted.
     pub fn find(&self, hashes: &[u32]) -> Vec<u64> {
         let mut numbers: Vec<u32> = Vec::new();
         for hash in hashes {
@@ -65,7 +65,7 @@ impl Terms {
             let found = self.sorted.iter().skip(start).take_while(|(other, _)| other == hash);
             numbers.extend(found.map(|(_, number)| *number));
         }
-        numbers.extend(self.recent.iter().filter(|(hash, _)| hashes.contains(hash)).map(|(_, number)| *number));
+        numbers.extend(self.recent.iter().filter(|(hash, _)| hashes.binary_search(hash).is_ok()).map(|(_, number)| *number));
         let mut places: Vec<u64> = numbers.into_iter().filter_map(|number| self.place(number)).collect();
         places.sort_unstable();
         places.dedup();
@@ -104,7 +104,7 @@ mod tests {
         let mut terms = Terms::default();
         let first = terms.add(&[1, 2], 8);
         terms.add(&[2, 3], 16);
-        let found = |terms: &Terms| [terms.find(&[1]), terms.find(&[3, 2]), terms.find(&[9])];
+        let found = |terms: &Terms| [terms.find(&[1]), terms.find(&[2, 3]), terms.find(&[9])];
         assert_eq!(found(&terms), [vec![8], vec![8, 16], vec![]]);
         terms.tidy();
         assert_eq!(found(&terms), [vec![8], vec![8, 16], vec![]]);
