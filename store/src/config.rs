@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::Result;
 
+use crate::backup;
 use crate::blobs::Blobs;
 use crate::data_folder::{Access, DataFolder};
 use crate::event_log::SharedEventLog;
@@ -14,6 +15,7 @@ use crate::event_log::kafka::{self, KafkaEventLog};
 use crate::event_log::topics::Topics;
 use crate::event_log::worker::WorkerSettings;
 use crate::search_index::SharedSearchIndex;
+use crate::search_index::elasticsearch::{self, ElasticsearchIndex};
 use crate::search_index::embedded::{self as embedded_index, EmbeddedIndex};
 
 /// Where things are kept.
@@ -32,6 +34,8 @@ pub struct Config {
     pub retention_hours: u64,
     /// Bytes per partition at which records that are done may go; 0 keeps them.
     pub retention_bytes: u64,
+    /// Room that the disk of the data folder must have for a process to be ready, bytes.
+    pub minimum_free_bytes: u64,
     /// Bodies by reference.
     pub blobs: BlobsConfig,
     /// Limits and patience of every stage's worker.
@@ -80,6 +84,8 @@ pub struct SearchIndexConfig {
     pub kind: SearchIndexKind,
     /// The embedded one.
     pub embedded: embedded_index::Config,
+    /// A cluster.
+    pub elasticsearch: elasticsearch::Config,
 }
 
 /// Which search index.
@@ -88,6 +94,8 @@ pub struct SearchIndexConfig {
 pub enum SearchIndexKind {
     /// Files in the data folder.
     Embedded,
+    /// A cluster that several processes share.
+    Elasticsearch,
 }
 
 /// What is open.
@@ -99,6 +107,8 @@ pub struct Stores {
     pub index: SharedSearchIndex,
     /// Bodies by reference.
     pub blobs: Blobs,
+    /// What of it can be backed up.
+    pub backup: backup::Source,
 }
 
 impl Config {
@@ -136,6 +146,9 @@ impl Config {
             EventLogKind::Embedded => problems.extend(self.event_log.embedded.check().err().map(|error| error.to_string())),
             EventLogKind::Kafka => problems.extend(self.event_log.kafka.problems()),
         }
+        if self.search_index.kind == SearchIndexKind::Elasticsearch {
+            problems.extend(self.search_index.elasticsearch.problems());
+        }
         problems
     }
 }
@@ -143,14 +156,19 @@ impl Config {
 /// Opens what the configuration names, in the data folder.
 pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
     let blobs = Blobs::open(&config.blobs.url, &folder.join("blobs"))?;
-    let (log, _) = open_log(&config.event_log, folder).await?;
+    let (log, embedded_log) = open_log(&config.event_log, folder).await?;
     let topics = Topics::new(log, config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
     let age = (config.retention_hours > 0).then(|| Duration::from_secs(config.retention_hours.saturating_mul(3600)));
     topics.create(config.partitions, age, (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;
-    let SearchIndexKind::Embedded = config.search_index.kind;
-    let (index_folder, index_config) = (folder.join("index"), config.search_index.embedded.clone());
-    let index = blocking(move || EmbeddedIndex::open(&index_folder, index_config)).await?;
-    Ok(Stores { topics, index: Arc::new(index), blobs })
+    let (index, embedded_index) = open_index(&config.search_index, folder).await?;
+    let backup = backup::Source::new(backup::Parts {
+        folder: folder.join(""),
+        id: folder.id().to_owned(),
+        log: embedded_log,
+        index: embedded_index,
+        blobs: config.blobs.url.is_empty().then(|| folder.join("blobs")),
+    })?;
+    Ok(Stores { topics, index, blobs, backup })
 }
 
 /// Opens the log that the configuration names; the embedded one once more as itself, for backups.
@@ -162,6 +180,18 @@ async fn open_log(config: &EventLogConfig, folder: &DataFolder) -> Result<(Share
             Ok((Arc::clone(&log) as SharedEventLog, Some(log)))
         }
         EventLogKind::Kafka => Ok((Arc::new(KafkaEventLog::open(config.kafka.clone()).await?), None)),
+    }
+}
+
+/// Opens the index that the configuration names; the embedded one once more as itself, for backups.
+async fn open_index(config: &SearchIndexConfig, folder: &DataFolder) -> Result<(SharedSearchIndex, Option<Arc<EmbeddedIndex>>)> {
+    match config.kind {
+        SearchIndexKind::Embedded => {
+            let (index_folder, index_config) = (folder.join("index"), config.embedded.clone());
+            let index = Arc::new(blocking(move || EmbeddedIndex::open(&index_folder, index_config)).await?);
+            Ok((Arc::clone(&index) as SharedSearchIndex, Some(index)))
+        }
+        SearchIndexKind::Elasticsearch => Ok((Arc::new(ElasticsearchIndex::open(config.elasticsearch.clone()).await?), None)),
     }
 }
 

@@ -4,6 +4,7 @@
 //! states in tests what the docs here state in words; every implementation runs it.
 
 pub mod conformance;
+pub mod elasticsearch;
 pub mod embedded;
 
 use std::sync::Arc;

@@ -1,0 +1,166 @@
+//! The queue before `batch`: operations of all callers are put together into bulks, several at a time, and never two of one document at
+//! once. A caller that goes away leaves no operation half done. One per generation; used by [`super::ElasticsearchIndex`].
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{RwLock, oneshot};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::batch::{self, Target};
+use crate::search_index::{Operation, Outcome};
+
+/// Limits of a batch.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// Bytes, estimated.
+    pub bytes: usize,
+    /// Documents.
+    pub documents: usize,
+    /// Batches at the same time.
+    pub concurrency: usize,
+}
+
+/// The queue of one generation.
+pub struct Writer {
+    limits: Limits,
+    queue: Mutex<Queue>,
+    /// Shared by batches; a flush holds it alone, so that nothing half written is shown.
+    pub whole: RwLock<()>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Waiting>,
+    /// Documents of the batches that run.
+    busy: HashSet<String>,
+    running: usize,
+}
+
+struct Waiting {
+    target: Arc<Target>,
+    operation: Operation,
+    bytes: usize,
+    done: oneshot::Sender<Result<Outcome>>,
+}
+
+impl Writer {
+    /// An empty queue.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, queue: Mutex::default(), whole: RwLock::new(()) }
+    }
+
+    /// Does the operations, those of one document in order; fails as a whole where the cluster failed.
+    pub async fn write(self: &Arc<Self>, target: Target, operations: Vec<Operation>) -> Result<Vec<Outcome>> {
+        let target = Arc::new(target);
+        let mut answers = Vec::with_capacity(operations.len());
+        {
+            let mut queue = self.lock();
+            for operation in operations {
+                let (done, answer) = oneshot::channel();
+                queue.waiting.push_back(Waiting { target: Arc::clone(&target), bytes: bytes(&operation), operation, done });
+                answers.push(answer);
+            }
+            while queue.running < self.limits.concurrency && queue.running < queue.waiting.len() {
+                queue.running += 1;
+                tokio::spawn(Arc::clone(self).drive());
+            }
+        }
+        let mut outcomes = Vec::with_capacity(answers.len());
+        let mut failed = None;
+        for answer in answers {
+            let gone = || Err(Error::new(ErrorKind::Internal, "a task of the search index ended early"));
+            match answer.await.unwrap_or_else(|_| gone()) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(outcomes), Err)
+    }
+
+    /// Runs batches until nothing is left that may run.
+    async fn drive(self: Arc<Self>) {
+        while let Some(taken) = self.take() {
+            let documents: Vec<String> = taken.iter().map(|waiting| document_id(&waiting.operation).to_owned()).collect();
+            let mut operations = Vec::with_capacity(taken.len());
+            let mut callers = Vec::with_capacity(taken.len());
+            let mut target = None;
+            for waiting in taken {
+                operations.push(waiting.operation);
+                callers.push(waiting.done);
+                target.get_or_insert(waiting.target);
+            }
+            let Some(target) = target else { continue };
+            let results = {
+                let _whole = self.whole.read().await;
+                batch::run(&target, operations).await
+            };
+            {
+                let mut queue = self.lock();
+                documents.iter().for_each(|document| {
+                    queue.busy.remove(document);
+                });
+            }
+            for (caller, result) in callers.into_iter().zip(results) {
+                if caller.send(result).is_err() {
+                    tracing::debug!("whoever asked for a write did not wait for it");
+                }
+            }
+        }
+    }
+
+    /// The next batch: operations in order, leaving those whose document is being written. `None` ends the one who asked.
+    fn take(&self) -> Option<Vec<Waiting>> {
+        let mut queue = self.lock();
+        let (mut taken, mut left, mut bytes) = (Vec::new(), VecDeque::new(), 0);
+        let mut blocked = HashSet::new();
+        while let Some(waiting) = queue.waiting.pop_front() {
+            let document = document_id(&waiting.operation).to_owned();
+            let is_full = taken.len() >= self.limits.documents || !taken.is_empty() && bytes + waiting.bytes > self.limits.bytes;
+            if is_full {
+                left.push_back(waiting);
+                break;
+            }
+            if queue.busy.contains(&document) || blocked.contains(&document) {
+                blocked.insert(document);
+                left.push_back(waiting);
+                continue;
+            }
+            bytes += waiting.bytes;
+            blocked.insert(document);
+            taken.push(waiting);
+        }
+        while let Some(waiting) = left.pop_back() {
+            queue.waiting.push_front(waiting);
+        }
+        if taken.is_empty() {
+            queue.running -= 1;
+            return None;
+        }
+        queue.busy.extend(taken.iter().map(|waiting| document_id(&waiting.operation).to_owned()));
+        Some(taken)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn document_id(operation: &Operation) -> &str {
+    match operation {
+        Operation::Replace { document, .. } => &document.document_id,
+        Operation::Delete { document_id, .. } => document_id,
+    }
+}
+
+/// About how long an operation is in a bulk request.
+fn bytes(operation: &Operation) -> usize {
+    match operation {
+        Operation::Replace { chunks, vectors, .. } => {
+            let texts: usize = chunks.iter().map(|chunk| chunk.text.len() + chunk.analyzed.len() + 600).sum();
+            let numbers: usize = vectors.iter().map(|vectors| vectors.coarse.len() + vectors.fine.len()).sum();
+            texts + numbers * 12
+        }
+        Operation::Delete { .. } => 200,
+    }
+}
