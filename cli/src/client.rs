@@ -4,6 +4,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tributary_query_api::http::backup::BYTES_HEADER;
 
 use crate::app::LocalServer;
 use crate::args::{Global, Service};
@@ -55,6 +56,25 @@ impl Client {
     /// POST with a JSON body.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
         self.answer(self.agent.post(self.url(path)).send_json(body))
+    }
+
+    /// POST without a body, for a stream: the bytes that the server expects to send, and a reader.
+    pub fn post_for_stream(&self, path: &str) -> Result<(u64, impl std::io::Read)> {
+        let mut response =
+            self.agent.post(self.url(path)).send_empty().with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(problem(status.as_u16(), &response.body_mut().read_to_string().unwrap_or_default()));
+        }
+        let bytes = response.headers().get(BYTES_HEADER).and_then(|bytes| bytes.to_str().ok()?.parse().ok()).unwrap_or(0);
+        Ok((bytes, response.into_body().into_reader()))
+    }
+
+    /// GET, as text.
+    pub fn get_text(&self, path: &str) -> Result<String> {
+        let mut response = self.agent.get(self.url(path)).call().with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let text = response.body_mut().read_to_string().context("the server's answer broke off")?;
+        if response.status().is_success() { Ok(text) } else { Err(problem(response.status().as_u16(), &text)) }
     }
 
     /// PUT with a text body.

@@ -82,6 +82,15 @@ pub fn progress_bar(length: u64, what: &str) -> ProgressBar {
     bar
 }
 
+/// The same for bytes.
+pub fn bytes_bar(length: u64, what: &str) -> ProgressBar {
+    let bar = progress_bar(length, what);
+    if let Ok(style) = ProgressStyle::with_template("{msg:12} [{bar:32}] {bytes}/{total_bytes} {bytes_per_sec} {eta}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
 /// The beginning of a text, with `…` if something was cut.
 pub fn shorten(text: &str, characters: usize) -> String {
     if text.chars().count() <= characters {

@@ -11,7 +11,11 @@ const SECONDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 /// Upper bounds in chunks, around the limits of the tiers (10, 80, 3000).
 const CANDIDATES: [f64; 10] = [0.0, 1.0, 5.0, 10.0, 40.0, 80.0, 320.0, 1000.0, 2000.0, 3000.0];
 
+/// What a search can do without.
+const DEGRADABLE: [&str; 2] = ["embedder", "reranker"];
+
 /// Handles of all metrics of this crate.
+#[derive(Clone)]
 pub struct Metrics {
     search_seconds: HistogramVec,
     search_candidates: HistogramVec,
@@ -46,6 +50,8 @@ impl Metrics {
                     &SECONDS,
                 )?,
             };
+            // There from the first moment on, so that a rise can be seen.
+            DEGRADABLE.iter().for_each(|what| metrics.searches_degraded.with_label_values(&[what]).inc_by(0));
             registry.register(Box::new(metrics.search_seconds.clone()))?;
             registry.register(Box::new(metrics.search_candidates.clone()))?;
             registry.register(Box::new(metrics.searches_degraded.clone()))?;

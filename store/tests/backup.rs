@@ -147,7 +147,7 @@ async fn values(log: &EmbeddedEventLog) -> BTreeMap<Bytes, Bytes> {
 
 async fn is_found(index: &EmbeddedIndex, number: u64) -> bool {
     let tokens = [format!("word{number}")];
-    let query = KeywordQuery { generation: None, tokens: &tokens, filter: &Filter::All, candidates: None, limit: 5 };
+    let query = KeywordQuery { generation: None, tokens: &tokens, filter: &Filter::default(), candidates: None, limit: 5 };
     index.keyword(query).await.unwrap().len() == 1
 }
 

@@ -1,4 +1,4 @@
-//! Gauges of how far each stage is behind, refreshed every few seconds.
+//! Gauges of how far each stage is behind and of what the index holds, refreshed every few seconds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use prometheus::{GaugeVec, IntGaugeVec, Opts, Registry};
 use tokio_util::sync::CancellationToken;
 use tributary_store::event_log::PartitionLag;
-use tributary_store::manifest::documents::STAGES;
+use tributary_store::manifest::documents::{StageReader, stage_readers};
+use tributary_store::search_index::GenerationStatus;
 
 use super::Parts;
 
@@ -17,29 +18,49 @@ const REFRESH: Duration = Duration::from_secs(5);
 pub struct LagGauges {
     records: IntGaugeVec,
     seconds: GaugeVec,
+    index_documents: IntGaugeVec,
+    index_chunks: IntGaugeVec,
 }
 
 impl LagGauges {
     /// Registers them.
     pub fn register(registry: &Registry) -> Result<Self> {
-        let records = Opts::new("tributary_lag_records", "Records that a stage has yet to finish.");
-        let seconds = Opts::new("tributary_oldest_uncommitted_seconds", "Age of the oldest record that a stage has yet to finish.");
+        let (reader, generation) = (&["stage", "group"], &["generation", "serving"]);
         let gauges = Self {
-            records: IntGaugeVec::new(records, &["stage"]).context("cannot make metrics")?,
-            seconds: GaugeVec::new(seconds, &["stage"]).context("cannot make metrics")?,
+            records: int_gauge("tributary_lag_records", "Records that a stage has yet to finish.", reader)?,
+            seconds: GaugeVec::new(
+                Opts::new("tributary_oldest_uncommitted_seconds", "Age of the oldest record that a stage has yet to finish."),
+                reader,
+            )
+            .context("cannot make metrics")?,
+            index_documents: int_gauge("tributary_index_documents", "Documents in a generation of the index.", generation)?,
+            index_chunks: int_gauge("tributary_index_chunks", "Chunks that can be found in a generation of the index.", generation)?,
         };
-        registry.register(Box::new(gauges.records.clone())).context("cannot register metrics")?;
         registry.register(Box::new(gauges.seconds.clone())).context("cannot register metrics")?;
+        for family in [&gauges.records, &gauges.index_documents, &gauges.index_chunks] {
+            registry.register(Box::new(family.clone())).context("cannot register metrics")?;
+        }
         Ok(gauges)
     }
 
-    /// Refreshes them until `shutdown`.
+    /// Refreshes them until `shutdown`. What cannot be read is not shown: an old number would look like a stage at rest.
     pub async fn follow(self, parts: Arc<Parts>, shutdown: CancellationToken) {
+        let mut readers = stage_readers(&[]);
         while !shutdown.is_cancelled() {
-            for (stage, topic) in STAGES {
-                match parts.stores.topics.lag(topic, stage).await {
-                    Ok(lag) => self.set(stage, &lag, (parts.clock)()),
-                    Err(error) => tracing::warn!(stage, %error, "the lag cannot be read"),
+            match parts.stores.index.status().await {
+                Ok(generations) => {
+                    readers = stage_readers(&generations);
+                    self.set_index(&generations);
+                }
+                Err(error) => tracing::warn!(%error, "the state of the index cannot be read"),
+            }
+            // A generation that is gone takes its reader with it.
+            self.records.reset();
+            self.seconds.reset();
+            for reader in &readers {
+                match parts.stores.topics.lag(reader.topic, &reader.group).await {
+                    Ok(lag) => self.set(reader, &lag, (parts.clock)()),
+                    Err(error) => tracing::warn!(stage = reader.stage, group = reader.group, %error, "the lag cannot be read"),
                 }
             }
             tokio::select! {
@@ -49,11 +70,53 @@ impl LagGauges {
         }
     }
 
-    fn set(&self, stage: &str, lag: &[PartitionLag], now_ms: i64) {
+    fn set(&self, reader: &StageReader, lag: &[PartitionLag], now_ms: i64) {
+        let labels = [reader.stage, reader.group.as_str()];
         let records: u64 = lag.iter().map(PartitionLag::records).sum();
         let oldest = lag.iter().filter_map(|partition| partition.oldest_uncommitted_ms).min();
-        self.records.with_label_values(&[stage]).set(i64::try_from(records).unwrap_or(i64::MAX));
+        self.records.with_label_values(&labels).set(i64::try_from(records).unwrap_or(i64::MAX));
         let age_ms = oldest.map_or(0, |oldest| now_ms.saturating_sub(oldest).max(0));
-        self.seconds.with_label_values(&[stage]).set(Duration::from_millis(age_ms.unsigned_abs()).as_secs_f64());
+        self.seconds.with_label_values(&labels).set(Duration::from_millis(age_ms.unsigned_abs()).as_secs_f64());
+    }
+
+    fn set_index(&self, generations: &[GenerationStatus]) {
+        self.index_documents.reset();
+        self.index_chunks.reset();
+        for generation in generations {
+            let labels = [generation.name.as_str(), if generation.serving { "true" } else { "false" }];
+            self.index_documents.with_label_values(&labels).set(i64::try_from(generation.documents).unwrap_or(i64::MAX));
+            self.index_chunks.with_label_values(&labels).set(i64::try_from(generation.chunks).unwrap_or(i64::MAX));
+        }
+    }
+}
+
+fn int_gauge(name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec> {
+    IntGaugeVec::new(Opts::new(name, help), labels).context("cannot make metrics")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tributary_schemas::Topic;
+
+    use super::*;
+
+    #[test]
+    fn lag_is_that_of_all_partitions_and_age_that_of_the_oldest() {
+        let registry = Registry::new();
+        let gauges = LagGauges::register(&registry).unwrap();
+        let partition =
+            |committed, oldest_uncommitted_ms| PartitionLag { partition: 0, start: 2, committed, end: 10, oldest_uncommitted_ms };
+        let reader = StageReader { stage: "embed", topic: Topic::ChunksTagged, group: "embed".to_owned() };
+        gauges.set(&reader, &[partition(7, Some(9_000)), partition(0, Some(4_500)), partition(10, None)], 10_000);
+        let value = |name: &str| {
+            let families = registry.gather();
+            let family = families.iter().find(|family| family.name() == name)?;
+            Some(family.get_metric()[0].get_gauge().value())
+        };
+        assert_eq!(value("tributary_lag_records"), Some(3.0 + 8.0), "compaction or retention took the first two");
+        assert_eq!(value("tributary_oldest_uncommitted_seconds"), Some(5.5));
+        gauges.set(&reader, &[partition(10, None)], 10_000);
+        assert_eq!((value("tributary_lag_records"), value("tributary_oldest_uncommitted_seconds")), (Some(0.0), Some(0.0)));
     }
 }

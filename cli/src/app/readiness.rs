@@ -1,42 +1,136 @@
-//! What `/health/readyz` looks at.
+//! What `/health/readyz` looks at: everything that this process needs, all at once and each within a bounded time.
 
+use std::future::Future;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 use tributary_query_api::http::health::{Check, ReadinessProbe};
-use tributary_schemas::Topic;
+use tributary_query_api::retrieval::SharedServing;
+use tributary_schemas::{Error, ErrorKind, Result, Topic};
 use tributary_store::config::Stores;
+use tributary_store::data_folder::{free_bytes, probe_writing};
 
 use super::Parts;
+use crate::config::Config;
 
-/// Log and index answer, the data folder can be written to.
+/// Whatever has not answered by then counts as away. Probes are usually given up after a few seconds themselves.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// Probes that come together look once.
+const FRESH: Duration = Duration::from_millis(500);
+
+/// Log and index answer, the data folder takes writes and has room, models are loaded.
 pub struct Readiness {
     stores: Stores,
+    serving: SharedServing,
     folder: PathBuf,
+    minimum_free_bytes: u64,
+    last: Mutex<Option<(Instant, Vec<Check>)>>,
 }
 
 impl Readiness {
     /// Looks at the given parts.
-    pub fn new(parts: &Parts, folder: &str) -> Self {
-        Self { stores: parts.stores.clone(), folder: PathBuf::from(folder) }
+    pub fn new(parts: &Parts, config: &Config) -> Self {
+        Self {
+            stores: parts.stores.clone(),
+            serving: parts.serving.clone(),
+            folder: PathBuf::from(&config.store.data_folder),
+            minimum_free_bytes: config.store.minimum_free_bytes,
+            last: Mutex::default(),
+        }
+    }
+
+    async fn look(&self) -> Vec<Check> {
+        let log = async { self.stores.topics.lag(Topic::DocumentsRaw, "ingest").await.map(|_| "answers".to_owned()) };
+        let index = async {
+            let generations = self.stores.index.status().await?;
+            let serving = generations.iter().find(|generation| generation.serving);
+            let none = || Error::new(ErrorKind::NotFound, "no generation of the index serves queries");
+            serving.map(|serving| format!("generation {} serves", serving.name)).ok_or_else(none)
+        };
+        let (folder, minimum) = (self.folder.clone(), self.minimum_free_bytes);
+        let folder = async move {
+            let looked = tokio::task::spawn_blocking(move || room(&folder, minimum)).await;
+            looked.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, error.to_string())))
+        };
+        let (log, index, folder) = tokio::join!(
+            bounded("event_log", "look whether its brokers or its disk answer", log),
+            bounded("search_index", "look whether its nodes or its disk answer", index),
+            bounded("data_folder", "look whether its disk answers", folder),
+        );
+        vec![log, index, folder, self.models()]
+    }
+
+    /// They were loaded before the process answered at all: this tells which, and what stands in for a missing one.
+    fn models(&self) -> Check {
+        let serving = self.serving.current();
+        let name = serving.models.embedder.fine_name();
+        let (detail, hint) = match serving.models.degraded.as_slice() {
+            [] => (format!("{name} is loaded"), None),
+            missing => (format!("{name}, without {}", missing.join(", ")), Some("deploy/models/fetch gets the models".to_owned())),
+        };
+        Check { name: "models".to_owned(), ok: true, detail, hint }
     }
 }
 
 #[async_trait]
 impl ReadinessProbe for Readiness {
     async fn check(&self) -> Vec<Check> {
-        let log = self.stores.topics.lag(Topic::DocumentsRaw, "ingest").await.map(drop);
-        let index = self.stores.index.status().await.map(drop);
-        let folder = std::fs::metadata(self.folder.join("tributary.json")).map(drop).map_err(|error| error.to_string());
-        vec![
-            check("event_log", log.map_err(|error| error.full_message())),
-            check("search_index", index.map_err(|error| error.full_message())),
-            check("data_folder", folder),
-        ]
+        let mut last = self.last.lock().await;
+        if let Some((_, checks)) = last.as_ref().filter(|(looked, _)| looked.elapsed() < FRESH) {
+            return checks.clone();
+        }
+        let checks = self.look().await;
+        *last = Some((Instant::now(), checks.clone()));
+        checks
     }
 }
 
-fn check(name: &str, result: std::result::Result<(), String>) -> Check {
-    let ok = result.is_ok();
-    Check { name: name.to_owned(), ok, detail: result.err().unwrap_or_default() }
+fn room(folder: &std::path::Path, minimum_free_bytes: u64) -> Result<String> {
+    if let Err(error) = std::fs::metadata(folder.join("tributary.json")) {
+        return Err(Error::io(format!("{} is no data folder any more", folder.display()), &error)
+            .with_hint("it was moved or removed: put it back and start again"));
+    }
+    probe_writing(folder)?;
+    let free = free_bytes(folder)?;
+    if free < minimum_free_bytes {
+        let message = format!("{} has {} MiB free, fewer than the {} MiB wanted", folder.display(), free >> 20, minimum_free_bytes >> 20);
+        return Err(Error::new(ErrorKind::Exhausted, message).with_hint("make room; work goes on by itself (store.minimum_free_bytes)"));
+    }
+    Ok(format!("{} MiB free", free >> 20))
+}
+
+async fn bounded(name: &str, away: &str, look: impl Future<Output = Result<String>>) -> Check {
+    let silent = || Error::new(ErrorKind::Timeout, format!("no answer within {} s", TIMEOUT.as_secs())).with_hint(away);
+    let looked = tokio::time::timeout(TIMEOUT, look).await.unwrap_or_else(|_| Err(silent()));
+    match looked {
+        Ok(detail) => Check { name: name.to_owned(), ok: true, detail, hint: None },
+        Err(error) => {
+            Check { name: name.to_owned(), ok: false, detail: error.to_string(), hint: error.hint().or(Some(away)).map(str::to_owned) }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_answer_is_away_within_a_bounded_time() {
+        let check = bounded("event_log", "look at it", std::future::pending()).await;
+        assert_eq!((check.ok, check.detail.as_str(), check.hint.as_deref()), (false, "no answer within 2 s", Some("look at it")));
+    }
+
+    #[test]
+    fn a_folder_without_room_or_identity_is_not_ready() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(room(folder.path(), 0).unwrap_err().to_string().contains("no data folder any more"));
+        std::fs::write(folder.path().join("tributary.json"), "{}").unwrap();
+        assert!(room(folder.path(), 0).unwrap().contains("MiB free"));
+        let error = room(folder.path(), u64::MAX).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Exhausted);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no probe is left");
+    }
 }

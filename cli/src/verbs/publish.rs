@@ -16,6 +16,7 @@ use crate::args::{Global, Output, Publish, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
+use crate::verbs::stillness::Stillness;
 
 /// Requests side by side: the server makes their records durable together.
 const SENDERS: usize = 16;
@@ -67,7 +68,8 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     let found = collect(&publish.paths)?;
     let client = Client::connect(global, config, &Service::ALL)?;
     let wait = publish.wait || client.is_local();
-    let report = publish_files(&client, &found, &publish.source, &publish.sets, wait)?;
+    let patience = Duration::from_secs(publish.timeout);
+    let report = publish_files(&client, &found, &publish.source, &publish.sets, wait.then_some(patience))?;
     client.close()?;
     show(publish.output, &report)?;
     Ok(report.outcome())
@@ -75,14 +77,14 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
 
 /// Publishes the paths to a server and waits for their outcomes.
 pub fn publish_and_wait(client: &Client, paths: &[PathBuf], source: &str) -> Result<Report> {
-    publish_files(client, &collect(paths)?, source, &[], true)
+    publish_files(client, &collect(paths)?, source, &[], Some(Duration::ZERO))
 }
 
-fn publish_files(client: &Client, found: &[Found], source: &str, sets: &[String], wait: bool) -> Result<Report> {
+fn publish_files(client: &Client, found: &[Found], source: &str, sets: &[String], wait: Option<Duration>) -> Result<Report> {
     let started = Instant::now();
     let mut documents = send_all(client, found, source, sets);
-    if wait {
-        follow(client, &mut documents)?;
+    if let Some(patience) = wait {
+        follow(client, &mut documents, patience)?;
     }
     let mut report = Report { seconds: started.elapsed().as_secs_f64(), ..Report::default() };
     for document in &documents {
@@ -229,8 +231,9 @@ fn event(found: &Found, source: &str, sets: &[String]) -> Result<serde_json::Val
 }
 
 /// Asks for states until all are final. A document that moved on to a newer version meanwhile is superseded.
-fn follow(client: &Client, documents: &mut [Published]) -> Result<()> {
+fn follow(client: &Client, documents: &mut [Published], patience: Duration) -> Result<()> {
     let bar = print::progress_bar(documents.len() as u64, "indexing");
+    let mut stillness = Stillness::new(patience);
     loop {
         let open: Vec<usize> = (0..documents.len()).filter(|index| documents.get(*index).is_some_and(Published::is_open)).collect();
         bar.set_position((documents.len() - open.len()) as u64);
@@ -241,6 +244,8 @@ fn follow(client: &Client, documents: &mut [Published]) -> Result<()> {
         for indices in open.chunks(POLL_IDS) {
             update(client, documents, indices)?;
         }
+        let states: Vec<&str> = open.iter().filter_map(|index| documents.get(*index)).map(|document| document.state.as_str()).collect();
+        stillness.look(client, &states)?;
         if documents.iter().any(Published::is_open) {
             std::thread::sleep(POLL);
         }

@@ -2,6 +2,7 @@
 //! and the process is stopped, killed and started again in the middle. One file per topic.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod backup;
 mod bad_input;
 mod changed_settings;
 mod configuration;
@@ -11,6 +12,7 @@ mod evaluation;
 mod harness;
 mod knowledge_sets;
 mod lifecycle;
+mod operations;
 mod queries;
 mod shutdown;
 mod storage;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Server, Workspace, finish, number, skip, text, wait_for};
+use crate::harness::{Server, Workspace, finish, list, number, skip, text, wait_for};
 
 #[test]
 fn a_folder_of_a_newer_build_is_left_alone() {
@@ -81,8 +81,10 @@ fn a_full_disk_is_named_and_work_goes_on_once_there_is_room() {
     if !may_mount() {
         return skip("no mount namespaces here, so no disk to fill");
     }
-    let workspace =
-        Workspace::new().with("store.event_log.embedded.segment_bytes", "262144").with("store.worker.backoff_maximum_ms", "500");
+    let workspace = Workspace::new()
+        .with("store.event_log.embedded.segment_bytes", "262144")
+        .with("store.worker.backoff_maximum_ms", "500")
+        .with("store.minimum_free_bytes", "1048576");
     fs::create_dir(workspace.data()).unwrap();
     let command = in_namespace(&workspace, "mount -t tmpfs -o size=6m none data", "run --listen 127.0.0.1:0");
     let server = Server::spawn(command, workspace.path("run.log"));
@@ -91,6 +93,9 @@ fn a_full_disk_is_named_and_work_goes_on_once_there_is_room() {
     let said = problem.to_string().to_lowercase();
     assert!(said.contains("space") || said.contains("full"), "{problem}");
     assert_eq!(server.get("/health/livez").0, 200);
+    let (status, ready) = server.get("/health/readyz");
+    let folder = list(&ready, "/checks").iter().find(|check| text(check, "/name") == "data_folder").unwrap();
+    assert_eq!((status, folder.get("ok")), (503, Some(&Value::Bool(false))), "{ready}");
 
     let inside = Command::new("nsenter")
         .args(["-U", "-m", "--preserve-credentials", "-t", &server.pid().to_string()])
@@ -108,6 +113,7 @@ fn a_full_disk_is_named_and_work_goes_on_once_there_is_room() {
     for document in &accepted {
         assert_eq!(text(&server.settled(document), "/state"), "indexed", "{}", server.log());
     }
+    assert_eq!(server.get("/health/readyz").0, 200);
     let later = server.publish(&json!({"source": "full", "source_path": "later.md", "content": "the mulgara came later"}));
     assert_eq!(text(&server.settled(&later), "/state"), "indexed");
     assert!(!server.log().contains("panicked"), "{}", server.log());

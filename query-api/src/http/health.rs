@@ -9,24 +9,27 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind};
 
 use super::json;
+use crate::operations::Operations;
 use crate::problem::Problem;
-use crate::server::ServerState;
 
-/// One thing that the server needs.
+/// One thing that the process needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// What, such as `index`.
+    /// What, such as `search_index`.
     pub name: String,
     /// Whether it works.
     pub ok: bool,
     /// How it is, in words.
     pub detail: String,
+    /// What can be done about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// Answer of `/health/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Readiness {
-    /// Whether requests can be answered: every check is.
+    /// Whether work can be done: every check is ok.
     pub ready: bool,
     /// What was looked at.
     pub checks: Vec<Check>,
@@ -41,10 +44,10 @@ pub struct Version {
     pub version: String,
 }
 
-/// Looks at everything that the server needs.
+/// Looks at everything that the process needs.
 #[async_trait]
 pub trait ReadinessProbe: Send + Sync {
-    /// One check per thing; quick, called often.
+    /// One check per thing; called often, and answers within a few seconds also when something does not answer at all.
     async fn check(&self) -> Vec<Check>;
 }
 
@@ -54,23 +57,23 @@ pub async fn livez() -> HttpResponse {
 }
 
 /// 200 when requests can be answered, else 503, both with the checks.
-pub async fn readyz(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
-    let checks = state.readiness.check().await;
+pub async fn readyz(operations: web::Data<Operations>) -> Result<HttpResponse, Problem> {
+    let checks = operations.readiness.check().await;
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json(status, &Readiness { ready, checks })
 }
 
 /// Prometheus text format.
-pub async fn metrics(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
+pub async fn metrics(operations: web::Data<Operations>) -> Result<HttpResponse, Problem> {
     let encoder = TextEncoder::new();
     let mut text = Vec::new();
     let failed = |error| Error::new(ErrorKind::Internal, format!("cannot write metrics: {error}"));
-    encoder.encode(&state.registry.gather(), &mut text).map_err(failed)?;
+    encoder.encode(&operations.registry.gather(), &mut text).map_err(failed)?;
     Ok(HttpResponse::Ok().content_type(encoder.format_type()).body(text))
 }
 
 /// Which program answers.
-pub async fn version(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
-    json(StatusCode::OK, &state.version)
+pub async fn version(operations: web::Data<Operations>) -> Result<HttpResponse, Problem> {
+    json(StatusCode::OK, &operations.version)
 }

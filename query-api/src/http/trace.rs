@@ -12,8 +12,8 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, web};
 
+use crate::operations::Operations;
 use crate::problem::{Code, Problem};
-use crate::server::ServerState;
 
 tokio::task_local! {
     static TRACE_ID: String;
@@ -38,29 +38,29 @@ const SECURITY_HEADERS: [(&str, &str); 5] = [
 
 /// The middleware of the whole server.
 pub async fn around<B: MessageBody + 'static>(
-    state: web::Data<ServerState>,
+    operations: web::Data<Operations>,
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
     let trace_id = trace_id(request.headers());
-    TRACE_ID.scope(trace_id.clone(), answer(state, request, next, trace_id)).await
+    TRACE_ID.scope(trace_id.clone(), answer(operations, request, next, trace_id)).await
 }
 
 async fn answer<B: MessageBody + 'static>(
-    state: web::Data<ServerState>,
+    operations: web::Data<Operations>,
     request: ServiceRequest,
     next: Next<B>,
     trace_id: String,
 ) -> Result<ServiceResponse<B>, Error> {
     let started = Instant::now();
     let method = request.method().clone();
-    let timeout = Duration::from_millis(state.config.request_timeout_ms);
-    let answered = match refusal(&request, &state.config.host_names) {
+    let timeout = Duration::from_millis(operations.config.request_timeout_ms);
+    let answered = match refusal(&request, &operations.config.host_names) {
         Some(problem) => Err(problem.into()),
         None => bounded(timeout, next.call(request)).await,
     };
     let observe = |route: &str, status: StatusCode| {
-        state.metrics.observe_request(method_label(&method), route, status.as_u16(), started.elapsed());
+        operations.metrics.observe_request(method_label(&method), route, status.as_u16(), started.elapsed());
         tracing::debug!(%method, route, status = status.as_u16(), trace_id, "request answered");
     };
     match answered {

@@ -368,6 +368,25 @@ async fn health_and_version_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_process_without_queries_answers_health_metrics_and_version() {
+    let server = Server::start_operations(true).await;
+    assert_eq!(server.get("/health/livez").await.status, 200);
+    let ready = server.get("/health/readyz").await;
+    assert_eq!((ready.status, ready.json()["checks"][0]["ok"].as_bool()), (200, Some(true)));
+    assert_eq!(server.get("/version").await.json(), json!({"name": "tributary", "version": "0.1.0"}));
+    let metrics = server.get("/metrics").await.body;
+    let line = "tributary_http_requests_total{method=\"GET\",route=\"/health/livez\",status=\"200\"} 1";
+    assert!(metrics.contains(line), "{metrics}");
+    let elsewhere = server.get("/v1/documents").await;
+    assert_eq!((elsewhere.status, elsewhere.code().as_str()), (404, "route_not_found"));
+    assert!(elsewhere.body.contains("this process runs ingest, chunk"), "{elsewhere:?}");
+    let nothing = server.post("/v1/backup", &json!({})).await;
+    assert_eq!((nothing.status, nothing.code().as_str()), (422, "unsupported"));
+    assert_eq!(server.send("GET", "/health/livez", &[("Host", "evil.example")], b"").await.status, 403);
+    assert_eq!(server.stop().await, Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_open_address_needs_words() {
     let (state, _) = backend::state(common::models(None), true).await;
     let listener = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
