@@ -198,6 +198,18 @@ pub struct QueryPlan {
     pub minimum_score: Option<f32>,
     /// Tag → weight.
     pub profile: BTreeMap<String, f32>,
+    /// How near-duplicates become one hit; none when each is a hit of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fold: Option<FoldLimits>,
+}
+
+/// When a document steps aside for a near-duplicate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoldLimits {
+    /// Least estimated similarity of two documents of one family, 0 to 1.
+    pub threshold: f32,
+    /// How far the best chunk of the member that answers may score below the family's best.
+    pub score_margin: f32,
 }
 
 /// How many candidates each signal gives in a tier.

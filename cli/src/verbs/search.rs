@@ -69,7 +69,12 @@ fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
     place.extend(hit.section_path.iter().map(String::as_str).filter(|title| *title != hit.title));
     let body = hit.text.split_whitespace().collect::<Vec<_>>().join(" ");
     writeln!(text, "{:2}. {:.3}  {}", hit.rank, hit.score, place.join(" › ")).ok();
-    writeln!(text, "     {} {}", hit.source, hit.source_path).ok();
+    let family = match hit.family.len() {
+        0 => String::new(),
+        1 => "  (+1 near-duplicate)".to_owned(),
+        more => format!("  (+{more} near-duplicates)"),
+    };
+    writeln!(text, "     {} {}{family}", hit.source, hit.source_path).ok();
     writeln!(text, "     {}\n", snippet(&body, words)).ok();
 }
 

@@ -6,8 +6,9 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
-use tributary_schemas::search::Passage;
-use tributary_schemas::{DocumentEvent, DocumentState, State};
+use tributary_schemas::search::{FamilyMember, Passage};
+use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, State};
+use tributary_store::search_index::IndexedDocument;
 
 use super::idempotency::Claim;
 use super::{body, json, upload};
@@ -45,6 +46,12 @@ pub struct DocumentDetail {
     /// The newest report about it: state, timeline, lineage, chunk count.
     #[serde(flatten)]
     pub state: DocumentState,
+    /// The document whose chunks stand for this one's: an exact duplicate is stored once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<String>,
+    /// Near-duplicates in the index, most similar first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub family: Vec<FamilyMember>,
     /// With `passages`: its chunks in the index, by ordinal, at most one page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passages: Option<Vec<Passage>>,
@@ -127,14 +134,33 @@ pub async fn get(
     parameters: web::Query<GetParameters>,
 ) -> Result<HttpResponse, Problem> {
     let report = state.documents.get(&id).await?.ok_or_else(|| not_found(&id))?;
-    let passages = if parameters.passages { Some(passages(&state, &id).await?) } else { None };
-    json(StatusCode::OK, &DocumentDetail { state: report, passages })
+    let indexed = match indexed(&state, &id).await {
+        // Nothing was indexed yet.
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        found => found?,
+    };
+    let duplicate_of = indexed.as_ref().and_then(|indexed| indexed.document.duplicate_of.clone());
+    let family = match &indexed {
+        Some(indexed) => state.retriever.family(&indexed.document).await?,
+        None => Vec::new(),
+    };
+    let passages = if parameters.passages { Some(passages(&state, indexed).await?) } else { None };
+    json(StatusCode::OK, &DocumentDetail { state: report, duplicate_of, family, passages })
 }
 
-async fn passages(state: &ServerState, id: &str) -> Result<Vec<Passage>, Problem> {
+async fn indexed(state: &ServerState, id: &str) -> tributary_schemas::Result<Option<IndexedDocument>> {
+    Ok(state.retriever.index().documents(None, &[id.to_owned()]).await?.pop().flatten())
+}
+
+/// An exact duplicate has none of its own: it shows those of the document that stands for it.
+async fn passages(state: &ServerState, found: Option<IndexedDocument>) -> Result<Vec<Passage>, Problem> {
     let index = state.retriever.index();
-    let indexed = index.documents(None, &[id.to_owned()]).await?;
-    let mut chunk_ids = indexed.into_iter().flatten().next().map(|document| document.chunk_ids).unwrap_or_default();
+    let canonical = found.as_ref().and_then(|found| found.document.duplicate_of.clone());
+    let found = match canonical {
+        Some(canonical) => indexed(state, &canonical).await?,
+        None => found,
+    };
+    let mut chunk_ids = found.map(|found| found.chunk_ids).unwrap_or_default();
     chunk_ids.truncate(state.config.maximum_page);
     let stored = index.fetch(None, &chunk_ids).await?;
     let passage = |stored: tributary_store::search_index::StoredChunk| {

@@ -1,7 +1,7 @@
 //! Settings of the three tiers; the values live in `cli/default.toml`.
 
 use serde::{Deserialize, Serialize};
-use tributary_schemas::search::TierLimits;
+use tributary_schemas::search::{FoldLimits, TierLimits};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 /// Everything that shapes a search, `[query_api.retrieval]`.
@@ -30,6 +30,8 @@ pub struct Config {
     pub reciprocal_rank_constant: f32,
     /// Tier 3 (精排).
     pub rerank: RerankConfig,
+    /// Families of nearly equal documents.
+    pub near_duplicates: NearDuplicateConfig,
 }
 
 /// α(L) = base + range / (1 + e^(−(L − midpoint_tokens) / slope_tokens)), see [`super::vector_weight`].
@@ -54,6 +56,25 @@ pub struct RerankConfig {
     pub deadline_ms: u64,
     /// Rerank calls that run at the same time; more wait until their deadline.
     pub concurrency: usize,
+}
+
+/// Families of nearly equal documents, see [`super::families`].
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct NearDuplicateConfig {
+    /// A family is one hit, unless a request asks for all its members.
+    pub fold: bool,
+    /// Least similarity of two documents of one family, above 0 and at most 1.
+    pub threshold: f32,
+    /// The newest member answers for its family if its best chunk scores at most this much below the family's best, 0 to 1.
+    pub score_margin: f32,
+}
+
+impl NearDuplicateConfig {
+    /// For a plan: none for a request that unfolds.
+    pub fn limits(&self, unfold: bool) -> Option<FoldLimits> {
+        (self.fold && !unfold).then_some(FoldLimits { threshold: self.threshold, score_margin: self.score_margin })
+    }
 }
 
 impl Config {
@@ -91,6 +112,12 @@ impl Config {
                 "reciprocal_rank_constant",
                 "must be 0 or more",
             ),
+            (
+                self.near_duplicates.threshold > 0.0 && self.near_duplicates.threshold <= 1.0,
+                "near_duplicates.threshold",
+                "must lie above 0 and not above 1",
+            ),
+            ((0.0..=1.0).contains(&self.near_duplicates.score_margin), "near_duplicates.score_margin", "must lie between 0 and 1"),
         ];
         problems.extend(rules.iter().filter(|(holds, _, _)| !holds).map(|(_, key, rule)| problem(key, rule)));
         problems

@@ -6,6 +6,7 @@ use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequ
 use tributary_schemas::{ChunkId, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
+use super::families::{self, Shown};
 use super::fine::FineChunk;
 
 /// Scores by signal and tier of each ranked chunk, for [`Hit::scores`].
@@ -38,14 +39,19 @@ pub async fn load(
 ) -> Result<Vec<Hit>> {
     let (generation, top_k) = (plan.generation.as_deref(), plan.top_k);
     let mut hits: Vec<(Hit, StoredChunk)> = Vec::new();
-    for batch in ranked.chunks(top_k.max(1)) {
+    // Any of the ranked chunks may be of a family with a better one.
+    let at_once = if plan.fold.is_some() { ranked.len() } else { top_k };
+    for batch in ranked.chunks(at_once.max(1)) {
         let ids: Vec<ChunkId> = batch.iter().map(|chunk| chunk.chunk_id).collect();
-        for (ranked, stored) in batch.iter().zip(index.fetch(generation, &ids).await?) {
-            // deleted since it was ranked: the next one takes its place
-            let Some(stored) = stored else { continue };
-            if hits.len() < top_k {
-                hits.push((hit(hits.len() + 1, *ranked, &stored, scores), stored));
-            }
+        let stored = index.fetch(generation, &ids).await?;
+        // deleted since it was ranked: the next one takes its place
+        let found = batch.iter().zip(stored).filter_map(|(ranked, stored)| Some((*ranked, stored?))).collect();
+        let shown = match plan.fold {
+            Some(limits) => families::fold(found, &plan.filter, limits),
+            None => families::unfold(found, &plan.filter),
+        };
+        for shown in shown.into_iter().take(top_k - hits.len()) {
+            hits.push((hit(hits.len() + 1, &shown, scores), shown.stored));
         }
         if hits.len() == top_k {
             break;
@@ -60,11 +66,11 @@ pub async fn load(
     Ok(hits.into_iter().map(|(hit, _)| hit).collect())
 }
 
-fn hit(rank: usize, ranked: ScoredChunk, stored: &StoredChunk, scores: &Scores) -> Hit {
-    let (chunk, document) = (&stored.chunk, &stored.document);
+fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
+    let (chunk, document) = (&shown.stored.chunk, &shown.document);
     Hit {
         rank,
-        score: ranked.score,
+        score: shown.ranked.score,
         chunk_id: chunk.chunk_id,
         document_id: document.document_id.clone(),
         version: document.version,
@@ -82,7 +88,7 @@ fn hit(rank: usize, ranked: ScoredChunk, stored: &StoredChunk, scores: &Scores) 
         scores: scores.by_chunk.get(&chunk.chunk_id).cloned().unwrap_or_default(),
         parent: None,
         neighbours: Vec::new(),
-        family: Vec::new(),
+        family: shown.family.clone(),
     }
 }
 
@@ -97,7 +103,7 @@ async fn add_parents(index: &dyn SearchIndex, generation: Option<&str>, hits: &m
 
 /// Chunks of the same document at most `distance` places before and after each hit.
 async fn add_neighbours(index: &dyn SearchIndex, generation: Option<&str>, hits: &mut [(Hit, StoredChunk)], distance: usize) -> Result<()> {
-    let documents: Vec<String> = hits.iter().map(|(hit, _)| hit.document_id.clone()).collect();
+    let documents: Vec<String> = hits.iter().map(|(_, stored)| stored.document.document_id.clone()).collect();
     let indexed = index.documents(generation, &documents).await?;
     let around: Vec<Vec<ChunkId>> = hits
         .iter()

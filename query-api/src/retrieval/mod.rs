@@ -4,6 +4,7 @@
 pub mod coarse;
 pub mod config;
 pub mod embed;
+pub mod families;
 pub mod fine;
 pub mod fusion;
 pub mod hits;
@@ -23,7 +24,7 @@ pub(crate) mod tests {
     use tributary_schemas::search::TierLimits;
 
     use super::Config;
-    use super::config::{RerankConfig, VectorWeight};
+    use super::config::{NearDuplicateConfig, RerankConfig, VectorWeight};
 
     /// The figures of the mission.
     pub fn config() -> Config {
@@ -39,6 +40,7 @@ pub(crate) mod tests {
             vector_weight: VectorWeight { base: 0.4, range: 0.3, midpoint_tokens: 8.0, slope_tokens: 1.0 },
             reciprocal_rank_constant: 60.0,
             rerank: RerankConfig { deadline_ms: 1000, concurrency: 1 },
+            near_duplicates: NearDuplicateConfig { fold: true, threshold: 0.5, score_margin: 0.1 },
         }
     }
 
@@ -48,12 +50,13 @@ pub(crate) mod tests {
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [Case; 6] = [
+        let table: [Case; 7] = [
             ("fine_keep", |config| config.fine_keep = 0),
             ("top_k", |config| config.top_k = 81),
             ("maximum_top_k", |config| config.maximum_top_k = 81),
             ("vector_weight.range", |config| config.vector_weight.range = 0.7),
             ("slope_tokens", |config| config.vector_weight.slope_tokens = 0.0),
+            ("near_duplicates.threshold", |config| config.near_duplicates.threshold = 0.0),
             ("reciprocal_rank_constant", |config| config.reciprocal_rank_constant = f32::NAN),
         ];
         for (key, spoil) in table {

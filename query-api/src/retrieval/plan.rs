@@ -73,6 +73,7 @@ pub fn plan(request: &SearchRequest, query: String, tokens: Vec<String>, reranke
         top_k: request.top_k.unwrap_or(config.top_k),
         minimum_score: request.minimum_score,
         profile: request.profile.clone(),
+        fold: config.near_duplicates.limits(request.unfold),
     }
 }
 

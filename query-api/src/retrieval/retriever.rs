@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use tokio::sync::Semaphore;
 use tributary_models::{DualEmbedder, Reranker};
-use tributary_schemas::search::{QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace};
-use tributary_schemas::{ChunkId, Error, ErrorKind, Result};
+use tributary_schemas::search::{FamilyMember, QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace};
+use tributary_schemas::{ChunkId, DocumentHeader, Error, ErrorKind, Result};
 use tributary_store::search_index::SharedSearchIndex;
 use tributary_taxonomy::fold;
 
@@ -16,7 +16,7 @@ use super::embed::{QueryVectors, embed_query};
 use super::fine::FineChunk;
 use super::hits::Scores;
 use super::serving::{Serving, SharedServing};
-use super::{coarse, fine, hits, plan, rerank};
+use super::{coarse, families, fine, hits, plan, rerank};
 use crate::problem::Problem;
 
 /// Names in [`SearchResponse::tiers`] and in metrics.
@@ -81,6 +81,11 @@ impl Retriever {
     /// The index that is searched.
     pub fn index(&self) -> &SharedSearchIndex {
         &self.index
+    }
+
+    /// Near-duplicates of a document in the index.
+    pub async fn family(&self, document: &DocumentHeader) -> Result<Vec<FamilyMember>> {
+        families::of_document(self.index.as_ref(), document, self.config.near_duplicates.threshold).await
     }
 
     /// Answers one request, whose filter already holds what the caller may see ([`crate::access`]).
