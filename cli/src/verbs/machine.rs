@@ -1,0 +1,112 @@
+//! What `doctor` looks at beside Tributary's own files: room on the disk, file handles, the clock, and whether the event log answers.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_store::config::EventLogKind;
+use tributary_store::data_folder::free_bytes;
+use tributary_store::event_log::EventLog;
+use tributary_store::event_log::kafka::KafkaEventLog;
+
+use crate::app;
+use crate::config::Config;
+
+/// Fewer than this are too few for segments, index files and connections.
+const FEWEST_FILE_HANDLES: u64 = 1024;
+/// A clock that is behind by more than this was set back.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
+/// How long brokers may take to answer.
+const BROKER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Each with how it is.
+pub fn checks(config: &Config) -> Vec<(&'static str, Result<String>)> {
+    let folder = PathBuf::from(&config.store.data_folder);
+    vec![
+        ("disk", disk(&folder, config.store.minimum_free_bytes)),
+        ("file handles", file_handles()),
+        ("clock", clock(&folder)),
+        ("event log", event_log(config)),
+    ]
+}
+
+/// The folder may not be there yet: then the one that it will be made in counts.
+fn disk(folder: &Path, minimum_free_bytes: u64) -> Result<String> {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let existing = absolute.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let free = free_bytes(existing)?;
+    if free < minimum_free_bytes {
+        let message = format!("{} MiB free, fewer than the {} MiB wanted", free >> 20, minimum_free_bytes >> 20);
+        return Err(Error::new(ErrorKind::Exhausted, message).with_hint("make room, or lower store.minimum_free_bytes"));
+    }
+    Ok(format!("{} MiB free", free >> 20))
+}
+
+fn file_handles() -> Result<String> {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    match soft {
+        Some(soft) if soft < FEWEST_FILE_HANDLES => {
+            let message = format!("{soft} file handles, at least {FEWEST_FILE_HANDLES} are needed");
+            Err(Error::new(ErrorKind::Exhausted, message).with_hint("`ulimit -n 65536`, or LimitNOFILE= of the service"))
+        }
+        Some(soft) => Ok(format!("{soft} at most")),
+        None => Ok("no limit is told here".to_owned()),
+    }
+}
+
+/// Versions and retention follow the clock: one that is behind what it was at the last start makes new documents look old.
+fn clock(folder: &Path) -> Result<String> {
+    let now = SystemTime::now();
+    let last = std::fs::metadata(folder.join("lock")).and_then(|lock| lock.modified()).ok();
+    match last.and_then(|last| last.duration_since(now).ok()).filter(|behind| *behind > CLOCK_TOLERANCE) {
+        None => Ok("not behind the last start".to_owned()),
+        Some(behind) => {
+            let message = format!("the clock is {} s behind the last start on this folder", behind.as_secs());
+            Err(Error::new(ErrorKind::Conflict, message).with_hint("set it by NTP before documents are published"))
+        }
+    }
+}
+
+/// The embedded one is looked at with the data folder.
+fn event_log(config: &Config) -> Result<String> {
+    if config.store.event_log.kind == EventLogKind::Embedded {
+        return Ok("embedded".to_owned());
+    }
+    let failed = |error: anyhow::Error| Error::new(ErrorKind::Internal, format!("{error:#}"));
+    app::runtime().map_err(failed)?.block_on(async {
+        let topic = tributary_schemas::Topic::DocumentsRaw.full_name(&config.store.topic_prefix);
+        let asked = tokio::time::timeout(BROKER_TIMEOUT, async {
+            let log = KafkaEventLog::open(config.store.event_log.kafka.clone()).await?;
+            log.lag(&topic, "ingest").await
+        });
+        match asked.await {
+            Ok(Ok(lag)) => Ok(format!("brokers answer; {topic} has {} partitions", lag.len())),
+            Ok(Err(error)) if error.kind() == ErrorKind::NotFound => Ok("brokers answer; topics are created at the first start".to_owned()),
+            Ok(Err(error)) => Err(error),
+            Err(_) => {
+                let message = format!("brokers do not answer within {} s", BROKER_TIMEOUT.as_secs());
+                Err(Error::new(ErrorKind::Unavailable, message).with_hint("look at store.event_log.kafka and at the brokers"))
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_room_and_a_clock_set_back_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(disk(&folder.path().join("not/yet/there"), 0).is_ok());
+        assert_eq!(disk(folder.path(), u64::MAX).unwrap_err().kind(), ErrorKind::Exhausted);
+        assert!(file_handles().is_ok());
+        assert!(clock(folder.path()).is_ok());
+        let lock = std::fs::File::create(folder.path().join("lock")).unwrap();
+        lock.set_modified(SystemTime::now() + Duration::from_secs(3600)).unwrap();
+        assert!(clock(folder.path()).unwrap_err().to_string().contains("behind the last start"));
+    }
+}
