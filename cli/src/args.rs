@@ -76,6 +76,10 @@ pub enum Verb {
     /// List or fetch models
     #[command(subcommand)]
     Models(Models),
+    /// Copy log, index and bodies of one moment, while the server runs or not
+    Backup(Backup),
+    /// Make the data folder what a backup holds
+    Restore(Restore),
     /// Show or check the configuration
     #[command(subcommand)]
     Config(ConfigVerb),
@@ -161,6 +165,9 @@ pub struct Publish {
     /// Wait until each document is indexed, skipped or dead
     #[arg(long)]
     pub wait: bool,
+    /// Give up waiting after this many seconds in which nothing moved; 0 waits for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
@@ -305,6 +312,13 @@ pub struct DeadLetterIds {
 pub enum KnowledgeSets {
     /// List knowledge sets
     List(Output),
+    /// Build a new generation of the index while queries go on, and switch to it
+    #[command(
+        after_help = "Without --rollback, --cancel or --status a build is asked for: documents of the named knowledge sets (of all, with \
+        --all) are cut as the configuration and the knowledge sets say today; a changed lexicon or model holds for all documents in any \
+        case. Only what changed is computed again."
+    )]
+    Reindex(Reindex),
     /// Define all knowledge sets by a TOML file; documents published from now on follow it
     Apply {
         /// The file
@@ -314,6 +328,32 @@ pub enum KnowledgeSets {
         #[command(flatten)]
         output: Output,
     },
+}
+
+/// `knowledge-sets reindex`.
+#[derive(Debug, Args)]
+pub struct Reindex {
+    /// Knowledge sets
+    #[arg(value_name = "ID", required_unless_present_any = ["all", "rollback", "cancel", "status"], conflicts_with = "all")]
+    pub sets: Vec<String>,
+    /// All documents
+    #[arg(long)]
+    pub all: bool,
+    /// Wait until queries go to the new generation
+    #[arg(long)]
+    pub wait: bool,
+    /// Go back to the generation before the last build
+    #[arg(long, conflicts_with_all = ["sets", "all", "cancel", "status", "wait"])]
+    pub rollback: bool,
+    /// Give up the build that is under way
+    #[arg(long, conflicts_with_all = ["sets", "all", "status", "wait"])]
+    pub cancel: bool,
+    /// Show builds, generations, and settings that wait for a reindex
+    #[arg(long, conflicts_with_all = ["sets", "all", "wait"])]
+    pub status: bool,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// `eval …`.
@@ -368,6 +408,31 @@ pub enum Models {
         #[command(flatten)]
         output: Output,
     },
+}
+
+/// `backup`.
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// Where to: a name ending in .tar or .tar.zst for one file, else a folder; nothing may be there yet
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub destination: PathBuf,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `restore`.
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// A backup: file or folder
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub backup: PathBuf,
+    /// Replace what the data folder holds
+    #[arg(long)]
+    pub force: bool,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// `config …`.

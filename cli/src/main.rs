@@ -49,6 +49,8 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
         Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),
         Verb::Models(verb) => verbs::models::run(&config, verb),
+        Verb::Backup(backup) => verbs::backup::run(&global, &config, &backup),
+        Verb::Restore(restore) => verbs::restore::run(&global, &config, &restore),
         Verb::Doctor(output) => verbs::doctor::run(&global, &config, output),
         Verb::Completions { .. } | Verb::Config(_) => unreachable!("handled above"),
     }

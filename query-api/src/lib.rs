@@ -8,11 +8,14 @@ pub mod http;
 pub mod knowledge_sets;
 pub mod metrics;
 pub mod openapi;
+pub mod operations;
 pub mod problem;
+pub mod reindexing;
 pub mod retrieval;
 pub mod server;
 
 pub use config::Config;
+pub use operations::{Operations, OperationsParts};
 pub use problem::{Code, Problem};
 pub use retrieval::{Models, Outcome, Retriever};
-pub use server::{Parts, ServerState, serve};
+pub use server::{Parts, ServerState, serve, serve_operations};

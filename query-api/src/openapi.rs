@@ -5,6 +5,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use tributary_schemas::DocumentEvent;
+use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::state::Reconciliation;
 
@@ -12,6 +13,7 @@ use crate::documents::{Accepted, DeadLetterDetail, DeadLetterPage, DocumentPage}
 use crate::http::dead_letters::PageParameters;
 use crate::http::documents::{DocumentDetail, GetParameters, ListParameters, StatesAnswer, StatesRequest};
 use crate::http::health::{Readiness, Version};
+use crate::http::reindex::ReindexWish;
 use crate::http::upload;
 use crate::problem::ProblemBody;
 
@@ -55,6 +57,7 @@ pub fn description() -> Value {
 fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let mut operations = documents(schemas);
     operations.extend(search(schemas));
+    operations.extend(reindexing(schemas));
     operations.extend(dead_letters(schemas));
     operations.extend(server(schemas));
     operations
@@ -120,6 +123,21 @@ fn search(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     ]
 }
 
+fn reindexing(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let one = "Build a new generation of the index, with the documents of one knowledge set as the settings say today";
+    let all = "Build a new generation of the index, for some knowledge sets or for all documents";
+    vec![
+        operation("post", "/v1/knowledge-sets/{id}/reindex", one, 202, Some(answer::<ReindexRequest>(schemas))),
+        Operation {
+            body: Some(answer::<ReindexWish>(schemas)),
+            ..operation("post", "/v1/reindex", all, 202, Some(answer::<ReindexRequest>(schemas)))
+        },
+        operation("get", "/v1/reindex", "Builds with their progress, and generations", 200, Some(answer::<ReindexOverview>(schemas))),
+        operation("delete", "/v1/reindex", "Give up the newest build that has not ended", 200, Some(answer::<ReindexReport>(schemas))),
+        operation("post", "/v1/reindex/rollback", "Back to the generation before", 200, Some(answer::<ReindexReport>(schemas))),
+    ]
+}
+
 fn dead_letters(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     vec![
         Operation {
@@ -152,6 +170,13 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             "Whether requests can be answered; 503 with the same body when not",
             200,
             Some(answer::<Readiness>(schemas)),
+        ),
+        operation(
+            "post",
+            "/v1/backup",
+            "What is embedded, as of this moment, as a tar archive; only for this machine",
+            200,
+            text("application/x-tar"),
         ),
         operation("get", "/metrics", "Prometheus text format", 200, text("text/plain")),
         operation("get", "/version", "Which program answers", 200, Some(answer::<Version>(schemas))),

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
-use prometheus::Registry;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::config::{NetworkAccess, ServerConfig};
 use crate::documents::{DeadLetters, Documents};
-use crate::http::health::{ReadinessProbe, Version};
 use crate::http::idempotency::IdempotencyKeys;
 use crate::http::{self, trace};
 use crate::knowledge_sets::KnowledgeSetCatalog;
 use crate::metrics::Metrics;
+use crate::operations::{Operations, OperationsParts};
 use crate::problem::{Code, Problem};
+use crate::reindexing::Reindexing;
 use crate::retrieval::Retriever;
 
 /// What the server is made of; each part is a seam that the command line fills.
@@ -30,12 +30,10 @@ pub struct Parts {
     pub dead_letters: Arc<dyn DeadLetters>,
     /// The knowledge sets that hold now.
     pub knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
-    /// Says whether requests can be answered.
-    pub readiness: Arc<dyn ReadinessProbe>,
-    /// What `/metrics` prints; the server adds its own.
-    pub registry: Registry,
-    /// Which program answers.
-    pub version: String,
+    /// Builds new generations of the index.
+    pub reindexing: Arc<dyn Reindexing>,
+    /// What every process answers.
+    pub operations: OperationsParts,
 }
 
 /// What all routes share.
@@ -44,27 +42,26 @@ pub struct ServerState {
     pub(crate) documents: Arc<dyn Documents>,
     pub(crate) dead_letters: Arc<dyn DeadLetters>,
     pub(crate) knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
-    pub(crate) readiness: Arc<dyn ReadinessProbe>,
-    pub(crate) registry: Registry,
+    pub(crate) reindexing: Arc<dyn Reindexing>,
     pub(crate) metrics: Metrics,
     pub(crate) idempotency_keys: IdempotencyKeys,
-    pub(crate) version: Version,
     pub(crate) config: ServerConfig,
+    operations: web::Data<Operations>,
 }
 
 impl ServerState {
     /// Joins the parts. `Internal` if this registry serves another server already.
     pub fn new(parts: Parts, config: ServerConfig) -> Result<Self> {
+        let operations = Operations::new(parts.operations, config.clone())?;
         Ok(Self {
-            metrics: Metrics::register(&parts.registry)?,
+            metrics: operations.metrics.clone(),
+            operations: web::Data::new(operations),
             idempotency_keys: IdempotencyKeys::new(config.idempotency_keys),
-            version: Version { name: "tributary".to_owned(), version: parts.version },
             retriever: parts.retriever,
             documents: parts.documents,
             dead_letters: parts.dead_letters,
             knowledge_sets: parts.knowledge_sets,
-            readiness: parts.readiness,
-            registry: parts.registry,
+            reindexing: parts.reindexing,
             config,
         })
     }
@@ -84,10 +81,36 @@ impl ServerState {
 ///
 /// `Denied` for an address that other machines can reach, unless the configuration allows everyone in so many words.
 pub async fn serve(state: ServerState, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-    check_address(&listener, state.config.network_access)?;
-    let config = state.config.clone();
+    let (config, operations) = (state.config.clone(), state.operations.clone());
     let state = web::Data::new(state);
-    let app = move || App::new().app_data(state.clone()).wrap(from_fn(trace::around)).configure(http::routes);
+    let configure = move |app: &mut web::ServiceConfig| {
+        app.app_data(state.clone()).configure(http::routes);
+    };
+    run(operations, config, listener, configure, shutdown).await
+}
+
+/// The same for a process without the service `query`: health, metrics, version, backup.
+pub async fn serve_operations(
+    operations: Operations,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<()> {
+    let config = ServerConfig { worker_threads: 1, ..operations.config.clone() };
+    let configure = |app: &mut web::ServiceConfig| {
+        app.configure(http::operation_routes).default_service(web::route().to(http::other_service));
+    };
+    run(web::Data::new(operations), config, listener, configure, shutdown).await
+}
+
+async fn run(
+    operations: web::Data<Operations>,
+    config: ServerConfig,
+    listener: TcpListener,
+    configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<()> {
+    check_address(&listener, config.network_access)?;
+    let app = move || App::new().app_data(operations.clone()).wrap(from_fn(trace::around)).configure(configure.clone());
     let timeout = Duration::from_millis(config.request_timeout_ms);
     let server = HttpServer::new(app)
         .workers(config.worker_threads.max(1))
@@ -101,10 +124,10 @@ pub async fn serve(state: ServerState, listener: TcpListener, shutdown: impl Fut
     let handle = server.handle();
     let stop = tokio::spawn(async move {
         shutdown.await;
-        tracing::info!("query server stops");
+        tracing::info!("server stops");
         handle.stop(true).await;
     });
-    let served = server.await.map_err(|error| Error::io("query server failed", &error));
+    let served = server.await.map_err(|error| Error::io("server failed", &error));
     stop.abort();
     served
 }

@@ -1,20 +1,27 @@
 //! A running Tributary in this process: stores, models, stages and server, joined as the configuration says.
 
+mod chunk_readers;
 mod documents;
+mod gauges;
 mod knowledge_sets;
 mod lag;
 mod local;
 mod parts;
+mod pipelines;
 mod readiness;
+mod recipe;
+mod reindex;
 mod stages;
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tributary_query_api::server::{ServerState, serve};
+use tributary_query_api::operations::Operations;
+use tributary_query_api::server::{ServerState, serve, serve_operations};
 use tributary_store::data_folder::DataFolder;
 
 pub use self::local::LocalServer;
@@ -38,17 +45,25 @@ impl App {
         let parts = Arc::new(Parts::open(config, &folder).await?);
         let shutdown = CancellationToken::new();
         let mut tasks = JoinSet::new();
+        tokio::spawn(Arc::clone(parts.pipelines.generations()).follow(shutdown.clone()));
+        tokio::spawn(Arc::clone(&parts.pipelines).follow(parts.serving.clone(), shutdown.clone()));
+        tokio::spawn(Arc::clone(&parts.knowledge_sets).follow(shutdown.clone()));
         for service in services {
             stages::spawn(&mut tasks, *service, config, &parts, &shutdown)?;
         }
+        gauges::register(&parts.registry, Arc::clone(&parts.table), PathBuf::from(&config.store.data_folder))?;
         tokio::spawn(lag::LagGauges::register(&parts.registry)?.follow(Arc::clone(&parts), shutdown.clone()));
         let mut url = None;
-        if services.contains(&Service::Query) {
-            let listener = bind(config, listen)?;
+        if let Some(listener) = bind(config, services, listen)? {
             let address = listener.local_addr().context("cannot read the address of the listener")?;
-            let state = ServerState::new(parts.server_parts(config)?, config.query_api.server.clone())?;
-            let stopped = shutdown.clone().cancelled_owned();
-            tasks.spawn(async move { serve(state, listener, stopped).await.context("the query server stopped") });
+            let (stopped, server) = (shutdown.clone().cancelled_owned(), config.query_api.server.clone());
+            if services.contains(&Service::Query) {
+                let state = ServerState::new(parts.server_parts(config, services)?, server)?;
+                tasks.spawn(async move { serve(state, listener, stopped).await.context("the query server stopped") });
+            } else {
+                let operations = Operations::new(parts.operations_parts(config, services), server)?;
+                tasks.spawn(async move { serve_operations(operations, listener, stopped).await.context("the health server stopped") });
+            }
             url = Some(format!("http://{address}"));
         }
         if let Some(url) = &url {
@@ -87,13 +102,20 @@ impl App {
     }
 }
 
-fn bind(config: &Config, listen: Option<SocketAddr>) -> Result<TcpListener> {
-    let configured = &config.query_api.server.listen;
+/// Without the service `query` a process listens only when it is told where.
+fn bind(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Result<Option<TcpListener>> {
+    let (key, configured) = if services.contains(&Service::Query) {
+        ("query_api.server.listen", &config.query_api.server.listen)
+    } else {
+        ("telemetry.listen", &config.telemetry.listen)
+    };
     let address = match listen {
         Some(address) => address,
-        None => configured.parse().with_context(|| format!("query_api.server.listen `{configured}` is no HOST:PORT"))?,
+        None if configured.is_empty() && key == "telemetry.listen" => return Ok(None),
+        None => configured.parse().with_context(|| format!("{key} `{configured}` is no HOST:PORT"))?,
     };
     TcpListener::bind(address)
+        .map(Some)
         .with_context(|| format!("cannot listen on {address} (hint: another server may run there; --listen 127.0.0.1:0 picks a free port)"))
 }
 

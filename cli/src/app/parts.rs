@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use prometheus::Registry;
-use tributary_models::Models;
-use tributary_query_api::retrieval::{Retriever, Serving, SharedServing};
+use tributary_query_api::operations::OperationsParts;
+use tributary_query_api::retrieval::{Retriever, SharedServing};
 use tributary_query_api::server::Parts as ServerParts;
 use tributary_store::config::Stores;
 use tributary_store::data_folder::DataFolder;
@@ -14,13 +14,15 @@ use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::manifest::table::DocumentTable;
-use tributary_store::search_index::IndexSettings;
 use tributary_store::{Clock, system_clock};
-use tributary_taxonomy::{Analyzer, SourceProfiles, Taxonomy};
+use tributary_taxonomy::SourceProfiles;
 
 use super::documents::{DeadLetterSide, DocumentSide};
 use super::knowledge_sets::Catalog;
+use super::pipelines::Pipelines;
 use super::readiness::Readiness;
+use super::reindex::ReindexSide;
+use crate::args::Service;
 use crate::config::Config;
 
 /// Everything that is open.
@@ -29,13 +31,13 @@ pub struct Parts {
     pub table: Arc<DocumentTable>,
     pub documents: Arc<Documents>,
     pub dead_letters: Arc<DeadLetters>,
-    pub models: Arc<Models>,
-    pub analyzer: Arc<Analyzer>,
+    /// Analyzer and models of each generation of the index.
+    pub pipelines: Arc<Pipelines>,
+    /// What searches use now.
+    pub serving: SharedServing,
     pub source_profiles: Arc<SourceProfiles>,
     pub knowledge_sets: Arc<Catalog>,
     pub retriever: Arc<Retriever>,
-    /// The index generation that is written to.
-    pub generation: String,
     pub registry: Registry,
     pub worker_metrics: WorkerMetrics,
     pub clock: Clock,
@@ -44,23 +46,19 @@ pub struct Parts {
 impl Parts {
     /// Opens stores, taxonomy and models of a data folder.
     pub async fn open(config: &Config, folder: &DataFolder) -> Result<Self> {
-        let (models, taxonomy) = load(config, folder).await?;
-        let analyzer = Arc::new(taxonomy.analyzer);
         let stores = tributary_store::config::open(&config.store, folder).await?;
-        let settings = index_settings(&models, &analyzer);
-        let generation = tributary_indexer::open_generation(stores.index.as_ref(), &settings).await?;
-        let table = Arc::new(DocumentTable::open(&stores.topics).await?);
+        let sets = tributary_taxonomy::load_knowledge_sets(&config.taxonomy, Path::new(""))?;
+        let source_profiles = tributary_taxonomy::load_source_profiles(&config.taxonomy, Path::new(""))?;
         let clock = system_clock();
+        let knowledge_sets = Catalog::open(stores.topics.clone(), sets, config.enrich.chunker.clone(), Arc::clone(&clock)).await?;
+        let index = Arc::clone(&stores.index);
+        let pipelines = Pipelines::open(config, folder.join("models"), index, stores.blobs.clone(), knowledge_sets.shared()).await?;
+        let table = Arc::new(DocumentTable::open(&stores.topics).await?);
         let documents = Documents::new(stores.topics.clone(), Arc::clone(&table), Arc::clone(&stores.index), Arc::clone(&clock));
         let dead_letters = DeadLetters::new(stores.topics.clone(), Arc::clone(&clock));
-        let knowledge_sets = Catalog::open(stores.topics.clone(), taxonomy.knowledge_sets, Arc::clone(&clock)).await?;
         let retrieval = config.query_api.retrieval.clone();
-        let serving = SharedServing::new(Serving {
-            generation: Some(generation.clone()),
-            analyzer: Arc::clone(&analyzer),
-            models: (&models).into(),
-        });
-        let retriever = Retriever::new(Arc::clone(&stores.index), serving, retrieval)?;
+        let serving = pipelines.for_queries();
+        let retriever = Retriever::new(Arc::clone(&stores.index), serving.clone(), retrieval)?;
         let registry = Registry::new();
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
@@ -68,50 +66,36 @@ impl Parts {
             table,
             documents: Arc::new(documents),
             dead_letters: Arc::new(dead_letters),
-            models: Arc::new(models),
-            analyzer,
-            source_profiles: Arc::new(taxonomy.source_profiles),
+            pipelines,
+            serving,
+            source_profiles: Arc::new(source_profiles),
             knowledge_sets: Arc::new(knowledge_sets),
             retriever: Arc::new(retriever),
-            generation,
             clock,
             stores,
         })
     }
 
     /// What the HTTP server is made of.
-    pub fn server_parts(&self, config: &Config) -> Result<ServerParts> {
+    pub fn server_parts(&self, config: &Config, services: &[Service]) -> Result<ServerParts> {
         Ok(ServerParts {
             retriever: Arc::clone(&self.retriever),
             documents: Arc::new(DocumentSide::new(Arc::clone(&self.documents))),
             dead_letters: Arc::new(DeadLetterSide::new(Arc::clone(&self.dead_letters))),
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,
-            readiness: Arc::new(Readiness::new(self, &config.store.data_folder)),
-            registry: self.registry.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            reindexing: Arc::new(ReindexSide::new(self)),
+            operations: self.operations_parts(config, services),
         })
     }
-}
 
-/// Dictionaries and models take a moment of CPU each: side by side, and not on an async thread.
-async fn load(config: &Config, folder: &DataFolder) -> Result<(Models, Taxonomy)> {
-    let (models_config, models_folder) = (config.models.clone(), folder.join("models"));
-    let taxonomy_config = config.taxonomy.clone();
-    let models = tokio::task::spawn_blocking(move || tributary_models::load(&models_config, &models_folder));
-    let taxonomy = tokio::task::spawn_blocking(move || Taxonomy::load(&taxonomy_config, Path::new("")));
-    let models = models.await.context("loading the models panicked")??;
-    Ok((models, taxonomy.await.context("loading the taxonomy panicked")??))
-}
-
-fn index_settings(models: &Models, analyzer: &Analyzer) -> IndexSettings {
-    let embedder = &models.embedder;
-    IndexSettings {
-        coarse_dimensions: embedder.coarse_dimensions(),
-        fine_dimensions: embedder.fine_dimensions(),
-        shared_vectors: embedder.is_shared(),
-        coarse_model: embedder.coarse_name().to_owned(),
-        fine_model: embedder.fine_name().to_owned(),
-        analyzer: analyzer.fingerprint(),
-        origin: String::new(),
+    /// What every process answers over HTTP.
+    pub fn operations_parts(&self, config: &Config, services: &[Service]) -> OperationsParts {
+        OperationsParts {
+            readiness: Arc::new(Readiness::new(self, config)),
+            registry: self.registry.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            services: services.iter().map(ToString::to_string).collect(),
+            backup: Some(self.stores.backup.clone()),
+        }
     }
 }

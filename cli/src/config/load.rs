@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
 use super::merge::{from_environment, lookup, overlay};
-use super::{Config, check};
+use super::{Config, Origin, check};
 
 const DEFAULTS: &str = include_str!("../../default.toml");
 const OWN_FILE: &str = "tributary.toml";
@@ -53,6 +53,8 @@ pub fn load(file: Option<&Path>, profile: Option<&str>, data_folder: Option<&Pat
     let mut config: Config = Value::Table(table.clone()).try_into().context("the configuration cannot be used")?;
     config.check()?;
     config.models.search_folders.extend(models_near_the_program());
+    let (file, profile, data_folder) = (file.map(Path::to_owned), profile.map(str::to_owned), data_folder.map(Path::to_owned));
+    config.origin = Some(Origin { file, profile, data_folder });
     Ok(Loaded { config, table, files })
 }
 

@@ -4,6 +4,8 @@ mod check;
 mod load;
 mod merge;
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 pub use load::load;
@@ -28,6 +30,31 @@ pub struct Config {
     pub models: tributary_models::Config,
     /// Search and HTTP.
     pub query_api: tributary_query_api::Config,
+    /// Where it was read, for reading it again; none for a configuration that was changed after reading.
+    #[serde(skip)]
+    pub origin: Option<Origin>,
+}
+
+/// What [`load`] was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    file: Option<PathBuf>,
+    profile: Option<String>,
+    data_folder: Option<PathBuf>,
+}
+
+impl Config {
+    /// The configuration as its files say now. One that cannot be read any more is told and stays as it was.
+    pub fn reloaded(&self) -> Self {
+        let Some(Origin { file, profile, data_folder }) = &self.origin else { return self.clone() };
+        match load(file.as_deref(), profile.as_deref(), data_folder.as_deref()) {
+            Ok(loaded) => loaded.config,
+            Err(error) => {
+                tracing::warn!(error = format!("{error:#}"), "the configuration cannot be read again and stays as it was");
+                self.clone()
+            }
+        }
+    }
 }
 
 /// The section `[telemetry]`.
@@ -38,6 +65,8 @@ pub struct TelemetryConfig {
     pub filter: String,
     /// `text` or `json`.
     pub format: LogFormat,
+    /// Address of health and metrics of a process without the service `query`; empty for none.
+    pub listen: String,
 }
 
 /// Format of log lines on stderr.

@@ -8,13 +8,17 @@ use serde_json::json;
 use tributary_models::folder::ModelFolder;
 use tributary_models::{EmbedderKind, TextRole};
 use tributary_schemas::Error;
+use tributary_store::config::SearchIndexKind;
 use tributary_store::data_folder::{DataFolder, running_server};
+use tributary_store::search_index::elasticsearch::{self, Diagnosis};
 use tributary_taxonomy::Taxonomy;
 
+use crate::app;
 use crate::args::{Global, Output};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
+use crate::verbs::machine;
 
 #[derive(Serialize)]
 struct Check {
@@ -27,7 +31,13 @@ struct Check {
 /// Looks at all of it, also after the first problem.
 pub fn run(global: &Global, config: &Config, output: Output) -> Result<Outcome> {
     let mut checks = vec![data_folder(config), taxonomy(config)];
+    checks.extend(
+        machine::checks(config)
+            .into_iter()
+            .map(|(name, looked)| looked.map_or_else(|error| failed(name, &error), |detail| passed(name, detail))),
+    );
     checks.extend(models(config));
+    checks.extend(search_index(config)?);
     checks.push(server(global, config));
     let ok = checks.iter().all(|check| check.ok);
     print::result(output, &json!({"checks": checks, "ok": ok}), || checks.iter().map(describe).collect::<Vec<_>>().join("\n"))?;
@@ -93,6 +103,15 @@ fn models(config: &Config) -> Vec<Check> {
         Err(error) => failed("embedder", &error),
     });
     checks
+}
+
+/// The cluster, where the search index is one.
+fn search_index(config: &Config) -> Result<Vec<Check>> {
+    if config.store.search_index.kind != SearchIndexKind::Elasticsearch {
+        return Ok(Vec::new());
+    }
+    let found = app::runtime()?.block_on(elasticsearch::diagnose(&config.store.search_index.elasticsearch));
+    Ok(found.into_iter().map(|Diagnosis { name, ok, detail, hint }| Check { name, ok, detail, hint }).collect())
 }
 
 fn server(global: &Global, config: &Config) -> Check {

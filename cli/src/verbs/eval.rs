@@ -51,13 +51,14 @@ async fn evaluate(set: &EvaluationSet, config: &Config) -> Result<Report> {
 }
 
 fn settings(config: &Config, parts: &app::Parts) -> Value {
+    let pipeline = parts.pipelines.serving();
     json!({
-        "coarse_model": parts.models.embedder.coarse_name(),
-        "fine_model": parts.models.embedder.fine_name(),
-        "degraded": parts.models.degraded,
-        "analyzer": parts.analyzer.fingerprint(),
+        "coarse_model": pipeline.models.embedder.coarse_name(),
+        "fine_model": pipeline.models.embedder.fine_name(),
+        "degraded": pipeline.models.degraded,
+        "analyzer": pipeline.analyzer.fingerprint(),
         "retrieval": config.query_api.retrieval,
-        "chunker": config.enrich.chunker,
+        "chunker": pipeline.recipe.chunkers,
     })
 }
 
@@ -90,7 +91,7 @@ impl Drop for OwnFolder {
 
 /// Models are taken from where they would be without the folder of its own.
 fn own_config(config: &Config, eval: &EvalRun, folder: &Path) -> Config {
-    let mut own = config.clone();
+    let mut own = Config { origin: None, ..config.clone() };
     own.models.search_folders.insert(0, Path::new(&config.store.data_folder).join("models").display().to_string());
     own.store.data_folder = folder.display().to_string();
     match eval.embedder {

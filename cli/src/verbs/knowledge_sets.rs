@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::reindex;
 use crate::args::{Global, KnowledgeSets, Output, Service};
 use crate::client::Client;
 use crate::config::Config;
@@ -11,6 +12,7 @@ use crate::print::{self, Outcome};
 /// Lists or defines knowledge sets.
 pub fn run(global: &Global, config: &Config, verb: KnowledgeSets) -> Result<Outcome> {
     let (definition, output) = match verb {
+        KnowledgeSets::Reindex(arguments) => return reindex::run(global, config, &arguments),
         KnowledgeSets::List(output) => (None, output),
         KnowledgeSets::Apply { file, output } => {
             let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;

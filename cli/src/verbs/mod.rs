@@ -1,6 +1,7 @@
 //! One file per verb. A verb is an HTTP client, or works on local files alone.
 
 pub mod analyze;
+pub mod backup;
 pub mod chunk;
 pub mod completions;
 pub mod config;
@@ -10,7 +11,11 @@ pub mod doctor;
 pub mod documents;
 pub mod eval;
 pub mod knowledge_sets;
+pub mod machine;
 pub mod models;
 pub mod publish;
+mod reindex;
+pub mod restore;
 pub mod run;
 pub mod search;
+pub mod stillness;

@@ -1,4 +1,7 @@
-//! A setting changes between two starts: nothing that was made under the old one passes for new, and what cannot be mixed is refused.
+//! A setting changes between two starts: what is there goes on under the settings that it was made with, until a reindex makes the new ones
+//! hold for everything at once. Tokens, chunks and vectors of two makes never meet.
+
+use serde_json::json;
 
 use crate::harness::{Workspace, list, number, text};
 
@@ -13,8 +16,12 @@ fn passages(workspace: &Workspace) -> usize {
     list(&shown, "/passages").len()
 }
 
+fn outdated(workspace: &Workspace) -> serde_json::Value {
+    workspace.json(["knowledge-sets", "reindex", "--status", "--format", "json"])["outdated"].clone()
+}
+
 #[test]
-fn old_chunks_are_not_kept_when_the_chunker_changes() {
+fn a_changed_chunker_holds_from_the_reindex_on() {
     let workspace = Workspace::new();
     workspace.write("docs/page.md", page());
     workspace.json(["publish", "docs", "--wait", "--format", "json"]);
@@ -23,9 +30,13 @@ fn old_chunks_are_not_kept_when_the_chunker_changes() {
     assert_eq!(number(&again, "/skipped"), 1);
 
     let changed = workspace.with("enrich.chunker.leaf_minimum_tokens", "64").with("enrich.chunker.leaf_maximum_tokens", "128");
+    assert_eq!(outdated(&changed), json!(["chunker"]));
     let report = changed.json(["publish", "docs", "--wait", "--format", "json"]);
-    assert_eq!((number(&report, "/indexed"), number(&report, "/skipped")), (1, 0), "{report}");
+    assert_eq!(number(&report, "/skipped"), 1, "the serving generation is as it was: {report}");
+    assert_eq!(passages(&changed), before);
+    changed.json(["knowledge-sets", "reindex", "--all", "--format", "json"]);
     assert!(passages(&changed) > before, "{} chunks, {before} before", passages(&changed));
+    assert_eq!(outdated(&changed), json!([]));
     let proof = changed.json(["documents", "reconcile", "--format", "json"]);
     assert!(list(&proof, "/orphan_chunks").is_empty() && list(&proof, "/duplicate_chunks").is_empty(), "{proof}");
 }
@@ -33,13 +44,17 @@ fn old_chunks_are_not_kept_when_the_chunker_changes() {
 #[test]
 fn tokens_and_vectors_of_two_makes_never_meet_in_one_index() {
     let workspace = Workspace::new();
-    workspace.write("docs/page.md", "the potto grips");
+    workspace.write("docs/page.md", "the pottos grip");
     workspace.json(["publish", "docs", "--wait", "--format", "json"]);
-    let stems = workspace.with("taxonomy.analyzer.english_stems", "false");
-    stems.run(["search", "potto"]).refused(1, &["built with other settings", "analyzer", "hint:"]);
-    stems.run(["run", "--listen", "127.0.0.1:0"]).refused(1, &["built with other settings"]);
-    let model = stems.with("taxonomy.analyzer.english_stems", "true").with("models.hashing_dimensions", "256");
-    model.run(["search", "potto"]).refused(1, &["hashing-384", "hashing-256", "hint:"]);
-    let back = model.with("models.hashing_dimensions", "384");
-    assert_eq!(back.found("potto").len(), 1, "setting it back is enough");
+    assert_eq!(workspace.found("potto").len(), 1);
+    let changed = workspace.with("taxonomy.analyzer.english_stems", "false").with("models.hashing_dimensions", "256");
+    assert_eq!(outdated(&changed), json!(["analyzer", "models"]));
+    assert_eq!(changed.found("potto").len(), 1, "questions are cut and embedded as the documents were");
+    changed.write("docs/new.md", "the galagos grip");
+    changed.json(["publish", "docs", "--wait", "--format", "json"]);
+    assert_eq!(changed.found("galago").len(), 1, "and so are new documents");
+    changed.json(["knowledge-sets", "reindex", "--all", "--format", "json"]);
+    let plan = changed.json(["search", "pottos", "--explain", "--format", "json"]);
+    assert_eq!(plan["plan"]["tokens"], json!(["pottos"]), "no stems any more");
+    assert_eq!(changed.found("pottos").len(), 1);
 }

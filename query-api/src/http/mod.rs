@@ -1,5 +1,6 @@
 //! The HTTP interface: one file per resource. [`routes`] is the list of all paths.
 
+pub mod backup;
 pub mod body;
 pub mod dead_letters;
 pub mod documents;
@@ -7,6 +8,7 @@ pub mod health;
 pub mod idempotency;
 pub mod knowledge_sets;
 pub mod page;
+pub mod reindex;
 pub mod search;
 pub mod trace;
 pub mod upload;
@@ -15,10 +17,12 @@ use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use serde::Serialize;
 use tributary_schemas::{Error, ErrorKind};
 
+use crate::operations::Operations;
 use crate::problem::{Code, Problem};
 
 /// All paths of the server.
 pub fn routes(config: &mut web::ServiceConfig) {
+    operation_routes(config);
     config
         .app_data(web::PathConfig::default().error_handler(|error, _| Problem::new(Code::Invalid, error.to_string()).into()))
         .app_data(web::QueryConfig::default().error_handler(|error, _| Problem::new(Code::InvalidParameter, error.to_string()).into()))
@@ -29,18 +33,38 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/v1/documents/{id:.+}").route(web::get().to(documents::get)).route(web::delete().to(documents::delete)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
         .service(resource("/v1/knowledge-sets").route(web::get().to(knowledge_sets::list)).route(web::put().to(knowledge_sets::apply)))
+        .service(resource("/v1/knowledge-sets/{id}/reindex").route(web::post().to(reindex::request_set)))
+        .service(
+            resource("/v1/reindex")
+                .route(web::get().to(reindex::overview))
+                .route(web::post().to(reindex::request))
+                .route(web::delete().to(reindex::cancel)),
+        )
+        .service(resource("/v1/reindex/rollback").route(web::post().to(reindex::rollback)))
         .service(resource("/v1/dead-letters").route(web::get().to(dead_letters::list)))
         .service(resource("/v1/dead-letters/{id}/replay").route(web::post().to(dead_letters::replay)))
         .service(resource("/v1/dead-letters/{id}").route(web::get().to(dead_letters::show)).route(web::delete().to(dead_letters::forget)))
-        .service(resource("/health/livez").route(web::get().to(health::livez)))
-        .service(resource("/health/readyz").route(web::get().to(health::readyz)))
-        .service(resource("/metrics").route(web::get().to(health::metrics)))
-        .service(resource("/version").route(web::get().to(health::version)))
         .service(resource("/openapi.json").route(web::get().to(page::openapi)))
         .service(resource("/").route(web::get().to(page::index)))
         .service(resource("/style.css").route(web::get().to(page::style)))
         .service(resource("/app.js").route(web::get().to(page::script)))
         .default_service(web::route().to(nothing_here));
+}
+
+/// The paths of every process.
+pub fn operation_routes(config: &mut web::ServiceConfig) {
+    config
+        .service(resource("/health/livez").route(web::get().to(health::livez)))
+        .service(resource("/health/readyz").route(web::get().to(health::readyz)))
+        .service(resource("/metrics").route(web::get().to(health::metrics)))
+        .service(resource("/version").route(web::get().to(health::version)))
+        .service(resource("/v1/backup").route(web::post().to(backup::backup)));
+}
+
+/// What a process without the service `query` says to everything else.
+pub async fn other_service(operations: web::Data<Operations>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let what = format!("this process runs {}; {} is answered where `query` runs", operations.services.join(", "), request.path());
+    Err(Problem::new(Code::RouteNotFound, what).with_hint("name that server with --server"))
 }
 
 fn resource(path: &str) -> Resource {

@@ -34,6 +34,11 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("get", "/health/readyz", "/health/readyz", None),
     ("get", "/metrics", "/metrics", None),
     ("get", "/version", "/version", None),
+    ("post", "/v1/knowledge-sets/{id}/reindex", "/v1/knowledge-sets/radio/reindex", None),
+    ("post", "/v1/reindex", "/v1/reindex", Some(r#"{"knowledge_sets": ["common", "radio"]}"#)),
+    ("get", "/v1/reindex", "/v1/reindex", None),
+    ("delete", "/v1/reindex", "/v1/reindex", None),
+    ("post", "/v1/reindex/rollback", "/v1/reindex/rollback", None),
     ("get", "/openapi.json", "/openapi.json", None),
     ("get", "/", "/", None),
 ];
@@ -46,6 +51,8 @@ async fn every_operation_answers_as_described() {
     for (path, methods) in description["paths"].as_object().unwrap() {
         described.extend(methods.as_object().unwrap().keys().map(|method| (method.clone(), path.clone())));
     }
+    // Its answer is an archive, which the tests of the command line restore.
+    described.retain(|(_, path)| path != "/v1/backup");
     let mut called: Vec<(String, String)> = CALLS.iter().map(|(method, path, _, _)| ((*method).to_owned(), (*path).to_owned())).collect();
     described.sort();
     called.sort();

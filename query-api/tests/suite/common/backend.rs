@@ -10,9 +10,11 @@ use tributary_query_api::documents::{
 };
 use tributary_query_api::http::health::{Check, ReadinessProbe};
 use tributary_query_api::knowledge_sets::KnowledgeSetCatalog;
-use tributary_query_api::{Models, Parts, ServerState};
+use tributary_query_api::reindexing::Reindexing;
+use tributary_query_api::{Models, OperationsParts, Parts, ServerState};
 use tributary_schemas::dead_letter::DeadLetter;
 use tributary_schemas::id::derive_document_id;
+use tributary_schemas::reindex::{ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState};
 use tributary_schemas::state::Reconciliation;
 use tributary_schemas::{DocumentEvent, DocumentState, Error, ErrorKind, Lineage, Result, StageTime, State};
 use tributary_store::search_index::{Operation, SearchIndex};
@@ -38,6 +40,10 @@ id = "kernel"
 name = "Kernel"
 view = "organization"
 "#;
+
+/// Requests that are asked for and never done.
+#[derive(Default)]
+pub struct MemoryReindexing(Mutex<Vec<ReindexRequest>>);
 
 pub struct MemoryDocuments {
     index: Arc<MemoryIndex>,
@@ -210,6 +216,47 @@ impl MemoryCatalog {
 }
 
 #[async_trait]
+impl Reindexing for MemoryReindexing {
+    async fn request(&self, knowledge_sets: Vec<String>) -> Result<ReindexRequest> {
+        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let request = ReindexRequest { request_id: format!("r{}", requests.len()), knowledge_sets, requested_at_ms: 1 };
+        requests.push(request.clone());
+        Ok(request)
+    }
+
+    async fn cancel(&self) -> Result<ReindexReport> {
+        let ended = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let request = ended.ok_or_else(|| Error::new(ErrorKind::NotFound, "no reindex is under way"))?;
+        Ok(building(&request, ReindexState::Cancelled))
+    }
+
+    async fn rollback(&self) -> Result<ReindexReport> {
+        Ok(building(&ReindexRequest { request_id: "r".into(), ..ReindexRequest::default() }, ReindexState::RolledBack))
+    }
+
+    async fn overview(&self) -> Result<ReindexOverview> {
+        let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let progress = |request: &ReindexRequest| ReindexProgress {
+            request: request.clone(),
+            report: building(request, ReindexState::Building),
+            documents_total: 10,
+            documents_done: 4,
+            remaining_seconds: Some(1.5),
+        };
+        Ok(ReindexOverview {
+            builds: requests.iter().rev().map(progress).collect(),
+            generations: Vec::new(),
+            outdated: vec!["analyzer".into()],
+        })
+    }
+}
+
+fn building(request: &ReindexRequest, state: ReindexState) -> ReindexReport {
+    let (request_id, generation, previous) = (request.request_id.clone(), "g2".to_owned(), "g1".to_owned());
+    ReindexReport { request_id, state, generation, previous, reason: None, at_ms: 2 }
+}
+
+#[async_trait]
 impl KnowledgeSetCatalog for MemoryCatalog {
     fn current(&self) -> Arc<KnowledgeSets> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
@@ -226,7 +273,18 @@ pub struct Ready(pub bool);
 #[async_trait]
 impl ReadinessProbe for Ready {
     async fn check(&self) -> Vec<Check> {
-        vec![Check { name: "index".into(), ok: self.0, detail: "generation 1 is served".into() }]
+        vec![Check { name: "index".into(), ok: self.0, detail: "generation 1 is served".into(), hint: None }]
+    }
+}
+
+/// What every process answers.
+pub fn operations(ready: bool) -> OperationsParts {
+    OperationsParts {
+        readiness: Arc::new(Ready(ready)),
+        registry: prometheus::Registry::new(),
+        version: "0.1.0".into(),
+        services: vec!["ingest".into(), "chunk".into()],
+        backup: None,
     }
 }
 
@@ -245,9 +303,8 @@ pub async fn state_with(models: Models, ready: bool, config: ServerConfig) -> (S
         documents: Arc::clone(&documents) as Arc<dyn Documents>,
         dead_letters: Arc::new(MemoryDeadLetters::default()),
         knowledge_sets: Arc::new(MemoryCatalog::new()),
-        readiness: Arc::new(Ready(ready)),
-        registry: prometheus::Registry::new(),
-        version: "0.1.0".into(),
+        reindexing: Arc::new(MemoryReindexing::default()),
+        operations: operations(ready),
     };
     (ServerState::new(parts, config).unwrap(), documents)
 }

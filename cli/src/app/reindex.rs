@@ -1,0 +1,50 @@
+//! The reindex side of the HTTP server, on top of the indexer.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tributary_indexer::ReindexDesk;
+use tributary_query_api::reindexing::Reindexing;
+use tributary_schemas::Result;
+use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
+
+use super::Parts;
+use super::pipelines::Pipelines;
+
+/// Builds for HTTP.
+pub struct ReindexSide {
+    desk: ReindexDesk,
+    pipelines: Arc<Pipelines>,
+}
+
+impl ReindexSide {
+    /// On top of the given parts.
+    pub fn new(parts: &Parts) -> Self {
+        let generations = Arc::clone(parts.pipelines.generations());
+        let desk = ReindexDesk::new(parts.stores.topics.clone(), Arc::clone(&parts.stores.index), generations, Arc::clone(&parts.clock));
+        Self { desk, pipelines: Arc::clone(&parts.pipelines) }
+    }
+}
+
+#[async_trait]
+impl Reindexing for ReindexSide {
+    async fn request(&self, knowledge_sets: Vec<String>) -> Result<ReindexRequest> {
+        self.desk.request(knowledge_sets).await
+    }
+
+    async fn cancel(&self) -> Result<ReindexReport> {
+        self.desk.cancel().await
+    }
+
+    async fn rollback(&self) -> Result<ReindexReport> {
+        self.desk.rollback().await
+    }
+
+    async fn overview(&self) -> Result<ReindexOverview> {
+        let pipelines = Arc::clone(&self.pipelines);
+        // Reads files of the configuration.
+        let outdated = tokio::task::spawn_blocking(move || pipelines.outdated()).await;
+        let outdated = outdated.unwrap_or_else(|_| Ok(Vec::new()));
+        self.desk.overview(outdated.unwrap_or_else(|error| vec![error.full_message()])).await
+    }
+}

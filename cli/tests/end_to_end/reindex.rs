@@ -1,0 +1,201 @@
+//! A new generation of the index: built while queries go on, promoted at once, gone back from, given up, resumed after a kill. Only what
+//! changed is computed again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Server, Workspace, hit_texts, list, number, text, wait_for};
+
+const DOCUMENTS: usize = 40;
+
+/// A workspace with documents that a lexicon, a chunker and a rule can change; the configuration is a file, so that it can change while
+/// the server runs.
+fn workspace(settings: &str) -> Workspace {
+    let workspace = Workspace::new().with("telemetry.filter", "info,tributary_enrich=debug").with("telemetry.format", "json");
+    workspace.write("tributary.toml", settings);
+    workspace.write("terms.txt", "# no terms yet\n");
+    for document in 0..DOCUMENTS {
+        let section = |number: usize| format!("## Part {number}\n\n{}\n", format!("The quoll {document} counts to {number}. ").repeat(40));
+        let sections: String = (0..6).map(section).collect();
+        workspace.write(&format!("docs/page{document}.md"), format!("# Quoll {document}\n\n载波聚合 with 5G NR Uplink qw{document}.\n\n{sections}"));
+    }
+    workspace
+}
+
+const LEXICON: &str = "[taxonomy]\nlexicon_files = [\"terms.txt\"]\n";
+
+fn reindex(workspace: &Workspace, arguments: &[&str]) -> Value {
+    workspace.json([&["knowledge-sets", "reindex"], arguments, &["--format", "json"]].concat())
+}
+
+fn serving(workspace: &Workspace) -> String {
+    let overview = reindex(workspace, &["--status"]);
+    let serving = list(&overview, "/generations").iter().find(|one| one["serving"] == true).unwrap_or_else(|| panic!("{overview}"));
+    text(serving, "/name").to_owned()
+}
+
+/// How many chunks were embedded and how many kept their vectors, by what the log says after `from`.
+fn embedded(log: &str, from: usize) -> (u64, u64) {
+    let lines = log.lines().skip(from).filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let documents = lines.filter(|line| line.pointer("/fields/message").is_some_and(|message| message == "document embedded"));
+    documents.fold((0, 0), |(fresh, reused), line| {
+        let kept = number(&line, "/fields/reused");
+        (fresh + number(&line, "/fields/chunks") - kept, reused + kept)
+    })
+}
+
+/// Asks one question after the other until it is told to stop; counts answers, and fails at one that is none.
+fn asking(server: &Server) -> (Arc<AtomicBool>, JoinHandle<usize>) {
+    let (stop, url) = (Arc::new(AtomicBool::new(false)), server.url.clone());
+    let stopped = Arc::clone(&stop);
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let thread = std::thread::spawn(move || {
+        let asked = AtomicUsize::new(0);
+        while !stopped.load(Ordering::Acquire) {
+            let document = asked.fetch_add(1, Ordering::AcqRel) % DOCUMENTS;
+            let word = format!("qw{document}");
+            let mut response = agent.post(format!("{url}/v1/search")).send_json(json!({"query": word})).unwrap();
+            let answer: Value = response.body_mut().read_json().unwrap();
+            assert_eq!(response.status().as_u16(), 200, "{answer}");
+            assert!(!hit_texts(&answer, &word).is_empty(), "`{word}` was not found: {answer}");
+        }
+        asked.into_inner()
+    });
+    (stop, thread)
+}
+
+#[test]
+fn a_changed_lexicon_is_built_while_queries_go_on_and_embeds_nothing() {
+    let workspace = workspace(LEXICON);
+    let server = workspace.start();
+    workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!([]));
+    let first = serving(&workspace);
+    let lines = server.log().lines().count();
+
+    workspace.write("terms.txt", "载波聚合\n5G NR Uplink\n");
+    assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!(["analyzer"]), "the file is read without a restart");
+    let (stop, asker) = asking(&server);
+    let build = reindex(&workspace, &["--all", "--wait"]);
+    // Live documents reach both generations.
+    workspace.write("late/late.md", "# Late\n\nThe potto came after the build began.");
+    workspace.json(["publish", "late", "--wait", "--format", "json"]);
+    stop.store(true, Ordering::Release);
+    assert!(asker.join().unwrap() > 5);
+
+    assert_eq!(text(&build, "/report/state"), "promoted");
+    let second = serving(&workspace);
+    assert_ne!(second, first);
+    assert_eq!(text(&build, "/report/previous"), first);
+    let (fresh, reused) = embedded(&server.log(), lines);
+    assert!(reused > 0 && fresh <= 2, "{fresh} chunks were embedded again (the late document has at most 2), {reused} were not");
+    assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!([]));
+    let explained = workspace.json(["search", "载波聚合", "--explain", "--format", "json"]);
+    assert_eq!(explained["plan"]["tokens"], json!(["载波聚合"]), "the lexicon holds for questions too");
+    assert_eq!(text(&explained, "/plan/generation"), second);
+    wait_for("the late document in the new generation", || (workspace.found("potto").len() == 1).then_some(()));
+
+    let back = reindex(&workspace, &["--rollback"]);
+    assert_eq!(text(&back, "/state"), "rolled_back");
+    assert_eq!(serving(&workspace), first);
+    wait_for("the late document in the old generation", || (workspace.found("potto").len() == 1).then_some(()));
+    workspace.run(["knowledge-sets", "reindex", "--rollback"]).refused(1, &["no promotion to go back from"]);
+    wait_for("a reconciled state", || (workspace.run(["documents", "reconcile"]).code == 0).then_some(()));
+    server.stop();
+    assert_eq!(workspace.found("qw7").len(), 1, "the serving generation outlives the server");
+}
+
+#[test]
+fn a_changed_model_embeds_everything_and_changed_rules_nothing() {
+    let workspace = workspace("[models]\nhashing_dimensions = 128\n");
+    let sets = workspace.write("sets.toml", "[[knowledge_set]]\nid = \"quolls\"\nname = \"Q\"\nview = \"common\"\nrules = [{ path = \"page1*\" }]\n");
+    let server = workspace.start();
+    let published = workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    let lines = server.log().lines().count();
+
+    workspace.json(["knowledge-sets", "apply", sets.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(text(&reindex(&workspace, &["quolls", "--wait"]), "/report/state"), "promoted");
+    let (fresh, reused) = embedded(&server.log(), lines);
+    assert!(fresh == 0 && reused > 0, "{fresh} chunks were embedded for a change of rules");
+    let in_set = workspace.json(["search", "quoll counts", "--set", "quolls", "--format", "json"]);
+    let places: Vec<&str> = list(&in_set, "/hits").iter().map(|hit| text(hit, "/source_path")).collect();
+    assert!(!places.is_empty() && places.iter().all(|place| place.starts_with("page1")), "{places:?}");
+
+    let lines = server.log().lines().count();
+    workspace.write("tributary.toml", "[models]\nhashing_dimensions = 64\n");
+    assert_eq!(text(&reindex(&workspace, &["--all", "--wait"]), "/report/state"), "promoted");
+    let (fresh, reused) = embedded(&server.log(), lines);
+    assert!(reused == 0 && fresh as usize >= DOCUMENTS, "{reused} vectors of another model were kept");
+    assert_eq!(workspace.found("qw3").len(), 1);
+    assert_eq!(number(&published, "/indexed") as usize, DOCUMENTS);
+    let overview = reindex(&workspace, &["--status"]);
+    assert_eq!(list(&overview, "/generations").len(), 2, "the one before the last is gone: {overview}");
+    server.stop();
+}
+
+#[test]
+fn a_set_with_a_chunker_of_its_own_is_cut_anew_alone() {
+    let workspace = workspace("");
+    let set = |pipeline: &str| {
+        format!("[[knowledge_set]]\nid = \"fine\"\nname = \"F\"\nview = \"common\"\nrules = [{{ path = \"page1.md\" }}]\n{pipeline}")
+    };
+    let sets = workspace.write("sets.toml", set(""));
+    let server = workspace.start();
+    workspace.json(["knowledge-sets", "apply", sets.to_str().unwrap(), "--format", "json"]);
+    workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    let chunks = |place: &str| {
+        let listed = workspace.json(["documents", "list", "--format", "json"]);
+        let document = list(&listed, "/documents").iter().find(|document| text(document, "/source_path") == place).unwrap().clone();
+        number(&document, "/chunks")
+    };
+    let (of_set, of_others) = (chunks("page1.md"), chunks("page2.md"));
+
+    workspace.write("sets.toml", set("pipeline = { chunker = { leaf_maximum = 64 } }"));
+    workspace.run(["knowledge-sets", "apply", "sets.toml"]).refused(1, &["leaf_maximum", "fine"]);
+    workspace.write("sets.toml", set("pipeline = { chunker = { leaf_minimum_tokens = 32, leaf_maximum_tokens = 64, section_limit_tokens = 64 } }"));
+    workspace.json(["knowledge-sets", "apply", "sets.toml", "--format", "json"]);
+    assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!(["chunker of fine"]));
+    assert_eq!(chunks("page1.md"), of_set, "nothing changes before the reindex");
+    assert_eq!(text(&reindex(&workspace, &["fine", "--wait"]), "/report/state"), "promoted");
+    assert!(chunks("page1.md") > of_set, "{} chunks, {of_set} before", chunks("page1.md"));
+    assert_eq!(chunks("page2.md"), of_others);
+    workspace.run(["knowledge-sets", "reindex", "fien"]).refused(1, &["no knowledge set `fien`", "did you mean `fine`"]);
+    workspace.run(["knowledge-sets", "reindex"]).refused(2, &["--all"]);
+    server.stop();
+}
+
+#[test]
+fn a_build_that_is_killed_goes_on_and_one_that_is_given_up_leaves_nothing() {
+    let workspace = workspace(LEXICON).with("indexer.replay_documents_ahead", "1");
+    let mut server = workspace.start();
+    workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    let first = serving(&workspace);
+
+    workspace.write("terms.txt", "载波聚合\n");
+    reindex(&workspace, &["--all"]);
+    wait_for("the beginning of the build", || {
+        (list(&reindex(&workspace, &["--status"]), "/generations").len() == 2).then_some(())
+    });
+    server.kill();
+    let server = workspace.start();
+    wait_for("the promotion after the kill", || (serving(&workspace) != first).then_some(()));
+    let second = serving(&workspace);
+    wait_for("a reconciled state", || (workspace.run(["documents", "reconcile"]).code == 0).then_some(()));
+
+    workspace.write("terms.txt", "载波聚合\nquoll counts\n");
+    reindex(&workspace, &["--all"]);
+    let cancelled = reindex(&workspace, &["--cancel"]);
+    assert_eq!(text(&cancelled, "/state"), "cancelled");
+    workspace.run(["knowledge-sets", "reindex", "--cancel"]).refused(1, &["no reindex is under way"]);
+    wait_for("the end of the generation that was given up", || {
+        let overview = reindex(&workspace, &["--status"]);
+        let names: Vec<&str> = list(&overview, "/generations").iter().map(|one| text(one, "/name")).collect();
+        (names.iter().all(|name| *name == second || *name == first)).then_some(())
+    });
+    assert_eq!(serving(&workspace), second);
+    assert_eq!(workspace.found("qw5").len(), 1);
+    server.stop();
+}
