@@ -3,10 +3,19 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+#[path = "elasticsearch/bad_days.rs"]
+mod bad_days;
 #[path = "elasticsearch/cluster.rs"]
 mod cluster;
+#[path = "elasticsearch/engines.rs"]
+mod engines;
+#[path = "elasticsearch/fake.rs"]
+mod fake;
+#[path = "elasticsearch/processes.rs"]
+mod processes;
 
-use tributary_store::search_index::conformance;
+use tributary_store::search_index::elasticsearch::{Config, diagnose};
+use tributary_store::search_index::{SearchIndex, conformance};
 
 use self::cluster::Cluster;
 
@@ -15,4 +24,31 @@ async fn it_keeps_every_promise() {
     let Some(cluster) = Cluster::find("promises").await else { return };
     conformance::all(&cluster.open().await).await;
     cluster.clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_finds_a_sound_cluster_and_names_what_is_wrong() {
+    let Some(cluster) = Cluster::find("doctor").await else { return };
+    let config = cluster.config();
+    let wrong = async || -> Vec<String> {
+        let found = diagnose(&config).await;
+        assert_eq!(found.len(), 6, "{found:?}");
+        found.into_iter().filter(|found| !found.ok && found.name != "elasticsearch disk").map(|found| found.detail).collect()
+    };
+    assert!(wrong().await.is_empty(), "{:?}", wrong().await);
+    let index = cluster.open().await;
+    index.create("g", &processes::settings()).await.unwrap();
+    index.promote("g").await.unwrap();
+    assert!(wrong().await.is_empty(), "{:?}", wrong().await);
+    let block = |value: &str| format!(r#"{{"index.blocks.read_only_allow_delete": {value}}}"#);
+    let path = format!("/{}-g/_settings", cluster.prefix);
+    cluster.request("PUT", &path, &block("true")).await;
+    assert!(wrong().await[0].contains("read_only_allow_delete"));
+    cluster.request("PUT", &path, &block("null")).await;
+    cluster.request("PUT", &format!("/{}-other", cluster.prefix), r#"{"mappings": {"properties": {"x": {"type": "long"}}}}"#).await;
+    assert!(wrong().await[0].contains("is not ours"));
+    cluster.clean().await;
+    let nobody = Config { urls: vec!["http://127.0.0.1:1".into()], ..config };
+    let found = diagnose(&nobody).await;
+    assert!(found.len() == 1 && !found[0].ok && found[0].hint.is_some(), "{found:?}");
 }

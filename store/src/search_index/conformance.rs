@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod generations;
+
 use std::collections::BTreeSet;
 
 use tributary_schemas::search::ScoredChunk;
@@ -54,6 +56,9 @@ pub async fn all(index: &dyn SearchIndex) {
     chunks_are_listed_with_their_documents(index).await;
     checkpoints_are_kept(index).await;
     separate_fine_vectors_are_searched(index).await;
+    generations::every_read_goes_to_the_generation_that_it_names(index).await;
+    generations::reads_of_unknown_generations_are_not_found(index).await;
+    generations::documents_are_found_by_their_terms(index).await;
 }
 
 fn shared_settings() -> IndexSettings {

@@ -300,7 +300,7 @@ fn task(operation: Operation, settings: &IndexSettings) -> Result<Task> {
         Operation::Replace { document, chunks, vectors } => {
             (mapping::revision(document, chunks.iter().map(|chunk| chunk.chunk_id))?, check_vectors(chunks.len(), vectors, settings).err())
         }
-        Operation::Delete { .. } => (String::new(), None),
+        Operation::Delete { version, .. } => (format!("deleted-{version}"), None),
     };
     let id = manifest_id(document_id(&operation));
     Ok(Task { operation, id, revision, stored: None, written: failed.map(|error| Ok(Outcome::Failed(error))) })

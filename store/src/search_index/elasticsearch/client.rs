@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use elasticsearch::auth::Credentials;
 use elasticsearch::cert::{Certificate, CertificateValidation};
-use elasticsearch::http::headers::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use elasticsearch::http::headers::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use elasticsearch::http::transport::{MultiNodeConnectionPool, Transport, TransportBuilder};
 use elasticsearch::http::{Method, Url};
 use serde::Serialize;
@@ -16,6 +16,8 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use super::config::Config;
 use super::errors::{Failure, UNREACHABLE_HINT};
 
+/// Media type of requests and answers: of version 8, which 9.x speaks too.
+const JSON: &str = "application/vnd.elasticsearch+json; compatible-with=8";
 /// Media type of a bulk request.
 const NDJSON: &str = "application/vnd.elasticsearch+x-ndjson; compatible-with=8";
 /// First pause before a request is sent again; doubles each time.
@@ -162,6 +164,9 @@ impl Client {
 
     async fn attempt(&self, request: &Request<'_>) -> std::result::Result<Bytes, Attempt> {
         let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static(JSON));
+        // Always sent by the client, also without a body, and both must be of one version.
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         let body = match &request.body {
             Body::Empty => None,
             Body::Json(bytes) => Some(bytes.clone()),

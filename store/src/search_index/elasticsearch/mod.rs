@@ -9,6 +9,7 @@ mod batch;
 mod bulk;
 mod client;
 mod config;
+mod diagnose;
 mod errors;
 mod generations;
 mod mapping;
@@ -28,6 +29,7 @@ use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{ChunkId, ChunkVectors, ErrorKind};
 
 pub use self::config::{Config, Durability, VectorIndex};
+pub use self::diagnose::{Diagnosis, diagnose};
 
 use self::batch::Target;
 use self::client::{Body, Client, Request};

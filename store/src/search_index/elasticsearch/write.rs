@@ -61,7 +61,7 @@ impl Writer {
                 queue.waiting.push_back(Waiting { target: Arc::clone(&target), bytes: bytes(&operation), operation, done });
                 answers.push(answer);
             }
-            while queue.running < self.limits.concurrency && queue.running < queue.waiting.len() {
+            for _ in 0..self.limits.concurrency.saturating_sub(queue.running).min(answers.len()) {
                 queue.running += 1;
                 tokio::spawn(Arc::clone(self).drive());
             }
