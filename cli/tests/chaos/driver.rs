@@ -67,6 +67,17 @@ struct Expected {
     is_poisoned: bool,
     /// Records that were acknowledged, to be delivered again.
     records: VecDeque<Value>,
+    /// The last things done to it, for those who look for a cause.
+    history: Vec<String>,
+}
+
+impl Expected {
+    fn note(&mut self, what: &str) {
+        self.history.push(format!("{what} as {}", self.version));
+        if self.history.len() > REMEMBERED_RECORDS {
+            self.history.remove(0);
+        }
+    }
 }
 
 /// A word that no analyzer cuts and no other version has.
@@ -142,6 +153,7 @@ impl Producer {
         let accepted = self.acknowledged(tally, |client| client.post("/v1/documents", &event));
         let expected = self.changed(index, &accepted);
         expected.is_poisoned = false;
+        expected.note(&format!("publish {new_word}"));
         let before = expected.newest.replace(new_word);
         expected.old.extend(before);
         remember(expected, event);
@@ -155,6 +167,7 @@ impl Producer {
         let accepted = self.acknowledged(tally, |client| client.post("/v1/documents", &event));
         let expected = self.changed(index, &accepted);
         expected.is_poisoned = true;
+        expected.note("publish poison");
         expected.old.push(refused);
         tally.poisoned.fetch_add(1, Ordering::Relaxed);
     }
@@ -164,6 +177,7 @@ impl Producer {
         let accepted = self.acknowledged(tally, |client| client.delete(&path));
         let expected = self.changed(index, &accepted);
         expected.is_poisoned = false;
+        expected.note("delete");
         let before = expected.newest.take();
         expected.old.extend(before);
         tally.deletions.fetch_add(1, Ordering::Relaxed);
@@ -177,6 +191,7 @@ impl Producer {
         }
         let record = self.documents[index].1.records[self.random.below(records) as usize].clone();
         self.acknowledged(tally, |client| client.post("/v1/documents", &record));
+        self.documents[index].1.history.push(format!("again {}", record["version"]));
         self.touched.insert(index);
         self.operation += 1;
         tally.duplicates.fetch_add(1, Ordering::Relaxed);
@@ -239,11 +254,12 @@ fn remember(expected: &mut Expected, mut event: Value) {
 /// With `thorough` every old word is looked for, else the newest three.
 fn wrong(client: &Client, expected: &Expected, thorough: bool) -> Vec<String> {
     let mut wrong = Vec::new();
-    let Expected { id, newest, old, version, is_poisoned, .. } = expected;
+    let Expected { id, newest, old, version, is_poisoned, history, .. } = expected;
     let (_, detail) = settled(client, &format!("/v1/documents/{id}?passages=true"));
     let texts: Vec<&str> = list(&detail, "/passages").iter().map(|passage| text(passage, "/text")).collect();
     let state = text(&detail, "/state");
-    let said = || format!("{state} ({}), version {} after {version}", text(&detail, "/reason"), number(&detail, "/version"));
+    let reason = reason(&detail);
+    let said = || format!("{state} ({reason}), version {} after {version}, {}", number(&detail, "/version"), history.join(", "));
     if number(&detail, "/version") < *version {
         wrong.push(format!("stale: {id} is {}", said()));
     }
@@ -251,7 +267,7 @@ fn wrong(client: &Client, expected: &Expected, thorough: bool) -> Vec<String> {
         (true, _) => state == "dead",
         (false, None) => state == "deleted",
         // Repeated after an attempt that was accepted and not acknowledged.
-        (false, Some(_)) => state == "indexed" || (state == "skipped" && text(&detail, "/reason").contains("unchanged")),
+        (false, Some(_)) => state == "indexed" || (state == "skipped" && reason.contains("unchanged")),
     };
     if !is_right_state {
         wrong.push(format!("wrong state: {id} is {}", said()));
@@ -272,6 +288,11 @@ fn wrong(client: &Client, expected: &Expected, thorough: bool) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Empty where there is nothing to say.
+fn reason(detail: &Value) -> &str {
+    detail.get("reason").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The newest word must find each chunk that has it, once, and nothing else.
