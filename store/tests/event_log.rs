@@ -19,6 +19,7 @@ use tributary_schemas::ErrorKind;
 use tributary_store::event_log::embedded::{Config, EmbeddedEventLog};
 use tributary_store::event_log::{BatchLimit, EventLog, Position, Record, StoredRecord, TopicSettings, conformance};
 
+const CAPABILITIES: conformance::Capabilities = conformance::Capabilities { shares_groups: false, keeps_zero_timestamps: true };
 const ANY: BatchLimit = BatchLimit { records: 100_000, bytes: 256 << 20 };
 
 fn config() -> Config {
@@ -86,14 +87,14 @@ fn segments(folder: &Path, topic: &str) -> Vec<std::path::PathBuf> {
 #[tokio::test(flavor = "multi_thread")]
 async fn conforms() {
     let folder = tempfile::tempdir().unwrap();
-    conformance::all(&open(folder.path())).await;
+    conformance::all(&open(folder.path()), CAPABILITIES).await;
 }
 
 #[tokio::test]
 async fn conforms_on_one_thread_with_small_segments_and_a_linger() {
     let folder = tempfile::tempdir().unwrap();
     let config = Config { linger_ms: 1, queue_bytes: 1000, ..small_segments() };
-    conformance::all(&EmbeddedEventLog::open(folder.path(), config).unwrap()).await;
+    conformance::all(&EmbeddedEventLog::open(folder.path(), config).unwrap(), CAPABILITIES).await;
 }
 
 #[tokio::test]

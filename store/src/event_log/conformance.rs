@@ -3,19 +3,32 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod groups;
+
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tributary_schemas::ErrorKind;
 
+pub use groups::*;
+
 use super::{BatchLimit, EventLog, Position, Record, StoredRecord, Subscription, TopicSettings};
 
 const SOON: Duration = Duration::from_secs(10);
 const ANY: BatchLimit = BatchLimit { records: 10_000, bytes: 64 << 20 };
 
+/// What logs may keep differently, and how this one keeps it. Every difference is tested on both sides.
+#[derive(Clone, Copy, Debug)]
+pub struct Capabilities {
+    /// Several readers of a group share the partitions; without it, a second one is refused with `Conflict`.
+    pub shares_groups: bool,
+    /// The timestamp 0 is kept; without it, 0 stands for the time of the append.
+    pub keeps_zero_timestamps: bool,
+}
+
 /// Runs every promise.
-pub async fn all(log: &dyn EventLog) {
+pub async fn all(log: &dyn EventLog, capabilities: Capabilities) {
     creation_can_be_repeated(log).await;
     unknown_topics_are_not_found(log).await;
     illegal_names_are_refused(log).await;
@@ -23,6 +36,7 @@ pub async fn all(log: &dyn EventLog) {
     an_empty_append_is_fine(log).await;
     records_come_back_unchanged(log).await;
     empty_keys_values_and_headers_survive(log).await;
+    early_timestamps_survive(log, capabilities).await;
     long_and_unicode_keys_survive(log).await;
     keys_keep_their_order(log).await;
     an_append_keeps_its_order(log).await;
@@ -43,6 +57,8 @@ pub async fn all(log: &dyn EventLog) {
     cancelling_loses_nothing(log).await;
     lag_counts(log).await;
     concurrent_appends_lose_nothing(log).await;
+    a_group_has_one_reader_or_shares(log, capabilities).await;
+    forgotten_groups_start_again(log).await;
 }
 
 fn settings(partitions: u32) -> TopicSettings {
@@ -158,11 +174,21 @@ pub async fn records_come_back_unchanged(log: &dyn EventLog) {
 /// Empty is not the same as absent.
 pub async fn empty_keys_values_and_headers_survive(log: &dyn EventLog) {
     topic(log, "emptiness", 1).await;
-    let sent =
-        vec![record("", ""), Record { headers: vec![("x".to_owned(), Bytes::new())], timestamp_ms: 0, ..record("", "") }, record("k", "")];
+    let sent = vec![record("", ""), Record { headers: vec![("x".to_owned(), Bytes::new())], ..record("", "") }, record("k", "")];
     log.append("emptiness", sent.clone()).await.unwrap();
     let read = take(log.subscribe("emptiness", None).await.unwrap().as_mut(), 3).await;
     assert_eq!(read.into_iter().map(|stored| stored.record).collect::<Vec<_>>(), sent);
+}
+
+/// Any time from 1970 on is kept.
+pub async fn early_timestamps_survive(log: &dyn EventLog, capabilities: Capabilities) {
+    topic(log, "timestamps", 1).await;
+    let sent: Vec<Record> = [1, 0, 4_102_444_800_000].map(|timestamp_ms| Record { timestamp_ms, ..record("a", "") }).into();
+    log.append("timestamps", sent).await.unwrap();
+    let read = take(log.subscribe("timestamps", None).await.unwrap().as_mut(), 3).await;
+    let times: Vec<i64> = read.iter().map(|stored| stored.record.timestamp_ms).collect();
+    assert_eq!((times[0], times[2]), (1, 4_102_444_800_000));
+    assert_eq!(times[1] == 0, capabilities.keeps_zero_timestamps, "timestamp 0 became {}", times[1]);
 }
 
 /// Keys are bytes: 10 KB of Chinese text, or no text at all.
@@ -242,90 +268,6 @@ pub async fn topics_are_independent(log: &dyn EventLog) {
     assert_eq!(value(&take(right.as_mut(), 1).await[0]), "right");
 }
 
-/// What one group reads and commits does not move another.
-pub async fn groups_are_independent(log: &dyn EventLog) {
-    topic(log, "groups", 1).await;
-    log.append("groups", vec![record("a", "1"), record("a", "2")]).await.unwrap();
-    let mut first = log.subscribe("groups", Some("first")).await.unwrap();
-    let read = take(first.as_mut(), 2).await;
-    first.commit(&[after(&read[1])]).await.unwrap();
-    take(log.subscribe("groups", Some("组/第二")).await.unwrap().as_mut(), 2).await;
-    assert_eq!(log.lag("groups", "first").await.unwrap()[0].committed, 2);
-    assert_eq!(log.lag("groups", "组/第二").await.unwrap()[0].committed, 0);
-}
-
-/// A new subscription of a group begins at its committed positions.
-pub async fn groups_resume_after_what_they_committed(log: &dyn EventLog) {
-    topic(log, "resume", 1).await;
-    log.append("resume", (0..10).map(|n| record("a", &n.to_string())).collect()).await.unwrap();
-    let mut subscription = log.subscribe("resume", Some("g")).await.unwrap();
-    let read = take(subscription.as_mut(), 10).await;
-    subscription.commit(&[after(&read[3])]).await.unwrap();
-    drop(subscription);
-    let mut subscription = log.subscribe("resume", Some("g")).await.unwrap();
-    assert_eq!(value(&take(subscription.as_mut(), 6).await[0]), "4");
-    nothing_more(subscription.as_mut()).await;
-}
-
-/// Without a commit, a new subscription reads all again.
-pub async fn uncommitted_records_come_again(log: &dyn EventLog) {
-    topic(log, "again", 2).await;
-    log.append("again", (0..10).map(|n| record(&n.to_string(), "")).collect()).await.unwrap();
-    for _ in 0..2 {
-        take(log.subscribe("again", Some("g")).await.unwrap().as_mut(), 10).await;
-    }
-}
-
-/// A lower position than the committed one is ignored, also within one call.
-pub async fn commits_never_move_back(log: &dyn EventLog) {
-    topic(log, "back", 1).await;
-    log.append("back", (0..10).map(|n| record("a", &n.to_string())).collect()).await.unwrap();
-    let mut subscription = log.subscribe("back", Some("g")).await.unwrap();
-    let at = |offset| Position { partition: 0, offset };
-    subscription.commit(&[at(7), at(2)]).await.unwrap();
-    subscription.commit(&[at(3)]).await.unwrap();
-    subscription.commit(&[]).await.unwrap();
-    assert_eq!(log.lag("back", "g").await.unwrap()[0].committed, 7);
-    drop(subscription);
-    take(log.subscribe("back", Some("g")).await.unwrap().as_mut(), 3).await;
-}
-
-/// Committing one partition leaves the others where they are.
-pub async fn commits_reach_only_their_partition(log: &dyn EventLog) {
-    topic(log, "one-partition", 2).await;
-    let positions = log.append("one-partition", (0..20).map(|n| record(&n.to_string(), "")).collect()).await.unwrap();
-    let of_first = positions.iter().filter(|position| position.partition == 0).count() as u64;
-    let mut subscription = log.subscribe("one-partition", Some("g")).await.unwrap();
-    subscription.commit(&[Position { partition: 0, offset: of_first }]).await.unwrap();
-    drop(subscription);
-    let lag = log.lag("one-partition", "g").await.unwrap();
-    assert_eq!((lag[0].committed, lag[0].records(), lag[1].committed), (of_first, 0, 0));
-    let read = take(log.subscribe("one-partition", Some("g")).await.unwrap().as_mut(), 20 - of_first as usize).await;
-    assert!(read.iter().all(|stored| stored.position.partition == 1));
-}
-
-/// A position that no record can have yet, or in no partition, is `Invalid`: committing it would skip records to come.
-pub async fn commits_beyond_the_end_are_refused(log: &dyn EventLog) {
-    topic(log, "beyond", 1).await;
-    log.append("beyond", vec![record("a", "")]).await.unwrap();
-    let mut subscription = log.subscribe("beyond", Some("g")).await.unwrap();
-    for position in [Position { partition: 0, offset: 2 }, Position { partition: 1, offset: 0 }] {
-        assert_eq!(subscription.commit(&[position]).await.unwrap_err().kind(), ErrorKind::Invalid);
-    }
-    assert_eq!(log.lag("beyond", "g").await.unwrap()[0].committed, 0);
-}
-
-/// `subscribe(topic, None)` starts at the start, as often as one likes; its commit is `Invalid`.
-pub async fn readers_without_a_group_see_all_and_cannot_commit(log: &dyn EventLog) {
-    topic(log, "groupless", 2).await;
-    log.append("groupless", (0..10).map(|n| record(&n.to_string(), "")).collect()).await.unwrap();
-    let mut first = log.subscribe("groupless", None).await.unwrap();
-    let mut second = log.subscribe("groupless", None).await.unwrap();
-    let read = take(first.as_mut(), 10).await;
-    take(second.as_mut(), 10).await;
-    assert_eq!(first.commit(&[after(&read[0])]).await.unwrap_err().kind(), ErrorKind::Invalid);
-}
-
 /// A batch has at most `limit.records`, and ends as soon as `limit.bytes` is reached.
 pub async fn limits_are_kept(log: &dyn EventLog) {
     topic(log, "limits", 2).await;
@@ -335,7 +277,7 @@ pub async fn limits_are_kept(log: &dyn EventLog) {
     for (records, bytes, most) in
         [(0, 1 << 20, 0), (1, 1 << 20, 1), (7, 1 << 20, 7), (100, 1, 1), (100, 0, 1), (100, 2_500, 3), (1_000, 1 << 30, 88)]
     {
-        let batch = subscription.next_batch(BatchLimit { records, bytes }, SOON.min(Duration::from_millis(100))).await.unwrap();
+        let batch = subscription.next_batch(BatchLimit { records, bytes }, SOON).await.unwrap();
         assert!(
             batch.len() <= most && batch.is_empty() == (most == 0),
             "{} records under a limit of {records} and {bytes} bytes",
@@ -404,22 +346,6 @@ pub async fn cancelling_loses_nothing(log: &dyn EventLog) {
     seen.extend(take(subscription.as_mut(), missing).await);
     let positions: std::collections::HashSet<Position> = seen.iter().map(|stored| stored.position).collect();
     assert_eq!(positions.len(), 300, "a record came twice, and so another not at all");
-}
-
-/// Start, committed, end, and the age of the oldest record to come.
-pub async fn lag_counts(log: &dyn EventLog) {
-    topic(log, "lag", 1).await;
-    let lag = async || log.lag("lag", "g").await.unwrap()[0];
-    assert_eq!((lag().await.start, lag().await.committed, lag().await.end, lag().await.oldest_uncommitted_ms), (0, 0, 0, None));
-    let records = (0..5).map(|n| Record { timestamp_ms: 100 + n, ..record("a", "") }).collect();
-    log.append("lag", records).await.unwrap();
-    assert_eq!((lag().await.committed, lag().await.end, lag().await.oldest_uncommitted_ms, lag().await.records()), (0, 5, Some(100), 5));
-    let mut subscription = log.subscribe("lag", Some("g")).await.unwrap();
-    for (offset, oldest) in [(2, Some(102)), (5, None)] {
-        subscription.commit(&[Position { partition: 0, offset }]).await.unwrap();
-        assert_eq!((lag().await.committed, lag().await.oldest_uncommitted_ms, lag().await.records()), (offset, oldest, 5 - offset));
-    }
-    assert_eq!(log.lag("lag", "another").await.unwrap()[0].committed, 0);
 }
 
 /// Many appends at once: every record once, each producer's in order, while a reader follows.

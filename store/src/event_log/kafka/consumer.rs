@@ -60,11 +60,8 @@ impl Polling {
                         self.membership.accept(stored);
                     }
                 }
-                Some(Err(error)) => {
-                    if !self.report(&error) {
-                        return;
-                    }
-                }
+                Some(Err(error)) if !self.report(&error) => return,
+                Some(Err(_)) => {}
             }
         }
     }

@@ -148,6 +148,7 @@ pub fn kind(code: Code) -> ErrorKind {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use tributary_schemas::Disposition;
 

@@ -10,13 +10,16 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::Message;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
-use tributary_schemas::{Error, Result};
+use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::config::Config;
 use super::context::Context;
 use super::subscription::list;
 use super::{errors, lock};
 use crate::event_log::PartitionLag;
+
+/// Pause before a look that failed is repeated.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// Looks at one group.
 pub struct Inspector {
@@ -51,6 +54,17 @@ impl Inspector {
 
     /// See [`crate::event_log::EventLog::lag`]. Blocks.
     pub fn lag(&self, partitions: u32) -> Result<Vec<PartitionLag>> {
+        let deadline = Instant::now() + self.timeout;
+        loop {
+            // A broker that has just started, or a group that nobody was in yet, has no coordinator for a moment.
+            match self.lag_now(partitions) {
+                Err(error) if error.kind() == ErrorKind::Unavailable && Instant::now() + AGAIN < deadline => std::thread::sleep(AGAIN),
+                looked => return looked,
+            }
+        }
+    }
+
+    fn lag_now(&self, partitions: u32) -> Result<Vec<PartitionLag>> {
         let mut client = lock(&self.client);
         // In this order a committed position is never beyond the end.
         let committed = self.committed(&client.consumer, partitions)?;

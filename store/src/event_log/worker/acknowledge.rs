@@ -2,6 +2,7 @@
 //! which the records finished; what finishes meanwhile makes the next batch.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -14,8 +15,9 @@ use super::{Claimed, Finished, Worker, panic_error};
 use crate::event_log::Record;
 use crate::event_log::stage::Output;
 
-/// Runs until every sender of `finished` is gone and the last batch is done.
-pub(super) async fn run(worker: Worker, mut finished: mpsc::UnboundedReceiver<Finished>, done: mpsc::UnboundedSender<Vec<Claimed>>) {
+/// Runs until every sender of `finished` is gone and the last batch is done. Nothing is appended for records of a partition that is another
+/// worker's by now: they are done there once more, from the last committed position.
+pub(super) async fn run(worker: Arc<Worker>, mut finished: mpsc::UnboundedReceiver<Finished>, done: mpsc::UnboundedSender<Vec<Claimed>>) {
     while let Some(first) = finished.recv().await {
         if worker.settings.linger_ms > 0 {
             tokio::time::sleep(Duration::from_millis(worker.settings.linger_ms)).await;
@@ -24,9 +26,17 @@ pub(super) async fn run(worker: Worker, mut finished: mpsc::UnboundedReceiver<Fi
         while let Ok(next) = finished.try_recv() {
             batch.push(next);
         }
+        for finished in batch.iter_mut().filter(|finished| finished.record.assignment.revoked.is_cancelled()) {
+            (finished.outputs, finished.ending) = (Vec::new(), None);
+        }
         let records: Vec<Claimed> = batch.iter().map(|finished| finished.record.clone()).collect();
         let endings = make_durable(&worker, batch).await;
-        endings.into_iter().for_each(|(ending, underway)| underway.end(ending));
+        for (ending, underway) in endings {
+            match ending {
+                Some(ending) => underway.end(ending),
+                None => drop(underway),
+            }
+        }
         if done.send(records).is_err() {
             return;
         }
@@ -34,7 +44,7 @@ pub(super) async fn run(worker: Worker, mut finished: mpsc::UnboundedReceiver<Fi
 }
 
 /// Tries for as long as it takes: giving up here would lose records, and whoever waits sees the lag grow.
-async fn make_durable(worker: &Worker, batch: Vec<Finished>) -> Vec<(Ending, Underway)> {
+async fn make_durable(worker: &Worker, batch: Vec<Finished>) -> Vec<(Option<Ending>, Underway)> {
     let flush = || async {
         let flushing = AssertUnwindSafe(worker.stage.flush()).catch_unwind();
         flushing.await.unwrap_or_else(|panic| Err(panic_error("flush", panic.as_ref())))

@@ -4,77 +4,113 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
-use tributary_schemas::{Disposition, Error, Topic};
+use tributary_schemas::{Disposition, Error, Topic, event};
 
+use super::in_flight::{Taken, held_bytes};
+use super::low_water::Assignment;
 use super::metrics::Ending;
-use super::{Claimed, Finished, Worker, held_bytes, panic_error};
+use super::{Claimed, Finished, Worker, panic_error};
 use crate::event_log::StoredRecord;
 use crate::event_log::dead_letter;
 use crate::event_log::stage::Output;
 
 /// What one record's processing needs.
 pub(super) struct Attempt {
-    pub worker: Worker,
+    pub worker: Arc<Worker>,
     pub permits: Arc<Semaphore>,
     pub shutdown: CancellationToken,
 }
 
+/// How the processing of a record ended.
+enum Outcome {
+    /// What is to be appended for it.
+    Done(Ending, Vec<Output>),
+    /// Its partition is another worker's now.
+    Revoked,
+    /// A shutdown came first.
+    Stopped,
+}
+
 impl Attempt {
-    /// Processes the record to its end and hands it on; says nothing if a shutdown came first (the record comes again).
-    pub async fn run(self, record: StoredRecord, finished: mpsc::UnboundedSender<Finished>) {
-        let claimed = Claimed { position: record.position, key: record.record.key.clone(), bytes: held_bytes(&record) };
+    /// Processes the record to its end and hands it on; says nothing if a shutdown came first (the record comes again). One whose
+    /// partition was taken away is handed on without outputs: it only frees what it held.
+    pub async fn run(self, taken: Taken, finished: mpsc::UnboundedSender<Finished>) {
+        let Taken { stored, assignment } = taken;
+        let (position, key, bytes) = (stored.position, stored.record.key.clone(), held_bytes(&stored));
         let underway = self.worker.metrics.take();
-        let permits = Arc::clone(&self.permits);
-        let permit = tokio::select! {
-            () = self.shutdown.cancelled() => return,
-            permit = permits.acquire_owned() => permit,
+        let outcome = match self.permit(&assignment).await {
+            Ok(_permit) => self.outcome(stored, &assignment).await,
+            Err(outcome) => outcome,
         };
-        let outcome = self.outcome(record).await;
-        drop(permit);
-        if let Some((ending, outputs)) = outcome
-            && finished.send(Finished { record: claimed, outputs, ending, underway }).is_err()
-        {
+        let (ending, outputs) = match outcome {
+            Outcome::Done(ending, outputs) => (Some(ending), outputs),
+            Outcome::Revoked => (None, Vec::new()),
+            Outcome::Stopped => return,
+        };
+        let record = Claimed { position, key, bytes, assignment };
+        if finished.send(Finished { record, outputs, ending, underway }).is_err() {
             tracing::debug!(stage = self.worker.stage.name(), "stopped before a record was acknowledged; it comes again");
         }
     }
 
-    /// How it ended and what is to be appended for this record; `None` if a shutdown came first.
-    async fn outcome(&self, stored: StoredRecord) -> Option<(Ending, Vec<Output>)> {
+    /// Waits for its turn.
+    async fn permit(&self, assignment: &Assignment) -> Result<OwnedSemaphorePermit, Outcome> {
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => tokio::select! {
+                () = self.shutdown.cancelled() => return Err(Outcome::Stopped),
+                () = assignment.revoked.cancelled() => return Err(Outcome::Revoked),
+                permit = Arc::clone(&self.permits).acquire_owned() => permit.map_err(|_| Outcome::Stopped)?,
+            },
+        };
+        if assignment.revoked.is_cancelled() { Err(Outcome::Revoked) } else { Ok(permit) }
+    }
+
+    async fn outcome(&self, stored: StoredRecord, assignment: &Assignment) -> Outcome {
         let metrics = &self.worker.metrics;
         let started = tokio::time::Instant::now();
         for attempt in 1_u32.. {
             let error = match self.process(&stored).await {
                 Ok(outputs) => {
                     metrics.seconds.observe(started.elapsed().as_secs_f64());
-                    return Some((Ending::Finished, outputs));
+                    return Outcome::Done(Ending::Finished, outputs);
                 }
                 Err(error) => error,
             };
             metrics.failed.with_label_values(&[self.worker.stage.name(), error.kind().as_str()]).inc();
             match self.verdict(&error, attempt) {
-                Verdict::GiveUp => return Some((Ending::Dead, self.give_up(&stored, &error, attempt))),
+                Verdict::GiveUp => return Outcome::Done(Ending::Dead, self.give_up(&stored, &error, attempt)),
                 Verdict::Drop => {
                     tracing::info!(stage = self.worker.stage.name(), %error, "record dropped: something newer is there");
-                    return Some((Ending::Dropped, Vec::new()));
+                    return Outcome::Done(Ending::Dropped, Vec::new());
                 }
                 Verdict::TryAgain => {
                     tracing::warn!(stage = self.worker.stage.name(), attempt, error = %error.full_message(), "trying again");
-                    self.worker.pause(attempt, &self.shutdown).await;
+                    tokio::select! {
+                        () = self.worker.pause(attempt, &self.shutdown) => {}
+                        () = assignment.revoked.cancelled() => return Outcome::Revoked,
+                    }
                 }
             }
             if self.shutdown.is_cancelled() {
-                return None;
+                return Outcome::Stopped;
             }
         }
-        None
+        Outcome::Stopped
     }
 
     async fn process(&self, stored: &StoredRecord) -> Result<Vec<Output>, Error> {
-        let record = self.worker.topics.redeem(stored.record.clone()).await?;
-        let redeemed = StoredRecord { position: stored.position, record };
-        let processing = AssertUnwindSafe(self.worker.stage.process(&redeemed)).catch_unwind();
+        let redeemed;
+        let input = if stored.record.header(event::CLAIM_CHECK).is_some() {
+            let record = self.worker.topics.redeem(stored.record.clone()).await?;
+            redeemed = StoredRecord { position: stored.position, record };
+            &redeemed
+        } else {
+            stored
+        };
+        let processing = AssertUnwindSafe(self.worker.stage.process(input)).catch_unwind();
         processing.await.unwrap_or_else(|panic| Err(panic_error(self.worker.stage.name(), panic.as_ref())))
     }
 

@@ -1,17 +1,31 @@
-//! Which position of each partition may be committed: the first that is not done.
+//! Which position of each partition may be committed: the first that is not done. A partition that was given to another worker is
+//! forgotten; what comes of its records afterwards counts for nothing, also should the partition come back.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::event_log::Position;
+
+/// The time from when this worker got a partition until it was taken away.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Assignment {
+    /// No two have the same.
+    epoch: u64,
+    /// Cancelled when the partition is another's.
+    pub revoked: CancellationToken,
+}
 
 /// Low-water marks of the partitions that a worker reads.
 #[derive(Default)]
 pub(super) struct LowWater {
     partitions: HashMap<u32, Partition>,
+    epochs: u64,
 }
 
 #[derive(Default)]
 struct Partition {
+    assignment: Assignment,
     /// Read and not yet done.
     open: BTreeSet<u64>,
     /// Offset after the last one that was read.
@@ -20,17 +34,31 @@ struct Partition {
 }
 
 impl LowWater {
-    /// A record was read.
-    pub fn add(&mut self, position: Position) {
-        let partition = self.partitions.entry(position.partition).or_default();
+    /// A record was read; says under which assignment.
+    pub fn add(&mut self, position: Position) -> Assignment {
+        let epochs = &mut self.epochs;
+        let partition = self.partitions.entry(position.partition).or_insert_with(|| {
+            *epochs += 1;
+            Partition { assignment: Assignment { epoch: *epochs, revoked: CancellationToken::new() }, ..Partition::default() }
+        });
         partition.open.insert(position.offset);
         partition.end = partition.end.max(position.offset + 1);
+        partition.assignment.clone()
     }
 
-    /// A record is done.
-    pub fn done(&mut self, position: Position) {
-        if let Some(partition) = self.partitions.get_mut(&position.partition) {
+    /// A record is done that was read under this assignment.
+    pub fn done(&mut self, position: Position, assignment: &Assignment) {
+        if let Some(partition) = self.partitions.get_mut(&position.partition)
+            && partition.assignment.epoch == assignment.epoch
+        {
             partition.open.remove(&position.offset);
+        }
+    }
+
+    /// The partition is another's now.
+    pub fn forget(&mut self, partition: u32) {
+        if let Some(forgotten) = self.partitions.remove(&partition) {
+            forgotten.assignment.revoked.cancel();
         }
     }
 
@@ -73,15 +101,30 @@ mod tests {
     #[test]
     fn an_open_record_holds_back_everything_behind_it() {
         let mut low_water = LowWater::default();
-        for offset in [5, 6, 9] {
-            low_water.add(at(offset));
-        }
-        low_water.done(at(6));
-        low_water.done(at(9));
+        let assignments = [5, 6, 9].map(|offset| low_water.add(at(offset)));
+        let assignment = &assignments[0];
+        low_water.done(at(6), assignment);
+        low_water.done(at(9), assignment);
         assert_eq!(low_water.uncommitted(), vec![at(5)]);
         low_water.committed(&[at(5)]);
         assert!(low_water.uncommitted().is_empty());
-        low_water.done(at(5));
+        low_water.done(at(5), assignment);
         assert_eq!(low_water.uncommitted(), vec![at(10)]);
+    }
+
+    #[test]
+    fn what_was_read_before_a_partition_was_taken_away_counts_for_nothing_when_it_comes_back() {
+        let mut low_water = LowWater::default();
+        let before = low_water.add(at(5));
+        low_water.add(at(6));
+        low_water.forget(0);
+        assert!(before.revoked.is_cancelled() && low_water.uncommitted().is_empty());
+        low_water.done(at(5), &before);
+        assert!(low_water.uncommitted().is_empty(), "a partition that is another's is committed");
+        let after = low_water.add(at(5));
+        low_water.done(at(5), &before);
+        assert_eq!(low_water.uncommitted(), vec![at(5)], "5 is not done under this assignment");
+        low_water.done(at(5), &after);
+        assert_eq!(low_water.uncommitted(), vec![at(6)]);
     }
 }

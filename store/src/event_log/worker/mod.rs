@@ -9,15 +9,21 @@
 //! ```
 //! Records of one key go through one after the other, others side by side. What is read and not yet done is bounded in records and
 //! in bytes: the log is the queue (back-pressure).
+//!
+//! Where several workers share a group, a partition may be taken away at any time. What was read of it and not started is dropped, what
+//! runs finishes without its outputs, and none of it counts for the low-water mark, also should the partition come back.
 
 mod acknowledge;
 mod attempt;
+mod in_flight;
 mod low_water;
 pub mod metrics;
+mod reading;
+#[cfg(test)]
+mod revocation_tests;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,15 +31,17 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
-use tributary_schemas::{Disposition, Error, ErrorKind, Result, Topic, event};
+use tributary_schemas::{Disposition, Error, ErrorKind, Result, Topic};
 
 use self::attempt::Attempt;
-use self::low_water::LowWater;
+use self::low_water::Assignment;
 use self::metrics::{Ending, StageMetrics, Underway};
+use self::reading::Reading;
+use super::Position;
 use super::stage::{Output, Stage};
 use super::topics::Topics;
-use super::{BatchLimit, Position, StoredRecord, Subscription};
 use crate::Clock;
 
 /// Limits and patience of a worker.
@@ -76,7 +84,8 @@ pub struct Worker {
 struct Finished {
     record: Claimed,
     outputs: Vec<Output>,
-    ending: Ending,
+    /// `None`: broken off, because its partition was taken away.
+    ending: Option<Ending>,
     underway: Underway,
 }
 
@@ -86,18 +95,7 @@ struct Claimed {
     position: Position,
     key: Bytes,
     bytes: usize,
-}
-
-/// What is read and not yet done.
-#[derive(Default)]
-struct InFlight {
-    /// Read, key is free, not yet started.
-    ready: VecDeque<StoredRecord>,
-    /// Read, behind a record of the same key.
-    waiting: HashMap<Bytes, VecDeque<StoredRecord>>,
-    busy_keys: HashSet<Bytes>,
-    records: usize,
-    bytes: usize,
+    assignment: Assignment,
 }
 
 impl Worker {
@@ -116,32 +114,34 @@ impl Worker {
     /// Runs until `shutdown`, then finishes what is in progress (within `drain_ms`) and commits it. A log that is away is waited for;
     /// any other failure of the log ends the worker with that error.
     pub async fn run(&self, shutdown: CancellationToken) -> Result<()> {
-        let mut subscription = self.topics.subscribe(self.input, Some(&self.group)).await?;
+        let subscription = self.topics.subscribe(self.input, Some(&self.group)).await?;
+        let mut reading = Reading::new(subscription, self.stage.name(), self.settings.clone());
         let (finished_sender, finished) = mpsc::unbounded_channel();
         let (done_sender, mut done) = mpsc::unbounded_channel();
-        let acknowledger = tokio::spawn(acknowledge::run(self.clone(), finished, done_sender));
+        let worker = Arc::new(self.clone());
+        let acknowledger = tokio::spawn(acknowledge::run(Arc::clone(&worker), finished, done_sender));
         let permits = Arc::new(Semaphore::new(self.settings.concurrency.max(1)));
-        let mut in_flight = InFlight::default();
-        let mut low_water = LowWater::default();
         let mut tasks = JoinSet::new();
         tracing::info!(stage = self.stage.name(), topic = self.input.name(), group = self.group, "stage started");
         while !shutdown.is_cancelled() {
-            while let Some(record) = in_flight.ready.pop_front() {
-                let attempt = Attempt { worker: self.clone(), permits: Arc::clone(&permits), shutdown: shutdown.clone() };
+            while let Some(taken) = reading.start() {
+                let attempt = Attempt { worker: Arc::clone(&worker), permits: Arc::clone(&permits), shutdown: shutdown.clone() };
                 let sender = finished_sender.clone();
-                tasks.spawn(async move { attempt.run(record, sender).await });
+                tasks.spawn(async move { attempt.run(taken, sender).await });
             }
-            let limit = in_flight.room(&self.settings);
+            let commit_at = reading.commit_at();
             tokio::select! {
                 () = shutdown.cancelled() => {}
-                Some(records) = done.recv() => self.commit(records, &mut in_flight, &mut low_water, subscription.as_mut()).await,
-                Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
-                batch = subscription.next_batch(limit, Duration::from_secs(1)), if limit.records > 0 => {
-                    for record in self.read(batch, &shutdown).await? {
-                        low_water.add(record.position);
-                        in_flight.accept(record);
+                Some(records) = done.recv() => reading.done(records).await,
+                Some(_) = tasks.join_next(), if !tasks.is_empty() => while tasks.try_join_next().is_some() {},
+                () = sleep_until(commit_at.unwrap_or_else(tokio::time::Instant::now)), if commit_at.is_some() => reading.commit().await,
+                read = reading.next() => match read {
+                    Err(error) if error.kind().disposition() == Disposition::Hold => {
+                        tracing::warn!(stage = self.stage.name(), %error, "cannot read, trying again");
+                        self.pause(1, &shutdown).await;
                     }
-                }
+                    read => read?,
+                },
             }
         }
         drop(finished_sender);
@@ -150,38 +150,12 @@ impl Worker {
         if tokio::time::timeout(deadline, drain).await.is_err() {
             tracing::warn!(stage = self.stage.name(), "stopped before all records in progress were done; they come again");
         }
-        while let Ok(records) = done.try_recv() {
-            self.commit(records, &mut in_flight, &mut low_water, subscription.as_mut()).await;
+        let last: Vec<Claimed> = std::iter::from_fn(|| done.try_recv().ok()).flatten().collect();
+        if tokio::time::timeout(deadline, reading.end(last)).await.is_err() {
+            tracing::warn!(stage = self.stage.name(), "stopped before the last commit was confirmed; records may come again");
         }
         tracing::info!(stage = self.stage.name(), "stage stopped");
         Ok(())
-    }
-
-    async fn read(&self, batch: Result<Vec<StoredRecord>>, shutdown: &CancellationToken) -> Result<Vec<StoredRecord>> {
-        match batch {
-            Err(error) if error.kind().disposition() == Disposition::Hold => {
-                tracing::warn!(stage = self.stage.name(), %error, "cannot read, trying again");
-                self.pause(1, shutdown).await;
-                Ok(Vec::new())
-            }
-            other => other,
-        }
-    }
-
-    /// A commit that fails loses nothing: the next one covers it, and after a crash the records come again.
-    async fn commit(&self, records: Vec<Claimed>, in_flight: &mut InFlight, low_water: &mut LowWater, subscription: &mut dyn Subscription) {
-        for record in records {
-            low_water.done(record.position);
-            in_flight.release(&record);
-        }
-        let positions = low_water.uncommitted();
-        if positions.is_empty() {
-            return;
-        }
-        match subscription.commit(&positions).await {
-            Ok(()) => low_water.committed(&positions),
-            Err(error) => tracing::warn!(stage = self.stage.name(), %error, "cannot commit, trying again with the next batch"),
-        }
     }
 
     async fn drain(&self, mut tasks: JoinSet<()>, acknowledger: JoinHandle<()>) {
@@ -200,51 +174,6 @@ impl Worker {
             () = tokio::time::sleep(Duration::from_millis(pause_ms)) => {}
         }
     }
-}
-
-impl InFlight {
-    /// How much may be read now; zero records when the limits are reached.
-    fn room(&self, settings: &WorkerSettings) -> BatchLimit {
-        let bytes = settings.in_flight_bytes.saturating_sub(self.bytes);
-        let records = settings.in_flight_records.max(1).saturating_sub(self.records);
-        BatchLimit { records: if bytes == 0 { 0 } else { records }, bytes }
-    }
-
-    fn accept(&mut self, record: StoredRecord) {
-        self.records += 1;
-        self.bytes += held_bytes(&record);
-        let key = record.record.key.clone();
-        if self.busy_keys.insert(key.clone()) {
-            self.ready.push_back(record);
-        } else {
-            self.waiting.entry(key).or_default().push_back(record);
-        }
-    }
-
-    /// Frees what a done record held, and lets the next one of its key go.
-    fn release(&mut self, record: &Claimed) {
-        self.records -= 1;
-        self.bytes -= record.bytes;
-        let next = self.waiting.get_mut(&record.key).and_then(VecDeque::pop_front);
-        match next {
-            Some(next) => self.ready.push_back(next),
-            None => {
-                self.waiting.remove(&record.key);
-                self.busy_keys.remove(&record.key);
-            }
-        }
-    }
-}
-
-/// Bytes that a record takes in memory while it is processed: with the body that a claim check stands for.
-fn held_bytes(stored: &StoredRecord) -> usize {
-    #[derive(Deserialize)]
-    struct Claim {
-        bytes: usize,
-    }
-    let claimed = stored.record.header(event::CLAIM_CHECK).and(stored.record.value.as_ref());
-    let body = claimed.and_then(|value| serde_json::from_slice::<Claim>(value).ok()).map_or(0, |claim| claim.bytes);
-    stored.record.size() + body
 }
 
 /// The error that stands for a panic.

@@ -1,0 +1,142 @@
+//! What a worker has read and not yet done: bounded, one record of a key at a time.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use bytes::Bytes;
+use serde::Deserialize;
+use tributary_schemas::event;
+
+use super::low_water::Assignment;
+use super::{Claimed, WorkerSettings};
+use crate::event_log::{BatchLimit, StoredRecord};
+
+/// A record and the assignment under which it was read.
+pub(super) struct Taken {
+    pub stored: StoredRecord,
+    pub assignment: Assignment,
+}
+
+/// What is read and not yet done.
+#[derive(Default)]
+pub(super) struct InFlight {
+    /// Read, key is free, not yet started.
+    ready: VecDeque<Taken>,
+    /// Read, behind a record of the same key.
+    waiting: HashMap<Bytes, VecDeque<Taken>>,
+    busy_keys: HashSet<Bytes>,
+    records: usize,
+    bytes: usize,
+}
+
+impl InFlight {
+    /// How much may be read now; zero records when the limits are reached.
+    pub fn room(&self, settings: &WorkerSettings) -> BatchLimit {
+        let bytes = settings.in_flight_bytes.saturating_sub(self.bytes);
+        let records = settings.in_flight_records.max(1).saturating_sub(self.records);
+        BatchLimit { records: if bytes == 0 { 0 } else { records }, bytes }
+    }
+
+    /// A record was read.
+    pub fn accept(&mut self, taken: Taken) {
+        self.records += 1;
+        self.bytes += held_bytes(&taken.stored);
+        let key = taken.stored.record.key.clone();
+        if self.busy_keys.insert(key.clone()) {
+            self.ready.push_back(taken);
+        } else {
+            self.waiting.entry(key).or_default().push_back(taken);
+        }
+    }
+
+    /// The next record that can be started.
+    pub fn start(&mut self) -> Option<Taken> {
+        self.ready.pop_front()
+    }
+
+    /// Frees what a record held that is done, and lets the next one of its key go.
+    pub fn release(&mut self, record: &Claimed) {
+        self.records -= 1;
+        self.bytes -= record.bytes;
+        self.free(&record.key);
+    }
+
+    /// Drops what was read of a partition that is another's now and has not been started; what runs is released when it ends.
+    pub fn drop_partition(&mut self, partition: u32) {
+        let is_lost = |taken: &Taken| taken.stored.position.partition == partition;
+        let (mut records, mut bytes) = (0, 0);
+        let mut forget = |taken: &Taken| {
+            records += 1;
+            bytes += held_bytes(&taken.stored);
+        };
+        for queue in self.waiting.values_mut() {
+            queue.retain(|taken| {
+                let lost = is_lost(taken);
+                if lost {
+                    forget(taken);
+                }
+                !lost
+            });
+        }
+        self.waiting.retain(|_, queue| !queue.is_empty());
+        let (lost, kept) = std::mem::take(&mut self.ready).into_iter().partition(is_lost);
+        self.ready = kept;
+        let lost: VecDeque<Taken> = lost;
+        lost.iter().for_each(&mut forget);
+        self.records -= records;
+        self.bytes -= bytes;
+        for taken in lost {
+            self.free(&taken.stored.record.key);
+        }
+    }
+
+    fn free(&mut self, key: &Bytes) {
+        let next = self.waiting.get_mut(key).and_then(VecDeque::pop_front);
+        match next {
+            Some(next) => self.ready.push_back(next),
+            None => {
+                self.waiting.remove(key);
+                self.busy_keys.remove(key);
+            }
+        }
+    }
+}
+
+/// Bytes that a record takes in memory while it is processed: with the body that a claim check stands for.
+pub(super) fn held_bytes(stored: &StoredRecord) -> usize {
+    #[derive(Deserialize)]
+    struct Claim {
+        bytes: usize,
+    }
+    let claimed = stored.record.header(event::CLAIM_CHECK).and(stored.record.value.as_ref());
+    let body = claimed.and_then(|value| serde_json::from_slice::<Claim>(value).ok()).map_or(0, |claim| claim.bytes);
+    stored.record.size().saturating_add(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event_log::{Position, Record};
+
+    fn taken(partition: u32, offset: u64, key: &'static str) -> Taken {
+        let record = Record { key: Bytes::from_static(key.as_bytes()), ..Record::default() };
+        Taken { stored: StoredRecord { position: Position { partition, offset }, record }, assignment: Assignment::default() }
+    }
+
+    #[test]
+    fn dropping_a_partition_frees_its_keys_and_keeps_the_others() {
+        let mut in_flight = InFlight::default();
+        for record in [taken(0, 0, "a"), taken(0, 1, "a"), taken(1, 0, "b"), taken(0, 2, "c"), taken(1, 1, "b")] {
+            in_flight.accept(record);
+        }
+        let running = in_flight.start().map(|taken| taken.stored);
+        assert_eq!(running.as_ref().map(|stored| stored.record.key.as_ref()), Some(b"a".as_slice()));
+        in_flight.drop_partition(0);
+        assert_eq!((in_flight.records, in_flight.ready.len(), in_flight.waiting.len()), (3, 1, 1), "running a, ready b, waiting b");
+        // It comes back while the old record of its key still runs.
+        in_flight.accept(taken(0, 0, "a"));
+        assert_eq!(in_flight.ready.len(), 1, "two records of a key run side by side");
+        let position = Position { partition: 0, offset: 0 };
+        in_flight.release(&Claimed { position, key: Bytes::from_static(b"a"), bytes: 1, assignment: Assignment::default() });
+        assert_eq!((in_flight.ready.len(), in_flight.records), (2, 3));
+    }
+}

@@ -1,0 +1,117 @@
+//! The reading side of the loop: the subscription, what of it is in flight, and what of that may be committed.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tributary_schemas::Result;
+
+use super::in_flight::{InFlight, Taken};
+use super::low_water::LowWater;
+use super::{Claimed, WorkerSettings};
+use crate::event_log::{BatchLimit, Subscription};
+
+/// Longest wait for records.
+const WAIT: Duration = Duration::from_secs(1);
+/// Between two looks whether partitions were taken away, while there is no room for records.
+const LOOK: Duration = Duration::from_millis(200);
+/// Commits are no closer than this: one covers all records that were done meanwhile.
+const COMMIT_INTERVAL: Duration = Duration::from_millis(20);
+/// Pause after a commit that failed.
+const COMMIT_AGAIN: Duration = Duration::from_secs(1);
+
+/// A subscription with its records on their way.
+pub(super) struct Reading {
+    subscription: Box<dyn Subscription>,
+    stage: &'static str,
+    settings: WorkerSettings,
+    in_flight: InFlight,
+    low_water: LowWater,
+    /// When to commit next, if anything is done that is not committed.
+    commit_at: Option<Instant>,
+    last_commit: Instant,
+}
+
+impl Reading {
+    /// Nothing read yet.
+    pub fn new(subscription: Box<dyn Subscription>, stage: &'static str, settings: WorkerSettings) -> Self {
+        let last_commit = Instant::now();
+        Self { subscription, stage, settings, in_flight: InFlight::default(), low_water: LowWater::default(), commit_at: None, last_commit }
+    }
+
+    /// The next record that can be started.
+    pub fn start(&mut self) -> Option<Taken> {
+        self.in_flight.start()
+    }
+
+    /// When [`Reading::commit`] wants to be called.
+    pub fn commit_at(&self) -> Option<Instant> {
+        self.commit_at
+    }
+
+    /// Takes records in as far as there is room, and lets go of partitions that were taken away. Cancelling it loses nothing.
+    pub async fn next(&mut self) -> Result<()> {
+        let limit = self.in_flight.room(&self.settings);
+        let batch = if limit.records == 0 {
+            tokio::time::sleep(LOOK).await;
+            self.subscription.next_batch(BatchLimit { records: 0, bytes: 0 }, Duration::ZERO).await
+        } else {
+            self.subscription.next_batch(limit, WAIT).await
+        };
+        // Before the batch is looked at: its records came after these were taken away.
+        for partition in self.subscription.revoked() {
+            self.low_water.forget(partition);
+            self.in_flight.drop_partition(partition);
+        }
+        for stored in batch? {
+            let assignment = self.low_water.add(stored.position);
+            self.in_flight.accept(Taken { stored, assignment });
+        }
+        Ok(())
+    }
+
+    /// These records are done.
+    pub async fn done(&mut self, records: Vec<Claimed>) {
+        self.settle(&records);
+        if self.commit_at.is_some() || self.low_water.uncommitted().is_empty() {
+            return;
+        }
+        let earliest = self.last_commit + COMMIT_INTERVAL;
+        if Instant::now() < earliest {
+            self.commit_at = Some(earliest);
+        } else {
+            self.commit().await;
+        }
+    }
+
+    fn settle(&mut self, records: &[Claimed]) {
+        for record in records {
+            self.low_water.done(record.position, &record.assignment);
+            self.in_flight.release(record);
+        }
+    }
+
+    /// Commits what is done. A failure loses nothing: it is tried again, and after a crash the records come again.
+    pub async fn commit(&mut self) {
+        self.commit_at = None;
+        let positions = self.low_water.uncommitted();
+        if positions.is_empty() {
+            return;
+        }
+        match self.subscription.commit(&positions).await {
+            Ok(()) => {
+                self.low_water.committed(&positions);
+                self.last_commit = Instant::now();
+            }
+            Err(error) => {
+                tracing::warn!(stage = self.stage, %error, "cannot commit, trying again");
+                self.commit_at = Some(Instant::now() + COMMIT_AGAIN);
+            }
+        }
+    }
+
+    /// Commits the last records that were done.
+    pub async fn end(&mut self, records: Vec<Claimed>) {
+        self.settle(&records);
+        self.commit().await;
+    }
+}
