@@ -115,7 +115,7 @@ async fn a_request_that_is_too_large_is_sent_in_halves() {
     let (fake, config) = start(&[large.clone(), large.clone(), Step::Take]).await;
     assert_eq!(write(config, vec![replace("d", 4)]).await, Ok(vec![Outcome::Applied]));
     assert_eq!(fake.bulks().iter().map(Vec::len).collect::<Vec<_>>(), [8, 4, 2, 2, 4, 2]);
-    let (_fake, config) = start(&[large]).await;
+    let (_fake, config) = start(&[large, Step::Take]).await;
     let outcomes = write(config, vec![replace("d", 1)]).await.unwrap();
     assert!(matches!(&outcomes[0], Outcome::Failed(error) if error.kind() == ErrorKind::Invalid), "{outcomes:?}");
 }

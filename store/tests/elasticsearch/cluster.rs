@@ -64,7 +64,7 @@ pub fn config(url: &str, prefix: &str) -> Config {
         replicas: 0,
         replicas_while_loading: 0,
         vector_index: VectorIndex::Flat,
-        oversample: 2.0,
+        oversample: 5.0,
         durability: Durability::Async,
         delete_memory_seconds: 3600,
         bulk_bytes: 8 << 20,
@@ -89,6 +89,22 @@ pub async fn request(url: &str, method: &str, path: &str, body: &str) -> (u16, V
     stream.read_to_end(&mut answer).await.unwrap();
     let text = String::from_utf8_lossy(&answer).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let body = if head.to_lowercase().contains("transfer-encoding: chunked") { joined(body) } else { body.to_owned() };
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, serde_json::from_str(body).unwrap_or(Value::Null))
+    (status, serde_json::from_str(&body).unwrap_or(Value::Null))
+}
+
+/// The parts of a body that comes in parts: length in hexadecimal, line, that many bytes, line.
+fn joined(mut body: &str) -> String {
+    let mut whole = String::new();
+    while let Some((length, rest)) = body.split_once("\r\n") {
+        let length = usize::from_str_radix(length.trim(), 16).unwrap();
+        let (Some(part), Some(behind)) = (rest.get(..length), rest.get(length..)) else { break };
+        whole.push_str(part);
+        body = behind.trim_start_matches("\r\n");
+        if length == 0 {
+            break;
+        }
+    }
+    whole
 }

@@ -45,8 +45,8 @@ fn corpus(version: u64, documents: impl Iterator<Item = u64>) -> Vec<Operation> 
         let mut document =
             DocumentHeader { document_id: format!("d{id}"), version, source: format!("s{}", id % 7), ..DocumentHeader::default() };
         document.tags = vec![format!("t{}", id % 3), format!("u{}", id % 50)];
-        document.attributes.security_level = (id % 4 > 0).then_some((id % 4) as u8);
-        document.attributes.updated_at = (id % 6 > 0).then_some(id as i64 * 1_000);
+        document.attributes.security_level = (!id.is_multiple_of(4)).then_some((id % 4) as u8);
+        document.attributes.updated_at = (!id.is_multiple_of(6)).then_some(id as i64 * 1_000);
         Operation::Replace {
             document: Box::new(document),
             chunks: (0..count)

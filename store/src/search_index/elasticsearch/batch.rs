@@ -55,6 +55,22 @@ pub async fn run(target: &Target, operations: Vec<Operation>) -> Vec<Written> {
     }
 }
 
+/// Removes chunks that a writer left which was stopped in the middle and whose operation never came again.
+pub async fn sweep(target: &Target) -> Result<usize> {
+    let (mut bulk, mut failed) = (Bulk::default(), None);
+    let remove = |record: String, manifest: String, stored: u64| {
+        let action = Action::Delete { version: signed(stored) };
+        failed = failed.take().or(bulk.push(&record, &manifest, &action, &()).err());
+    };
+    reader(target).leftovers(remove).await?;
+    let count = bulk.len();
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    bulk.send(&target.client, &mapping::write_alias(&target.generation.index), target.bulk_bytes).await?;
+    Ok(count)
+}
+
 struct Batch<'a> {
     target: &'a Target,
     tasks: Vec<Task>,

@@ -107,11 +107,10 @@ impl ElasticsearchIndex {
     }
 
     async fn try_write(&self, generation: &Arc<Generation>, operations: Vec<Operation>) -> Result<Vec<Outcome>> {
-        let target = Target { client: self.client.clone(), generation: Arc::clone(generation), bulk_bytes: self.config.bulk_bytes };
-        self.writer(generation).write(target, operations).await
+        self.writer(generation).write(self.target(generation), operations).await
     }
 
-    async fn try_flush(&self, generation: &Generation, checkpoint: Option<&str>) -> Result<()> {
+    async fn try_flush(&self, generation: &Arc<Generation>, checkpoint: Option<&str>) -> Result<()> {
         let writer = self.writer(generation);
         let _alone = writer.whole.write().await;
         let what = "cannot flush the search index";
@@ -125,7 +124,15 @@ impl ElasticsearchIndex {
         if self.config.durability == Durability::Async {
             self.act_on_all_shards(what, &format!("/{}/_flush", generation.index)).await?;
         }
-        self.act_on_all_shards(what, &format!("/{}/_refresh", generation.index)).await
+        self.act_on_all_shards(what, &format!("/{}/_refresh", generation.index)).await?;
+        if writer.is_sweep_due() {
+            tokio::spawn(sweep(self.target(generation)));
+        }
+        Ok(())
+    }
+
+    fn target(&self, generation: &Arc<Generation>) -> Target {
+        Target { client: self.client.clone(), generation: Arc::clone(generation), bulk_bytes: self.config.bulk_bytes }
     }
 
     /// A shard that could not do it makes it fail.
@@ -135,6 +142,15 @@ impl ElasticsearchIndex {
             Some(0) => Ok(()),
             _ => Err(tributary_schemas::Error::new(ErrorKind::Unavailable, format!("{what}: a shard could not do it"))),
         }
+    }
+}
+
+/// In the background, after the first flush of a process and now and then: what it does not find today it finds another time.
+async fn sweep(target: Target) {
+    match batch::sweep(&target).await {
+        Ok(0) => {}
+        Ok(chunks) => tracing::info!(generation = %target.generation.name, chunks, "removed what a stopped writer had left"),
+        Err(error) => tracing::debug!(generation = %target.generation.name, %error, "did not look through all chunks for leftovers"),
     }
 }
 

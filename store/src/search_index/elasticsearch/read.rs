@@ -68,12 +68,22 @@ impl<S> Hits<S> {
     }
 }
 
+/// A list that is read page by page.
+struct Pages {
+    pit: String,
+    body: Value,
+    last: Option<Vec<Value>>,
+    is_done: bool,
+}
+
 #[derive(Deserialize)]
 struct Hit<S> {
+    #[serde(default, rename = "_id")]
+    id: String,
     #[serde(rename = "_source")]
     source: Option<S>,
     #[serde(default)]
-    fields: BTreeMap<String, Vec<String>>,
+    fields: BTreeMap<String, Vec<Value>>,
     #[serde(default)]
     sort: Vec<Value>,
 }
@@ -402,63 +412,108 @@ impl Reader<'_> {
             "docvalue_fields": ["chunk", "document"]});
         let hits: Vec<Hit<()>> = self.pages("cannot list chunks", with_order(body), usize::MAX).await?;
         let read = |hit: &Hit<()>| {
-            let first = |name: &str| hit.fields.get(name).and_then(|values| values.first()).cloned().unwrap_or_default();
-            let chunk = first("chunk").parse().map_err(|error: String| Error::new(ErrorKind::Corrupt, error))?;
-            Ok((chunk, first("document")))
+            let chunk = text(hit, "chunk").parse().map_err(|error: String| Error::new(ErrorKind::Corrupt, error))?;
+            Ok((chunk, text(hit, "document").to_owned()))
         };
         hits.iter().map(read).collect()
     }
 
     /// All hits, up to a limit, of one moment.
-    async fn pages<S: DeserializeOwned + Send + 'static>(&self, what: &str, mut body: Value, limit: usize) -> Result<Vec<Hit<S>>> {
+    async fn pages<S: DeserializeOwned + Send + 'static>(&self, what: &str, body: Value, limit: usize) -> Result<Vec<Hit<S>>> {
+        let mut pages = self.open_pages(body).await?;
+        let mut hits = Vec::new();
+        let result = loop {
+            match self.next_page(what, &mut pages).await {
+                Ok(page) if page.is_empty() => break Ok(()),
+                Ok(page) => hits.extend(page),
+                Err(error) => break Err(error),
+            }
+            if hits.len() >= limit {
+                break Ok(());
+            }
+        };
+        self.close_pages(pages).await;
+        result.map(|()| hits)
+    }
+
+    async fn open_pages(&self, body: Value) -> Result<Pages> {
         let path = format!("/{}/_pit", self.generation.index);
         let query: &[(&str, &str)] = &[("keep_alive", KEEP_ALIVE), ("preference", self.preference)];
+        let what = "cannot begin a list";
         let opened: Value = self.client.call(Request { what, method: Method::Post, path: &path, query, body: Body::Empty }).await?;
-        let mut pit = opened.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let result = self.read_pages(what, &mut body, &mut pit, limit).await;
-        let close = Body::json(&json!({"id": pit}))?;
-        let request = Request { what: "cannot close a list", method: Method::Delete, path: "/_pit", query: &[], body: close };
+        let pit = opened.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(Pages { pit, body, last: None, is_done: false })
+    }
+
+    /// The next hits; none at the end.
+    async fn next_page<S: DeserializeOwned + Send + 'static>(&self, what: &str, pages: &mut Pages) -> Result<Vec<Hit<S>>> {
+        if pages.is_done {
+            return Ok(Vec::new());
+        }
+        pages.body["size"] = LARGEST_WINDOW.into();
+        pages.body["pit"] = json!({"id": pages.pit, "keep_alive": KEEP_ALIVE});
+        if let Some(last) = pages.last.take() {
+            pages.body["search_after"] = last.into();
+        }
+        let parts = "pit_id,hits.hits._id,hits.hits._source,hits.hits.fields,hits.hits.sort";
+        let query: &[(&str, &str)] = &[("allow_partial_search_results", "false"), ("filter_path", parts)];
+        let request = Request { what, method: Method::Post, path: "/_search", query, body: Body::json(&pages.body)? };
+        let found: Found<S> = self.client.call(request).await?;
+        if let Some(id) = found.pit_id {
+            pages.pit = id;
+        }
+        pages.last = found.hits.hits.last().map(|hit| hit.sort.clone());
+        pages.is_done = found.hits.hits.len() < LARGEST_WINDOW;
+        Ok(found.hits.hits)
+    }
+
+    async fn close_pages(&self, pages: Pages) {
+        let Ok(body) = Body::json(&json!({"id": pages.pit})) else { return };
+        let request = Request { what: "cannot close a list", method: Method::Delete, path: "/_pit", query: &[], body };
         if let Err(error) = self.client.find::<Value>(request).await {
             tracing::debug!(%error, "the server closes the list by itself");
         }
-        result
     }
 
-    async fn read_pages<S: DeserializeOwned + Send + 'static>(
-        &self,
-        what: &str,
-        body: &mut Value,
-        pit: &mut String,
-        limit: usize,
-    ) -> Result<Vec<Hit<S>>> {
-        let mut hits: Vec<Hit<S>> = Vec::new();
-        while hits.len() < limit {
-            body["size"] = LARGEST_WINDOW.into();
-            body["pit"] = json!({"id": pit, "keep_alive": KEEP_ALIVE});
-            if let Some(last) = hits.last() {
-                body["search_after"] = last.sort.clone().into();
-            }
-            let request = Request {
-                what,
-                method: Method::Post,
-                path: "/_search",
-                query: &[
-                    ("allow_partial_search_results", "false"),
-                    ("filter_path", "pit_id,hits.hits._source,hits.hits.fields,hits.hits.sort"),
-                ],
-                body: Body::json(body)?,
+    /// Goes through all chunks that are shown and gives those to `found` that belong to a version below the one that is stored: nobody
+    /// completes them any more. Each is (record id, manifest id, version that is stored).
+    pub async fn leftovers(&self, mut found: impl FnMut(String, String, u64) + Send) -> Result<()> {
+        let what = "cannot look for leftovers";
+        let body = json!({"query": {"exists": {"field": "chunk"}}, "_source": false, "track_total_hits": false,
+            "docvalue_fields": ["document", "version"]});
+        let mut pages = self.open_pages(with_order(body)).await?;
+        let result = loop {
+            let hits: Vec<Hit<()>> = match self.next_page(what, &mut pages).await {
+                Ok(hits) => hits,
+                Err(error) => break Err(error),
             };
-            let found: Found<S> = self.client.call(request).await?;
-            if let Some(id) = found.pit_id {
-                *pit = id;
+            if hits.is_empty() {
+                break Ok(());
             }
-            let count = found.hits.hits.len();
-            hits.extend(found.hits.hits);
-            if count < LARGEST_WINDOW {
-                break;
+            let mut ids: Vec<String> = hits.iter().map(|hit| text(hit, "document").to_owned()).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            let entries = match self.entries(&ids, true).await {
+                Ok(entries) => entries,
+                Err(error) => break Err(error),
+            };
+            let stored: HashMap<&str, u64> = ids
+                .iter()
+                .zip(&entries)
+                .filter_map(|(id, stored)| Some((id.as_str(), stored.as_ref()?.entry.indexed.document.version)))
+                .collect();
+            for hit in &hits {
+                let document = text(hit, "document");
+                let version = hit.fields.get("version").and_then(|values| values.first()).and_then(Value::as_u64);
+                if let (Some(version), Some(stored)) = (version, stored.get(document))
+                    && version < *stored
+                {
+                    found(hit.id.clone(), manifest_id(document), *stored);
+                }
             }
-        }
-        Ok(hits)
+        };
+        self.close_pages(pages).await;
+        result
     }
 
     /// One search; a shard that does not answer makes it fail, never a shorter list.
@@ -473,6 +528,11 @@ impl Reader<'_> {
         let body = Body::json(&body)?;
         self.client.call(Request { what, method: Method::Post, path: &path, query: &query, body }).await
     }
+}
+
+/// A value of a hit's field.
+fn text<'a>(hit: &'a Hit<()>, field: &str) -> &'a str {
+    hit.fields.get(field).and_then(|values| values.first()).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn with_order(mut body: Value) -> Value {

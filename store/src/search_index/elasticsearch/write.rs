@@ -3,12 +3,16 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{RwLock, oneshot};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::batch::{self, Target};
 use crate::search_index::{Operation, Outcome};
+
+/// Time between two looks for what stopped writers left.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// Limits of a batch.
 #[derive(Clone, Copy)]
@@ -27,6 +31,7 @@ pub struct Writer {
     queue: Mutex<Queue>,
     /// Shared by batches; a flush holds it alone, so that nothing half written is shown.
     pub whole: RwLock<()>,
+    swept: Mutex<Option<Instant>>,
 }
 
 #[derive(Default)]
@@ -47,7 +52,7 @@ struct Waiting {
 impl Writer {
     /// An empty queue.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, queue: Mutex::default(), whole: RwLock::new(()) }
+        Self { limits, queue: Mutex::default(), whole: RwLock::new(()), swept: Mutex::default() }
     }
 
     /// Does the operations, those of one document in order; fails as a whole where the cluster failed.
@@ -76,6 +81,16 @@ impl Writer {
             }
         }
         failed.map_or(Ok(outcomes), Err)
+    }
+
+    /// Whether it is time to look for what stopped writers left; the one who is told so does it.
+    pub fn is_sweep_due(&self) -> bool {
+        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = swept.is_none_or(|last| last.elapsed() >= SWEEP_INTERVAL);
+        if is_due {
+            *swept = Some(Instant::now());
+        }
+        is_due
     }
 
     /// Runs batches until nothing is left that may run.

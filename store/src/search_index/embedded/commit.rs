@@ -131,13 +131,7 @@ impl Files {
     }
 
     /// Appends and makes durable.
-    pub fn append(
-        &mut self,
-        coarse: &Encoded,
-        fine: &Encoded,
-        numbers: &[u8],
-        records: &[IndexedDocument],
-    ) -> Result<Vec<Appended>> {
+    pub fn append(&mut self, coarse: &Encoded, fine: &Encoded, numbers: &[u8], records: &[IndexedDocument]) -> Result<Vec<Appended>> {
         if !numbers.is_empty() {
             self.coarse.append(coarse)?;
             if let Some(columns) = &mut self.fine {

@@ -45,9 +45,9 @@ use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind}
 
 use self::generation::Generation;
 use self::snapshot::Snapshot;
-use crate::backup::draft::Draft;
 use super::{GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorQuery};
 use crate::Result;
+use crate::backup::draft::Draft;
 
 /// Longest name of a generation, in bytes.
 const MAX_NAME_BYTES: usize = 100;
