@@ -149,6 +149,7 @@ impl Stage for IngestStage {
 
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         let record = &input.record;
+        check_type(record)?;
         let key = checked_id(message::document_id(record)?)?;
         if record.value.is_none() {
             let version = message::version(record);
@@ -237,6 +238,16 @@ impl Shared {
         profile.apply(&mut clean.document);
         clean
     }
+}
+
+/// A producer may leave the type out; one that it names must be the one that is read here.
+fn check_type(record: &Record) -> Result<()> {
+    let Some((_, named)) = record.headers.iter().find(|(name, _)| name == event::CE_TYPE) else { return Ok(()) };
+    if named.as_ref() == event::TYPE_DOCUMENT_PUBLISHED.as_bytes() {
+        return Ok(());
+    }
+    let what = format!("header `{}` names an unknown type `{}`", event::CE_TYPE, shown(&String::from_utf8_lossy(named)));
+    Err(Error::new(ErrorKind::Invalid, what).with_hint(format!("send `{}`, or leave the header out", event::TYPE_DOCUMENT_PUBLISHED)))
 }
 
 /// The event, with an id that is its record's key.

@@ -168,6 +168,19 @@ async fn what_breaks_the_rules_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
+async fn a_record_of_an_unknown_type_is_refused_by_that_name_and_one_without_a_type_is_read() {
+    let mut input = published(&json!({ "document_id": "d", "source": "s", "content": "x" }));
+    input.record.headers.retain(|(name, _)| name != event::CE_TYPE);
+    run(&input).await.unwrap();
+    for unknown in ["com.example.order.v1", "tributary.document.published.v2", event::TYPE_DOCUMENT_CLEANED] {
+        let mut input = input.clone();
+        input.record.headers.push((event::CE_TYPE.to_owned(), Bytes::from(unknown)));
+        let error = run(&input).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains(unknown), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_tombstone_passes_on_with_its_version() {
     let gate: Arc<Gate> = Arc::default();
     let mut input = record("d", None);
