@@ -120,7 +120,7 @@ impl Stage for IndexStage {
             }
             None => {
                 let state = self.delete(&target, document_id, message::version(&input.record)).await?;
-                self.duplicates.deleted(&target.name, document_id);
+                self.duplicates.deleted(&target.name, document_id, message::version(&input.record));
                 state
             }
         };

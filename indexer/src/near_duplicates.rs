@@ -54,9 +54,18 @@ struct Waiting {
 /// Documents that were written or deleted.
 #[derive(Clone, Default)]
 struct Touched {
-    /// By document: its records, unless it was deleted.
-    documents: BTreeMap<String, Option<Body>>,
+    /// By document: the newest version that came, and its record unless it was deleted. An older one that comes late changes nothing.
+    documents: BTreeMap<String, (u64, Option<Body>)>,
     hashes: BTreeSet<String>,
+}
+
+impl Touched {
+    fn came(&mut self, document_id: &str, version: u64, body: Option<Body>) {
+        let newest = self.documents.get(document_id).map_or(0, |(newest, _)| *newest);
+        if version >= newest {
+            self.documents.insert(document_id.to_owned(), (version, body));
+        }
+    }
 }
 
 /// The record of `chunks.embedded` from which a document was written.
@@ -92,12 +101,12 @@ impl NearDuplicates {
         if !content_hash.is_empty() {
             touched.hashes.insert(content_hash.clone());
         }
-        touched.documents.insert(document.document_id.clone(), Some(Body { content_hash, bytes: record }));
+        touched.came(&document.document_id, document.version, Some(Body { content_hash, bytes: record }));
     }
 
-    /// A document was deleted from a generation.
-    pub fn deleted(&self, generation: &str, document_id: &str) {
-        self.waiting().touched.entry(generation.to_owned()).or_default().documents.insert(document_id.to_owned(), None);
+    /// A document was deleted from a generation as of this version, or a newer version of it stayed.
+    pub fn deleted(&self, generation: &str, document_id: &str, version: u64) {
+        self.waiting().touched.entry(generation.to_owned()).or_default().came(document_id, version, None);
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -130,17 +139,20 @@ impl NearDuplicates {
         for (generation, older) in touched {
             let newer = waiting.touched.entry(generation).or_default();
             newer.hashes.extend(older.hashes);
-            for (document_id, body) in older.documents {
-                newer.documents.entry(document_id).or_insert(body);
+            for (document_id, (version, body)) in older.documents {
+                if newer.documents.get(&document_id).is_none_or(|(newest, _)| *newest < version) {
+                    newer.documents.insert(document_id, (version, body));
+                }
             }
         }
     }
 
     async fn settle_generation(&self, generation: &str, touched: &Touched) -> Result<Vec<Settled>> {
         let mut settled: BTreeMap<String, DocumentState> = BTreeMap::new();
+        let mut looked_at = touched.hashes.clone();
         for _ in 0..MOST_LOOKS {
             let mut changed = false;
-            for family in self.families(generation, touched).await? {
+            for family in self.families(generation, touched, &mut looked_at).await? {
                 match self.order(generation, &family, touched).await {
                     Ok(states) => {
                         changed |= !states.is_empty();
@@ -161,15 +173,17 @@ impl NearDuplicates {
         Ok(settled.into_values().map(|state| Settled { generation: generation.to_owned(), state }).collect())
     }
 
-    /// Families that the touched documents are in, or that still name them.
-    async fn families(&self, generation: &str, touched: &Touched) -> Result<Vec<Family>> {
-        let mut terms: Vec<String> = touched.hashes.iter().map(|hash| content_term(hash)).collect();
+    /// Families that the touched documents are in or that still name them, and those of the hashes that were looked at before: a family
+    /// that was put in order names the touched ones no more, and is looked at again all the same.
+    async fn families(&self, generation: &str, touched: &Touched, looked_at: &mut BTreeSet<String>) -> Result<Vec<Family>> {
+        let mut terms: Vec<String> = looked_at.iter().map(|hash| content_term(hash)).collect();
         terms.extend(touched.documents.keys().flat_map(|document_id| [duplicate_term(document_id), canonical_term(document_id)]));
         let mut found = self.index.documents_with(Some(generation), &terms, usize::MAX).await?;
-        let left: BTreeSet<&String> =
-            found.iter().map(|found| &found.document.content_hash).filter(|hash| !touched.hashes.contains(*hash)).collect();
+        let left: BTreeSet<String> =
+            found.iter().map(|found| found.document.content_hash.clone()).filter(|hash| !looked_at.contains(hash)).collect();
         if !left.is_empty() {
-            let terms: Vec<String> = left.into_iter().map(|hash| content_term(hash)).collect();
+            let terms: Vec<String> = left.iter().map(|hash| content_term(hash)).collect();
+            looked_at.extend(left);
             found.extend(self.index.documents_with(Some(generation), &terms, usize::MAX).await?);
         }
         let mut families: BTreeMap<String, BTreeMap<String, IndexedDocument>> = BTreeMap::new();
@@ -242,7 +256,7 @@ impl NearDuplicates {
     /// that just came before one that is kept.
     async fn body(&self, family: &Family, touched: &Touched) -> Result<Option<(String, EmbeddedDocument)>> {
         for member in family.iter().map(|member| &member.document) {
-            if let Some(Some(body)) = touched.documents.get(&member.document_id)
+            if let Some((_, Some(body))) = touched.documents.get(&member.document_id)
                 && body.content_hash == member.content_hash
                 && let Some(document) = parse(body.bytes.clone()).await?
             {
