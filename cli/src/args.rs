@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -332,9 +332,10 @@ pub enum KnowledgeSets {
 
 /// `knowledge-sets reindex`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").args(["sets", "all", "rollback", "cancel", "status"]).required(true).multiple(true))]
 pub struct Reindex {
     /// Knowledge sets
-    #[arg(value_name = "ID", required_unless_present_any = ["all", "rollback", "cancel", "status"], conflicts_with = "all")]
+    #[arg(value_name = "ID", conflicts_with = "all")]
     pub sets: Vec<String>,
     /// All documents
     #[arg(long)]

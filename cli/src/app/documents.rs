@@ -1,5 +1,6 @@
 //! The document side of the HTTP server, on top of the store.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -23,13 +24,28 @@ impl DocumentSide {
     pub fn new(documents: Arc<Documents>) -> Self {
         Self { documents }
     }
+
+    /// The newest reports, with the chunks that questions find now; as last reported while the index does not answer.
+    async fn searchable(&self, rows: Vec<DocumentRow>) -> Vec<DocumentState> {
+        let indexed = |row: &&DocumentRow| row.indexed.is_some();
+        let document_ids: Vec<String> = rows.iter().filter(indexed).map(|row| row.latest.document_id.clone()).collect();
+        let counts =
+            self.documents.searchable_chunks(&document_ids).await.inspect_err(|error| tracing::warn!(%error, "chunks as reported"));
+        let counts: HashMap<String, usize> = document_ids.into_iter().zip(counts.unwrap_or_default()).collect();
+        let state = |row: DocumentRow| {
+            let counted = counts.get(&row.latest.document_id).map(|chunks| u32::try_from(*chunks).unwrap_or(u32::MAX));
+            let reported = shown(row);
+            DocumentState { chunks: counted.unwrap_or(reported.chunks), ..reported }
+        };
+        rows.into_iter().map(state).collect()
+    }
 }
 
 fn accepted(accepted: documents::Accepted) -> Accepted {
     Accepted { document_id: accepted.document_id, version: accepted.version, state: State::Accepted }
 }
 
-/// The newest report, with the chunks that are searchable now, whichever version they are of.
+/// The newest report, with the chunks that were last reported searchable, whichever version they are of.
 fn shown(row: DocumentRow) -> DocumentState {
     let chunks = row.indexed.map_or(0, |indexed| indexed.chunks);
     DocumentState { chunks, ..row.latest }
@@ -46,7 +62,8 @@ impl DocumentSeam for DocumentSide {
     }
 
     async fn get(&self, document_id: &str) -> Result<Option<DocumentState>> {
-        Ok(self.documents.get(document_id).await?.map(shown))
+        let row = self.documents.get(document_id).await?;
+        Ok(self.searchable(row.into_iter().collect()).await.pop())
     }
 
     async fn get_many(&self, document_ids: &[String]) -> Result<Vec<Option<DocumentState>>> {
@@ -59,7 +76,7 @@ impl DocumentSeam for DocumentSide {
         let more = rows.len() > limit;
         rows.truncate(limit);
         let next = rows.last().filter(|_| more).map(|row| row.latest.document_id.clone());
-        Ok(DocumentPage { documents: rows.into_iter().map(shown).collect(), next })
+        Ok(DocumentPage { documents: self.searchable(rows).await, next })
     }
 
     async fn reconcile(&self) -> Result<Reconciliation> {

@@ -112,7 +112,7 @@ mod tests {
         let value = |name: &str| {
             let families = registry.gather();
             let family = families.iter().find(|family| family.name() == name)?;
-            Some(family.get_metric()[0].get_gauge().value())
+            Some(family.get_metric()[0].get_gauge().get_value())
         };
         assert_eq!(value("tributary_lag_records"), Some(3.0 + 8.0), "compaction or retention took the first two");
         assert_eq!(value("tributary_oldest_uncommitted_seconds"), Some(5.5));

@@ -88,8 +88,9 @@ impl Fleet {
 
     /// Starts a process and does not wait for it.
     pub fn launch(&mut self, role: usize) {
-        let listen = format!("127.0.0.1:{}", self.port);
-        self.processes[role] = Some(self.spawn(role, &listen));
+        // The server keeps its address; the others answer on any.
+        let port = if role == self.role_of("query") { self.port } else { 0 };
+        self.processes[role] = Some(self.spawn(role, &format!("127.0.0.1:{port}")));
     }
 
     /// A second process of the same services, which answers on a port of its own.

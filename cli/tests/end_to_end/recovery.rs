@@ -46,9 +46,9 @@ fn recovery_after_a_kill_is_quick() {
     let wanted = std::env::var("TRIBUTARY_RECOVERY_CHUNKS").map_or(DEFAULT_CHUNKS, |chunks| chunks.parse().unwrap());
     let workspace = Workspace::new()
         .with("telemetry.filter", "warn")
-        .with("enrich.chunker.section_limit_tokens", "60")
+        .with("enrich.chunker.section_limit_tokens", "100")
         .with("enrich.chunker.leaf_minimum_tokens", "30")
-        .with("enrich.chunker.leaf_maximum_tokens", "200");
+        .with("enrich.chunker.leaf_maximum_tokens", "100");
     let (mut server, _) = start(&workspace);
     let filling = Instant::now();
     let mut document = 0;

@@ -20,7 +20,10 @@ fn workspace(settings: &str) -> Workspace {
     for document in 0..DOCUMENTS {
         let section = |number: usize| format!("## Part {number}\n\n{}\n", format!("The quoll {document} counts to {number}. ").repeat(40));
         let sections: String = (0..6).map(section).collect();
-        workspace.write(&format!("docs/page{document}.md"), format!("# Quoll {document}\n\n载波聚合 with 5G NR Uplink qw{document}.\n\n{sections}"));
+        workspace.write(
+            &format!("docs/page{document}.md"),
+            format!("# Quoll {document}\n\n载波聚合 with 5G NR Uplink qw{document}.\n\n{sections}"),
+        );
     }
     workspace
 }
@@ -111,7 +114,8 @@ fn a_changed_lexicon_is_built_while_queries_go_on_and_embeds_nothing() {
 #[test]
 fn a_changed_model_embeds_everything_and_changed_rules_nothing() {
     let workspace = workspace("[models]\nhashing_dimensions = 128\n");
-    let sets = workspace.write("sets.toml", "[[knowledge_set]]\nid = \"quolls\"\nname = \"Q\"\nview = \"common\"\nrules = [{ path = \"page1*\" }]\n");
+    let sets = workspace
+        .write("sets.toml", "[[knowledge_set]]\nid = \"quolls\"\nname = \"Q\"\nview = \"common\"\nrules = [{ path = \"page1*\" }]\n");
     let server = workspace.start();
     let published = workspace.json(["publish", "docs", "--wait", "--format", "json"]);
     let lines = server.log().lines().count();
@@ -129,7 +133,7 @@ fn a_changed_model_embeds_everything_and_changed_rules_nothing() {
     assert_eq!(text(&reindex(&workspace, &["--all", "--wait"]), "/report/state"), "promoted");
     let (fresh, reused) = embedded(&server.log(), lines);
     assert!(reused == 0 && fresh as usize >= DOCUMENTS, "{reused} vectors of another model were kept");
-    assert_eq!(workspace.found("qw3").len(), 1);
+    assert_eq!(workspace.found("qw8").len(), 1);
     assert_eq!(number(&published, "/indexed") as usize, DOCUMENTS);
     let overview = reindex(&workspace, &["--status"]);
     assert_eq!(list(&overview, "/generations").len(), 2, "the one before the last is gone: {overview}");
@@ -155,7 +159,10 @@ fn a_set_with_a_chunker_of_its_own_is_cut_anew_alone() {
 
     workspace.write("sets.toml", set("pipeline = { chunker = { leaf_maximum = 64 } }"));
     workspace.run(["knowledge-sets", "apply", "sets.toml"]).refused(1, &["leaf_maximum", "fine"]);
-    workspace.write("sets.toml", set("pipeline = { chunker = { leaf_minimum_tokens = 32, leaf_maximum_tokens = 64, section_limit_tokens = 64 } }"));
+    workspace.write(
+        "sets.toml",
+        set("pipeline = { chunker = { leaf_minimum_tokens = 32, leaf_maximum_tokens = 64, section_limit_tokens = 64 } }"),
+    );
     workspace.json(["knowledge-sets", "apply", "sets.toml", "--format", "json"]);
     assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!(["chunker of fine"]));
     assert_eq!(chunks("page1.md"), of_set, "nothing changes before the reindex");
@@ -176,9 +183,7 @@ fn a_build_that_is_killed_goes_on_and_one_that_is_given_up_leaves_nothing() {
 
     workspace.write("terms.txt", "载波聚合\n");
     reindex(&workspace, &["--all"]);
-    wait_for("the beginning of the build", || {
-        (list(&reindex(&workspace, &["--status"]), "/generations").len() == 2).then_some(())
-    });
+    wait_for("the beginning of the build", || (list(&reindex(&workspace, &["--status"]), "/generations").len() == 2).then_some(()));
     server.kill();
     let server = workspace.start();
     wait_for("the promotion after the kill", || (serving(&workspace) != first).then_some(()));

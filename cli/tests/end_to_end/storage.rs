@@ -113,7 +113,7 @@ fn a_full_disk_is_named_and_work_goes_on_once_there_is_room() {
     for document in &accepted {
         assert_eq!(text(&server.settled(document), "/state"), "indexed", "{}", server.log());
     }
-    assert_eq!(server.get("/health/readyz").0, 200);
+    wait_for("readiness", || (server.get("/health/readyz").0 == 200).then_some(()));
     let later = server.publish(&json!({"source": "full", "source_path": "later.md", "content": "the mulgara came later"}));
     assert_eq!(text(&server.settled(&later), "/state"), "indexed");
     assert!(!server.log().contains("panicked"), "{}", server.log());

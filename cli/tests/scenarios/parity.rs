@@ -67,7 +67,7 @@ fn hits(server: &Server, question: &str, strategy: &str) -> Vec<Hit> {
 /// Share of the best of `one` that the other finds among its best, where a chunk that ties with the other's last counts as found.
 fn shared(one: &[Hit], other: &[Hit]) -> f64 {
     let best: Vec<&Hit> = one.iter().take(TOP).collect();
-    let last = other.iter().take(TOP).last().map_or(0.0, |hit| hit.score);
+    let last = other.iter().take(TOP).next_back().map_or(0.0, |hit| hit.score);
     let is_shared = |hit: &&&Hit| {
         other.iter().enumerate().any(|(rank, found)| found.chunk_id == hit.chunk_id && (rank < TOP || last - found.score <= TIE))
     };

@@ -81,8 +81,8 @@ fn found(server: &Server, word: &str) -> usize {
 fn letter(server: &Server, document_id: &str, part: &str) -> Value {
     wait_for(&format!("a dead letter of `{document_id}` that says `{part}`"), || {
         let (_, letters) = server.get("/v1/dead-letters");
-        let letters = list(&letters, "/dead_letters").iter();
-        letters.filter(|letter| text(letter, "/document_id") == document_id && text(letter, "/message").contains(part)).next().cloned()
+        let mut letters = list(&letters, "/dead_letters").iter();
+        letters.find(|letter| text(letter, "/document_id") == document_id && text(letter, "/message").contains(part)).cloned()
     })
 }
 

@@ -123,5 +123,5 @@ fn check_letter(expected: &ExpectedLetter, server: &Server) -> Option<String> {
     let of_document = list(&letters, "/dead_letters").iter().filter(|letter| text(letter, "/document_id") == expected.document_id);
     let found: Vec<&Value> = of_document.collect();
     let is_right = |letter: &&Value| text(letter, "/kind") == expected.kind && text(letter, "/message").contains(&expected.says);
-    if found.iter().any(|letter| is_right(letter)) { None } else { Some(format!("no dead letter {expected:?} in {found:?}")) }
+    if found.iter().any(is_right) { None } else { Some(format!("no dead letter {expected:?} in {found:?}")) }
 }

@@ -16,6 +16,8 @@ use crate::event_log::{Record, message};
 use crate::generations::chunk_group;
 use crate::search_index::{GenerationStatus, IndexedDocument, SharedSearchIndex};
 
+const TEN_YEARS_MS: u64 = 10 * 365 * 24 * 3_600_000;
+
 /// A reader whose lag counts as work to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageReader {
@@ -30,10 +32,8 @@ pub struct StageReader {
 /// All readers along the route; the chunk stage reads once for each generation of the index.
 pub fn stage_readers(generations: &[GenerationStatus]) -> Vec<StageReader> {
     let reader = |stage: &'static str, topic| StageReader { stage, topic, group: stage.to_owned() };
-    let chunk = |generation: &GenerationStatus| StageReader {
-        group: chunk_group(&generation.name),
-        ..reader("chunk", Topic::DocumentsClean)
-    };
+    let chunk =
+        |generation: &GenerationStatus| StageReader { group: chunk_group(&generation.name), ..reader("chunk", Topic::DocumentsClean) };
     let mut readers = vec![reader("ingest", Topic::DocumentsRaw)];
     readers.extend(generations.iter().map(chunk));
     readers.extend([reader("embed", Topic::ChunksTagged), reader("index", Topic::ChunksEmbedded)]);
@@ -62,7 +62,8 @@ pub struct Documents {
 impl Documents {
     /// Over the given log, table and index.
     pub fn new(topics: Topics, table: Arc<DocumentTable>, index: SharedSearchIndex, clock: Clock) -> Self {
-        Self { topics, table, index, clock, last_version: AtomicU64::new(0) }
+        let last_version = AtomicU64::new(newest_time(&table, clock()));
+        Self { topics, table, index, clock, last_version }
     }
 
     /// Accepts a document: on return it is durable and will end indexed, skipped, deleted or dead.
@@ -113,6 +114,16 @@ impl Documents {
         Ok(found.pop().flatten().filter(|document| !document.deleted))
     }
 
+    /// How many chunks of each of these documents are searchable, as the serving generation has them; in their order. What reports say is
+    /// of the generation that was written last.
+    pub async fn searchable_chunks(&self, document_ids: &[String]) -> Result<Vec<usize>> {
+        if document_ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.index.documents(None, document_ids).await?;
+        Ok(found.iter().map(|found| found.as_ref().map_or(0, |document| document.chunk_ids.len())).collect())
+    }
+
     /// What is known of several documents, in their order.
     pub fn get_many(&self, document_ids: &[String]) -> Vec<Option<DocumentRow>> {
         document_ids.iter().map(|document_id| self.table.get(document_id)).collect()
@@ -159,6 +170,19 @@ impl Documents {
     }
 }
 
+/// The newest version that was given by the time of day. Versions grow from there even if the clock was set back since: a record that was
+/// written and not reported before a crash is older than whatever is published next. A producer's own numbers far ahead do not count.
+fn newest_time(table: &DocumentTable, now_ms: i64) -> u64 {
+    let limit = u64::try_from(now_ms).unwrap_or(0).saturating_add(TEN_YEARS_MS);
+    let mut newest = 0;
+    table.for_each(|_, row| {
+        if row.latest.version < limit {
+            newest = row.latest.version.max(newest);
+        }
+    });
+    newest
+}
+
 fn checked_id(published: &DocumentEvent) -> Result<String> {
     if published.source.trim().is_empty() {
         return Err(Error::new(ErrorKind::Invalid, "`source` is empty").with_hint("name where the document comes from, such as `wiki`"));
@@ -196,5 +220,23 @@ fn check_content(published: &DocumentEvent) -> Result<()> {
         0 => Err(Error::new(ErrorKind::Invalid, "no content is given").with_hint("give one of content, content_base64 and content_url")),
         _ => Err(Error::new(ErrorKind::Invalid, "more than one content is given")
             .with_hint("give only one of content, content_base64 and content_url")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_start_at_the_newest_time_that_was_given_and_not_at_numbers_of_producers() {
+        let state = |document_id: &str, version| {
+            let document = DocumentHeader { document_id: document_id.into(), version, ..DocumentHeader::default() };
+            report(&document, State::Indexed, 0)
+        };
+        let now = 1_700_000_000_000_u64;
+        let table =
+            DocumentTable::with_reports(&[state("a", now + 86_400_000), state("b", now - 1), state("c", u64::MAX - 1), state("d", 7)]);
+        assert_eq!(newest_time(&table, 1_700_000_000_000), now + 86_400_000);
+        assert_eq!(newest_time(&DocumentTable::with_reports(&[]), 1_700_000_000_000), 0);
     }
 }

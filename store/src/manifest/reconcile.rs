@@ -45,9 +45,7 @@ pub async fn reconcile(
         let incomplete = row.indexed.as_ref().is_some_and(|indexed| {
             let whole = stored.get(document_id).is_some_and(|document| {
                 let searchable = counts.get(document_id).copied().unwrap_or(0);
-                document.document.version >= indexed.version
-                    && searchable == document.chunk_ids.len()
-                    && is_stood_for(document, &stored)
+                document.document.version >= indexed.version && searchable == document.chunk_ids.len() && is_stood_for(document, &stored)
             });
             !whole
         });
