@@ -25,7 +25,6 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("post", "/v1/documents/reconcile", "/v1/documents/reconcile", None),
     ("post", "/v1/search", "/v1/search", Some(r#"{"query": "tasks", "explain": true, "parents": true, "neighbours": 2}"#)),
     ("get", "/v1/knowledge-sets", "/v1/knowledge-sets", None),
-    ("put", "/v1/knowledge-sets", "/v1/knowledge-sets", Some(r#"{"knowledge_sets": []}"#)),
     ("get", "/v1/dead-letters", "/v1/dead-letters?limit=5", None),
     ("get", "/v1/dead-letters/{id}", "/v1/dead-letters/documents.raw.v1-0-7", None),
     ("post", "/v1/dead-letters/{id}/replay", "/v1/dead-letters/documents.raw.v1-0-7/replay", None),
@@ -39,6 +38,7 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("get", "/v1/reindex", "/v1/reindex", None),
     ("delete", "/v1/reindex", "/v1/reindex", None),
     ("post", "/v1/reindex/rollback", "/v1/reindex/rollback", None),
+    ("put", "/v1/knowledge-sets", "/v1/knowledge-sets", Some(r#"{"knowledge_sets": []}"#)),
     ("get", "/openapi.json", "/openapi.json", None),
     ("get", "/", "/", None),
 ];

@@ -2,12 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tributary_query_api::Operations;
 use tributary_query_api::config::ServerConfig;
 
 use super::backend::{self, MemoryDocuments};
@@ -17,8 +19,11 @@ pub struct Server {
     pub address: SocketAddr,
     pub documents: Arc<MemoryDocuments>,
     stop: oneshot::Sender<()>,
-    served: JoinHandle<tributary_schemas::Result<()>>,
+    served: Served,
 }
+
+type Served = JoinHandle<tributary_schemas::Result<()>>;
+type Shutdown = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An answer.
 #[derive(Debug)]
@@ -55,11 +60,21 @@ impl Server {
 
     pub async fn start_with_config(models: tributary_query_api::Models, ready: bool, config: ServerConfig) -> Self {
         let (state, documents) = backend::state_with(models, ready, config).await;
+        Self::serve(documents, |listener, shutdown| tokio::spawn(tributary_query_api::serve(state, listener, shutdown)))
+    }
+
+    /// What a process without the service `query` serves.
+    pub async fn start_operations(ready: bool) -> Self {
+        let operations = Operations::new(backend::operations(ready), super::config().server).unwrap();
+        let (_, documents) = backend::state_with(super::models(None), ready, super::config().server).await;
+        Self::serve(documents, |listener, shutdown| tokio::spawn(tributary_query_api::serve_operations(operations, listener, shutdown)))
+    }
+
+    fn serve(documents: Arc<MemoryDocuments>, spawn: impl FnOnce(TcpListener, Shutdown) -> Served) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let shutdown = async move { stopped.await.unwrap_or(()) };
-        let served = tokio::spawn(tributary_query_api::serve(state, listener, shutdown));
+        let served = spawn(listener, Box::pin(async move { stopped.await.unwrap_or(()) }));
         Self { address, documents, stop, served }
     }
 
