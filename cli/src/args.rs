@@ -67,7 +67,7 @@ pub enum Verb {
     /// Look at records that were given up, send them again or drop them
     #[command(subcommand)]
     DeadLetters(DeadLetters),
-    /// List or define knowledge sets
+    /// List or define knowledge sets, and build the index anew for them
     #[command(subcommand)]
     KnowledgeSets(KnowledgeSets),
     /// Measure retrieval on an evaluation set
@@ -319,7 +319,7 @@ pub enum KnowledgeSets {
         case. Only what changed is computed again."
     )]
     Reindex(Reindex),
-    /// Define all knowledge sets by a TOML file; documents published from now on follow it
+    /// Define all knowledge sets by a TOML file; documents published from now on follow it, the others after a reindex
     Apply {
         /// The file
         #[arg(value_hint = ValueHint::FilePath)]

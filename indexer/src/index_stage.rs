@@ -144,9 +144,8 @@ impl Stage for IndexStage {
     }
 
     async fn settle(&self) -> Result<Vec<Output>> {
-        let settled = self.duplicates.settle().await?;
-        let serving = settled.iter().filter(|settled| self.generations.is_serving(&settled.generation));
-        serving.map(|settled| manifest::output(&settled.state)).collect()
+        // Of every generation, as `replace` reports: the last word on a document is whether it is stored once.
+        self.duplicates.settle().await?.iter().map(|settled| manifest::output(&settled.state)).collect()
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tributary_schemas::near_duplicate::{canonical_term, content_term, duplicate_term};
 use tributary_schemas::{
-    Chunk, ChunkId, Disposition, DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Lineage, Result, State,
+    Attributes, Chunk, ChunkId, Disposition, DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Lineage, Result, State,
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::search_index::{IndexedDocument, Operation, Outcome, SharedSearchIndex};
@@ -186,9 +186,9 @@ impl NearDuplicates {
             looked_at.extend(left);
             found.extend(self.index.documents_with(Some(generation), &terms, usize::MAX).await?);
         }
-        let mut families: BTreeMap<String, BTreeMap<String, IndexedDocument>> = BTreeMap::new();
+        let mut families: BTreeMap<(String, String), BTreeMap<String, IndexedDocument>> = BTreeMap::new();
         for member in found.into_iter().filter(|member| !member.deleted) {
-            let family = families.entry(member.document.content_hash.clone()).or_default();
+            let family = families.entry((member.document.content_hash.clone(), filtered_by(&member.document)?)).or_default();
             family.insert(member.document.document_id.clone(), member);
         }
         Ok(families.into_values().map(in_order).collect())
@@ -270,6 +270,13 @@ impl NearDuplicates {
         }
         Ok(None)
     }
+}
+
+/// What filters ask of a document itself. The hash covers it as it was at ingest; source profiles may have changed it for this generation,
+/// and a document never stands for one that others may see.
+fn filtered_by(document: &DocumentHeader) -> Result<String> {
+    let attributes = Attributes { link: None, created_at: None, updated_at: None, ..document.attributes.clone() };
+    serde_json::to_string(&attributes).map_err(|error| Error::new(ErrorKind::Internal, format!("attributes cannot be written: {error}")))
 }
 
 fn in_order(family: BTreeMap<String, IndexedDocument>) -> Family {

@@ -189,6 +189,19 @@ async fn when_the_canonical_one_goes_or_changes_another_takes_its_place() {
 }
 
 #[tokio::test]
+async fn what_others_may_not_see_stands_for_nobody_even_if_its_hash_is_the_same() {
+    let fixture = fixture().await;
+    fixture.publish("a", 1, "x").await;
+    // A source profile gave it this level after the hash was made.
+    let mut secret = document("b", 2, "x");
+    secret.document.attributes.security_level = Some(3);
+    fixture.write(0, &secret).await;
+    assert_eq!(fixture.settle(0).await, []);
+    let stored = fixture.stored().await;
+    assert!(stored.values().all(|stored| stored.chunk_ids.len() == 2 && stored.document.duplicate_of.is_none()), "{stored:?}");
+}
+
+#[tokio::test]
 async fn two_duplicates_in_one_batch_and_a_repeated_record_end_as_one() {
     let fixture = fixture().await;
     for _ in 0..2 {

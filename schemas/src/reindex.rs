@@ -86,7 +86,7 @@ pub struct ReindexProgress {
     pub request: ReindexRequest,
     /// Its newest report.
     pub report: ReindexReport,
-    /// Documents that the log holds for the build.
+    /// Documents that the build has to bring over: those of the generation that is served.
     pub documents_total: u64,
     /// Documents in the new generation.
     pub documents_done: u64,

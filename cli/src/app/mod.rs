@@ -66,7 +66,8 @@ impl App {
             }
             url = Some(format!("http://{address}"));
         }
-        if let Some(url) = &url {
+        // Verbs look here for a server that answers questions.
+        if let Some(url) = url.as_ref().filter(|_| services.contains(&Service::Query)) {
             folder.announce(url)?;
         }
         Ok(Self { folder, parts, url, shutdown, tasks })

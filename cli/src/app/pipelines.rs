@@ -239,7 +239,8 @@ fn check(status: &GenerationStatus, pipeline: &Pipeline) -> Result<()> {
     let message =
         format!("generation `{}` of the index cannot be continued here: it was built with {}", status.name, differences.join(", "));
     Err(Error::new(ErrorKind::Conflict, message).with_hint(
-        "put the model back where it was (and start the same version of tributary), or start with an empty --data-dir and publish again",
+        "put the model back where it was, or start the version of tributary that built it; else keep the log, set aside the index (the folder \
+         index, or another store.search_index.elasticsearch.index_prefix) and run `tributary knowledge-sets reindex --all`",
     ))
 }
 

@@ -16,6 +16,8 @@ fn collect(table: &Table, known: &Table, root: &Table, origin: &str, path: &str,
     for (key, value) in table {
         let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         match (known.get(key), value) {
+            // A table without keys of its own, such as the properties of Kafka's client, takes any with text.
+            (None, Value::String(_)) if known.is_empty() => {}
             (None, _) => found.push(unknown(&full, key, path, known, root, origin)),
             (Some(Value::Table(known)), Value::Table(table)) => collect(table, known, root, origin, &full, found),
             (Some(default), value) if !same_type(default, value) => found.push(format!(
@@ -73,6 +75,15 @@ fn with_article(type_name: &str) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_without_keys_of_its_own_takes_any_with_text() {
+        let defaults: Table = toml::from_str("[client]\n[client.properties]\n").unwrap();
+        let table: Table = toml::from_str("[client.properties]\n\"socket.nagle.disable\" = 'true'\n\"debug\" = 7\n").unwrap();
+        let found = problems(&table, &defaults, "x.toml");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("client.properties.debug"), "{found:?}");
+    }
 
     #[test]
     fn all_problems_are_found_at_once_with_the_nearest_key() {

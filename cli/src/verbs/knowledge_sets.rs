@@ -1,4 +1,4 @@
-//! `tributary knowledge-sets list|apply`.
+//! `tributary knowledge-sets list|apply`; `reindex` has a file of its own.
 
 use anyhow::{Context, Result};
 use serde_json::Value;

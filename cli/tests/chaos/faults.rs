@@ -297,18 +297,26 @@ fn restart(server: &OwnServer, random: &mut Random) -> String {
 
 fn forget_positions(data: &std::path::Path, stage: &str) {
     let topics = std::fs::read_dir(data.join("log/topics")).unwrap();
-    let file = format!("groups/{stage}.positions");
-    let lost = topics.filter_map(|topic| std::fs::remove_file(topic.unwrap().path().join(&file)).ok()).count();
-    if lost == 0 {
+    let groups = topics.filter_map(|topic| std::fs::read_dir(topic.unwrap().path().join("groups")).ok()).flatten();
+    let lost = groups.map(|group| group.unwrap().path()).filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.strip_suffix(".positions").is_some_and(|group| is_of(group, stage)) && std::fs::remove_file(path).is_ok()
+    });
+    if lost.count() == 0 {
         skip(&format!("{stage} had no positions yet"));
     }
+}
+
+/// Whether a group is a stage's; the chunk stage has one for each generation.
+fn is_of(group: &str, stage: &str) -> bool {
+    group.strip_prefix(stage).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 impl Real {
     /// All members of the group are gone.
     fn rewind(&self, stage: &str) {
         let listed = self.kafka.tool("groups", &["--list"]);
-        let Some(group) = listed.lines().find(|group| *group == stage || group.ends_with(&format!(".{stage}"))) else {
+        let Some(group) = listed.lines().find(|group| group.rsplit('/').next().is_some_and(|group| is_of(group, stage))) else {
             panic!("no group of {stage} in {listed:?}")
         };
         self.kafka.tool("groups", &["--group", group, "--reset-offsets", "--to-earliest", "--all-topics", "--execute"]);

@@ -30,7 +30,8 @@ impl Topics {
     /// Creates the topics that are not there yet.
     pub async fn create(&self, partitions: u32, retention_age: Option<Duration>, retention_bytes: Option<u64>) -> Result<()> {
         for topic in Topic::ALL {
-            let keeps_all = topic.is_compacted() || topic == Topic::DeadLetters;
+            // Dead letters wait for somebody to look; what became of each reindex says which generation to go back to.
+            let keeps_all = topic.is_compacted() || matches!(topic, Topic::DeadLetters | Topic::ReindexRequests);
             let settings = TopicSettings {
                 partitions,
                 compacted: topic.is_compacted(),

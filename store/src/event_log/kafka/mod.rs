@@ -89,12 +89,14 @@ impl EventLog for KafkaEventLog {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        if !self.admin.create(topic, settings).await? {
-            let partitions = self.partitions(topic).await?;
-            return self.admin.align(topic, partitions, settings).await;
+        let is_new = self.admin.create(topic, settings).await?;
+        let (metadata, name) = (Arc::clone(&self.metadata), topic.to_owned());
+        blocking(move || metadata.await_topic(&name)).await?;
+        if is_new {
+            return Ok(());
         }
-        let (metadata, topic) = (Arc::clone(&self.metadata), topic.to_owned());
-        blocking(move || metadata.await_topic(&topic)).await
+        // Another process was faster, perhaps with other settings.
+        self.admin.align(topic, self.partitions(topic).await?, settings).await
     }
 
     async fn append(&self, topic: &str, records: Vec<Record>) -> Result<Vec<Position>> {
