@@ -1,11 +1,12 @@
-/* Preloaded into a process under test: its time of day is the machine's plus the milliseconds in the file that TRIBUTARY_CHAOS_CLOCK names. */
+/* Preloaded into a process under test: its time of day is the machine's plus the milliseconds in the file that TRIBUTARY_CHAOS_CLOCK names.
+ * gettimeofday stays as it is: librdkafka makes from it the deadlines of pthread_cond_timedwait, which the kernel reads by its own clock; a
+ * wait would end at once or last for the whole jump, as after no jump of the machine's. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,15 +34,6 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
   int result = (int)syscall(SYS_clock_gettime, clock, now);
   if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) shift(now);
   return result;
-}
-
-int gettimeofday(struct timeval *restrict now, void *restrict zone) {
-  struct timespec fine;
-  (void)zone;
-  if (clock_gettime(CLOCK_REALTIME, &fine) != 0) return -1;
-  now->tv_sec = fine.tv_sec;
-  now->tv_usec = fine.tv_nsec / 1000;
-  return 0;
 }
 
 time_t time(time_t *place) {

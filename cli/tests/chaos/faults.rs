@@ -283,6 +283,9 @@ impl Deployment {
     }
 }
 
+/// Records of a partition that come again when positions are lost.
+const REPEATED_RECORDS: u64 = 1_000;
+
 /// What all deployments have in common: no model, and less patience than over a weekend.
 fn settings() -> Workspace {
     Workspace::new().with("telemetry.filter", "info,tantivy=warn,actix_server=warn").with("store.worker.backoff_maximum_ms", "3000")
@@ -300,11 +303,31 @@ fn forget_positions(data: &std::path::Path, stage: &str) {
     let groups = topics.filter_map(|topic| std::fs::read_dir(topic.unwrap().path().join("groups")).ok()).flatten();
     let lost = groups.map(|group| group.unwrap().path()).filter(|path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        name.strip_suffix(".positions").is_some_and(|group| is_of(group, stage)) && std::fs::remove_file(path).is_ok()
+        name.strip_suffix(".positions").is_some_and(|group| is_of(group, stage)) && forget_last_commits(path)
     });
     if lost.count() == 0 {
         skip(&format!("{stage} had no positions yet"));
     }
+}
+
+/// As long as there are few, all of them: the format is a header and then entries of partition, checksum and offset, each commit behind the
+/// last (`store::event_log::embedded::format`). Later those of this process alone: what is done again is appended again, and a run that
+/// did everything again each time would be nothing else.
+fn forget_last_commits(path: &std::path::Path) -> bool {
+    const ENTRY: usize = 16;
+    let Ok(bytes) = std::fs::read(path) else { return false };
+    let offset = |entry: &[u8]| entry.get(8..).and_then(|offset| offset.try_into().ok()).map_or(0, u64::from_le_bytes);
+    let furthest = bytes.chunks(ENTRY).skip(1).map(offset).max().unwrap_or(0);
+    if furthest <= REPEATED_RECORDS {
+        return std::fs::remove_file(path).is_ok();
+    }
+    let kept: Vec<u8> = bytes
+        .chunks(ENTRY)
+        .enumerate()
+        .filter(|(number, entry)| *number == 0 || offset(entry) + REPEATED_RECORDS < furthest)
+        .flat_map(|(_, entry)| entry.to_vec())
+        .collect();
+    kept.len() > ENTRY && std::fs::write(path, kept).is_ok()
 }
 
 /// Whether a group is a stage's; the chunk stage has one for each generation.
@@ -319,7 +342,10 @@ impl Real {
         let Some(group) = listed.lines().find(|group| group.rsplit('/').next().is_some_and(|group| is_of(group, stage))) else {
             panic!("no group of {stage} in {listed:?}")
         };
-        self.kafka.tool("groups", &["--group", group, "--reset-offsets", "--to-earliest", "--all-topics", "--execute"]);
+        self.kafka.tool(
+            "groups",
+            &["--group", group, "--reset-offsets", "--shift-by", &format!("-{REPEATED_RECORDS}"), "--all-topics", "--execute"],
+        );
     }
 
     /// As the node does to all indexes of a disk that is nearly full.

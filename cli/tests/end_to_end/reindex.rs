@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -14,10 +15,14 @@ const DOCUMENTS: usize = 40;
 /// A workspace with documents that a lexicon, a chunker and a rule can change; the configuration is a file, so that it can change while
 /// the server runs.
 fn workspace(settings: &str) -> Workspace {
+    workspace_of(DOCUMENTS, settings)
+}
+
+fn workspace_of(documents: usize, settings: &str) -> Workspace {
     let workspace = Workspace::new().with("telemetry.filter", "info,tributary_enrich=debug").with("telemetry.format", "json");
     workspace.write("tributary.toml", settings);
     workspace.write("terms.txt", "# no terms yet\n");
-    for document in 0..DOCUMENTS {
+    for document in 0..documents {
         let section = |number: usize| format!("## Part {number}\n\n{}\n", format!("The quoll {document} counts to {number}. ").repeat(40));
         let sections: String = (0..6).map(section).collect();
         workspace.write(
@@ -109,6 +114,54 @@ fn a_changed_lexicon_is_built_while_queries_go_on_and_embeds_nothing() {
     wait_for("a reconciled state", || (workspace.run(["documents", "reconcile"]).code == 0).then_some(()));
     server.stop();
     assert_eq!(workspace.found("qw7").len(), 1, "the serving generation outlives the server");
+}
+
+/// Milliseconds of one question, which must be answered.
+fn ask(agent: &ureq::Agent, url: &str, document: usize) -> f64 {
+    let begun = Instant::now();
+    let mut response = agent.post(format!("{url}/v1/search")).send_json(json!({"query": format!("quoll counts qw{document}")})).unwrap();
+    let answer: Value = response.body_mut().read_json().unwrap();
+    assert!(!list(&answer, "/hits").is_empty(), "{answer}");
+    begun.elapsed().as_secs_f64() * 1e3
+}
+
+fn percentile(times: &mut [f64], share: f64) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[((times.len() - 1) as f64 * share) as usize]
+}
+
+/// How much slower questions are while a generation is built. `TRIBUTARY_REINDEX_DOCUMENTS=4000 cargo test --release -p tributary-cli --test
+/// end_to_end -- questions_go_on --nocapture` runs the full figure; nothing here depends on the clock but what is printed.
+#[test]
+fn questions_go_on_through_a_build_and_its_promotion() {
+    let documents = std::env::var("TRIBUTARY_REINDEX_DOCUMENTS").map_or(DOCUMENTS, |documents| documents.parse().unwrap());
+    let workspace = workspace_of(documents, LEXICON);
+    let server = workspace.start();
+    workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    let first = serving(&workspace);
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(true).build().into();
+    let mut at_rest: Vec<f64> = (0..documents.clamp(200, 1_000)).map(|number| ask(&agent, &server.url, number % documents)).collect();
+
+    workspace.write("terms.txt", "载波聚合\nquoll counts\n");
+    reindex(&workspace, &["--all"]);
+    let (begun, mut during) = (Instant::now(), Vec::new());
+    while during.len() < 50 || during.len() % 50 != 0 || serving(&workspace) == first {
+        during.push(ask(&agent, &server.url, during.len() % documents));
+    }
+    let built = begun.elapsed();
+    let mut after: Vec<f64> = (0..200).map(|number| ask(&agent, &server.url, number % documents)).collect();
+    let (rest, build) = (percentile(&mut at_rest, 0.95), percentile(&mut during, 0.95));
+    eprintln!(
+        "{documents} documents; p95 (p50) of a question at rest {rest:.1} ({:.1}) ms, during a build of {:.0} s {build:.1} ({:.1}) ms: {:.2} x; \
+         after the promotion {:.1} ms; {} questions in the build, none failed",
+        percentile(&mut at_rest, 0.5),
+        built.as_secs_f64(),
+        percentile(&mut during, 0.5),
+        build / rest,
+        percentile(&mut after, 0.95),
+        during.len()
+    );
+    server.stop();
 }
 
 #[test]

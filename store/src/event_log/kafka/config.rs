@@ -316,6 +316,8 @@ impl Config {
         consumer.set("max.poll.interval.ms", self.poll_timeout_ms.to_string());
         consumer.set("fetch.wait.max.ms", self.fetch_wait_ms.to_string()).set("fetch.message.max.bytes", self.fetch_bytes.to_string());
         consumer.set("fetch.max.bytes", fetch_all.max(self.fetch_bytes.saturating_mul(4)).min(1 << 30).to_string());
+        // A queue that was full is filled on as soon as there is room; by default a second later.
+        consumer.set("fetch.queue.backoff.ms", "5");
         consumer.set("queued.max.messages.kbytes", (self.read_ahead_bytes >> 10).clamp(1 << 10, 2_097_151).to_string());
         consumer
             .set("receive.message.max.bytes", (fetch_all.max(self.fetch_bytes.saturating_mul(4)).min(1 << 30) + FRAME_BYTES).to_string());

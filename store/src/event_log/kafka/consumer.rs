@@ -20,6 +20,8 @@ use crate::event_log::{Position, Record, StoredRecord};
 const POLL: Duration = Duration::from_millis(50);
 /// How long a full read-ahead is waited for before fetching is paused: pausing throws away what librdkafka has fetched.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// Messages between two looks whether the reader is still wanted.
+const AT_ONCE: usize = 16;
 
 /// The client of a reader.
 pub type Consumer = BaseConsumer<Callbacks>;
@@ -53,15 +55,19 @@ impl Polling {
                 Room::Full => self.set_paused(true),
                 Room::Free => self.set_paused(false),
             }
-            match self.consumer.poll(POLL) {
-                None => {}
-                Some(Ok(message)) => {
-                    if let Some(stored) = stored(&message) {
-                        self.membership.accept(stored);
+            let mut wait = POLL;
+            for _ in 0..AT_ONCE {
+                match self.consumer.poll(wait) {
+                    None => break,
+                    Some(Ok(message)) => {
+                        if stored(&message).is_some_and(|stored| self.membership.accept(stored) >= self.read_ahead_bytes) {
+                            break;
+                        }
                     }
+                    Some(Err(error)) if !self.report(&error) => return,
+                    Some(Err(_)) => {}
                 }
-                Some(Err(error)) if !self.report(&error) => return,
-                Some(Err(_)) => {}
+                wait = Duration::ZERO;
             }
         }
     }

@@ -90,17 +90,18 @@ impl Membership {
         }
     }
 
-    /// Keeps a record that was read, unless its partition is not owned any more.
-    pub fn accept(&self, stored: StoredRecord) {
+    /// Keeps a record that was read, unless its partition is not owned any more; says how many bytes are kept now.
+    pub fn accept(&self, stored: StoredRecord) -> usize {
         let mut state = self.state();
         let position = stored.position;
-        let Some(owned) = state.owned.get_mut(&position.partition) else { return };
+        let Some(owned) = state.owned.get_mut(&position.partition) else { return state.ahead_bytes };
         owned.end = owned.end.max(position.offset + 1);
         state.ahead_bytes += stored.record.size();
         state.ahead.push_back(stored);
         if state.ahead.len() == 1 {
             self.news.notify_one();
         }
+        state.ahead_bytes
     }
 
     /// Says that records were taken out of the read-ahead.

@@ -4,11 +4,11 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Disposition, Error, Topic, event};
 
-use super::in_flight::{Taken, held_bytes};
+use super::in_flight::Taken;
 use super::low_water::Assignment;
 use super::metrics::Ending;
 use super::{Claimed, Finished, Worker, panic_error};
@@ -16,10 +16,9 @@ use crate::event_log::StoredRecord;
 use crate::event_log::dead_letter;
 use crate::event_log::stage::Output;
 
-/// What one record's processing needs.
+/// What the processing of a record needs.
 pub(super) struct Attempt {
     pub worker: Arc<Worker>,
-    pub permits: Arc<Semaphore>,
     pub shutdown: CancellationToken,
 }
 
@@ -36,14 +35,11 @@ enum Outcome {
 impl Attempt {
     /// Processes the record to its end and hands it on; says nothing if a shutdown came first (the record comes again). One whose
     /// partition was taken away is handed on without outputs: it only frees what it held.
-    pub async fn run(self, taken: Taken, finished: mpsc::UnboundedSender<Finished>) {
-        let Taken { stored, assignment } = taken;
-        let (position, key, bytes) = (stored.position, stored.record.key.clone(), held_bytes(&stored));
+    pub async fn run(&self, taken: Taken, finished: &mpsc::UnboundedSender<Finished>) {
+        let Taken { stored, assignment, bytes } = taken;
+        let (position, key) = (stored.position, stored.record.key.clone());
         let underway = self.worker.metrics.take();
-        let outcome = match self.permit(&assignment).await {
-            Ok(_permit) => self.outcome(stored, &assignment).await,
-            Err(outcome) => outcome,
-        };
+        let outcome = if assignment.revoked.is_cancelled() { Outcome::Revoked } else { self.outcome(stored, &assignment).await };
         let (ending, outputs) = match outcome {
             Outcome::Done(ending, outputs) => (Some(ending), outputs),
             Outcome::Revoked => (None, Vec::new()),
@@ -53,19 +49,6 @@ impl Attempt {
         if finished.send(Finished { record, outputs, ending, underway }).is_err() {
             tracing::debug!(stage = self.worker.stage.name(), "stopped before a record was acknowledged; it comes again");
         }
-    }
-
-    /// Waits for its turn.
-    async fn permit(&self, assignment: &Assignment) -> Result<OwnedSemaphorePermit, Outcome> {
-        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => tokio::select! {
-                () = self.shutdown.cancelled() => return Err(Outcome::Stopped),
-                () = assignment.revoked.cancelled() => return Err(Outcome::Revoked),
-                permit = Arc::clone(&self.permits).acquire_owned() => permit.map_err(|_| Outcome::Stopped)?,
-            },
-        };
-        if assignment.revoked.is_cancelled() { Err(Outcome::Revoked) } else { Ok(permit) }
     }
 
     async fn outcome(&self, stored: StoredRecord, assignment: &Assignment) -> Outcome {

@@ -14,6 +14,16 @@ use crate::event_log::{BatchLimit, StoredRecord};
 pub(super) struct Taken {
     pub stored: StoredRecord,
     pub assignment: Assignment,
+    /// What it holds in memory while it is processed.
+    pub bytes: usize,
+}
+
+impl Taken {
+    /// A record that was just read.
+    pub fn new(stored: StoredRecord, assignment: Assignment) -> Self {
+        let bytes = held_bytes(&stored);
+        Self { stored, assignment, bytes }
+    }
 }
 
 /// What is read and not yet done.
@@ -29,17 +39,19 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// How much may be read now; zero records when the limits are reached.
+    /// How much may be read now; zero records while the limits are nearly reached: little by little costs more than at once.
     pub fn room(&self, settings: &WorkerSettings) -> BatchLimit {
+        let limit = settings.in_flight_records.max(1);
         let bytes = settings.in_flight_bytes.saturating_sub(self.bytes);
-        let records = settings.in_flight_records.max(1).saturating_sub(self.records);
-        BatchLimit { records: if bytes == 0 { 0 } else { records }, bytes }
+        let records = limit.saturating_sub(self.records);
+        let is_worthwhile = bytes > 0 && records > 0 && records >= limit / 4;
+        BatchLimit { records: if is_worthwhile { records } else { 0 }, bytes }
     }
 
     /// A record was read.
     pub fn accept(&mut self, taken: Taken) {
         self.records += 1;
-        self.bytes += held_bytes(&taken.stored);
+        self.bytes += taken.bytes;
         let key = taken.stored.record.key.clone();
         if self.busy_keys.insert(key.clone()) {
             self.ready.push_back(taken);
@@ -66,7 +78,7 @@ impl InFlight {
         let (mut records, mut bytes) = (0, 0);
         let mut forget = |taken: &Taken| {
             records += 1;
-            bytes += held_bytes(&taken.stored);
+            bytes += taken.bytes;
         };
         for queue in self.waiting.values_mut() {
             queue.retain(|taken| {
@@ -90,19 +102,19 @@ impl InFlight {
     }
 
     fn free(&mut self, key: &Bytes) {
-        let next = self.waiting.get_mut(key).and_then(VecDeque::pop_front);
-        match next {
-            Some(next) => self.ready.push_back(next),
-            None => {
-                self.waiting.remove(key);
-                self.busy_keys.remove(key);
-            }
+        let next = if self.waiting.is_empty() { None } else { self.waiting.get_mut(key).and_then(VecDeque::pop_front) };
+        if let Some(next) = next {
+            return self.ready.push_back(next);
         }
+        if !self.waiting.is_empty() {
+            self.waiting.remove(key);
+        }
+        self.busy_keys.remove(key);
     }
 }
 
 /// Bytes that a record takes in memory while it is processed: with the body that a claim check stands for.
-pub(super) fn held_bytes(stored: &StoredRecord) -> usize {
+fn held_bytes(stored: &StoredRecord) -> usize {
     #[derive(Deserialize)]
     struct Claim {
         bytes: usize,
@@ -119,7 +131,7 @@ mod tests {
 
     fn taken(partition: u32, offset: u64, key: &'static str) -> Taken {
         let record = Record { key: Bytes::from_static(key.as_bytes()), ..Record::default() };
-        Taken { stored: StoredRecord { position: Position { partition, offset }, record }, assignment: Assignment::default() }
+        Taken::new(StoredRecord { position: Position { partition, offset }, record }, Assignment::default())
     }
 
     #[test]

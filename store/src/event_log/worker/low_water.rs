@@ -2,14 +2,18 @@
 //! forgotten; what comes of its records afterwards counts for nothing, also should the partition come back.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::event_log::Position;
 
+/// What a record remembers of the [`Held`] time that it was read in.
+pub(super) type Assignment = Arc<Held>;
+
 /// The time from when this worker got a partition until it was taken away.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Assignment {
+#[derive(Debug, Default)]
+pub(super) struct Held {
     /// No two have the same.
     epoch: u64,
     /// Cancelled when the partition is another's.
@@ -39,11 +43,11 @@ impl LowWater {
         let epochs = &mut self.epochs;
         let partition = self.partitions.entry(position.partition).or_insert_with(|| {
             *epochs += 1;
-            Partition { assignment: Assignment { epoch: *epochs, revoked: CancellationToken::new() }, ..Partition::default() }
+            Partition { assignment: Arc::new(Held { epoch: *epochs, revoked: CancellationToken::new() }), ..Partition::default() }
         });
         partition.open.insert(position.offset);
         partition.end = partition.end.max(position.offset + 1);
-        partition.assignment.clone()
+        Arc::clone(&partition.assignment)
     }
 
     /// A record is done that was read under this assignment.

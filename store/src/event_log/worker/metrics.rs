@@ -1,5 +1,7 @@
 //! Counters of a stage. For every stage `in = out + dropped + dead + returned + in progress`, counted when a record is done, that is durable.
 
+use std::sync::Arc;
+
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
 use tributary_schemas::{Error, ErrorKind, Result};
 
@@ -45,7 +47,7 @@ pub enum Ending {
 /// A record that a stage has taken. Whoever holds it ends it; one that is let go without that was broken off and comes again.
 #[must_use]
 pub struct Underway {
-    metrics: StageMetrics,
+    metrics: Arc<StageMetrics>,
     ending: Option<Ending>,
 }
 
@@ -95,10 +97,10 @@ impl WorkerMetrics {
 
 impl StageMetrics {
     /// Counts a record as taken.
-    pub fn take(&self) -> Underway {
+    pub fn take(self: &Arc<Self>) -> Underway {
         self.in_progress.inc();
         self.taken.inc();
-        Underway { metrics: self.clone(), ending: None }
+        Underway { metrics: Arc::clone(self), ending: None }
     }
 }
 
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_is_let_go_without_an_end_counts_as_returned() {
-        let metrics = WorkerMetrics::register(&Registry::new()).unwrap().stage("s");
+        let metrics = Arc::new(WorkerMetrics::register(&Registry::new()).unwrap().stage("s"));
         let (finished, _underway) = (metrics.take(), metrics.take());
         finished.end(Ending::Finished);
         drop(metrics.take());

@@ -5,7 +5,7 @@
 //! any two steps means that some records are processed again, never that one is lost.
 //!
 //! ```text
-//! next_batch ─► queue ─► attempt (process, with patience) ─► acknowledge (flush, append outputs) ─► low water ─► commit
+//! next_batch ─► queue ─► lanes: attempt (process, with patience) ─► acknowledge (flush, append outputs) ─► low water ─► commit
 //! ```
 //! Records of one key go through one after the other, others side by side. What is read and not yet done is bounded in records and
 //! in bytes: the log is the queue (back-pressure).
@@ -16,6 +16,7 @@
 mod acknowledge;
 mod attempt;
 mod in_flight;
+mod lanes;
 mod low_water;
 pub mod metrics;
 mod reading;
@@ -29,13 +30,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Disposition, Error, ErrorKind, Result, Topic};
 
-use self::attempt::Attempt;
+use self::lanes::Lanes;
 use self::low_water::Assignment;
 use self::metrics::{Ending, StageMetrics, Underway};
 use self::reading::Reading;
@@ -76,7 +77,7 @@ pub struct Worker {
     group: String,
     stage: Arc<dyn Stage>,
     settings: WorkerSettings,
-    metrics: StageMetrics,
+    metrics: Arc<StageMetrics>,
     clock: Clock,
 }
 
@@ -102,7 +103,7 @@ impl Worker {
     /// Joins `stage` to `input`; the stage's name is the consumer group.
     pub fn new(topics: Topics, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSettings, metrics: StageMetrics, clock: Clock) -> Self {
         let group = stage.name().to_owned();
-        Self { topics, input, group, stage, settings, metrics, clock }
+        Self { topics, input, group, stage, settings, metrics: Arc::new(metrics), clock }
     }
 
     /// The same with another consumer group, for a stage that reads its topic several times side by side.
@@ -120,20 +121,15 @@ impl Worker {
         let (done_sender, mut done) = mpsc::unbounded_channel();
         let worker = Arc::new(self.clone());
         let acknowledger = tokio::spawn(acknowledge::run(Arc::clone(&worker), finished, done_sender));
-        let permits = Arc::new(Semaphore::new(self.settings.concurrency.max(1)));
-        let mut tasks = JoinSet::new();
+        let lanes = Lanes::start(&worker, &finished_sender, &shutdown);
+        drop(finished_sender);
         tracing::info!(stage = self.stage.name(), topic = self.input.name(), group = self.group, "stage started");
         while !shutdown.is_cancelled() {
-            while let Some(taken) = reading.start() {
-                let attempt = Attempt { worker: Arc::clone(&worker), permits: Arc::clone(&permits), shutdown: shutdown.clone() };
-                let sender = finished_sender.clone();
-                tasks.spawn(async move { attempt.run(taken, sender).await });
-            }
+            lanes.add(std::iter::from_fn(|| reading.start()));
             let commit_at = reading.commit_at();
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 Some(records) = done.recv() => reading.done(records).await,
-                Some(_) = tasks.join_next(), if !tasks.is_empty() => while tasks.try_join_next().is_some() {},
                 () = sleep_until(commit_at.unwrap_or_else(tokio::time::Instant::now)), if commit_at.is_some() => reading.commit().await,
                 read = reading.next() => match read {
                     Err(error) if error.kind().disposition() == Disposition::Hold => {
@@ -144,8 +140,7 @@ impl Worker {
                 },
             }
         }
-        drop(finished_sender);
-        let drain = self.drain(tasks, acknowledger);
+        let drain = self.drain(lanes, acknowledger);
         let deadline = Duration::from_millis(self.settings.drain_ms);
         if tokio::time::timeout(deadline, drain).await.is_err() {
             tracing::warn!(stage = self.stage.name(), "stopped before all records in progress were done; they come again");
@@ -158,8 +153,8 @@ impl Worker {
         Ok(())
     }
 
-    async fn drain(&self, mut tasks: JoinSet<()>, acknowledger: JoinHandle<()>) {
-        while tasks.join_next().await.is_some() {}
+    async fn drain(&self, lanes: Lanes, acknowledger: JoinHandle<()>) {
+        lanes.end().await;
         if let Err(error) = acknowledger.await {
             tracing::error!(stage = self.stage.name(), %error, "acknowledging failed");
         }

@@ -14,8 +14,10 @@ use crate::event_log::{BatchLimit, Subscription};
 const WAIT: Duration = Duration::from_secs(1);
 /// Between two looks whether partitions were taken away, while there is no room for records.
 const LOOK: Duration = Duration::from_millis(200);
-/// Commits are no closer than this: one covers all records that were done meanwhile.
+/// Commits are no closer than this, and no closer than so many times what the last one took: one covers all records that were done
+/// meanwhile, and nothing is read while it is made.
 const COMMIT_INTERVAL: Duration = Duration::from_millis(20);
+const COMMIT_SHARE: u32 = 20;
 /// Pause after a commit that failed.
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
 
@@ -28,14 +30,26 @@ pub(super) struct Reading {
     low_water: LowWater,
     /// When to commit next, if anything is done that is not committed.
     commit_at: Option<Instant>,
-    last_commit: Instant,
+    /// When the next commit may be made at the earliest.
+    next_commit: Instant,
+    /// When to look for lost partitions while there is no room.
+    look_at: Instant,
 }
 
 impl Reading {
     /// Nothing read yet.
     pub fn new(subscription: Box<dyn Subscription>, stage: &'static str, settings: WorkerSettings) -> Self {
-        let last_commit = Instant::now();
-        Self { subscription, stage, settings, in_flight: InFlight::default(), low_water: LowWater::default(), commit_at: None, last_commit }
+        let now = Instant::now();
+        Self {
+            subscription,
+            stage,
+            settings,
+            in_flight: InFlight::default(),
+            low_water: LowWater::default(),
+            commit_at: None,
+            next_commit: now,
+            look_at: now,
+        }
     }
 
     /// The next record that can be started.
@@ -52,7 +66,9 @@ impl Reading {
     pub async fn next(&mut self) -> Result<()> {
         let limit = self.in_flight.room(&self.settings);
         let batch = if limit.records == 0 {
-            tokio::time::sleep(LOOK).await;
+            // A moment and not a pause, so that being cancelled again and again does not put it off.
+            tokio::time::sleep_until(self.look_at).await;
+            self.look_at = Instant::now() + LOOK;
             self.subscription.next_batch(BatchLimit { records: 0, bytes: 0 }, Duration::ZERO).await
         } else {
             self.subscription.next_batch(limit, WAIT).await
@@ -64,7 +80,7 @@ impl Reading {
         }
         for stored in batch? {
             let assignment = self.low_water.add(stored.position);
-            self.in_flight.accept(Taken { stored, assignment });
+            self.in_flight.accept(Taken::new(stored, assignment));
         }
         Ok(())
     }
@@ -75,9 +91,8 @@ impl Reading {
         if self.commit_at.is_some() || self.low_water.uncommitted().is_empty() {
             return;
         }
-        let earliest = self.last_commit + COMMIT_INTERVAL;
-        if Instant::now() < earliest {
-            self.commit_at = Some(earliest);
+        if Instant::now() < self.next_commit {
+            self.commit_at = Some(self.next_commit);
         } else {
             self.commit().await;
         }
@@ -97,10 +112,12 @@ impl Reading {
         if positions.is_empty() {
             return;
         }
+        let begun = Instant::now();
         match self.subscription.commit(&positions).await {
             Ok(()) => {
                 self.low_water.committed(&positions);
-                self.last_commit = Instant::now();
+                let now = Instant::now();
+                self.next_commit = now + COMMIT_INTERVAL.max((now - begun) * COMMIT_SHARE);
             }
             Err(error) => {
                 tracing::warn!(stage = self.stage, %error, "cannot commit, trying again");

@@ -1,0 +1,96 @@
+//! Where records wait for their turn: as many lanes as records may be processed side by side, all of which take from one queue.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::attempt::Attempt;
+use super::in_flight::Taken;
+use super::{Finished, Worker};
+
+/// Records between two looks whether others want the thread.
+const TURN: usize = 64;
+
+/// The queue, and who works on it.
+pub(super) struct Lanes {
+    queue: Arc<Queue>,
+    running: JoinSet<()>,
+}
+
+#[derive(Default)]
+struct Queue {
+    ready: Mutex<VecDeque<Taken>>,
+    news: Notify,
+}
+
+impl Lanes {
+    /// As many lanes as the worker has concurrency; they end with `shutdown`, each after the record that it is at.
+    pub fn start(worker: &Arc<Worker>, finished: &mpsc::UnboundedSender<Finished>, shutdown: &CancellationToken) -> Self {
+        let queue: Arc<Queue> = Arc::default();
+        let mut running = JoinSet::new();
+        for _ in 0..worker.settings.concurrency.max(1) {
+            let attempt = Attempt { worker: Arc::clone(worker), shutdown: shutdown.clone() };
+            running.spawn(run(Arc::clone(&queue), attempt, finished.clone()));
+        }
+        Self { queue, running }
+    }
+
+    /// Hands records over, to be started in this order.
+    pub fn add(&self, taken: impl IntoIterator<Item = Taken>) {
+        let mut ready = self.queue.lock();
+        let before = ready.len();
+        ready.extend(taken);
+        let is_more = ready.len() > before;
+        drop(ready);
+        if is_more {
+            self.queue.news.notify_waiters();
+        }
+    }
+
+    /// Waits until all lanes have ended.
+    pub async fn end(mut self) {
+        while self.running.join_next().await.is_some() {}
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Taken>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Option<Taken> {
+        self.lock().pop_front()
+    }
+
+    /// Until there is something, or may have been a moment ago.
+    async fn wait(&self) {
+        let news = self.news.notified();
+        tokio::pin!(news);
+        // Registered before the look, so that what is added after it ends the wait.
+        news.as_mut().enable();
+        if self.lock().is_empty() {
+            news.await;
+        }
+    }
+}
+
+async fn run(queue: Arc<Queue>, attempt: Attempt, finished: mpsc::UnboundedSender<Finished>) {
+    loop {
+        for _ in 0..TURN {
+            if attempt.shutdown.is_cancelled() {
+                return;
+            }
+            match queue.take() {
+                Some(taken) => attempt.run(taken, &finished).await,
+                None => tokio::select! {
+                    () = attempt.shutdown.cancelled() => return,
+                    () = queue.wait() => {}
+                },
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+}
