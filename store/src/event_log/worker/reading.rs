@@ -14,10 +14,11 @@ use crate::event_log::{BatchLimit, Subscription};
 const WAIT: Duration = Duration::from_secs(1);
 /// Between two looks whether partitions were taken away, while there is no room for records.
 const LOOK: Duration = Duration::from_millis(200);
-/// Commits are no closer than this, and no closer than so many times what the last one took: one covers all records that were done
-/// meanwhile, and nothing is read while it is made.
+/// Commits are no closer than this, and no closer than so many times what the last one took, within a limit: one covers all records that
+/// were done meanwhile, and nothing is read while it is made.
 const COMMIT_INTERVAL: Duration = Duration::from_millis(20);
 const COMMIT_SHARE: u32 = 20;
+const LONGEST_COMMIT_INTERVAL: Duration = Duration::from_millis(500);
 /// Pause after a commit that failed.
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
 
@@ -117,7 +118,7 @@ impl Reading {
             Ok(()) => {
                 self.low_water.committed(&positions);
                 let now = Instant::now();
-                self.next_commit = now + COMMIT_INTERVAL.max((now - begun) * COMMIT_SHARE);
+                self.next_commit = now + commit_interval(now - begun);
             }
             Err(error) => {
                 tracing::warn!(stage = self.stage, %error, "cannot commit, trying again");
@@ -130,5 +131,22 @@ impl Reading {
     pub async fn end(&mut self, records: Vec<Claimed>) {
         self.settle(&records);
         self.commit().await;
+    }
+}
+
+/// Pause after a commit that took so long.
+fn commit_interval(took: Duration) -> Duration {
+    took.saturating_mul(COMMIT_SHARE).clamp(COMMIT_INTERVAL, LONGEST_COMMIT_INTERVAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_commit_puts_the_next_one_off_a_little_and_never_for_long() {
+        let after_ms = |took| commit_interval(Duration::from_millis(took)).as_millis();
+        assert_eq!([0, 1, 5, 6_000].map(after_ms), [20, 20, 100, 500]);
+        assert_eq!(commit_interval(Duration::MAX), LONGEST_COMMIT_INTERVAL);
     }
 }
