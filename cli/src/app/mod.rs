@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tributary_query_api::operations::Operations;
 use tributary_query_api::server::{ServerState, serve, serve_operations};
-use tributary_store::data_folder::DataFolder;
+use tributary_store::data_folder::{Access, DataFolder};
 
 pub use self::local::LocalServer;
 pub use self::parts::Parts;
@@ -66,8 +66,9 @@ impl App {
             }
             url = Some(format!("http://{address}"));
         }
-        // Verbs look here for a server that answers questions.
-        if let Some(url) = url.as_ref().filter(|_| services.contains(&Service::Query)) {
+        // Verbs look here for whom to talk to: of several processes that is the one that answers questions.
+        let is_to_be_asked = services.contains(&Service::Query) || matches!(config.store.access(), Access::Alone);
+        if let Some(url) = url.as_ref().filter(|_| is_to_be_asked) {
             folder.announce(url)?;
         }
         Ok(Self { folder, parts, url, shutdown, tasks })

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::harness::{Server, Workspace, list, number, text};
+use super::harness::{Server, Workspace, list, number, text, wait_for};
 
 /// A page of so many sentences; `changed` of them say something else.
 fn page(word: &str, changed: usize) -> String {
@@ -40,7 +40,10 @@ fn family(answer: &Value) -> Vec<String> {
 
 #[track_caller]
 fn reconciled(server: &Server) {
-    let (_, found) = server.post("/v1/documents/reconcile", &json!({}));
+    let found = wait_for("everything to be committed", || {
+        let (_, found) = server.post("/v1/documents/reconcile", &json!({}));
+        (number(&found, "/in_flight") == 0 && number(&found, "/waiting_records") == 0).then_some(found)
+    });
     assert_eq!(found.get("ok"), Some(&json!(true)), "{found}");
 }
 

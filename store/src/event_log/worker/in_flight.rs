@@ -48,6 +48,11 @@ impl InFlight {
         BatchLimit { records: if is_worthwhile { records } else { 0 }, bytes }
     }
 
+    /// Whether nothing is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
     /// A record was read.
     pub fn accept(&mut self, taken: Taken) {
         self.records += 1;

@@ -89,13 +89,16 @@ impl Reading {
     /// These records are done.
     pub async fn done(&mut self, records: Vec<Claimed>) {
         self.settle(&records);
-        if self.commit_at.is_some() || self.low_water.uncommitted().is_empty() {
+        if self.low_water.uncommitted().is_empty() {
             return;
         }
-        if Instant::now() < self.next_commit {
-            self.commit_at = Some(self.next_commit);
-        } else {
+        let now = Instant::now();
+        // With nothing on its way there is nothing to read meanwhile, and who asks how far we are should learn it.
+        let at = if self.in_flight.is_empty() { self.next_commit.min(now + COMMIT_INTERVAL) } else { self.next_commit };
+        if at <= now {
             self.commit().await;
+        } else {
+            self.commit_at = Some(self.commit_at.map_or(at, |earlier| earlier.min(at)));
         }
     }
 
@@ -122,7 +125,8 @@ impl Reading {
             }
             Err(error) => {
                 tracing::warn!(stage = self.stage, %error, "cannot commit, trying again");
-                self.commit_at = Some(Instant::now() + COMMIT_AGAIN);
+                self.next_commit = Instant::now() + COMMIT_AGAIN;
+                self.commit_at = Some(self.next_commit);
             }
         }
     }
