@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// were done meanwhile, and nothing is read while it is made.
 const COMMIT_INTERVAL: Duration = Duration::from_millis(20);
 const COMMIT_SHARE: u32 = 20;
-const LONGEST_COMMIT_INTERVAL: Duration = Duration::from_millis(500);
+const LONGEST_COMMIT_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after a commit that failed.
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_slow_commit_puts_the_next_one_off_a_little_and_never_for_long() {
         let after_ms = |took| commit_interval(Duration::from_millis(took)).as_millis();
-        assert_eq!([0, 1, 5, 6_000].map(after_ms), [20, 20, 100, 500]);
+        assert_eq!([0, 1, 4, 6_000].map(after_ms), [20, 20, 80, 100]);
         assert_eq!(commit_interval(Duration::MAX), LONGEST_COMMIT_INTERVAL);
     }
 }
