@@ -186,10 +186,13 @@ impl NearDuplicates {
             looked_at.extend(left);
             found.extend(self.index.documents_with(Some(generation), &terms, usize::MAX).await?);
         }
+        // A document that was read twice counts as it was read last: it is in one family.
+        let members: BTreeMap<String, IndexedDocument> =
+            found.into_iter().map(|member| (member.document.document_id.clone(), member)).collect();
         let mut families: BTreeMap<(String, String), BTreeMap<String, IndexedDocument>> = BTreeMap::new();
-        for member in found.into_iter().filter(|member| !member.deleted) {
+        for (document_id, member) in members.into_iter().filter(|(_, member)| !member.deleted) {
             let family = families.entry((member.document.content_hash.clone(), filtered_by(&member.document)?)).or_default();
-            family.insert(member.document.document_id.clone(), member);
+            family.insert(document_id, member);
         }
         Ok(families.into_values().map(in_order).collect())
     }

@@ -1,7 +1,8 @@
 //! The search index: chunks with ready tokens and two vectors, searched by keyword and by vector under one filter.
 //!
 //! Implementations: [`embedded::EmbeddedIndex`] (tantivy and our own vector file in the data folder) and
-//! [`elasticsearch::ElasticsearchIndex`] (one index per generation behind an alias). The suite in [`conformance`] states in tests what the docs here state in words; every implementation runs it.
+//! [`elasticsearch::ElasticsearchIndex`] (one index per generation behind an alias). The suite in [`conformance`] states in tests what the
+//! docs here state in words; every implementation runs it.
 
 pub mod conformance;
 pub mod elasticsearch;

@@ -11,7 +11,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 /// Room for what Kafka puts around a record.
 const FRAME_BYTES: usize = 64 << 10;
 /// Properties that are not free: the guarantees of the log rest on them, or a key of ours sets them.
-const OURS: [&str; 48] = [
+const OURS: [&str; 49] = [
     "acks",
     "allow.auto.create.topics",
     "auto.commit.enable",
@@ -27,6 +27,7 @@ const OURS: [&str; 48] = [
     "enable.partition.eof",
     "fetch.max.bytes",
     "fetch.message.max.bytes",
+    "fetch.queue.backoff.ms",
     "fetch.wait.max.ms",
     "group.id",
     "group.instance.id",

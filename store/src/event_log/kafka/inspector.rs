@@ -56,7 +56,8 @@ impl Inspector {
     pub fn lag(&self, partitions: u32) -> Result<Vec<PartitionLag>> {
         let deadline = Instant::now() + self.timeout;
         loop {
-            // A broker that has just started, or a group that nobody was in yet, has no coordinator for a moment.
+            // A broker that has just started, or a group that nobody was in yet, has no coordinator for a moment; a broker that is away may
+            // be back. Within the time that one request may take.
             match self.lag_now(partitions) {
                 Err(error) if error.kind() == ErrorKind::Unavailable && Instant::now() + AGAIN < deadline => std::thread::sleep(AGAIN),
                 looked => return looked,
