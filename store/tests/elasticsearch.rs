@@ -11,6 +11,8 @@ mod cluster;
 mod engines;
 #[path = "elasticsearch/fake.rs"]
 mod fake;
+#[path = "elasticsearch/late.rs"]
+mod late;
 #[path = "elasticsearch/outages.rs"]
 mod outages;
 #[path = "elasticsearch/processes.rs"]

@@ -1,22 +1,29 @@
 //! Writes of several documents together, each of them whole. For one document, in this order:
 //!
 //! 1. its chunks, under ids that no other revision of it has;
-//! 2. its manifest, if the stored one is still the one that was read: the commit point;
+//! 2. its manifest, if the stored one is still the one that was read: the commit point; if it is not, from the beginning;
 //! 3. the chunks of the revision before are removed.
 //!
 //! All lie in one shard, which shows a beginning of what was done there: so the chunks of the revision that the manifest names are always
 //! whole, and `read` gives out no others. An attempt that ends in the middle is made whole by the next one of the same operation, which
-//! has the same revision; one that comes too late removes what it wrote. Called by `write`, which never has two of one document here.
+//! has the same revision; one that comes too late removes what it wrote. What an attempt may have written whose answer never came is
+//! handed to `leftovers`. Called by `write`, which never has two of one document here.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use elasticsearch::http::Method;
+use serde_json::Value;
 use tributary_schemas::filter::document_terms;
 use tributary_schemas::{ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
 
 use super::bulk::{Action, Bulk, ItemResult};
-use super::client::Client;
+use super::client::{Body, Client, Request};
 use super::generations::Generation;
-use super::mapping::{self, ChunkRecord, Entry, ManifestRecord, Replaced, chunk_record_id, indexed_term, indexed_token, manifest_id};
+use super::leftovers::Attempt;
+use super::mapping::{
+    self, ChunkRecord, Entry, ManifestRecord, Replaced, Revision, chunk_record_id, indexed_term, indexed_token, manifest_id,
+};
 use super::read::{Reader, StoredEntry};
 use crate::search_index::{IndexSettings, IndexedDocument, Operation, Outcome};
 
@@ -37,38 +44,50 @@ pub struct Target {
 /// What becomes of one operation.
 type Written = Result<Outcome>;
 
+/// What became of a batch.
+pub struct Done {
+    /// Of each operation. Errors are those of single operations, or the same for all where the cluster failed.
+    pub written: Vec<Written>,
+    /// What operations that failed may have written all the same.
+    pub unfinished: Vec<Attempt>,
+}
+
 /// One operation on its way.
 struct Task {
     operation: Operation,
     id: String,
-    revision: String,
+    /// Names what is written, but for the turn.
+    content: String,
+    revision: Revision,
     stored: Option<StoredEntry>,
+    /// Revisions under which chunks were written before the manifest changed.
+    abandoned: Vec<Replaced>,
     written: Option<Written>,
 }
 
-/// Runs operations on different documents. Errors are those of single operations, or the same for all where the cluster failed.
-pub async fn run(target: &Target, operations: Vec<Operation>) -> Vec<Written> {
+/// Runs operations on different documents.
+pub async fn run(target: &Target, operations: Vec<Operation>) -> Done {
     let count = operations.len();
     match Batch::read(target, operations).await {
         Ok(batch) => batch.run().await,
-        Err(error) => vec![Err(error); count],
+        Err(error) => Done { written: vec![Err(error); count], unfinished: Vec::new() },
     }
 }
 
-/// Removes chunks that a writer left which was stopped in the middle and whose operation never came again.
-pub async fn sweep(target: &Target) -> Result<usize> {
-    let (mut bulk, mut failed) = (Bulk::default(), None);
-    let remove = |record: String, manifest: String, stored: u64| {
-        let action = Action::Delete { version: signed(stored) };
-        failed = failed.take().or(bulk.push(&record, &manifest, &action, &()).err());
-    };
-    reader(target).leftovers(remove).await?;
-    let count = bulk.len();
-    if let Some(error) = failed {
-        return Err(error);
+impl Target {
+    /// Shows what was written.
+    pub async fn refresh(&self, what: &str) -> Result<()> {
+        self.act_on_all_shards(what, &format!("/{}/_refresh", self.generation.index)).await
     }
-    bulk.send(&target.client, &mapping::write_alias(&target.generation.index), target.bulk_bytes).await?;
-    Ok(count)
+
+    /// A shard that could not do it makes it fail.
+    pub async fn act_on_all_shards(&self, what: &str, path: &str) -> Result<()> {
+        let answer: Value = self.client.call(Request { what, method: Method::Post, path, query: &[], body: Body::Empty }).await?;
+        match answer.pointer("/_shards/failed").and_then(Value::as_u64) {
+            Some(0) => Ok(()),
+            _ => Err(Error::new(ErrorKind::Unavailable, format!("{what}: a shard could not do it"))),
+        }
+    }
 }
 
 struct Batch<'a> {
@@ -82,23 +101,33 @@ impl<'a> Batch<'a> {
         let mut tasks = tasks.collect::<Result<Vec<_>>>()?;
         let ids: Vec<String> = tasks.iter().map(|task| document_id(&task.operation).to_owned()).collect();
         let stored = reader(target).entries(&ids, true).await?;
-        tasks.iter_mut().zip(stored).for_each(|(task, stored)| task.stored = stored);
+        tasks.iter_mut().zip(stored).for_each(|(task, stored)| task.see(stored));
         Ok(Self { target, tasks })
     }
 
-    async fn run(mut self) -> Vec<Written> {
+    async fn run(mut self) -> Done {
         if let Err(error) = self.steps().await {
             self.tasks.iter_mut().filter(|task| task.written.is_none()).for_each(|task| task.written = Some(Err(error.clone())));
         }
+        let failed = |task: &&Task| matches!(task.written, None | Some(Err(_)));
+        let unfinished = self.tasks.iter().filter(failed).flat_map(Task::attempts).collect();
         let missing = || Err(Error::new(ErrorKind::Internal, "an operation was neither done nor refused"));
-        self.tasks.into_iter().map(|task| task.written.unwrap_or_else(missing)).collect()
+        Done { written: self.tasks.into_iter().map(|task| task.written.unwrap_or_else(missing)).collect(), unfinished }
     }
 
     async fn steps(&mut self) -> Result<()> {
         self.settle_older().await?;
         self.keep_vectors().await?;
-        self.write_chunks().await?;
-        self.write_manifests().await?;
+        for _ in 0..ATTEMPTS {
+            if self.tasks.iter().all(|task| task.written.is_some()) {
+                return self.take_back().await;
+            }
+            self.write_chunks().await?;
+            self.write_manifests().await?;
+        }
+        for task in self.tasks.iter_mut().filter(|task| task.written.is_none()) {
+            task.written = Some(Err(Error::new(ErrorKind::Unavailable, "a document is changed by others again and again")));
+        }
         self.take_back().await
     }
 
@@ -183,7 +212,8 @@ impl<'a> Batch<'a> {
             let task = &mut self.tasks[place];
             let newer =
                 stored.as_ref().map(|stored| stored.entry.indexed.document.version).filter(|stored| *stored > version(&task.operation));
-            task.stored = stored;
+            task.abandoned.push(task.own());
+            task.see(stored);
             if let Some(stored) = newer {
                 task.written = Some(Ok(Outcome::Older { stored }));
             }
@@ -193,50 +223,41 @@ impl<'a> Batch<'a> {
 
     /// The commit points. Of a document that others changed meanwhile the manifest is read again and decided upon again.
     async fn write_manifests(&mut self) -> Result<()> {
-        let mut open: Vec<usize> = (0..self.tasks.len()).filter(|place| self.tasks[*place].written.is_none()).collect();
-        for _ in 0..ATTEMPTS {
-            if open.is_empty() {
-                return Ok(());
-            }
-            let mut bulk = Bulk::default();
-            for place in &open {
-                let task = &self.tasks[*place];
-                let seen = task.stored.as_ref().map(|stored| (stored.seq_no, stored.primary_term));
-                bulk.push(&task.id, &task.id, &Action::Guarded { seen }, &manifest(task))?;
-            }
-            let results = bulk.send(&self.target.client, &self.alias(), self.target.bulk_bytes).await?;
-            let mut again = Vec::new();
-            for (place, result) in open.into_iter().zip(results) {
-                match result {
-                    ItemResult::Done => self.tasks[place].written = Some(Ok(Outcome::Applied)),
-                    ItemResult::Newer => again.push(place),
-                    ItemResult::Refused(failure) => self.tasks[place].written = Some(refused(&failure)),
-                }
-            }
-            self.look_again(&mut again).await?;
-            open = again;
+        let open: Vec<usize> = (0..self.tasks.len()).filter(|place| self.tasks[*place].written.is_none()).collect();
+        let mut bulk = Bulk::default();
+        for place in &open {
+            let task = &self.tasks[*place];
+            let seen = task.stored.as_ref().map(|stored| (stored.seq_no, stored.primary_term));
+            bulk.push(&task.id, &task.id, &Action::Guarded { seen }, &manifest(task))?;
         }
-        for place in open {
-            self.tasks[place].written = Some(Err(Error::new(ErrorKind::Unavailable, "a document is changed by others again and again")));
+        let results = bulk.send(&self.target.client, &self.alias(), self.target.bulk_bytes).await?;
+        let mut again = Vec::new();
+        for (place, result) in open.into_iter().zip(results) {
+            match result {
+                ItemResult::Done => self.tasks[place].written = Some(Ok(Outcome::Applied)),
+                ItemResult::Newer => again.push(place),
+                ItemResult::Refused(failure) => self.tasks[place].written = Some(refused(&failure)),
+            }
         }
-        Ok(())
+        self.look_again(&again).await
     }
 
-    async fn look_again(&mut self, places: &mut Vec<usize>) -> Result<()> {
+    /// Whoever changed the manifest may have removed chunks of ours that it knew; what comes next is written under ids of its own.
+    async fn look_again(&mut self, places: &[usize]) -> Result<()> {
         let ids: Vec<String> = places.iter().map(|place| document_id(&self.tasks[*place].operation).to_owned()).collect();
-        let mut stored = reader(self.target).entries(&ids, true).await?.into_iter();
-        places.retain(|place| {
+        for (place, stored) in places.iter().zip(reader(self.target).entries(&ids, true).await?) {
             let task = &mut self.tasks[*place];
-            task.stored = stored.next().flatten();
-            let known = task.stored.as_ref().map(|stored| (stored.entry.indexed.document.version, &stored.entry.revision));
+            let attempted = task.revision.to_string();
+            let known = stored.as_ref().map(|stored| (stored.entry.indexed.document.version, &stored.entry.revision));
             match known {
                 Some((stored, _)) if stored > version(&task.operation) => task.written = Some(Ok(Outcome::Older { stored })),
                 // An attempt of ours whose answer was lost had come through.
-                Some((_, revision)) if *revision == task.revision => task.written = Some(Ok(Outcome::Applied)),
+                Some((_, revision)) if *revision == attempted => task.written = Some(Ok(Outcome::Applied)),
                 _ => {}
             }
-            task.written.is_none()
-        });
+            task.abandoned.push(task.own());
+            task.see(stored);
+        }
         Ok(())
     }
 
@@ -245,16 +266,15 @@ impl<'a> Batch<'a> {
     async fn take_back(&mut self) -> Result<()> {
         let mut bulk = Bulk::default();
         for task in &self.tasks {
-            match &task.written {
-                Some(Ok(Outcome::Applied)) => {
-                    for replaced in replaced_by(task) {
-                        remove(&mut bulk, task, &replaced, version(&task.operation))?;
-                    }
-                }
-                Some(Ok(Outcome::Failed(_))) if !is_stored(task) => {
-                    remove(&mut bulk, task, &own_revision(task), version(&task.operation))?;
-                }
-                _ => {}
+            let over = match &task.written {
+                Some(Ok(Outcome::Applied)) => replaced_by(task),
+                Some(Ok(Outcome::Failed(_))) if !is_stored(task) => vec![task.own()],
+                _ => Vec::new(),
+            };
+            let valid = |revision: &str| task.stored_revision() == Some(revision) || task.revision.to_string() == revision;
+            let abandoned = task.abandoned.iter().filter(|abandoned| !valid(&abandoned.revision));
+            for replaced in over.iter().chain(abandoned) {
+                remove(&mut bulk, task, replaced, task.stored_version().max(version(&task.operation)))?;
             }
         }
         self.remove_all(bulk).await?;
@@ -264,22 +284,14 @@ impl<'a> Batch<'a> {
     /// Removes what is left of operations that came too late, which is hardly ever anything: so it is looked for first.
     async fn sweep(&mut self) -> Result<()> {
         let older = self.tasks.iter().filter(|task| matches!(task.written, Some(Ok(Outcome::Older { .. }))) && !is_stored(task));
-        let older: Vec<&Task> = older.collect();
-        let records: Vec<(String, String)> = older
-            .iter()
-            .flat_map(|task| {
-                (0..own_revision(task).chunks).map(|place| (chunk_record_id(&task.id, &task.revision, place), task.id.clone()))
-            })
-            .collect();
+        let attempts: Vec<Attempt> = older.flat_map(Task::attempts).collect();
+        let stored: HashMap<&str, u64> = self.tasks.iter().map(|task| (task.id.as_str(), task.stored_version())).collect();
+        let records: Vec<(String, String)> = attempts.iter().flat_map(Attempt::records).collect();
         let existing = reader(self.target).existing(&records).await?;
         let mut bulk = Bulk::default();
-        let newer: std::collections::HashMap<&str, u64> =
-            older.iter().filter_map(|task| Some((task.id.as_str(), task.stored.as_ref()?.entry.indexed.document.version))).collect();
-        for ((record, routing), exists) in records.iter().zip(existing) {
-            if exists {
-                let version = signed(newer.get(routing.as_str()).copied().unwrap_or(0));
-                bulk.push(record, routing, &Action::Delete { version }, &())?;
-            }
+        for ((record, routing), _) in records.iter().zip(existing).filter(|(_, exists)| *exists) {
+            let version = signed(stored.get(routing.as_str()).copied().unwrap_or(0));
+            bulk.push(record, routing, &Action::Delete { version }, &())?;
         }
         self.remove_all(bulk).await
     }
@@ -306,20 +318,52 @@ impl<'a> Batch<'a> {
     }
 }
 
-fn reader(target: &Target) -> Reader<'_> {
+/// Reads what others have just written.
+pub fn reader(target: &Target) -> Reader<'_> {
     Reader { client: &target.client, generation: &target.generation, preference: "_local", oversample: 1.0 }
 }
 
 /// Checks an operation and names its revision.
 fn task(operation: Operation, settings: &IndexSettings) -> Result<Task> {
-    let (revision, failed) = match &operation {
+    let (content, failed) = match &operation {
         Operation::Replace { document, chunks, vectors } => {
-            (mapping::revision(document, chunks.iter().map(|chunk| chunk.chunk_id))?, check_vectors(chunks.len(), vectors, settings).err())
+            (mapping::content(document, chunks.iter().map(|chunk| chunk.chunk_id))?, check_vectors(chunks.len(), vectors, settings).err())
         }
         Operation::Delete { version, .. } => (format!("deleted-{version}"), None),
     };
     let id = manifest_id(document_id(&operation));
-    Ok(Task { operation, id, revision, stored: None, written: failed.map(|error| Ok(Outcome::Failed(error))) })
+    let revision = Revision::first(content.clone());
+    let written = failed.map(|error| Ok(Outcome::Failed(error)));
+    Ok(Task { operation, id, content, revision, stored: None, abandoned: Vec::new(), written })
+}
+
+impl Task {
+    /// Takes notice of the manifest that is stored; the next attempt is made after it.
+    fn see(&mut self, stored: Option<StoredEntry>) {
+        let before = stored.as_ref().filter(|stored| stored.entry.indexed.document.version == version(&self.operation));
+        self.revision = Revision::after(self.content.clone(), before.map(|stored| stored.entry.revision.as_str()));
+        self.stored = stored;
+    }
+
+    fn stored_revision(&self) -> Option<&str> {
+        self.stored.as_ref().map(|stored| stored.entry.revision.as_str())
+    }
+
+    fn stored_version(&self) -> u64 {
+        self.stored.as_ref().map_or(0, |stored| stored.entry.indexed.document.version)
+    }
+
+    fn own(&self) -> Replaced {
+        let chunks = if let Operation::Replace { chunks, .. } = &self.operation { chunks.len() } else { 0 };
+        Replaced { revision: self.revision.to_string(), chunks }
+    }
+
+    /// All that may have been written of it.
+    fn attempts(&self) -> impl Iterator<Item = Attempt> {
+        let (document_id, version) = (document_id(&self.operation), version(&self.operation));
+        let revisions = self.abandoned.iter().cloned().chain([self.own()]).filter(|replaced| replaced.chunks > 0);
+        revisions.map(move |replaced| Attempt { document_id: document_id.to_owned(), version, replaced })
+    }
 }
 
 fn check_vectors(chunks: usize, vectors: &[ChunkVectors], settings: &IndexSettings) -> Result<()> {
@@ -360,18 +404,13 @@ fn version(operation: &Operation) -> u64 {
 }
 
 /// The server's versions are signed.
-fn signed(version: u64) -> i64 {
+pub fn signed(version: u64) -> i64 {
     i64::try_from(version).unwrap_or(i64::MAX)
 }
 
 /// Whether the task's own revision is the valid one.
 fn is_stored(task: &Task) -> bool {
-    task.stored.as_ref().is_some_and(|stored| stored.entry.revision == task.revision)
-}
-
-fn own_revision(task: &Task) -> Replaced {
-    let chunks = if let Operation::Replace { chunks, .. } = &task.operation { chunks.len() } else { 0 };
-    Replaced { revision: task.revision.clone(), chunks }
+    task.stored_revision() == Some(&task.revision.to_string())
 }
 
 /// Revisions that are over once the task's manifest is stored. What the revision before had replaced was removed long ago, unless its
@@ -380,7 +419,8 @@ fn replaced_by(task: &Task) -> Vec<Replaced> {
     let Some(StoredEntry { entry, .. }) = &task.stored else { return Vec::new() };
     let before = Replaced { revision: entry.revision.clone(), chunks: entry.indexed.chunk_ids.len() };
     let mut replaced: Vec<Replaced> = entry.replaced.iter().cloned().chain([before]).collect();
-    replaced.retain(|replaced| replaced.chunks > 0 && replaced.revision != task.revision);
+    let own = task.revision.to_string();
+    replaced.retain(|replaced| replaced.chunks > 0 && replaced.revision != own);
     replaced
 }
 
@@ -414,7 +454,7 @@ fn manifest(task: &Task) -> ManifestRecord {
         manifest: indexed.document.document_id.clone(),
         alive: !indexed.deleted,
         terms,
-        entry: Entry { indexed, revision: task.revision.clone(), replaced: replaced_by(task) },
+        entry: Entry { indexed, revision: task.revision.to_string(), replaced: replaced_by(task) },
     }
 }
 
@@ -422,16 +462,18 @@ fn manifest(task: &Task) -> ManifestRecord {
 fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> {
     let (mut bulk, mut owners) = (Bulk::default(), Vec::new());
     for (owner, task) in tasks.iter_mut().enumerate().filter(|(_, task)| task.written.is_none()) {
+        let revision = task.revision.to_string();
         let Operation::Replace { document, chunks, vectors } = &mut task.operation else { continue };
         let filter: Vec<String> = document_terms(document).into_iter().map(indexed_term).collect();
         let action = Action::Index { version: signed(document.version) };
         for (place, (chunk, vectors)) in chunks.iter_mut().zip(vectors.iter()).enumerate() {
+            // They stand in `text`.
             let analyzed = std::mem::take(&mut chunk.analyzed);
             let tokens: Vec<_> = analyzed.split(' ').filter(|token| !token.is_empty()).map(indexed_token).collect();
             let record = ChunkRecord {
                 chunk: chunk.chunk_id,
                 document: &document.document_id,
-                revision: &task.revision,
+                revision: &revision,
                 version: signed(document.version),
                 text: &tokens.join(" "),
                 filter: &filter,
@@ -441,8 +483,9 @@ fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> 
                 fine: &vectors.fine,
                 stored: chunk,
             };
-            bulk.push(&chunk_record_id(&task.id, &task.revision, place), &task.id, &action, &record)?;
+            bulk.push(&chunk_record_id(&task.id, &revision, place), &task.id, &action, &record)?;
             owners.push(owner);
+            chunk.analyzed = analyzed;
         }
     }
     Ok((tasks, bulk, owners))

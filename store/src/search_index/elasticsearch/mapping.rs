@@ -145,7 +145,7 @@ pub fn chunk_record_id(manifest_id: &str, revision: &str, place: usize) -> Strin
 }
 
 /// Names what a document consists of: equal for two attempts to write the same, whatever time it is.
-pub fn revision(document: &DocumentHeader, chunks: impl Iterator<Item = ChunkId>) -> Result<String> {
+pub fn content(document: &DocumentHeader, chunks: impl Iterator<Item = ChunkId>) -> Result<String> {
     let header = DocumentHeader { timeline: Vec::new(), ..document.clone() };
     let header =
         serde_json::to_vec(&header).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode a header: {error}")))?;
@@ -155,6 +155,51 @@ pub fn revision(document: &DocumentHeader, chunks: impl Iterator<Item = ChunkId>
         hasher.update(&chunk.0.to_be_bytes());
     });
     Ok(encode(hasher.finalize().as_bytes(), 9))
+}
+
+/// Name of what is written of a document at once: its content, and the turn of it among those of one version. One version is written
+/// again with other content when its part in a family of duplicates changes; then no two turns share a record, so that whoever removes
+/// the chunks of one never meets another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revision {
+    content: String,
+    turn: u64,
+}
+
+impl Revision {
+    /// The first of a version.
+    pub fn first(content: String) -> Self {
+        Self { content, turn: 0 }
+    }
+
+    /// The one that may follow what is stored of the same version; the stored one itself if it has the same content.
+    pub fn after(content: String, stored: Option<&str>) -> Self {
+        match stored.map(Self::parse) {
+            Some(stored) if stored.content == content => stored,
+            Some(stored) => Self { content, turn: stored.turn + 1 },
+            None => Self::first(content),
+        }
+    }
+
+    /// As it is stored.
+    pub fn parse(text: &str) -> Self {
+        let (content, turn) = text.split_once('.').unwrap_or((text, ""));
+        Self { content: content.to_owned(), turn: u64::from_str_radix(turn.trim_end_matches('.'), 16).unwrap_or(0) }
+    }
+
+    /// Place among the revisions of one version.
+    pub fn turn(&self) -> u64 {
+        self.turn
+    }
+}
+
+impl std::fmt::Display for Revision {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.turn {
+            0 => formatter.write_str(&self.content),
+            turn => write!(formatter, "{}.{turn:x}.", self.content),
+        }
+    }
 }
 
 fn encode(bytes: &[u8], length: usize) -> String {
@@ -243,12 +288,24 @@ mod tests {
     fn a_revision_is_the_same_at_another_time_and_another_for_other_content() {
         let mut document = DocumentHeader { document_id: "d".into(), version: 3, ..DocumentHeader::default() };
         let ids = [ChunkId(1), ChunkId(2)];
-        let first = revision(&document, ids.into_iter()).unwrap();
+        let first = content(&document, ids.into_iter()).unwrap();
         document.timeline.push(tributary_schemas::StageTime { stage: "index".into(), at_ms: 5 });
-        assert_eq!(revision(&document, ids.into_iter()).unwrap(), first);
-        assert_ne!(revision(&document, ids.into_iter().take(1)).unwrap(), first);
+        assert_eq!(content(&document, ids.into_iter()).unwrap(), first);
+        assert_ne!(content(&document, ids.into_iter().take(1)).unwrap(), first);
         document.version = 4;
-        assert_ne!(revision(&document, ids.into_iter()).unwrap(), first);
+        assert_ne!(content(&document, ids.into_iter()).unwrap(), first);
+    }
+
+    #[test]
+    fn no_two_turns_of_a_version_share_a_record() {
+        let name = |content: &str, stored: Option<&str>| Revision::after(content.to_owned(), stored).to_string();
+        assert_eq!(name("one", None), "one");
+        assert_eq!(name("one", Some("one")), "one", "the same again is completed");
+        let second = name("two", Some("one"));
+        assert_eq!((second.as_str(), name("two", Some(&second))), ("two.1.", second.clone()));
+        let third = name("one", Some(&second));
+        assert_eq!((third.as_str(), Revision::parse(&third).turn()), ("one.2.", 2), "not the first one's records");
+        assert_ne!(chunk_record_id("m", &name("one", Some("two.9.")), 0x1), chunk_record_id("m", "one", 0xa1));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod config;
 mod diagnose;
 mod errors;
 mod generations;
+mod leftovers;
 mod mapping;
 mod query;
 mod read;
@@ -112,6 +113,7 @@ impl ElasticsearchIndex {
 
     async fn try_flush(&self, generation: &Arc<Generation>, checkpoint: Option<&str>) -> Result<()> {
         let writer = self.writer(generation);
+        let target = self.target(generation);
         let _alone = writer.whole.write().await;
         let what = "cannot flush the search index";
         if let Some(checkpoint) = checkpoint {
@@ -122,35 +124,17 @@ impl ElasticsearchIndex {
             let _: Value = self.client.call(Request { what, method: Method::Put, path: &path, query, body }).await?;
         }
         if self.config.durability == Durability::Async {
-            self.act_on_all_shards(what, &format!("/{}/_flush", generation.index)).await?;
+            target.act_on_all_shards(what, &format!("/{}/_flush", generation.index)).await?;
         }
-        self.act_on_all_shards(what, &format!("/{}/_refresh", generation.index)).await?;
+        target.refresh(what).await?;
         if writer.is_sweep_due() {
-            tokio::spawn(sweep(self.target(generation)));
+            tokio::spawn(Arc::clone(&writer).sweep(target));
         }
         Ok(())
     }
 
     fn target(&self, generation: &Arc<Generation>) -> Target {
         Target { client: self.client.clone(), generation: Arc::clone(generation), bulk_bytes: self.config.bulk_bytes }
-    }
-
-    /// A shard that could not do it makes it fail.
-    async fn act_on_all_shards(&self, what: &str, path: &str) -> Result<()> {
-        let answer: Value = self.client.call(Request { what, method: Method::Post, path, query: &[], body: Body::Empty }).await?;
-        match answer.pointer("/_shards/failed").and_then(Value::as_u64) {
-            Some(0) => Ok(()),
-            _ => Err(tributary_schemas::Error::new(ErrorKind::Unavailable, format!("{what}: a shard could not do it"))),
-        }
-    }
-}
-
-/// In the background, after the first flush of a process and now and then: what it does not find today it finds another time.
-async fn sweep(target: Target) {
-    match batch::sweep(&target).await {
-        Ok(0) => {}
-        Ok(chunks) => tracing::info!(generation = %target.generation.name, chunks, "removed what a stopped writer had left"),
-        Err(error) => tracing::debug!(generation = %target.generation.name, %error, "did not look through all chunks for leftovers"),
     }
 }
 

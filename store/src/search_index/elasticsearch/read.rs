@@ -1,6 +1,6 @@
 //! Searches and look-ups. All of them read what the last flush showed, but for manifests asked for by id, which are always the newest.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use elasticsearch::http::Method;
@@ -48,6 +48,18 @@ pub struct StoredEntry {
     pub primary_term: i64,
 }
 
+/// A chunk as it lies in the index.
+pub struct ShownRecord {
+    /// Id of the record.
+    pub id: String,
+    /// Document.
+    pub document_id: String,
+    /// Revision of the document.
+    pub revision: String,
+    /// Version of the document.
+    pub version: u64,
+}
+
 #[derive(Deserialize)]
 struct Found<S> {
     #[serde(default)]
@@ -69,7 +81,7 @@ impl<S> Hits<S> {
 }
 
 /// A list that is read page by page.
-struct Pages {
+pub struct Pages {
     pit: String,
     body: Value,
     last: Option<Vec<Value>>,
@@ -224,32 +236,41 @@ impl Reader<'_> {
     pub async fn fetch(&self, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
         let mut found: HashMap<ChunkId, StoredChunk> = HashMap::new();
         let mut wanted = distinct(chunks);
-        for _ in 0..FETCH_ATTEMPTS {
+        for attempt in 1..=FETCH_ATTEMPTS {
+            let sources = self.chunk_sources(&wanted).await?;
+            let ids: Vec<String> = sources.iter().map(|source| source.document.clone()).collect();
+            let valid = self.valid(&ids).await?;
+            let is_valid = |source: &ChunkSource| valid.get(&source.document).is_some_and(|(revision, _)| *revision == source.revision);
+            // Its document may have been shown in another version between the two requests: then all that is asked for of it is read
+            // again, so that whatever is given out of a document is of one version.
+            let outdated: HashSet<String> =
+                sources.iter().filter(|source| !is_valid(source)).map(|source| source.document.clone()).collect();
+            let mut again = Vec::new();
+            for source in sources {
+                if attempt < FETCH_ATTEMPTS && outdated.contains(&source.document) {
+                    again.push(source.stored.chunk_id);
+                } else if is_valid(&source)
+                    && let Some((_, document)) = valid.get(&source.document)
+                {
+                    let chunk = StoredChunk { document: Arc::clone(document), chunk: source.stored };
+                    found.insert(chunk.chunk.chunk_id, chunk);
+                }
+            }
+            wanted = distinct(&again);
             if wanted.is_empty() {
                 break;
             }
-            let mut sources = Vec::new();
-            for part in wanted.chunks(LARGEST_WINDOW) {
-                let query = json!({"query": {"bool": {"filter": [query::chunks(part)]}}, "_source": ["document", "revision", "stored"]});
-                sources.extend(self.sources::<ChunkSource>("cannot fetch chunks", query, part.len()).await?);
-            }
-            let ids: Vec<String> = sources.iter().map(|source: &ChunkSource| source.document.clone()).collect();
-            let valid = self.valid(&ids).await?;
-            let mut outdated = Vec::new();
-            for source in sources {
-                match valid.get(&source.document) {
-                    Some((revision, document)) if *revision == source.revision => {
-                        let chunk = StoredChunk { document: Arc::clone(document), chunk: source.stored };
-                        found.insert(chunk.chunk.chunk_id, chunk);
-                    }
-                    _ => outdated.push(source.stored.chunk_id),
-                }
-            }
-            // It may have been shown in another version between the two requests.
-            outdated.retain(|chunk| !found.contains_key(chunk));
-            wanted = distinct(&outdated);
         }
         Ok(chunks.iter().map(|chunk| found.get(chunk).cloned()).collect())
+    }
+
+    async fn chunk_sources(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkSource>> {
+        let mut sources = Vec::new();
+        for part in chunks.chunks(LARGEST_WINDOW) {
+            let query = json!({"query": {"bool": {"filter": [query::chunks(part)]}}, "_source": ["document", "revision", "stored"]});
+            sources.extend(self.sources::<ChunkSource>("cannot fetch chunks", query, part.len()).await?);
+        }
+        Ok(sources)
     }
 
     /// Revision and header of the documents that are shown and not deleted.
@@ -467,7 +488,8 @@ impl Reader<'_> {
         Ok(found.hits.hits)
     }
 
-    async fn close_pages(&self, pages: Pages) {
+    /// Ends a list.
+    pub async fn close_pages(&self, pages: Pages) {
         let Ok(body) = Body::json(&json!({"id": pages.pit})) else { return };
         let request = Request { what: "cannot close a list", method: Method::Delete, path: "/_pit", query: &[], body };
         if let Err(error) = self.client.find::<Value>(request).await {
@@ -475,45 +497,17 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes through all chunks that are shown and gives those to `found` that belong to a version below the one that is stored: nobody
-    /// completes them any more. Each is (record id, manifest id, version that is stored).
-    pub async fn leftovers(&self, mut found: impl FnMut(String, String, u64) + Send) -> Result<()> {
-        let what = "cannot look for leftovers";
+    /// Begins to go through all chunks that are shown.
+    pub async fn open_records(&self) -> Result<Pages> {
         let body = json!({"query": {"exists": {"field": "chunk"}}, "_source": false, "track_total_hits": false,
-            "docvalue_fields": ["document", "version"]});
-        let mut pages = self.open_pages(with_order(body)).await?;
-        let result = loop {
-            let hits: Vec<Hit<()>> = match self.next_page(what, &mut pages).await {
-                Ok(hits) => hits,
-                Err(error) => break Err(error),
-            };
-            if hits.is_empty() {
-                break Ok(());
-            }
-            let mut ids: Vec<String> = hits.iter().map(|hit| text(hit, "document").to_owned()).collect();
-            ids.sort_unstable();
-            ids.dedup();
-            let entries = match self.entries(&ids, true).await {
-                Ok(entries) => entries,
-                Err(error) => break Err(error),
-            };
-            let stored: HashMap<&str, u64> = ids
-                .iter()
-                .zip(&entries)
-                .filter_map(|(id, stored)| Some((id.as_str(), stored.as_ref()?.entry.indexed.document.version)))
-                .collect();
-            for hit in &hits {
-                let document = text(hit, "document");
-                let version = hit.fields.get("version").and_then(|values| values.first()).and_then(Value::as_u64);
-                if let (Some(version), Some(stored)) = (version, stored.get(document))
-                    && version < *stored
-                {
-                    found(hit.id.clone(), manifest_id(document), *stored);
-                }
-            }
-        };
-        self.close_pages(pages).await;
-        result
+            "docvalue_fields": ["document", "revision", "version"]});
+        self.open_pages(with_order(body)).await
+    }
+
+    /// The next of them; none at the end.
+    pub async fn next_records(&self, pages: &mut Pages) -> Result<Vec<ShownRecord>> {
+        let hits: Vec<Hit<()>> = self.next_page("cannot look for leftovers", pages).await?;
+        Ok(hits.iter().filter_map(shown_record).collect())
     }
 
     /// One search; a shard that does not answer makes it fail, never a shorter list.
@@ -533,6 +527,16 @@ impl Reader<'_> {
 /// A value of a hit's field.
 fn text<'a>(hit: &'a Hit<()>, field: &str) -> &'a str {
     hit.fields.get(field).and_then(|values| values.first()).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn shown_record(hit: &Hit<()>) -> Option<ShownRecord> {
+    let version = hit.fields.get("version").and_then(|values| values.first()).and_then(Value::as_u64)?;
+    Some(ShownRecord {
+        id: hit.id.clone(),
+        document_id: text(hit, "document").to_owned(),
+        revision: text(hit, "revision").to_owned(),
+        version,
+    })
 }
 
 fn with_order(mut body: Value) -> Value {

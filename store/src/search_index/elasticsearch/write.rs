@@ -9,10 +9,14 @@ use tokio::sync::{RwLock, oneshot};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::batch::{self, Target};
+use super::leftovers::{self, Attempt, Watched};
 use crate::search_index::{Operation, Outcome};
 
 /// Time between two looks for what stopped writers left.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
+/// Pauses between two looks after what is not known to have been written; they grow.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+const LAST_LOOK: Duration = Duration::from_secs(30);
 
 /// Limits of a batch.
 #[derive(Clone, Copy)]
@@ -32,6 +36,14 @@ pub struct Writer {
     /// Shared by batches; a flush holds it alone, so that nothing half written is shown.
     pub whole: RwLock<()>,
     swept: Mutex<Option<Instant>>,
+    watched: Mutex<Watch>,
+}
+
+/// What is looked after, and whether somebody does.
+#[derive(Default)]
+struct Watch {
+    attempts: Watched,
+    is_running: bool,
 }
 
 #[derive(Default)]
@@ -52,7 +64,7 @@ struct Waiting {
 impl Writer {
     /// An empty queue.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, queue: Mutex::default(), whole: RwLock::new(()), swept: Mutex::default() }
+        Self { limits, queue: Mutex::default(), whole: RwLock::new(()), swept: Mutex::default(), watched: Mutex::default() }
     }
 
     /// Does the operations, those of one document in order; fails as a whole where the cluster failed.
@@ -93,6 +105,67 @@ impl Writer {
         is_due
     }
 
+    /// Looks after what may have been written of operations that failed, until it cannot arrive any more.
+    fn watch(self: &Arc<Self>, target: &Arc<Target>, unfinished: Vec<Attempt>) {
+        if unfinished.is_empty() {
+            return;
+        }
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.attempts.add(unfinished);
+        if !std::mem::replace(&mut watched.is_running, true) {
+            tokio::spawn(Arc::clone(self).look_after(Arc::clone(target)));
+        }
+    }
+
+    async fn look_after(self: Arc<Self>, target: Arc<Target>) {
+        let mut pause = FIRST_LOOK;
+        loop {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LAST_LOOK);
+            let (attempts, at) = (self.watched.lock().unwrap_or_else(PoisonError::into_inner).attempts.attempts(), Instant::now());
+            let looked = leftovers::remove_attempted(&target, &attempts).await;
+            match &looked {
+                Ok(0) => {}
+                Ok(chunks) => {
+                    tracing::info!(generation = %target.generation.name, chunks, "removed what requests without an answer had left");
+                    self.show(&target).await;
+                    pause = FIRST_LOOK;
+                }
+                Err(error) => tracing::debug!(generation = %target.generation.name, %error, "did not look for leftovers"),
+            }
+            let is_gone = looked.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+            let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            if looked.is_ok() {
+                watched.attempts.looked(at);
+            }
+            if is_gone || watched.attempts.is_empty() {
+                *watched = Watch::default();
+                return;
+            }
+        }
+    }
+
+    /// Goes through everything for what stopped writers left: after the first flush of a process and now and then.
+    pub async fn sweep(self: Arc<Self>, target: Target) {
+        match leftovers::sweep(&target).await {
+            Ok(0) => {}
+            Ok(chunks) => {
+                tracing::info!(generation = %target.generation.name, chunks, "removed what a stopped writer had left");
+                self.show(&target).await;
+            }
+            // What it does not find today it finds another time.
+            Err(error) => tracing::debug!(generation = %target.generation.name, %error, "did not look through all chunks for leftovers"),
+        }
+    }
+
+    /// Makes removals visible, while nothing is half written.
+    async fn show(&self, target: &Target) {
+        let _alone = self.whole.write().await;
+        if let Err(error) = target.refresh("cannot show removals").await {
+            tracing::debug!(generation = %target.generation.name, %error, "removals show with the next flush");
+        }
+    }
+
     /// Runs batches until nothing is left that may run.
     async fn drive(self: Arc<Self>) {
         while let Some(taken) = self.take() {
@@ -106,17 +179,18 @@ impl Writer {
                 target.get_or_insert(waiting.target);
             }
             let Some(target) = target else { continue };
-            let results = {
+            let done = {
                 let _whole = self.whole.read().await;
                 batch::run(&target, operations).await
             };
+            self.watch(&target, done.unfinished);
             {
                 let mut queue = self.lock();
                 documents.iter().for_each(|document| {
                     queue.busy.remove(document);
                 });
             }
-            for (caller, result) in callers.into_iter().zip(results) {
+            for (caller, result) in callers.into_iter().zip(done.written) {
                 if caller.send(result).is_err() {
                     tracing::debug!("whoever asked for a write did not wait for it");
                 }
