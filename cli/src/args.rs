@@ -57,6 +57,9 @@ pub enum Verb {
     Search(Search),
     /// Convert a file to Markdown, as ingest would
     Convert(FileArgument),
+    /// Convert documents for the process that started this one
+    #[command(hide = true)]
+    ConvertWorker,
     /// Cut a file into chunks, as enrich would
     Chunk(FileArgument),
     /// Show the tokens of a text, as index and queries see them

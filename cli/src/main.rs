@@ -4,6 +4,7 @@ mod app;
 mod args;
 mod client;
 mod config;
+mod conversion;
 mod print;
 mod telemetry;
 mod verbs;
@@ -31,6 +32,9 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
     if let Verb::Completions { shell } = arguments.verb {
         return verbs::completions::run(shell);
     }
+    if let Verb::ConvertWorker = arguments.verb {
+        return Ok(tributary_ingest::isolation::serve().map(|()| Outcome::Done)?);
+    }
     if let Verb::Config(verb) = arguments.verb {
         return verbs::config::run(&global, verb);
     }
@@ -52,6 +56,6 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Backup(backup) => verbs::backup::run(&global, &config, &backup),
         Verb::Restore(restore) => verbs::restore::run(&global, &config, &restore),
         Verb::Doctor(output) => verbs::doctor::run(&global, &config, output),
-        Verb::Completions { .. } | Verb::Config(_) => unreachable!("handled above"),
+        Verb::Completions { .. } | Verb::ConvertWorker | Verb::Config(_) => unreachable!("handled above"),
     }
 }

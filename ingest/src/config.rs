@@ -15,6 +15,13 @@ pub struct Config {
     pub conversion_timeout_ms: u64,
     /// Documents converted at the same time; each takes one core.
     pub conversion_workers: usize,
+    /// Whether each is converted in a process of its own kind, which may use no network and little else of the system: whatever a document
+    /// does to its converter, it costs that document alone.
+    pub isolate_conversion: bool,
+    /// Address space in bytes of such a process; a document that needs more is refused as `Invalid`.
+    pub conversion_memory_bytes: u64,
+    /// Most bytes that the files and pictures of one document may have together.
+    pub maximum_embedded_bytes: u64,
     /// Most front matter in bytes that is read as metadata; longer front matter stays in the text.
     pub maximum_front_matter_bytes: usize,
     /// Longest title in characters; longer ones are cut.

@@ -10,7 +10,9 @@ pub mod config;
 pub mod converters;
 pub mod detect;
 pub mod fingerprint;
+pub mod isolation;
 pub mod lines;
+pub mod pages;
 pub mod process;
 pub mod similarity;
 #[cfg(test)]

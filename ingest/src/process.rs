@@ -19,8 +19,9 @@ use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
 
 use crate::cleaners::{Cleaners, Draft, normalize_text};
 use crate::config::Config;
-use crate::converters::{Converted, convert, one_line};
-use crate::{attributes, fingerprint, similarity};
+use crate::converters::{Converted, one_line};
+use crate::isolation::{ConversionPool, Job};
+use crate::{attributes, fingerprint, pages, similarity};
 
 /// Name of the stage in logs, metrics, dead letters and timelines.
 pub const STAGE: &str = "ingest";
@@ -60,6 +61,7 @@ pub struct IngestStage {
 /// What conversions on blocking threads need.
 struct Shared {
     config: Config,
+    pool: ConversionPool,
     profiles: Arc<SourceProfiles>,
     /// By name of the profile.
     cleaners: HashMap<String, Cleaners>,
@@ -78,6 +80,7 @@ impl IngestStage {
     /// names an unknown cleaning step or sets one wrongly.
     pub fn new(
         config: Config,
+        pool: ConversionPool,
         profiles: Arc<SourceProfiles>,
         later_settings: LaterSettings,
         bodies: Arc<dyn BodySource>,
@@ -87,7 +90,7 @@ impl IngestStage {
         let cleaners: Result<HashMap<_, _>> =
             profiles.iter().map(|profile| Ok((profile.name.clone(), Cleaners::new(profile, &config.cleaners)?))).collect();
         let permits = Arc::new(Semaphore::new(config.conversion_workers.max(1)));
-        let shared = Arc::new(Shared { config, profiles, cleaners: cleaners?, later_settings });
+        let shared = Arc::new(Shared { config, pool, profiles, cleaners: cleaners?, later_settings });
         Ok(Self { shared, bodies, gate, clock, permits })
     }
 
@@ -183,7 +186,7 @@ impl Shared {
         let Published { event, document_id, version } = published;
         let bytes = body_bytes(&event, body, self.config.maximum_body_bytes)?;
         let name = event.source_path.as_deref();
-        let converted = convert(&bytes, name, event.media_type.as_deref(), &self.config)?;
+        let converted = self.pool.convert(Job { bytes: &bytes, name, media_type: event.media_type.as_deref() })?;
         let profile = self.profiles.profile(&event.source);
         let document = DocumentHeader {
             version,
@@ -195,7 +198,7 @@ impl Shared {
             source_priority: profile.priority,
             attributes: event.attributes,
             knowledge_sets: event.knowledge_sets,
-            lineage: Lineage { converter: converted.converter.to_owned(), source_profile: profile.name.clone(), ..Lineage::default() },
+            lineage: Lineage { converter: converted.converter.to_string(), source_profile: profile.name.clone(), ..Lineage::default() },
             timeline: vec![StageTime { stage: STAGE.to_owned(), at_ms: now_ms }],
             ..DocumentHeader::default()
         };
@@ -218,7 +221,7 @@ impl Shared {
         attributes::fill_from_metadata(&mut document.attributes, &converted.metadata);
         profile.apply(&mut document);
         let mut draft = Draft {
-            markdown: normalize_text(&converted.markdown),
+            markdown: normalize_text(&pages::mark(&converted.markdown)),
             title: document.title,
             source_path: document.source_path.clone(),
             attributes: document.attributes,
@@ -228,13 +231,8 @@ impl Shared {
             cleaners.clean(&mut draft);
         }
         let document = DocumentHeader { title: draft.title, attributes: draft.attributes, tags: Vec::new(), ..document };
-        let mut clean = CleanDocument {
-            document,
-            markdown: draft.markdown,
-            metadata: draft.metadata,
-            images: converted.images,
-            page_starts: Vec::new(),
-        };
+        let (markdown, page_starts) = pages::take_out(&draft.markdown);
+        let mut clean = CleanDocument { document, markdown, metadata: draft.metadata, images: converted.images, page_starts };
         profile.apply(&mut clean.document);
         clean
     }

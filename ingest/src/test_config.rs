@@ -1,17 +1,9 @@
-//! Settings for tests: the ones that users get.
+//! Settings for tests: the ones that users get. Also used by the integration tests and the example, which name the type themselves.
 
-use crate::config::{CleanersConfig, Config, HtmlConfig};
-
-/// The settings of the default file.
-pub fn config() -> Config {
-    Config {
-        maximum_body_bytes: 64 << 20,
-        maximum_markdown_bytes: 128 << 20,
-        conversion_timeout_ms: 60_000,
-        conversion_workers: 2,
-        maximum_front_matter_bytes: 64 << 10,
-        maximum_title_characters: 300,
-        html: HtmlConfig { maximum_depth: 256, main_content_only: true, minimum_main_share: 0.2 },
-        cleaners: CleanersConfig { maximum_pattern_bytes: 1 << 20, maximum_pattern_line_bytes: 2000 },
-    }
+/// The section `[ingest]` of the default file, with conversion in the test's own process.
+pub fn config<C: serde::de::DeserializeOwned>() -> C {
+    let defaults: toml::Value = toml::from_str(include_str!("../../cli/default.toml")).expect("the default file");
+    let mut section = defaults.get("ingest").expect("its section [ingest]").clone();
+    section.as_table_mut().expect("a table").insert("isolate_conversion".to_owned(), false.into());
+    section.try_into().expect("settings of ingest")
 }

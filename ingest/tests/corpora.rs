@@ -1,9 +1,11 @@
 //! Real documents: every file of the corpora converts, and the HTML set keeps its text, headings and tables.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+#[path = "../src/test_config.rs"]
+mod test_config;
+
 use std::path::{Path, PathBuf};
 
-use tributary_ingest::config::{CleanersConfig, Config, HtmlConfig};
 use tributary_ingest::convert;
 
 fn shared(part: &str) -> Option<PathBuf> {
@@ -16,19 +18,6 @@ fn shared(part: &str) -> Option<PathBuf> {
         return None;
     }
     Some(folder)
-}
-
-fn config() -> Config {
-    Config {
-        maximum_body_bytes: 64 << 20,
-        maximum_markdown_bytes: 128 << 20,
-        conversion_timeout_ms: 60_000,
-        conversion_workers: 1,
-        maximum_front_matter_bytes: 64 << 10,
-        maximum_title_characters: 300,
-        html: HtmlConfig { maximum_depth: 256, main_content_only: true, minimum_main_share: 0.2 },
-        cleaners: CleanersConfig { maximum_pattern_bytes: 1 << 20, maximum_pattern_line_bytes: 2000 },
-    }
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -52,8 +41,8 @@ fn every_file_of_the_text_corpora_converts() {
         for path in files(&folder) {
             let bytes = std::fs::read(&path).unwrap();
             let name = path.to_string_lossy();
-            let converted =
-                convert(&bytes, Some(&name), None, &config()).unwrap_or_else(|error| panic!("{name}: {}", error.full_message()));
+            let converted = convert(&bytes, Some(&name), None, &test_config::config())
+                .unwrap_or_else(|error| panic!("{name}: {}", error.full_message()));
             assert!(!converted.markdown.trim().is_empty() || bytes.trim_ascii().is_empty(), "{name} became empty");
             assert!(!converted.metadata.contains_key("replaced_characters"), "{name} has undecodable characters");
             count += 1;
@@ -69,7 +58,7 @@ fn html_keeps_its_text_and_its_tables() {
     let Some(folder) = shared("docs/html") else { return };
     let markdown = |file: &str| {
         let bytes = std::fs::read(folder.join(file)).unwrap();
-        convert(&bytes, Some(file), None, &config()).unwrap().markdown
+        convert(&bytes, Some(file), None, &test_config::config()).unwrap().markdown
     };
     assert!(markdown("_mozilla_bug171813_text.html").contains("搜狐在线国庆免费大酬宾"));
     assert!(markdown("html_rich_table_cells.html").contains("| Short | “quak” |"));

@@ -1,9 +1,12 @@
 //! Input made to break converters: each must end in seconds, without a panic or a stack overflow, on a thread with a small stack.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../src/test_config.rs"]
+mod test_config;
+
 use std::time::{Duration, Instant};
 
-use tributary_ingest::config::{CleanersConfig, Config, HtmlConfig};
+use tributary_ingest::Config;
 use tributary_ingest::{Converted, convert};
 use tributary_schemas::{ErrorKind, Result};
 
@@ -14,16 +17,7 @@ const STACK_BYTES: usize = 2 << 20;
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn config() -> Config {
-    Config {
-        maximum_body_bytes: 256 << 20,
-        maximum_markdown_bytes: 512 << 20,
-        conversion_timeout_ms: 60_000,
-        conversion_workers: 1,
-        maximum_front_matter_bytes: 64 << 10,
-        maximum_title_characters: 300,
-        html: HtmlConfig { maximum_depth: 256, main_content_only: true, minimum_main_share: 0.2 },
-        cleaners: CleanersConfig { maximum_pattern_bytes: 1 << 20, maximum_pattern_line_bytes: 2000 },
-    }
+    Config { maximum_body_bytes: 256 << 20, maximum_markdown_bytes: 512 << 20, ..test_config::config() }
 }
 
 fn run(name: &str, body: impl Into<Vec<u8>>) -> Result<Converted> {

@@ -1,12 +1,16 @@
 //! The stage as the worker loop sees it: records in, outputs out.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../src/test_config.rs"]
+mod test_config;
+
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tributary_ingest::config::{CleanersConfig, Config, HtmlConfig};
+use tributary_ingest::Config;
+use tributary_ingest::isolation::ConversionPool;
 use tributary_ingest::{BodySource, IndexedFingerprints, IngestStage, LaterSettings};
 use tributary_schemas::{CleanDocument, DocumentState, Error, ErrorKind, Result, State, Topic, event, id};
 use tributary_store::event_log::stage::{Output, Stage};
@@ -46,16 +50,7 @@ impl IndexedFingerprints for Gate {
 }
 
 fn config() -> Config {
-    Config {
-        maximum_body_bytes: 1 << 20,
-        maximum_markdown_bytes: 2 << 20,
-        conversion_timeout_ms: 60_000,
-        conversion_workers: 2,
-        maximum_front_matter_bytes: 64 << 10,
-        maximum_title_characters: 300,
-        html: HtmlConfig { maximum_depth: 256, main_content_only: true, minimum_main_share: 0.2 },
-        cleaners: CleanersConfig { maximum_pattern_bytes: 1 << 20, maximum_pattern_line_bytes: 2000 },
-    }
+    Config { maximum_body_bytes: 1 << 20, maximum_markdown_bytes: 2 << 20, ..test_config::config() }
 }
 
 const PROFILES: &str = r#"
@@ -76,7 +71,8 @@ fn later(settings: &str) -> LaterSettings {
 fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
     let profiles = Arc::new(SourceProfiles::from_toml(PROFILES).unwrap());
     let gate: Arc<Gate> = Arc::clone(gate);
-    IngestStage::new(config(), profiles, later(settings), Arc::new(Bodies), gate, Arc::new(|| NOW)).unwrap()
+    IngestStage::new(config(), ConversionPool::new(config(), None), profiles, later(settings), Arc::new(Bodies), gate, Arc::new(|| NOW))
+        .unwrap()
 }
 
 fn record(key: &str, value: Option<Vec<u8>>) -> StoredRecord {
@@ -231,7 +227,15 @@ async fn a_dead_record_is_reported() {
 fn a_profile_with_an_unknown_step_is_refused() {
     let profiles =
         SourceProfiles::from_toml("[[source_profile]]\nname = \"p\"\nsource = \"s\"\ncleaners = [{ step = \"drop_ancors\" }]\n").unwrap();
-    let made = IngestStage::new(config(), Arc::new(profiles), later(""), Arc::new(Bodies), Arc::new(Gate::default()), Arc::new(|| 0));
+    let made = IngestStage::new(
+        config(),
+        ConversionPool::new(config(), None),
+        Arc::new(profiles),
+        later(""),
+        Arc::new(Bodies),
+        Arc::new(Gate::default()),
+        Arc::new(|| 0),
+    );
     let error = made.err().unwrap();
     assert!(error.hint().unwrap().contains("`drop_anchors`"));
 }

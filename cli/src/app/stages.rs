@@ -9,6 +9,8 @@ use tributary_enrich::summarize::{ExtractiveSummarizer, Summarizer};
 use tributary_enrich::{EmbedParts, EmbedStage, chunkers};
 use tributary_indexer::{IndexStage, ReindexStage};
 use tributary_ingest::{IngestStage, LaterSettings};
+
+use crate::conversion;
 use tributary_schemas::Topic;
 use tributary_store::event_log::stage::Stage;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
@@ -67,6 +69,7 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
     let gate = SkipGate::new(Arc::clone(&parts.table));
     let stage = IngestStage::new(
         config.ingest.clone(),
+        conversion::pool(config),
         Arc::clone(&parts.source_profiles),
         later_settings(config, parts),
         Arc::new(parts.stores.blobs.clone()),

@@ -6,18 +6,20 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tributary_enrich::chunkers::{self, Strategy};
 use tributary_enrich::summarize::ExtractiveSummarizer;
+use tributary_ingest::pages;
 use tributary_schemas::{Chunk, CleanDocument, DocumentHeader};
 
 use crate::args::FileArgument;
 use crate::config::Config;
+use crate::conversion;
 use crate::print::{self, Outcome};
 
 /// Converts and cuts without a server; token counts are those of the configured model, estimates if it is not there.
 pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
     let bytes = std::fs::read(&argument.file).with_context(|| format!("cannot read {}", argument.file.display()))?;
     let name = argument.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let converted = tributary_ingest::convert(&bytes, Some(&name), None, &config.ingest)
-        .with_context(|| format!("cannot convert {}", argument.file.display()))?;
+    let converted = conversion::convert(config, &argument.file, &bytes, Some(&name))?;
+    let (markdown, page_starts) = pages::take_out(&pages::mark(&converted.markdown));
     let document = DocumentHeader {
         document_id: tributary_schemas::id::derive_document_id("files", &name),
         source: "files".to_owned(),
@@ -25,7 +27,7 @@ pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
         title: converted.title.unwrap_or_default(),
         ..DocumentHeader::default()
     };
-    let clean = CleanDocument { document, markdown: converted.markdown, images: converted.images, ..CleanDocument::default() };
+    let clean = CleanDocument { document, markdown, images: converted.images, page_starts, ..CleanDocument::default() };
     let tokens = tributary_models::token_counter(&config.models, &Path::new(&config.store.data_folder).join("models"));
     let chunks = chunkers::chunk(&clean, Strategy::Sections, &config.enrich.chunker, tokens.as_ref(), &ExtractiveSummarizer);
     let rows: Vec<Value> = chunks.iter().map(row).collect();

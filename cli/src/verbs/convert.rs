@@ -2,25 +2,28 @@
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use tributary_ingest::pages;
 
 use crate::args::FileArgument;
 use crate::config::Config;
+use crate::conversion;
 use crate::print::{self, Outcome};
 
 /// Converts without a server or a data folder.
 pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
     let bytes = std::fs::read(&argument.file).with_context(|| format!("cannot read {}", argument.file.display()))?;
     let name = argument.file.file_name().map(|name| name.to_string_lossy().into_owned());
-    let converted = tributary_ingest::convert(&bytes, name.as_deref(), None, &config.ingest)
-        .with_context(|| format!("cannot convert {}", argument.file.display()))?;
+    let converted = conversion::convert(config, &argument.file, &bytes, name.as_deref())?;
+    let (markdown, page_starts) = pages::take_out(&pages::mark(&converted.markdown));
     let object = json!({
         "title": converted.title,
         "media_type": converted.media_type,
         "converter": converted.converter,
         "metadata": converted.metadata,
         "images": converted.images,
-        "markdown": converted.markdown,
+        "page_starts": page_starts,
+        "markdown": markdown,
     });
-    print::result(argument.output, &object, || converted.markdown.clone())?;
+    print::result(argument.output, &object, || markdown.clone())?;
     Ok(Outcome::Done)
 }

@@ -10,6 +10,7 @@ mod crash;
 mod dead_letters;
 mod evaluation;
 mod harness;
+mod isolation;
 mod knowledge_sets;
 mod lifecycle;
 mod near_duplicates;

@@ -4,11 +4,12 @@
 use serde_json::json;
 
 use super::*;
+use crate::config::Config;
 use crate::test_config::config;
 
 fn cleaners(steps: &Value) -> Result<Cleaners> {
     let profile = serde_json::from_value(json!({ "name": "test", "cleaners": steps })).unwrap();
-    Cleaners::new(&profile, &config().cleaners)
+    Cleaners::new(&profile, &config::<Config>().cleaners)
 }
 
 fn clean(steps: Value, mut draft: Draft) -> Draft {

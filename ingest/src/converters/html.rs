@@ -43,7 +43,7 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let mut head = page_metadata::read(root);
     note_encoding(&mut head.metadata, encoding, replaced);
     let (markdown, images) = main_markdown(root, limits)?;
-    Ok(Converted { markdown, title: head.title, converter: NAME, metadata: head.metadata, images, ..Converted::default() })
+    Ok(Converted { markdown, title: head.title, converter: NAME.into(), metadata: head.metadata, images, ..Converted::default() })
 }
 
 /// Converts HTML that stands inside Markdown: everything is content, and images are Markdown images with their links.

@@ -35,7 +35,14 @@ pub fn convert_text(text: &str, limits: &Limits) -> Result<Converted> {
     let body = html_inside::replace_blocks(body, limits)?;
     let rewritten = rewrite(&body, limits)?;
     let title = metadata.get("title").cloned().filter(|title| !title.trim().is_empty()).or(rewritten.title);
-    Ok(Converted { markdown: rewritten.markdown, title, converter: NAME, metadata, images: rewritten.images, ..Converted::default() })
+    Ok(Converted {
+        markdown: rewritten.markdown,
+        title,
+        converter: NAME.into(),
+        metadata,
+        images: rewritten.images,
+        ..Converted::default()
+    })
 }
 
 struct Rewritten {

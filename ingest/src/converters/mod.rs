@@ -7,6 +7,7 @@ pub mod notebook;
 pub mod rst;
 pub mod text;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -28,11 +29,24 @@ pub struct Converted {
     /// Detected media type.
     pub media_type: String,
     /// Name and version of the converter, such as `markdown/1`.
-    pub converter: &'static str,
+    pub converter: Cow<'static, str>,
     /// Metadata found in the document itself, flattened to text; names are lowercase.
     pub metadata: BTreeMap<String, String>,
-    /// Images in order of appearance; the Markdown names them `image:N`.
+    /// Images in order of appearance; the Markdown names them `image:N`. A link `embedded:K` is the blob number K.
     pub images: Vec<ImageLink>,
+    /// Files that the document carries beside its text.
+    pub blobs: Vec<EmbeddedFile>,
+}
+
+/// A file in a document, such as a picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmbeddedFile {
+    /// Name, without folders.
+    pub name: String,
+    /// Media type.
+    pub media_type: String,
+    /// Content.
+    pub bytes: Vec<u8>,
 }
 
 /// What one conversion may use.
@@ -55,10 +69,20 @@ impl<'a> Limits<'a> {
         if Instant::now() < self.deadline {
             return Ok(());
         }
-        let limit = self.config.conversion_timeout_ms;
-        Err(Error::new(ErrorKind::Invalid, format!("conversion took longer than {limit} ms"))
-            .with_hint("simplify the document, or raise `ingest.conversion_timeout_ms`"))
+        Err(too_long(self.config))
     }
+}
+
+/// The error for a conversion beyond its time.
+pub fn too_long(config: &Config) -> Error {
+    let limit = config.conversion_timeout_ms;
+    Error::new(ErrorKind::Invalid, format!("conversion took longer than {limit} ms"))
+        .with_hint("simplify the document, or raise `ingest.conversion_timeout_ms`")
+}
+
+/// `Invalid` for a body over the limit.
+pub fn check_body(bytes: &[u8], config: &Config) -> Result<()> {
+    check_size("body", bytes.len(), config.maximum_body_bytes, "ingest.maximum_body_bytes")
 }
 
 /// Converts a body of any supported format to Markdown.
@@ -67,7 +91,7 @@ impl<'a> Limits<'a> {
 /// last resort for a title. Errors: `Unsupported` for a format that is not read, `Invalid` for a body, a result or a conversion over
 /// its limit, `Corrupt` for a body that is not what it claims. Takes CPU time: call it on a blocking thread.
 pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, config: &Config) -> Result<Converted> {
-    check_size("body", bytes.len(), config.maximum_body_bytes, "ingest.maximum_body_bytes")?;
+    check_body(bytes, config)?;
     let detected = detect(bytes, name, media_type);
     let limits = Limits::starting_now(config);
     let mut converted = match detected.format {

@@ -35,7 +35,7 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     }
     let mut converted = markdown::convert_text(&markdown, limits)?;
     converted.metadata.insert("language_name".to_owned(), language.to_owned());
-    Ok(Converted { converter: NAME, ..converted })
+    Ok(Converted { converter: NAME.into(), ..converted })
 }
 
 /// Cells of format 4, or of the first worksheet of format 3.

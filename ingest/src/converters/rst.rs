@@ -46,7 +46,7 @@ pub fn convert(bytes: &[u8]) -> Converted {
     let mut reader = Reader { lines: text.lines().collect(), ..Reader::default() };
     reader.run();
     let markdown = reader.markdown.trim_start_matches('\n').to_owned();
-    Converted { markdown, title: reader.title, converter: NAME, metadata, images: reader.images, ..Converted::default() }
+    Converted { markdown, title: reader.title, converter: NAME.into(), metadata, images: reader.images, ..Converted::default() }
 }
 
 #[derive(Default)]

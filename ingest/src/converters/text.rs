@@ -18,11 +18,11 @@ pub fn convert(bytes: &[u8], language: &str) -> Converted {
     note_encoding(&mut metadata, decoded.encoding, decoded.replaced_characters);
     let text = unix_line_ends(decoded.text);
     if text.trim().is_empty() {
-        return Converted { converter: NAME, metadata, ..Converted::default() };
+        return Converted { converter: NAME.into(), metadata, ..Converted::default() };
     }
     let title = if language.is_empty() { title_line(&text) } else { None };
     let markdown = if language.is_empty() { text } else { fenced(language, &text) };
-    Converted { markdown, title, converter: NAME, metadata, ..Converted::default() }
+    Converted { markdown, title, converter: NAME.into(), metadata, ..Converted::default() }
 }
 
 /// The first line, if it stands alone and is short: text below follows after a blank line or an underline.

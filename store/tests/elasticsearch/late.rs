@@ -117,7 +117,7 @@ async fn writers_that_disagree_about_one_version_leave_one_of_their_answers_whol
     let write = async |number: usize| {
         for step in 0..STEPS {
             // The same version in both forms, now and then a newer one.
-            let operations = (0..DOCUMENTS).map(|id| part(id, 1 + step / 20, (step + id + number as u64) % 3 > 0)).collect();
+            let operations = (0..DOCUMENTS).map(|id| part(id, 1 + step / 20, !(step + id + number as u64).is_multiple_of(3))).collect();
             let outcomes = writers[number].write("g", operations).await.unwrap();
             assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Applied | Outcome::Older { .. })), "{outcomes:?}");
         }

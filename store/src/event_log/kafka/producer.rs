@@ -1,7 +1,7 @@
 //! Appends: enqueues the records of one call in their order, waits until the brokers have all of them, returns their positions.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rdkafka::ClientContext;
 use rdkafka::config::{FromClientConfigAndContext, RDKafkaLogLevel};
@@ -30,7 +30,35 @@ pub struct Producer {
 type Client = ThreadedProducer<Deliveries>;
 
 /// Receives what became of each record.
-struct Deliveries;
+#[derive(Default)]
+struct Deliveries {
+    health: Mutex<Health>,
+}
+
+/// Whether anything still gets through. librdkafka recovers from records that time out by itself, but not always: a producer that was
+/// waiting for its next epoch when the broker came back can wait for ever.
+#[derive(Debug, Default)]
+struct Health {
+    /// The first record that timed out since the last one that got through.
+    timed_out: Option<Instant>,
+}
+
+impl Health {
+    fn settled(&mut self, error: Option<Code>, now: Instant) {
+        match error {
+            None => self.timed_out = None,
+            Some(Code::MessageTimedOut) => {
+                self.timed_out.get_or_insert(now);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Records had time to time out once more, and none got through.
+    fn is_stuck(&self, delivery_timeout: Duration, now: Instant) -> bool {
+        self.timed_out.is_some_and(|first| now.saturating_duration_since(first) >= delivery_timeout)
+    }
+}
 
 /// One append that waits for its records.
 struct Pending {
@@ -65,6 +93,8 @@ impl ProducerContext for Deliveries {
     type DeliveryOpaque = Box<Place>;
 
     fn delivery(&self, result: &DeliveryResult<'_>, place: Box<Place>) {
+        let code = result.as_ref().err().and_then(|(error, _)| error.rdkafka_error_code());
+        lock(&self.health).settled(code, Instant::now());
         let outcome = match result {
             Ok(message) => match (u32::try_from(message.partition()), u64::try_from(message.offset())) {
                 (Ok(partition), Ok(offset)) => Ok(Position { partition, offset }),
@@ -149,11 +179,18 @@ impl Producer {
         Ok(total)
     }
 
-    /// The running producer, or a new one if it has met an error that it cannot recover from.
+    /// The running producer, or a new one if it does not recover. What the old one has in its queue times out there, and who waits for
+    /// it is told.
     fn client(&self) -> Result<Arc<Client>> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((code, reason)) = current.client().fatal_error() {
-            tracing::error!(%code, reason, "the kafka producer failed for good, starting another");
+        let timeout = Duration::from_millis(self.config.delivery_timeout_ms);
+        let failure = match current.client().fatal_error() {
+            Some((code, reason)) => Some(format!("{code}: {reason}")),
+            None if lock(&current.context().health).is_stuck(timeout, Instant::now()) => Some("nothing gets through".to_owned()),
+            None => None,
+        };
+        if let Some(reason) = failure {
+            tracing::warn!(reason, "the kafka producer does not recover, starting another");
             let broken = std::mem::replace(&mut *current, Arc::new(create(&self.config)?));
             retire(broken);
         }
@@ -177,7 +214,7 @@ fn retire(client: Arc<Client>) {
 }
 
 fn create(config: &Config) -> Result<Client> {
-    let created = Client::from_config_and_context(&config.producer(), Deliveries);
+    let created = Client::from_config_and_context(&config.producer(), Deliveries::default());
     created.map_err(|error| errors::failed("cannot start the kafka producer", &error))
 }
 
@@ -211,4 +248,24 @@ fn enqueue(client: &Client, records: &[Record], mut next: usize, pending: &Arc<P
 fn headers(record: &Record) -> OwnedHeaders {
     let empty = OwnedHeaders::new_with_capacity(record.headers.len());
     record.headers.iter().fold(empty, |headers, (name, value)| headers.insert(Header { key: name, value: Some(value.as_ref()) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_producer_is_stuck_when_records_time_out_again_and_none_gets_through() {
+        let (timeout, begin) = (Duration::from_secs(30), Instant::now());
+        let mut health = Health::default();
+        assert!(!health.is_stuck(timeout, begin));
+        health.settled(Some(Code::MessageTimedOut), begin);
+        health.settled(Some(Code::MessageTimedOut), begin + timeout / 2);
+        assert!(!health.is_stuck(timeout, begin + timeout / 2), "it may recover by itself");
+        assert!(health.is_stuck(timeout, begin + timeout));
+        health.settled(None, begin + timeout);
+        assert!(!health.is_stuck(timeout, begin + timeout * 9), "it did");
+        health.settled(Some(Code::InvalidTopic), begin);
+        assert!(!health.is_stuck(timeout, begin + timeout * 9), "a refusal is an answer");
+    }
 }

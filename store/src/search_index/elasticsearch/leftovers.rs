@@ -72,7 +72,7 @@ pub async fn remove_attempted(target: &Target, attempts: &[Attempt]) -> Result<u
     let entries = reader(target).entries(&ids, true).await?;
     let over = attempts.iter().zip(&entries).filter_map(|(attempt, stored)| {
         let entry = &stored.as_ref()?.entry;
-        is_left_over(attempt.version, &attempt.replaced.revision, entry).then(|| (attempt, entry.indexed.document.version))
+        is_left_over(attempt.version, &attempt.replaced.revision, entry).then_some((attempt, entry.indexed.document.version))
     });
     let records: Vec<((String, String), u64)> =
         over.flat_map(|(attempt, stored)| attempt.records().map(move |record| (record, stored))).collect();

@@ -1,0 +1,16 @@
+//! Conversion in processes of our own binary: whatever a document does to its converter, it costs that document and nothing else.
+//!
+//! ```text
+//! ConversionPool ── one request at a time ──► worker process (`serve`): limits, convert, answer ──► ConversionPool
+//! ```
+//! A worker is reused. One that takes too long, too much memory or that dies is replaced, and its document fails with the reason; if
+//! the worker had converted others before, whose remains may be to blame, a fresh one tries once more. [`ConversionPool`] is used by the
+//! ingest stage and by `tributary convert`; [`serve`] is what the hidden verb `convert-worker` runs.
+
+mod confinement;
+mod pool;
+mod protocol;
+mod worker;
+
+pub use pool::{ConversionPool, Job, Launch};
+pub use worker::serve;

@@ -1,0 +1,254 @@
+//! Worker processes that are kept and used again, and what is said of those that die.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::protocol::{self, RequestHead};
+use super::worker::Settings;
+use crate::config::Config;
+use crate::converters::{self, Converted};
+
+/// Documents after which a worker is replaced: what libraries lose over time goes with it.
+const MOST_DOCUMENTS: u32 = 500;
+/// Bytes of a worker's last words that are kept.
+const LAST_WORDS: usize = 4096;
+/// Time beyond the conversion's own limit before a worker is ended from outside: it may say itself what took so long.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How workers are started.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Program.
+    pub program: PathBuf,
+    /// Arguments that make it call `serve`.
+    pub arguments: Vec<OsString>,
+    /// Folders with libraries and models that converters may read.
+    pub readable: Vec<PathBuf>,
+}
+
+/// What to convert.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// Body.
+    pub bytes: &'a [u8],
+    /// File name, path or URL.
+    pub name: Option<&'a str>,
+    /// What the producer believes.
+    pub media_type: Option<&'a str>,
+}
+
+/// Converts in worker processes, or without `Launch` in this one. As many workers as callers at the same time.
+pub struct ConversionPool {
+    config: Config,
+    launch: Option<Launch>,
+    /// Folder for temporary files of all workers; made with the first of them.
+    scratch: OnceLock<TempDir>,
+    idle: Mutex<Vec<Worker>>,
+}
+
+/// Why there is no answer.
+enum Death {
+    /// It was ended because it took too long.
+    TooLong,
+    /// It ended by itself.
+    Ended(String),
+}
+
+impl ConversionPool {
+    /// Workers are started when they are needed.
+    pub fn new(config: Config, launch: Option<Launch>) -> Self {
+        Self { config, launch, scratch: OnceLock::new(), idle: Mutex::default() }
+    }
+
+    /// Converts; see [`converters::convert`] for errors, and `Invalid` or `Corrupt` for a document that its worker did not survive.
+    /// Takes as long as the conversion: call it on a blocking thread.
+    pub fn convert(&self, job: Job<'_>) -> Result<Converted> {
+        let Some(launch) = &self.launch else {
+            return converters::convert(job.bytes, job.name, job.media_type, &self.config);
+        };
+        converters::check_body(job.bytes, &self.config)?;
+        let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(worker) = kept {
+            match self.ask(worker, job) {
+                Ok(answer) => return answer,
+                Err(Death::TooLong) => return Err(converters::too_long(&self.config)),
+                Err(Death::Ended(how)) => tracing::info!(how, name = job.name, "a conversion process ended; a fresh one tries again"),
+            }
+        }
+        match self.ask(Worker::start(launch, self.scratch()?, &self.config)?, job) {
+            Ok(answer) => answer,
+            Err(Death::TooLong) => Err(converters::too_long(&self.config)),
+            Err(Death::Ended(how)) => Err(self.blame(&how)),
+        }
+    }
+
+    fn scratch(&self) -> Result<&Path> {
+        if let Some(folder) = self.scratch.get() {
+            return Ok(folder.path());
+        }
+        let made = tempfile::Builder::new().prefix("tributary-conversion-").tempdir();
+        let made = made.map_err(|error| Error::io("cannot make a folder for temporary files", &error))?;
+        // Another caller may have been faster; then ours goes at once.
+        Ok(self.scratch.get_or_init(|| made).path())
+    }
+
+    fn ask(&self, mut worker: Worker, job: Job<'_>) -> std::result::Result<Result<Converted>, Death> {
+        let limit = Duration::from_millis(self.config.conversion_timeout_ms) + GRACE;
+        let most = self.config.maximum_markdown_bytes.saturating_add(self.config.maximum_embedded_bytes);
+        let answer = worker.ask(job, limit, usize::try_from(most).unwrap_or(usize::MAX))?;
+        if worker.documents < MOST_DOCUMENTS {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        }
+        Ok(answer)
+    }
+
+    /// The document's error for how a fresh worker ended.
+    fn blame(&self, how: &str) -> Error {
+        let memory = self.config.conversion_memory_bytes;
+        if how.contains("memory allocation") || how.contains("out of memory") || how.contains("bad_alloc") {
+            return Error::new(ErrorKind::Invalid, format!("conversion needed more than {memory} bytes of memory"))
+                .with_hint("split or simplify the document, or raise `ingest.conversion_memory_bytes`");
+        }
+        if how.contains("overflowed its stack") {
+            return Error::new(ErrorKind::Invalid, "the document is nested too deeply to be converted");
+        }
+        if how.contains("SIGXCPU") {
+            return converters::too_long(&self.config);
+        }
+        Error::new(ErrorKind::Corrupt, format!("the converter did not survive this document: {how}"))
+            .with_hint("save the document again with another program; if it opens there, report this")
+    }
+}
+
+/// One process.
+struct Worker {
+    child: Child,
+    requests: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    last_words: Arc<Mutex<VecDeque<u8>>>,
+    documents: u32,
+}
+
+impl Worker {
+    fn start(launch: &Launch, scratch: &Path, config: &Config) -> Result<Self> {
+        let failed = |error: std::io::Error| Error::io("cannot start a conversion process", &error);
+        let gone = || Error::new(ErrorKind::Internal, "a conversion process without its pipes");
+        let mut child = Command::new(&launch.program)
+            .args(&launch.arguments)
+            .env_clear()
+            .env("TMPDIR", scratch)
+            .env("RUST_BACKTRACE", "0")
+            .current_dir(scratch)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| Error::new(ErrorKind::Unavailable, failed(error).to_string()))?;
+        let (requests, answers) = (child.stdin.take().ok_or_else(gone)?, child.stdout.take().ok_or_else(gone)?);
+        let last_words = Arc::default();
+        listen(child.stderr.take().ok_or_else(gone)?, Arc::clone(&last_words)).map_err(failed)?;
+        let mut worker = Self { child, requests: Some(requests), answers: BufReader::new(answers), last_words, documents: 0 };
+        let settings = Settings { config: config.clone(), scratch: scratch.to_owned(), readable: launch.readable.clone() };
+        // One that is already dead says so when it is asked.
+        if let Some(Err(error)) = worker.requests.as_mut().map(|requests| protocol::write(requests, &settings, &[])) {
+            tracing::debug!(%error, "a conversion process did not take its settings");
+        }
+        Ok(worker)
+    }
+
+    /// One question and its answer, within a time.
+    fn ask(&mut self, job: Job<'_>, limit: Duration, most: usize) -> std::result::Result<Result<Converted>, Death> {
+        let head =
+            RequestHead { name: job.name.map(str::to_owned), media_type: job.media_type.map(str::to_owned), body_bytes: job.bytes.len() };
+        self.documents += 1;
+        let (Some(requests), answers, child) = (&mut self.requests, &mut self.answers, &mut self.child) else {
+            return Err(Death::Ended("it was not started".to_owned()));
+        };
+        let (done, watched) = mpsc::channel::<()>();
+        let (answer, was_ended) = std::thread::scope(|scope| {
+            let watch = scope.spawn(move || {
+                let is_late = watched.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+                if is_late && let Err(error) = child.kill() {
+                    tracing::warn!(%error, "a conversion process that takes too long cannot be ended");
+                }
+                is_late
+            });
+            let asked = protocol::write(requests, &head, &[job.bytes]);
+            // One that died while it was asked may have said why.
+            let answer = asked.and_then(|()| protocol::read_answer(answers, most));
+            drop(done);
+            (answer, watch.join().unwrap_or(false))
+        });
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(_) if was_ended => Err(Death::TooLong),
+            Err(error) => Err(Death::Ended(self.end(&error))),
+        }
+    }
+
+    /// How it ended, with its last words.
+    fn end(&mut self, error: &std::io::Error) -> String {
+        self.requests = None;
+        // It may have said something wrong and be alive.
+        self.child.kill().unwrap_or_default();
+        let status = self.child.wait();
+        // What it said last may still be on its way.
+        std::thread::sleep(Duration::from_millis(20));
+        let words: Vec<u8> = self.last_words.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        let words = String::from_utf8_lossy(&words).trim().to_owned();
+        let how = status.map_or_else(|error| error.to_string(), |status| ending(status, error));
+        if words.is_empty() { how } else { format!("{how}: {words}") }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.requests = None;
+        self.child.kill().unwrap_or_default();
+        self.child.wait().map(drop).unwrap_or_default();
+    }
+}
+
+/// Keeps the end of what a worker says to standard error.
+fn listen(mut errors: impl Read + Send + 'static, kept: Arc<Mutex<VecDeque<u8>>>) -> std::io::Result<()> {
+    let work = move || {
+        let mut buffer = [0; 1024];
+        while let Ok(count @ 1..) = errors.read(&mut buffer) {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend(buffer.iter().take(count));
+            let excess = kept.len().saturating_sub(LAST_WORDS);
+            kept.drain(..excess);
+        }
+    };
+    std::thread::Builder::new().name("conversion-errors".to_owned()).spawn(work).map(drop)
+}
+
+#[cfg(unix)]
+fn ending(status: ExitStatus, error: &std::io::Error) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    const NAMES: [(i32, &str); 7] =
+        [(4, "SIGILL"), (6, "SIGABRT"), (7, "SIGBUS"), (8, "SIGFPE"), (11, "SIGSEGV"), (24, "SIGXCPU"), (25, "SIGXFSZ")];
+    match status.signal() {
+        // Ended by us, because of what it said.
+        Some(9) => format!("it was ended or said nothing sensible: {error}"),
+        Some(signal) => {
+            let name = NAMES.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name);
+            format!("its process ended by {name} ({signal})")
+        }
+        None => format!("its process ended: {status}"),
+    }
+}
+
+#[cfg(not(unix))]
+fn ending(status: ExitStatus, _error: &std::io::Error) -> String {
+    format!("its process ended: {status}")
+}

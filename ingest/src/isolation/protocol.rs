@@ -1,0 +1,190 @@
+//! What the pool and its workers say to each other over the worker's standard input and output.
+//!
+//! ```text
+//! message  = length of the head (u32, little endian), head (JSON), parts as long as the head says
+//! settings → worker   once: `Config`
+//! request  → worker   head: name, media type, length of the body; part: body
+//! answer   ← worker   head: result without Markdown and files, or an error; parts: Markdown, files
+//! ```
+//! Both sides bound what they read: neither believes the other's lengths.
+
+use std::io::{self, Read, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind, ImageLink};
+
+use crate::converters::{Converted, EmbeddedFile};
+
+/// Longest head in bytes: metadata and image links of a document lie in it.
+pub const MAXIMUM_HEAD: usize = 32 << 20;
+
+/// Head of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestHead {
+    /// File name, path or URL.
+    pub name: Option<String>,
+    /// What the producer believes.
+    pub media_type: Option<String>,
+    /// Bytes of the body.
+    pub body_bytes: usize,
+}
+
+/// Head of an answer.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum AnswerHead {
+    /// Converted.
+    Done(DoneHead),
+    /// Not converted.
+    Failed {
+        /// Kind.
+        kind: ErrorKind,
+        /// Message.
+        message: String,
+        /// Hint.
+        hint: Option<String>,
+    },
+}
+
+/// A [`Converted`] without its long parts.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct DoneHead {
+    title: Option<String>,
+    media_type: String,
+    converter: String,
+    metadata: std::collections::BTreeMap<String, String>,
+    images: Vec<ImageLink>,
+    markdown_bytes: usize,
+    /// Name, media type and length of each file.
+    files: Vec<(String, String, usize)>,
+}
+
+/// Writes a head and its parts.
+pub fn write(to: &mut impl Write, head: &impl Serialize, parts: &[&[u8]]) -> io::Result<()> {
+    let head = serde_json::to_vec(head)?;
+    let length = u32::try_from(head.len()).map_err(|_| io::Error::other("head too long"))?;
+    to.write_all(&length.to_le_bytes())?;
+    to.write_all(&head)?;
+    parts.iter().try_for_each(|part| to.write_all(part))?;
+    to.flush()
+}
+
+/// Reads a head; `None` where the other side ended.
+pub fn read_head<H: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<H>> {
+    let mut length = [0; 4];
+    match from.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        result => result?,
+    }
+    let head = read_part(from, u32::from_le_bytes(length) as usize, MAXIMUM_HEAD)?;
+    Ok(Some(serde_json::from_slice(&head)?))
+}
+
+/// Reads a part of at most `maximum` bytes; memory grows with what really comes.
+pub fn read_part(from: &mut impl Read, length: usize, maximum: usize) -> io::Result<Vec<u8>> {
+    if length > maximum {
+        return Err(io::Error::other(format!("a part of {length} bytes is over the limit of {maximum} bytes")));
+    }
+    let mut part = Vec::new();
+    from.take(length as u64).read_to_end(&mut part)?;
+    if part.len() < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(part) }
+}
+
+/// Writes what became of a document.
+pub fn write_answer(to: &mut impl Write, result: &Result<Converted, Error>) -> io::Result<()> {
+    match result {
+        Ok(converted) => {
+            let head = DoneHead {
+                title: converted.title.clone(),
+                media_type: converted.media_type.clone(),
+                converter: converted.converter.to_string(),
+                metadata: converted.metadata.clone(),
+                images: converted.images.clone(),
+                markdown_bytes: converted.markdown.len(),
+                files: converted.blobs.iter().map(|file| (file.name.clone(), file.media_type.clone(), file.bytes.len())).collect(),
+            };
+            let files = converted.blobs.iter().map(|file| file.bytes.as_slice());
+            let parts: Vec<&[u8]> = std::iter::once(converted.markdown.as_bytes()).chain(files).collect();
+            write(to, &AnswerHead::Done(head), &parts)
+        }
+        Err(error) => {
+            let failed = AnswerHead::Failed { kind: error.kind(), message: error.to_string(), hint: error.hint().map(str::to_owned) };
+            write(to, &failed, &[])
+        }
+    }
+}
+
+/// Reads what became of a document; the outer error says that the worker cannot be spoken to.
+pub fn read_answer(from: &mut impl Read, maximum_bytes: usize) -> io::Result<Result<Converted, Error>> {
+    let head = read_head::<AnswerHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let done = match head {
+        AnswerHead::Failed { kind, message, hint } => {
+            let error = Error::new(kind, message);
+            return Ok(Err(match hint {
+                Some(hint) => error.with_hint(hint),
+                None => error,
+            }));
+        }
+        AnswerHead::Done(done) => done,
+    };
+    let mut left = maximum_bytes;
+    let markdown = read_part(from, done.markdown_bytes, left)?;
+    left -= markdown.len();
+    let markdown = String::from_utf8(markdown).map_err(|_| io::Error::other("Markdown that is not UTF-8"))?;
+    let mut files = Vec::new();
+    for (name, media_type, length) in done.files {
+        let bytes = read_part(from, length, left)?;
+        left -= bytes.len();
+        files.push(EmbeddedFile { name, media_type, bytes });
+    }
+    Ok(Ok(Converted {
+        markdown,
+        title: done.title,
+        media_type: done.media_type,
+        converter: done.converter.into(),
+        metadata: done.metadata,
+        images: done.images,
+        blobs: files,
+    }))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_come_back_as_they_were() {
+        let converted = Converted {
+            markdown: "# 载波\n".into(),
+            title: Some("载波".into()),
+            media_type: "text/markdown".into(),
+            converter: "markdown/1".into(),
+            metadata: [("author".to_owned(), "A".to_owned())].into(),
+            images: vec![ImageLink { link: "embedded:0".into(), alt: "a".into() }],
+            blobs: vec![EmbeddedFile { name: "a.png".into(), media_type: "image/png".into(), bytes: vec![1, 2, 3] }],
+        };
+        let mut pipe = Vec::new();
+        write_answer(&mut pipe, &Ok(converted.clone())).unwrap();
+        let refused = Error::new(ErrorKind::Corrupt, "no end").with_hint("save it again");
+        write_answer(&mut pipe, &Err(refused.clone())).unwrap();
+        let mut from = pipe.as_slice();
+        assert_eq!(read_answer(&mut from, 1000).unwrap().unwrap(), converted);
+        assert_eq!(read_answer(&mut from, 1000).unwrap().unwrap_err(), refused);
+        assert!(read_answer(&mut from, 1000).is_err(), "nothing comes any more");
+    }
+
+    #[test]
+    fn lengths_are_not_believed() {
+        let mut huge = u32::MAX.to_le_bytes().to_vec();
+        huge.extend(b"{}");
+        assert!(read_head::<RequestHead>(&mut huge.as_slice()).is_err());
+        assert!(read_part(&mut b"abc".as_slice(), 4, 10).is_err(), "ends early");
+        assert!(read_part(&mut b"abc".as_slice(), 3, 2).is_err(), "over the limit");
+        let mut pipe = Vec::new();
+        write_answer(&mut pipe, &Ok(Converted { markdown: "x".repeat(100), ..Converted::default() })).unwrap();
+        assert!(read_answer(&mut pipe.as_slice(), 99).is_err());
+        pipe.truncate(pipe.len() - 1);
+        assert!(read_answer(&mut pipe.as_slice(), 1000).is_err());
+    }
+}

@@ -1,0 +1,78 @@
+//! The worker process: reads its settings, confines itself, then converts one document after the other until nobody asks any more.
+
+use std::io::{self, BufReader, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::confinement::{self, Bounds};
+use super::protocol::{self, RequestHead};
+use crate::config::Config;
+use crate::converters::convert;
+
+/// Stack of the thread that converts, in bytes: nesting is bounded by the converters, this is for what they cannot see.
+const STACK_BYTES: usize = 64 << 20;
+
+/// The first message to a worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Settings {
+    /// What converters keep to.
+    pub config: Config,
+    /// Folder for temporary files.
+    pub scratch: PathBuf,
+    /// Folders with libraries and models.
+    pub readable: Vec<PathBuf>,
+}
+
+/// Serves requests on standard input until it ends. Called by the verb `convert-worker` before any other thread exists.
+pub fn serve() -> Result<()> {
+    let failed = |error: io::Error| Error::io("cannot speak with the process that asked for conversions", &error);
+    let mut answers = own_output().map_err(failed)?;
+    let mut requests = BufReader::new(io::stdin());
+    let Some(settings) = protocol::read_head::<Settings>(&mut requests).map_err(failed)? else { return Ok(()) };
+    let bounds = Bounds {
+        memory_bytes: settings.config.conversion_memory_bytes,
+        file_bytes: settings.config.maximum_embedded_bytes,
+        scratch: settings.scratch,
+        readable: settings.readable,
+    };
+    for missing in confinement::confine(&bounds) {
+        tracing::debug!("a conversion process is not confined by {missing}");
+    }
+    std::thread::scope(|scope| {
+        let config = &settings.config;
+        let work = move || answer_all(&mut requests, &mut answers, config);
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).map_err(failed)?;
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the converting thread ended early"))).map_err(failed)
+    })
+}
+
+/// The answers' way out; whatever else is printed goes to standard error.
+fn own_output() -> io::Result<impl Write + Send> {
+    let answers = rustix::io::dup(io::stdout())?;
+    rustix::stdio::dup2_stdout(io::stderr())?;
+    Ok(io::BufWriter::new(std::fs::File::from(answers)))
+}
+
+fn answer_all(requests: &mut impl Read, answers: &mut impl Write, config: &Config) -> io::Result<()> {
+    let maximum = usize::try_from(config.maximum_body_bytes).unwrap_or(usize::MAX);
+    while let Some(request) = protocol::read_head::<RequestHead>(requests)? {
+        let body = protocol::read_part(requests, request.body_bytes, maximum)?;
+        confinement::allow_processor_time(config.conversion_timeout_ms.div_ceil(1000));
+        protocol::write_answer(answers, &convert_once(&body, &request, config))?;
+    }
+    Ok(())
+}
+
+/// A panic is an answer like any other.
+fn convert_once(body: &[u8], request: &RequestHead, config: &Config) -> Result<crate::Converted> {
+    let work = || convert(body, request.name.as_deref(), request.media_type.as_deref(), config);
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        let message = format!("the converter gave up on this document: {}", text.unwrap_or_default());
+        Err(Error::new(ErrorKind::Corrupt, message)
+            .with_hint("save the document again with another program; if it opens there, report this"))
+    })
+}
