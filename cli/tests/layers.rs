@@ -32,7 +32,11 @@ const PICTURE: &[(&str, &[&[&str]])] = &[
 const OWNERS: &[(&[&str], &[&str])] = &[
     (&["elasticsearch", "memmap2", "object_store", "rdkafka", "tantivy"], &["store"]),
     (&["ndarray", "ort", "tokenizers"], &["models"]),
-    (&["chardetng", "ego-tree", "encoding_rs", "html5ever", "scraper", "serde_norway"], &["ingest"]),
+    (
+        &["cfb", "chardetng", "ego-tree", "encoding_rs", "html5ever", "landlock", "pdfium-render", "quick-xml", "rusqlite", "scraper"],
+        &["ingest"],
+    ),
+    (&["seccompiler", "serde_norway", "unpdf", "zip"], &["ingest"]),
     (&["pulldown-cmark"], &["enrich", "ingest"]),
     (&["jieba-rs", "rust-stemmers"], &["taxonomy"]),
     (&["actix-multipart", "actix-web", "rmcp"], &["query-api"]),

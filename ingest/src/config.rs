@@ -3,6 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::converters::csv::CsvConfig;
+pub use crate::converters::pdf::config::PdfConfig;
+pub use crate::converters::spreadsheet::SpreadsheetConfig;
+pub use crate::converters::tables::TablesConfig;
+
 /// The section `[ingest]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -20,14 +25,42 @@ pub struct Config {
     pub isolate_conversion: bool,
     /// Address space in bytes of such a process; a document that needs more is refused as `Invalid`.
     pub conversion_memory_bytes: u64,
-    /// Most bytes that the files and pictures of one document may have together.
+    /// Most files (pictures, attachments) that are taken out of one document; more are counted in its metadata and left out.
+    pub maximum_embedded_files: usize,
+    /// Most bytes of such files per document, all together; what would go beyond is counted and left out.
     pub maximum_embedded_bytes: u64,
+    /// Most bytes that one document's archive may unpack to; more is refused as `Invalid`.
+    pub maximum_unpacked_bytes: u64,
+    /// Most bytes that one packed byte of an archive's member may become, for members over a megabyte; more is refused as `Invalid`.
+    pub maximum_unpacking_ratio: u64,
     /// Most front matter in bytes that is read as metadata; longer front matter stays in the text.
     pub maximum_front_matter_bytes: usize,
     /// Longest title in characters; longer ones are cut.
     pub maximum_title_characters: usize,
     /// The section `[ingest.html]`.
     pub html: HtmlConfig,
+    /// The section `[ingest.notebook]`.
+    pub notebook: NotebookConfig,
+    /// The section `[ingest.structured]`.
+    pub structured: StructuredConfig,
+    /// The section `[ingest.mail]`.
+    pub mail: MailConfig,
+    /// The section `[ingest.office]`.
+    pub office: OfficeConfig,
+    /// The section `[ingest.docx]`.
+    pub docx: DocxConfig,
+    /// The section `[ingest.doc]`.
+    pub doc: DocConfig,
+    /// The section `[ingest.slides]`.
+    pub slides: SlidesConfig,
+    /// The section `[ingest.spreadsheet]`.
+    pub spreadsheet: SpreadsheetConfig,
+    /// The section `[ingest.csv]`.
+    pub csv: CsvConfig,
+    /// The section `[ingest.tables]`.
+    pub tables: TablesConfig,
+    /// The section `[ingest.pdf]`.
+    pub pdf: PdfConfig,
     /// The section `[ingest.cleaners]`.
     pub cleaners: CleanersConfig,
 }
@@ -42,6 +75,83 @@ pub struct HtmlConfig {
     pub main_content_only: bool,
     /// Share of the page's text, 0 to 1, that must remain after the dropping; if less remains, the whole page is taken.
     pub minimum_main_share: f64,
+}
+
+/// The section `[ingest.notebook]`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotebookConfig {
+    /// Whether the outputs of code cells are kept.
+    pub outputs: bool,
+    /// Most characters of text that are kept of one cell's outputs; 0 keeps none.
+    pub maximum_output_characters: usize,
+}
+
+/// The section `[ingest.structured]`: JSON, JSON Lines, YAML and XML.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct StructuredConfig {
+    /// Levels of nested names that become headings, 0 to 6; deeper ones become nested lists.
+    pub heading_levels: usize,
+    /// Most columns of a table that a list of flat records becomes; wider records are written one by one.
+    pub maximum_table_columns: usize,
+    /// Share of the values' characters, 0 to 1, that must be prose for data without tables to be read as text; below it the source goes into
+    /// a code block.
+    pub minimum_prose_share: f64,
+}
+
+/// The section `[ingest.mail]`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct MailConfig {
+    /// Messages attached to messages that are read; deeper ones are listed as attachments.
+    pub maximum_depth: usize,
+    /// Most parts of one message; a message with more is refused as `Invalid`.
+    pub maximum_parts: usize,
+}
+
+/// The section `[ingest.office]`: limits of documents that are zip packages of XML parts.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfficeConfig {
+    /// Most files that a package may hold; one with more is refused as `Invalid`.
+    pub maximum_parts: usize,
+    /// Elements that may be nested in each other in a part; a deeper part is refused as `Invalid`.
+    pub maximum_xml_depth: usize,
+}
+
+/// The section `[ingest.docx]`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DocxConfig {
+    /// Whether comments of reviewers become footnotes; they are dropped otherwise.
+    pub include_comments: bool,
+    /// Whether text that the author hid is kept.
+    pub include_hidden_text: bool,
+    /// Whether the numbers that Word computes for headings, such as `2.1` or `第一章`, stand before their text.
+    pub show_heading_numbers: bool,
+}
+
+/// The section `[ingest.doc]`: Word 97 to 2003.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DocConfig {
+    /// Whether comments of reviewers become footnotes; they are dropped otherwise.
+    pub include_comments: bool,
+    /// Whether text that the author hid is kept.
+    pub include_hidden_text: bool,
+}
+
+/// The section `[ingest.slides]`: presentations (.pptx, .ppt).
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlidesConfig {
+    /// Whether hidden slides and hidden shapes are kept.
+    pub include_hidden: bool,
+    /// Whether speaker notes are kept.
+    pub include_notes: bool,
+    /// Whether comments of reviewers are kept, behind the slide that they belong to.
+    pub include_comments: bool,
 }
 
 /// The section `[ingest.cleaners]`: what the cleaning steps share over all sources.

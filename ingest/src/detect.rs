@@ -1,6 +1,10 @@
 //! What a body is, judged by its content first; name and media type only decide between formats that look alike (Markdown and plain
 //! text). Called by [`crate::convert`].
 
+mod languages;
+
+use self::languages::CODE_EXTENSIONS;
+use crate::converters::structured::Notation;
 use crate::text_encoding;
 
 /// A format as far as converters tell them apart.
@@ -14,6 +18,28 @@ pub enum Format {
     Rst,
     /// A Jupyter notebook.
     Notebook,
+    /// A Word document (OOXML).
+    Docx,
+    /// A PowerPoint presentation (OOXML).
+    Pptx,
+    /// A Word 97-2003 document.
+    Doc,
+    /// A PowerPoint 97-2003 presentation.
+    Ppt,
+    /// A workbook of any kind.
+    Spreadsheet,
+    /// Values divided by commas, tabs or the like.
+    Delimited,
+    /// PDF.
+    Pdf,
+    /// An EPUB book.
+    Epub,
+    /// An e-mail message.
+    Mail,
+    /// Rich Text Format.
+    Rtf,
+    /// Nested data.
+    Structured(Notation),
     /// Text that is shown as it is; the language names a code block it goes into, empty for prose.
     Text {
         /// Name for the code fence, empty for prose.
@@ -43,9 +69,6 @@ const SAMPLE_BYTES: usize = 64 * 1024;
 
 /// Magic bytes: offset, bytes, media type, name for people.
 const MAGIC: &[(usize, &[u8], &str, &str)] = &[
-    (0, b"%PDF-", "application/pdf", "PDF"),
-    (0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "application/x-ole-storage", "an OLE2 file (.doc, .xls, .ppt or an encrypted Office file)"),
-    (0, b"{\\rtf", "application/rtf", "RTF"),
     (0, b"\x89PNG\r\n\x1A\n", "image/png", "a PNG image"),
     (0, b"\xFF\xD8\xFF", "image/jpeg", "a JPEG image"),
     (0, b"GIF87a", "image/gif", "a GIF image"),
@@ -77,12 +100,25 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
 ];
 
 /// Formats inside a ZIP container, told by a name in it.
-const ZIP_MEMBERS: &[(&[u8], &str, &str)] = &[
-    (b"word/", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "a Word document (.docx)"),
-    (b"xl/", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "an Excel workbook (.xlsx)"),
-    (b"ppt/", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "a PowerPoint file (.pptx)"),
-    (b"application/vnd.oasis.opendocument", "application/vnd.oasis.opendocument", "an OpenDocument file"),
-    (b"application/epub+zip", "application/epub+zip", "an EPUB book"),
+const ZIP_MEMBERS: &[(&[u8], Format, &str)] = &[
+    (b"word/", Format::Docx, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    (b"xl/", Format::Spreadsheet, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    (b"xl\\", Format::Spreadsheet, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    (b"ppt/", Format::Pptx, "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    (b"word\\", Format::Docx, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    (b"ppt\\", Format::Pptx, "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    (b"application/vnd.oasis.opendocument.spreadsheet", Format::Spreadsheet, "application/vnd.oasis.opendocument.spreadsheet"),
+    (b"application/vnd.oasis.opendocument", Format::Unsupported("an OpenDocument file"), "application/vnd.oasis.opendocument"),
+];
+
+/// Formats inside an OLE2 container, told by the name of a stream in it (UTF-16).
+const OLE_STREAMS: &[(&str, Format, &str)] = &[
+    ("WordDocument", Format::Doc, "application/msword"),
+    ("PowerPoint Document", Format::Ppt, "application/vnd.ms-powerpoint"),
+    ("Workbook", Format::Spreadsheet, "application/vnd.ms-excel"),
+    ("Book", Format::Spreadsheet, "application/vnd.ms-excel"),
+    // An encrypted package: whichever it is, its reader says so.
+    ("EncryptedPackage", Format::Docx, "application/x-ole-storage"),
 ];
 
 /// Says what the bytes are. `name` is a file name, path or URL; `media_type` is what the producer believes.
@@ -107,6 +143,17 @@ fn by_magic(bytes: &[u8]) -> Option<Detected> {
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
         return Some(zip_content(bytes));
     }
+    if bytes.starts_with(b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1") {
+        return Some(ole_content(bytes));
+    }
+    // The standard allows for some bytes before it.
+    let is_pdf = bytes.starts_with(b"%PDF-") || bytes.iter().take(1024).any(|byte| *byte == 0) && holds_early(bytes, b"%PDF-");
+    if is_pdf {
+        return Some(Detected::new(Format::Pdf, "application/pdf"));
+    }
+    if bytes.trim_ascii_start().starts_with(b"{\\rtf") {
+        return Some(Detected::new(Format::Rtf, "application/rtf"));
+    }
     let matches = |offset: usize, magic: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic));
     let found = MAGIC.iter().find(|(offset, magic, ..)| matches(*offset, magic) && !(is_printable(magic) && reads_as_text(bytes)));
     if let Some((_, _, media_type, name)) = found {
@@ -122,7 +169,7 @@ fn by_magic(bytes: &[u8]) -> Option<Detected> {
 
 /// Magic bytes that may begin a sentence ("ID3 is …"); those of formats that are text themselves stay decisive.
 fn is_printable(magic: &[u8]) -> bool {
-    const TEXT_FORMATS: [&[u8]; 3] = [b"%PDF-", b"{\\rtf", b"%!PS"];
+    const TEXT_FORMATS: [&[u8]; 1] = [b"%!PS"];
     magic.iter().all(|byte| (0x20..0x7F).contains(byte)) && !TEXT_FORMATS.contains(&magic)
 }
 
@@ -136,14 +183,60 @@ fn reads_as_text(bytes: &[u8]) -> bool {
     valid && !sample.iter().any(|byte| *byte < 0x09 || (0x0E..0x1B).contains(byte))
 }
 
-/// Which format a ZIP container holds, by member names in its first local headers and in the directory at its end.
+/// Which format a ZIP container holds, by the names in its directory; by names anywhere near its ends if the directory is damaged.
 fn zip_content(bytes: &[u8]) -> Detected {
     let head = bytes.get(..bytes.len().min(SAMPLE_BYTES)).unwrap_or(bytes);
     let tail = bytes.get(bytes.len().saturating_sub(SAMPLE_BYTES)..).unwrap_or(bytes);
-    let holds = |member: &[u8]| [head, tail].iter().any(|part| part.windows(member.len()).any(|window| window == member));
+    let stands = |text: &[u8]| [head, tail].iter().any(|part| part.windows(text.len()).any(|window| window == text));
+    let names = zip_names(bytes);
+    let holds = |member: &[u8]| {
+        if member.starts_with(b"application/") {
+            // Not a name: what the member `mimetype`, which comes first and is not packed, says.
+            return head.windows(member.len()).take(256).any(|window| window == member);
+        }
+        if names.is_empty() { stands(member) } else { names.iter().any(|name| name.starts_with(member)) }
+    };
+    if holds(b"application/epub+zip") || holds(b"META-INF/container.xml") {
+        return Detected::new(Format::Epub, "application/epub+zip");
+    }
     match ZIP_MEMBERS.iter().find(|(member, ..)| holds(member)) {
-        Some((_, media_type, name)) => Detected::new(Format::Unsupported(name), media_type),
+        Some((_, format, media_type)) => Detected::new(*format, media_type),
         None => Detected::new(Format::Unsupported("a ZIP archive"), "application/zip"),
+    }
+}
+
+/// Names of the members, from the directory at the end; none if it is not there.
+fn zip_names(bytes: &[u8]) -> Vec<&[u8]> {
+    let number = |at: usize, length: usize| {
+        let digits = bytes.get(at..at.saturating_add(length))?;
+        Some(digits.iter().rev().fold(0_usize, |value, digit| value << 8 | usize::from(*digit)))
+    };
+    let from = bytes.len().saturating_sub(SAMPLE_BYTES + 22);
+    let end = bytes.get(from..).and_then(|tail| tail.windows(4).rposition(|window| window == b"PK\x05\x06"));
+    let mut at = end.and_then(|end| number(from + end + 16, 4)).unwrap_or(bytes.len());
+    let mut names = Vec::new();
+    while bytes.get(at..).is_some_and(|rest| rest.starts_with(b"PK\x01\x02")) {
+        let lengths = [28, 30, 32].map(|field| number(at + field, 2).unwrap_or(0));
+        names.extend(bytes.get(at + 46..at + 46 + lengths[0]));
+        at += 46 + lengths.iter().sum::<usize>();
+    }
+    names
+}
+
+fn holds_early(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.get(..bytes.len().min(1024)).is_some_and(|head| head.windows(wanted.len()).any(|window| window == wanted))
+}
+
+/// Which format an OLE2 container holds, by the names of its streams.
+fn ole_content(bytes: &[u8]) -> Detected {
+    let holds = |name: &str| {
+        // A name in the directory begins an entry, at a multiple of its length.
+        let wanted: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).chain([0, 0]).collect();
+        bytes.chunks(128).any(|entry| entry.starts_with(&wanted))
+    };
+    match OLE_STREAMS.iter().find(|(name, ..)| holds(name)) {
+        Some((_, format, media_type)) => Detected::new(*format, media_type),
+        None => Detected::new(Format::Unsupported("an OLE2 file of an unknown kind"), "application/x-ole-storage"),
     }
 }
 
@@ -166,40 +259,12 @@ enum Hint {
     Markdown,
     Rst,
     Notebook,
+    Mail,
+    Structured(Notation, &'static str),
+    Delimited(&'static str),
     Plain,
     Code(&'static str, &'static str),
 }
-
-/// Extensions of text that is kept in a code block: extension, language, media type.
-const CODE_EXTENSIONS: &[(&str, &str, &str)] = &[
-    ("json", "json", "application/json"),
-    ("jsonl", "json", "application/jsonl"),
-    ("csv", "csv", "text/csv"),
-    ("tsv", "tsv", "text/tab-separated-values"),
-    ("xml", "xml", "application/xml"),
-    ("yaml", "yaml", "application/yaml"),
-    ("yml", "yaml", "application/yaml"),
-    ("toml", "toml", "application/toml"),
-    ("ini", "ini", "text/plain"),
-    ("conf", "ini", "text/plain"),
-    ("log", "text", "text/plain"),
-    ("sql", "sql", "application/sql"),
-    ("sh", "bash", "text/x-shellscript"),
-    ("py", "python", "text/x-python"),
-    ("rs", "rust", "text/x-rust"),
-    ("c", "c", "text/x-c"),
-    ("h", "c", "text/x-c"),
-    ("cc", "cpp", "text/x-c++"),
-    ("cpp", "cpp", "text/x-c++"),
-    ("hpp", "cpp", "text/x-c++"),
-    ("java", "java", "text/x-java"),
-    ("go", "go", "text/x-go"),
-    ("js", "javascript", "text/javascript"),
-    ("ts", "typescript", "text/x-typescript"),
-    ("css", "css", "text/css"),
-    ("asn", "asn1", "text/plain"),
-    ("asn1", "asn1", "text/plain"),
-];
 
 impl Hint {
     fn of(name: Option<&str>, media_type: Option<&str>) -> Self {
@@ -213,7 +278,16 @@ impl Hint {
             "text/markdown" | "text/x-markdown" => Self::Markdown,
             "text/x-rst" | "text/prs.fallenstein.rst" => Self::Rst,
             "application/x-ipynb+json" => Self::Notebook,
+            "message/rfc822" => Self::Mail,
+            "text/csv" | "application/csv" => Self::Delimited("text/csv"),
+            "text/tab-separated-values" => Self::Delimited("text/tab-separated-values"),
             "text/plain" => Self::Plain,
+            "application/json" | "text/json" => Self::Structured(Notation::Json, "application/json"),
+            "application/jsonl" | "application/x-ndjson" | "application/ndjson" => {
+                Self::Structured(Notation::JsonLines, "application/jsonl")
+            }
+            "application/yaml" | "application/x-yaml" | "text/yaml" => Self::Structured(Notation::Yaml, "application/yaml"),
+            "application/xml" | "text/xml" => Self::Structured(Notation::Xml, "application/xml"),
             other => CODE_EXTENSIONS
                 .iter()
                 .find(|(_, _, known)| *known == other && *known != "text/plain")
@@ -231,7 +305,14 @@ impl Hint {
             "md" | "markdown" | "mdown" | "mkd" | "mdx" => Self::Markdown,
             "rst" | "rest" => Self::Rst,
             "ipynb" => Self::Notebook,
+            "eml" | "mht" | "mhtml" => Self::Mail,
+            "csv" => Self::Delimited("text/csv"),
+            "tsv" | "tab" => Self::Delimited("text/tab-separated-values"),
             "txt" | "text" => Self::Plain,
+            "json" | "geojson" => Self::Structured(Notation::Json, "application/json"),
+            "jsonl" | "ndjson" => Self::Structured(Notation::JsonLines, "application/jsonl"),
+            "yaml" | "yml" => Self::Structured(Notation::Yaml, "application/yaml"),
+            "xml" => Self::Structured(Notation::Xml, "application/xml"),
             other => CODE_EXTENSIONS
                 .iter()
                 .find(|(known, ..)| *known == other)
@@ -252,7 +333,7 @@ fn is_html(text: &str, hint: Hint) -> bool {
     }
     match hint {
         Hint::Html => text.contains('<'),
-        Hint::Markdown | Hint::Rst | Hint::Notebook | Hint::Code(..) => false,
+        Hint::Markdown | Hint::Rst | Hint::Notebook | Hint::Mail | Hint::Structured(..) | Hint::Delimited(_) | Hint::Code(..) => false,
         Hint::None | Hint::Plain => {
             let blocks = ["<title", "<meta", "<div", "<table", "<h1", "<h2", "<p", "<ul", "<ol", "<article", "<section", "<main"];
             blocks.iter().any(|tag| opens(tag)) && start.contains("</")
@@ -285,14 +366,52 @@ fn textual(text: &str, hint: Hint) -> Detected {
         Hint::Rst => Detected::new(Format::Rst, "text/x-rst"),
         Hint::Code(language, media_type) => Detected::new(Format::Text { language }, media_type),
         Hint::Notebook => Detected::new(Format::Notebook, "application/x-ipynb+json"),
+        Hint::Mail => Detected::new(Format::Mail, "message/rfc822"),
+        Hint::Structured(notation, media_type) => Detected::new(Format::Structured(notation), media_type),
+        Hint::Delimited(media_type) => Detected::new(Format::Delimited, media_type),
         Hint::None if text.trim_start().starts_with(['{', '[']) && looks_like_json(text) => {
-            Detected::new(Format::Text { language: "json" }, "application/json")
+            Detected::new(Format::Structured(json_notation(text)), "application/json")
         }
+        Hint::None if text.trim_start_matches('\u{FEFF}').starts_with("<?xml") => {
+            Detected::new(Format::Structured(Notation::Xml), "application/xml")
+        }
+        Hint::None | Hint::Plain if looks_like_mail(text) => Detected::new(Format::Mail, "message/rfc822"),
         Hint::None | Hint::Html if markdown_signs(text) >= 2 => Detected::new(Format::Markdown, "text/markdown"),
         // A text file must show more of Markdown before `#` and `*` in it are believed.
         Hint::Plain if markdown_signs(text) >= 4 => Detected::new(Format::Markdown, "text/markdown"),
         _ => prose,
     }
+}
+
+/// Several lines that are objects by themselves are records, not one value.
+fn json_notation(text: &str) -> Notation {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let is_record = |line: &str| line.starts_with('{') && line.trim_end().ends_with('}');
+    if lines.next().is_some_and(is_record) && lines.next().is_some_and(is_record) { Notation::JsonLines } else { Notation::Json }
+}
+
+/// Several headers of a message before the first blank line.
+fn looks_like_mail(text: &str) -> bool {
+    const HEADERS: [&str; 11] = [
+        "from",
+        "to",
+        "subject",
+        "date",
+        "received",
+        "return-path",
+        "mime-version",
+        "message-id",
+        "delivered-to",
+        "content-type",
+        "dkim-signature",
+    ];
+    let head: Vec<&str> = text.lines().take(200).take_while(|line| !line.trim().is_empty()).collect();
+    let is_known = |line: &&&str| line.split_once(':').is_some_and(|(name, _)| HEADERS.contains(&name.to_ascii_lowercase().as_str()));
+    let is_header = |line: &&str| line.starts_with([' ', '\t']) || line.split_once(':').is_some_and(|(name, _)| !name.contains(' '));
+    let known = head.iter().filter(is_known).count();
+    let technical = ["message-id:", "mime-version:", "received:", "return-path:"];
+    let is_sent = head.iter().any(|line| technical.iter().any(|name| line.to_ascii_lowercase().starts_with(name)));
+    known >= 3 && is_sent && head.iter().all(is_header)
 }
 
 fn looks_like_json(text: &str) -> bool {
@@ -321,6 +440,7 @@ fn markdown_signs(text: &str) -> usize {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -342,17 +462,32 @@ mod tests {
         }
         assert_eq!(format(b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0", None), Format::Unsupported("WAV audio"));
         assert_eq!(format(b"ID3\x03\0\0\0\0\x0F\x76", None), Format::Unsupported("MP3 audio"));
-        assert_eq!(format(b"{\\rtf1 text}", None), Format::Unsupported("RTF"));
+        assert_eq!(format(b"{\\rtf1 text}", None), Format::Rtf);
     }
 
     #[test]
     fn content_beats_name() {
-        assert_eq!(format(b"%PDF-1.7\n...", Some("a.md")), Format::Unsupported("PDF"));
+        assert_eq!(format(b"%PDF-1.7\n...", Some("a.md")), Format::Pdf);
         assert_eq!(format(b"<!DOCTYPE html><p>x", Some("a.txt")), Format::Html);
         assert_eq!(format(b"<!DOCTYPE html><p>x", Some("a.md")), Format::Html);
         let zip = b"PK\x03\x04\x14\0\0\0\0\0 word/document.xml";
-        assert_eq!(detect(zip, Some("x.html"), None).media_type, ZIP_MEMBERS[0].1);
+        assert_eq!(detect(zip, Some("x.html"), None).media_type, ZIP_MEMBERS[0].2);
         assert_eq!(format(b"PK\x03\x04 nothing known", None), Format::Unsupported("a ZIP archive"));
+    }
+
+    #[test]
+    fn a_package_in_a_package_does_not_name_the_outer_one() {
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        for (name, content) in
+            [("[Content_Types].xml", "x"), ("ppt/embeddings/a.xlsx", "PK\x03\x04 xl/workbook.xml word/"), ("ppt/presentation.xml", "x")]
+        {
+            zip.start_file(name, stored).unwrap();
+            std::io::Write::write_all(&mut zip, content.as_bytes()).unwrap();
+        }
+        let bytes = zip.finish().unwrap().into_inner();
+        assert_eq!(format(&bytes, None), Format::Pptx);
+        assert_eq!(format(&bytes[..bytes.len() - 30], Some("a.pptx")), Format::Docx, "without its directory it is a guess");
     }
 
     #[test]
@@ -388,8 +523,14 @@ mod tests {
 
     #[test]
     fn textual_formats_have_their_language() {
-        assert_eq!(format(b"{\"a\": 1}", None), Format::Text { language: "json" });
-        assert_eq!(format(b"a,b\n1,2\n", Some("t.csv")), Format::Text { language: "csv" });
+        assert_eq!(format(b"{\"a\": 1}", None), Format::Structured(Notation::Json));
+        assert_eq!(format(b"{\"a\": 1}\n{\"a\": 2}\n", None), Format::Structured(Notation::JsonLines));
+        assert_eq!(format(b"<?xml version='1.0'?><a/>", None), Format::Structured(Notation::Xml));
+        assert_eq!(format(b"a: 1", Some("x.yml")), Format::Structured(Notation::Yaml));
+        let message = b"Received: by x\r\nFrom: a@b.c\r\nSubject: s\r\nMessage-ID: <1@b.c>\r\n\r\ntext";
+        assert_eq!(format(message, None), Format::Mail);
+        assert_eq!(format(b"From: a\nTo: b\nSubject: c\n\nno message", None), Format::Text { language: "" });
+        assert_eq!(format(b"a,b\n1,2\n", Some("t.csv")), Format::Delimited);
         assert_eq!(format(b"Title\n=====\n", Some("index.rst")), Format::Rst);
         assert_eq!(format(b"{\"cells\": []}", Some("n.ipynb")), Format::Notebook);
     }

@@ -17,6 +17,8 @@ pub mod process;
 pub mod similarity;
 #[cfg(test)]
 mod test_config;
+#[cfg(test)]
+mod test_defaults;
 pub mod text_encoding;
 
 pub use config::Config;

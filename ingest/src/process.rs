@@ -26,11 +26,17 @@ use crate::{attributes, fingerprint, pages, similarity};
 /// Name of the stage in logs, metrics, dead letters and timelines.
 pub const STAGE: &str = "ingest";
 
-/// Where bodies lie that are too large for an event.
+/// Media type of the database that spreadsheets and delimited text become beside their text.
+const DATABASE: &str = "application/vnd.sqlite3";
+
+/// Where bodies lie that are too large for an event, and pictures and databases that documents carry.
 #[async_trait]
 pub trait BodySource: Send + Sync {
     /// The bytes behind a `content_url`. `Invalid` for a URL it does not know, `NotFound`, `Unavailable` when it may come back.
     async fn read(&self, url: &str) -> Result<Bytes>;
+
+    /// Keeps bytes durably and returns their URL, which is the same for the same bytes.
+    async fn keep(&self, bytes: Bytes) -> Result<String>;
 }
 
 /// What is searchable now, as far as the skip gate must know.
@@ -98,13 +104,34 @@ impl IngestStage {
         let body = self.body(&published.event).await?;
         let permit =
             Arc::clone(&self.permits).acquire_owned().await.map_err(|_| Error::new(ErrorKind::Unavailable, "ingest is shutting down"))?;
-        let (shared, now_ms) = (Arc::clone(&self.shared), (self.clock)());
-        let work = tokio::task::spawn_blocking(move || {
-            let clean = shared.clean(published, body, now_ms);
+        let shared = Arc::clone(&self.shared);
+        let (published, mut converted) = blocking(move || {
+            let converted = shared.convert(&published.event, body);
             drop(permit);
-            clean
-        });
-        work.await.map_err(|error| Error::new(ErrorKind::Internal, format!("conversion did not finish: {error}")))?
+            Ok((published, converted?))
+        })
+        .await?;
+        self.keep_files(&mut converted).await?;
+        let (shared, now_ms) = (Arc::clone(&self.shared), (self.clock)());
+        blocking(move || shared.clean(published, converted, now_ms)).await
+    }
+
+    /// Keeps pictures that the text shows and the database of its tables; their links are those of the blobs from then on. Other files
+    /// are only named in the text.
+    async fn keep_files(&self, converted: &mut Converted) -> Result<()> {
+        for (number, file) in std::mem::take(&mut converted.blobs).into_iter().enumerate() {
+            let link = format!("embedded:{number}");
+            let is_database = file.media_type == DATABASE;
+            if !is_database && !converted.images.iter().any(|image| image.link == link) {
+                continue;
+            }
+            let url = self.bodies.keep(file.bytes.into()).await?;
+            if is_database {
+                converted.metadata.insert("tables_database".to_owned(), url.clone());
+            }
+            converted.images.iter_mut().filter(|image| image.link == link).for_each(|image| image.link.clone_from(&url));
+        }
+        Ok(())
     }
 
     /// The body where it was left, or from the blob store. Exactly one of the three is given.
@@ -126,7 +153,10 @@ impl IngestStage {
         let (document, now_ms) = (&clean.document, (self.clock)());
         if clean.markdown.trim().is_empty() {
             self.gate.pass(&document.document_id, document.version);
-            let reason = format!("empty: nothing to search is left of {body_is}");
+            let reason = match clean.metadata.get("pages_without_text") {
+                Some(pages) => format!("no text: pages {pages} are pictures, and text in pictures is not read"),
+                None => format!("empty: nothing to search is left of {body_is}"),
+            };
             let state = DocumentState { reason: Some(reason), ..manifest::report(document, State::Skipped, now_ms) };
             // The newer version has no content, so the chunks of an older one must go.
             let tombstone = removal(&document.document_id, document.version, now_ms, cause);
@@ -181,12 +211,15 @@ enum Body {
 }
 
 impl Shared {
-    /// Converts, cleans and fingerprints. CPU work: on a blocking thread.
-    fn clean(&self, published: Published, body: Body, now_ms: i64) -> Result<CleanDocument> {
+    /// Waits for the conversion: on a blocking thread.
+    fn convert(&self, event: &DocumentEvent, body: Body) -> Result<Converted> {
+        let bytes = body_bytes(event, body, self.config.maximum_body_bytes)?;
+        self.pool.convert(Job { bytes: &bytes, name: event.source_path.as_deref(), media_type: event.media_type.as_deref() })
+    }
+
+    /// Cleans and fingerprints. CPU work: on a blocking thread.
+    fn clean(&self, published: Published, converted: Converted, now_ms: i64) -> Result<CleanDocument> {
         let Published { event, document_id, version } = published;
-        let bytes = body_bytes(&event, body, self.config.maximum_body_bytes)?;
-        let name = event.source_path.as_deref();
-        let converted = self.pool.convert(Job { bytes: &bytes, name, media_type: event.media_type.as_deref() })?;
         let profile = self.profiles.profile(&event.source);
         let document = DocumentHeader {
             version,
@@ -328,10 +361,20 @@ fn traced_state(state: &DocumentState, cause: &Record) -> Result<Output> {
     Ok(Output { record: message::traced(output.record, cause), ..output })
 }
 
+/// Runs work that takes processor time or waits.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Error::new(ErrorKind::Internal, format!("conversion did not finish: {error}")))?
+}
+
 #[async_trait]
 impl BodySource for tributary_store::blobs::Blobs {
     async fn read(&self, url: &str) -> Result<Bytes> {
         self.get(url).await
+    }
+
+    async fn keep(&self, bytes: Bytes) -> Result<String> {
+        self.put(bytes).await
     }
 }
 

@@ -54,7 +54,7 @@ fn bodies_over_the_limit_are_refused() {
 
 #[test]
 fn binary_formats_are_unsupported_and_say_what_is() {
-    for body in [&b"%PDF-1.4"[..], b"PK\x03\x04xxxx", b"\x89PNG\r\n\x1A\n", b"\0\x01\x02\x03\0\0\0\x05zzz"] {
+    for body in [&b"%!PS-Adobe-3.0"[..], b"PK\x03\x04xxxx", b"\x89PNG\r\n\x1A\n", b"\0\x01\x02\x03\0\0\0\x05zzz"] {
         let error = run("a.md", body).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.hint().unwrap().contains("HTML, Markdown"));

@@ -29,6 +29,10 @@ impl BodySource for Bodies {
             _ => Err(Error::new(ErrorKind::NotFound, format!("no blob `{url}`"))),
         }
     }
+
+    async fn keep(&self, bytes: Bytes) -> Result<String> {
+        Ok(format!("kept:{}", bytes.len()))
+    }
 }
 
 /// Indexed (version, fingerprint) of the one document, and what passed.
@@ -148,7 +152,7 @@ async fn what_breaks_the_rules_is_refused_with_a_reason() {
         (json!({ "document_id": "d", "source": "s", "content_base64": "?" }), ErrorKind::Corrupt, "does not decode"),
         (json!({ "document_id": "d", "source": " ", "content": "x" }), ErrorKind::Invalid, "`source` is empty"),
         (json!({ "document_id": long, "source": "s", "content": "x" }), ErrorKind::Invalid, "too long"),
-        (json!({ "document_id": "d", "source": "s", "content": "%PDF-1.7" }), ErrorKind::Unsupported, "no converter for PDF"),
+        (json!({ "document_id": "d", "source": "s", "content": "%!PS-Adobe-3.0" }), ErrorKind::Unsupported, "no converter for PostScript"),
         (json!({ "document_id": "d", "source": "s", "content_base64": "A".repeat(2 << 20) }), ErrorKind::Invalid, "over the limit"),
     ] {
         let error = run(&published(&value)).await.unwrap_err();
@@ -215,12 +219,12 @@ async fn an_unchanged_document_is_skipped_until_a_setting_changes() {
 
 #[tokio::test]
 async fn a_dead_record_is_reported() {
-    let input = published(&json!({ "document_id": "d", "version": 8, "source": "s", "content": "%PDF-" }));
+    let input = published(&json!({ "document_id": "d", "version": 8, "source": "s", "content": "%!PS-Adobe-3.0" }));
     let stage = stage(&Arc::default(), "s");
     let error = stage.process(&input).await.unwrap_err();
     let report: DocumentState = message::decode(&stage.abandoned(&input, &error)[0].record).unwrap().unwrap();
     assert_eq!((report.state, report.version), (State::Dead, 8));
-    assert!(report.reason.unwrap().contains("unsupported: no converter for PDF"));
+    assert!(report.reason.unwrap().contains("unsupported: no converter for PostScript"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn a_document_converts_the_same_with_and_without_a_process_of_its_own() {
     for isolate in ["true", "false"] {
         let workspace = Workspace::new().with("ingest.isolate_conversion", isolate);
         let file = workspace.write("a.md", "# 载波聚合\n\ntext\n");
-        let converted = workspace.json(["convert", &file.to_string_lossy(), "--output", "json"]);
+        let converted = workspace.json(["convert", &file.to_string_lossy(), "--format", "json"]);
         assert_eq!(converted["markdown"].as_str().map(str::trim), Some("# 载波聚合\n\ntext"), "isolated: {isolate}");
         assert_eq!(converted["title"], "载波聚合");
     }

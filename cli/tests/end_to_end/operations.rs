@@ -93,7 +93,7 @@ fn documents_in_are_indexed_skipped_deleted_or_dead_also_after_crashes() {
     let mut server = workspace.start();
     let good: Vec<_> = (0..6).map(|number| server.publish(&page(number))).collect();
     let empty = server.publish(&json!({"source": "balance", "source_path": "empty.md", "content": "  \n"}));
-    let dead = server.publish(&json!({"source": "balance", "source_path": "x.pdf", "content_base64": "JVBERi0xLjcK"}));
+    let dead = server.publish(&json!({"source": "balance", "source_path": "x.ps", "content_base64": "JSFQUy1BZG9iZS0zLjAK"}));
     good.iter().chain([&empty, &dead]).for_each(|document| drop(server.settled(document)));
     let unchanged = server.publish(&page(0));
     assert_eq!(text(&server.settled(&unchanged), "/state"), "skipped");

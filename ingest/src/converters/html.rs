@@ -2,14 +2,14 @@
 //! Markdown converter for tables inside Markdown.
 //!
 //! The route: decode → bound the nesting (`nesting`) → parse (html5ever, in pieces, under a deadline) → leave out what is not content
-//! (`content`) → blocks (`blocks`, `inline`, `table`) → Markdown (`render`).
+//! (`content`) → blocks (`blocks`, `inline`, `table`) → Markdown ([`super::render`]).
 
 mod blocks;
 mod content;
 mod inline;
+mod mathml;
 mod nesting;
 mod page_metadata;
-mod render;
 mod table;
 
 use ego_tree::NodeRef;
@@ -19,11 +19,13 @@ use html5ever::tree_builder::TreeBuilderOpts;
 use scraper::{Html, HtmlTreeSink, Node};
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
+use super::embedded::Embedded;
+use super::render::render;
 use super::{Converted, Limits, note_encoding, unix_line_ends};
 use crate::text_encoding::decode;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "html/1";
+pub const NAME: &str = "html/2";
 
 /// Bytes given to the parser between two looks at the clock.
 const PIECE_BYTES: usize = 32 * 1024;
@@ -42,8 +44,20 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let root = page.tree.root();
     let mut head = page_metadata::read(root);
     note_encoding(&mut head.metadata, encoding, replaced);
-    let (markdown, images) = main_markdown(root, limits)?;
-    Ok(Converted { markdown, title: head.title, converter: NAME.into(), metadata: head.metadata, images, ..Converted::default() })
+    let mut images = Vec::new();
+    let mut embedded = Embedded::new(limits.config);
+    let markdown = main_markdown(root, limits, &mut images, &mut embedded)?;
+    let blobs = embedded.finish(&mut head.metadata);
+    Ok(Converted { markdown, title: head.title, converter: NAME.into(), metadata: head.metadata, images, blobs, ..Converted::default() })
+}
+
+/// Converts HTML that is a part of a document (a chapter, a message): everything in it is content, its images go on in the numbering of
+/// `images`, and pictures that it carries join the document's files.
+pub fn convert_part(bytes: &[u8], limits: &Limits, images: &mut Vec<ImageLink>, embedded: &mut Embedded) -> Result<String> {
+    let text = unix_line_ends(decode(bytes, declared_charset(bytes).as_deref()).text);
+    let page = parse(&text, limits)?;
+    let root = page.tree.root();
+    markdown_of(root, &content::Selection::everything(root), limits, images, embedded)
 }
 
 /// Converts HTML that stands inside Markdown: everything is content, and images are Markdown images with their links.
@@ -54,26 +68,35 @@ pub fn convert_fragment(html: &str, limits: &Limits) -> Result<String> {
     let mut builder = blocks::Builder::new(&selection, limits.deadline);
     builder.links_stay_in_images = true;
     let blocks = builder.build(root)?;
-    Ok(render::render(&blocks))
+    Ok(render(&blocks))
 }
 
 /// The page's main content; the whole page where the choice leaves too little of it.
-fn main_markdown(root: Tree, limits: &Limits) -> Result<(String, Vec<ImageLink>)> {
+fn main_markdown(root: Tree, limits: &Limits, images: &mut Vec<ImageLink>, embedded: &mut Embedded) -> Result<String> {
     let everything = content::Selection::everything(root);
     if !limits.config.html.main_content_only {
-        return markdown_of(root, &everything, limits);
+        return markdown_of(root, &everything, limits, images, embedded);
     }
     let chosen = content::Selection::main_content(root);
     let whole = everything.characters(root) as f64;
     let kept = chosen.characters(chosen.root(root)) as f64;
     let selection = if kept < whole * limits.config.html.minimum_main_share { &everything } else { &chosen };
-    markdown_of(selection.root(root), selection, limits)
+    markdown_of(selection.root(root), selection, limits, images, embedded)
 }
 
-fn markdown_of(root: Tree, selection: &content::Selection, limits: &Limits) -> Result<(String, Vec<ImageLink>)> {
+fn markdown_of(
+    root: Tree,
+    selection: &content::Selection,
+    limits: &Limits,
+    images: &mut Vec<ImageLink>,
+    embedded: &mut Embedded,
+) -> Result<String> {
     let mut builder = blocks::Builder::new(selection, limits.deadline);
+    builder.images = std::mem::take(images);
+    builder.embedded = Some(embedded);
     let blocks = builder.build(root)?;
-    Ok((render::render(&blocks), builder.images))
+    *images = builder.images;
+    Ok(render(&blocks))
 }
 
 /// Parses in pieces, so that markup made to keep the parser busy is stopped by the clock.

@@ -1,11 +1,33 @@
 //! One converter per format: bytes in, Markdown with title, metadata and images out. Called by the stage in [`crate::process`] and by
 //! `tributary convert`.
 
+pub mod archive;
+pub mod block;
+pub mod cells;
+pub mod csv;
+pub mod doc;
+pub mod docx;
+pub mod embedded;
+pub mod epub;
+pub mod escape;
+#[cfg(test)]
+mod hostile;
 pub mod html;
+pub mod mail;
 pub mod markdown;
 pub mod notebook;
+pub mod office;
+pub mod pdf;
+pub mod ppt;
+pub mod pptx;
+pub mod render;
 pub mod rst;
+pub mod rtf;
+pub mod spreadsheet;
+pub mod structured;
+pub mod tables;
 pub mod text;
+mod xml_references;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,7 +39,8 @@ use crate::config::Config;
 use crate::detect::{Format, detect};
 
 /// What the formats that are read are called in hints.
-pub const SUPPORTED: &str = "HTML, Markdown, reStructuredText, Jupyter notebooks and plain text (also CSV, JSON and source code)";
+pub const SUPPORTED: &str = "Word, PowerPoint, Excel and OpenDocument spreadsheets, PDF, HTML, Markdown, reStructuredText, Jupyter \
+    notebooks, EPUB, e-mail, RTF, CSV, JSON, YAML, XML, source code and plain text";
 
 /// A document as Markdown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +62,7 @@ pub struct Converted {
 }
 
 /// A file in a document, such as a picture.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmbeddedFile {
     /// Name, without folders.
     pub name: String,
@@ -97,8 +120,19 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, confi
     let mut converted = match detected.format {
         Format::Html => html::convert(bytes, &limits)?,
         Format::Markdown => markdown::convert(bytes, &limits)?,
-        Format::Rst => rst::convert(bytes),
+        Format::Rst => rst::convert(bytes, &limits)?,
         Format::Notebook => notebook::convert(bytes, &limits)?,
+        Format::Docx => docx::convert(bytes, &limits)?,
+        Format::Pptx => pptx::convert(bytes, &limits)?,
+        Format::Doc => doc::convert(bytes, &limits)?,
+        Format::Ppt => ppt::convert(bytes, &limits)?,
+        Format::Spreadsheet => spreadsheet::convert(bytes, &limits)?,
+        Format::Delimited => csv::convert(bytes, &limits)?,
+        Format::Pdf => pdf::convert(bytes, &limits)?,
+        Format::Epub => epub::convert(bytes, &limits)?,
+        Format::Mail => mail::convert(bytes, &limits)?,
+        Format::Rtf => rtf::convert(bytes, &limits)?,
+        Format::Structured(notation) => structured::convert(bytes, notation, &limits)?,
         Format::Text { language } => text::convert(bytes, language),
         Format::Unsupported(what) => {
             let message = format!("no converter for {what} ({})", detected.media_type);

@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ego_tree::NodeId;
 use ego_tree::iter::Edge;
 use scraper::{ElementRef, Node};
@@ -13,25 +15,11 @@ use super::Tree;
 use super::content::Selection;
 use super::inline::Inline;
 use super::table;
+use crate::converters::block::Block;
+use crate::converters::embedded::Embedded;
 
-/// One block of Markdown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Block {
-    /// Level 1 to 6 and text.
-    Heading(u8, String),
-    /// Text; `\n` where the page breaks the line.
-    Paragraph(String),
-    /// Language and code.
-    Code(String, String),
-    /// First number (none for bullets) and items.
-    List(Option<u64>, Vec<Vec<Block>>),
-    /// A quotation.
-    Quote(Vec<Block>),
-    /// Rows of cells, all of one length; the first row is the header.
-    Table(Vec<Vec<String>>),
-    /// A thematic break.
-    Rule,
-}
+/// Characters of base64 below which a picture is a spacer.
+const MINIMUM_DATA_BYTES: usize = 400;
 
 /// Levels of lists and quotes that are written; deeper ones are flattened, or each line would carry ever longer indentation.
 const MAXIMUM_NESTING: usize = 10;
@@ -95,6 +83,8 @@ pub struct Builder<'s> {
     holders: HashSet<NodeId>,
     /// Images in order of appearance.
     pub images: Vec<ImageLink>,
+    /// Where images that the page carries itself go; without it they are left out.
+    pub embedded: Option<&'s mut Embedded>,
     /// Whether images are written with their links, not as `image:N`.
     pub links_stay_in_images: bool,
     nesting: usize,
@@ -110,6 +100,7 @@ impl<'s> Builder<'s> {
             selection,
             holders: HashSet::new(),
             images: Vec::new(),
+            embedded: None,
             links_stay_in_images: false,
             nesting: 0,
             deadline,
@@ -273,6 +264,21 @@ impl<'s> Builder<'s> {
         if !content.is_empty() {
             blocks.push(Block::Quote(content));
         }
+    }
+
+    /// Takes a picture out of a `data:` address; the link to it.
+    pub(super) fn embed(&mut self, link: &str, name: &str) -> Option<String> {
+        let (head, data) = link.strip_prefix("data:")?.split_once(',')?;
+        let media_type = head.split(';').next().unwrap_or_default();
+        // A spacer of a few bytes shows nothing.
+        if !head.ends_with("base64") || !media_type.starts_with("image/") || data.len() < MINIMUM_DATA_BYTES {
+            return None;
+        }
+        let data: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let bytes = STANDARD.decode(data).ok()?;
+        let file = if name.contains('.') { name } else { "" };
+        let number = self.embedded.as_deref_mut()?.add(file, media_type, bytes)?;
+        Some(format!("embedded:{number}"))
     }
 
     /// Whether the time is over; looks at the clock now and then.

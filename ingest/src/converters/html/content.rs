@@ -45,6 +45,9 @@ const BOILERPLATE_WORDS: [&str; 26] = [
     "sr-only",
 ];
 
+/// Classes of what shows a formula for the eye, beside its source.
+const FORMULA_CLASSES: [&str; 5] = ["katex-html", "MathJax_Preview", "MathJax_Display", "MathJax_SVG", "MathJax_CHTML"];
+
 /// `role`s of what surrounds the content.
 const BOILERPLATE_ROLES: [&str; 8] = ["navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menubar", "tooltip"];
 
@@ -60,12 +63,12 @@ pub struct Selection {
 impl Selection {
     /// Everything that can be read, hidden or not.
     pub fn everything(root: Tree) -> Self {
-        Self { left_out: collect(root, |element| NEVER.contains(&element.value().name())), root: None }
+        Self { left_out: collect(root, is_never), root: None }
     }
 
     /// The main content.
     pub fn main_content(root: Tree) -> Self {
-        let left_out = collect(root, |element| NEVER.contains(&element.value().name()) || is_boilerplate(element));
+        let left_out = collect(root, |element| is_never(element) || is_boilerplate(element));
         let mut selection = Self { left_out, root: None };
         let whole = selection.characters(root) as f64;
         let candidate = selection.candidate(root, "main").or_else(|| selection.candidate(root, "article"));
@@ -142,6 +145,20 @@ fn collect(root: Tree, is_out: impl Fn(ElementRef) -> bool) -> HashSet<NodeId> {
         }
     }
     left_out
+}
+
+/// What never holds text for a reader. MathJax keeps the source of a formula in a script, and shows the formula beside it.
+fn is_never(element: ElementRef) -> bool {
+    let is_source = |script: &ElementRef| {
+        script.value().name() == "script" && script.attr("type").is_some_and(|kind| kind.trim_start().starts_with("math/tex"))
+    };
+    let has_class = |element: ElementRef, wanted: &[&str]| element.value().classes().any(|class| wanted.contains(&class));
+    let is_shown_formula = || {
+        let source_before = || element.prev_siblings().filter_map(ElementRef::wrap).any(|before| has_class(before, &["katex-mathml"]));
+        let source_after = || element.next_siblings().filter_map(ElementRef::wrap).take(3).any(|after| is_source(&after));
+        has_class(element, &FORMULA_CLASSES) && (source_before() || source_after())
+    };
+    (NEVER.contains(&element.value().name()) && !is_source(&element)) || is_shown_formula()
 }
 
 fn is_boilerplate(element: ElementRef) -> bool {

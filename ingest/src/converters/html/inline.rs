@@ -6,7 +6,8 @@ use tributary_schemas::ImageLink;
 use super::Tree;
 use super::blocks::{Builder, is_block};
 use super::content::Selection;
-use crate::converters::longest_run;
+use super::mathml;
+use crate::converters::escape::{code_span, is_invisible, is_wide, needs_escape};
 use crate::converters::markdown::destination;
 
 /// Longest link that is kept, in bytes; longer ones carry data or tracking, not a place.
@@ -137,8 +138,9 @@ impl Builder<'_> {
             "b" | "strong" => self.marked(node, inline, "**", |inline| &mut inline.strong),
             "em" | "i" => self.marked(node, inline, "*", |inline| &mut inline.emphasis),
             "del" | "s" | "strike" => self.marked(node, inline, "~~", |inline| &mut inline.emphasis),
-            "code" | "kbd" | "samp" | "tt" => code_span(&code_text(node, self.selection), inline),
+            "code" | "kbd" | "samp" | "tt" => inline.raw(&code_span(&code_text(node, self.selection))),
             "math" => self.math(node, inline),
+            "script" => tex_script(&element, inline),
             "rt" => {
                 inline.text("(");
                 self.inline_children(node, inline);
@@ -197,41 +199,48 @@ impl Builder<'_> {
         let alt: String =
             attribute("alt").or_else(|| attribute("title")).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
         let alt = alt.replace(['[', ']'], "");
-        let Some(link) = places.into_iter().flatten().find(is_link) else {
+        let embedded = || attribute("src").and_then(|link| self.embed(link, &alt));
+        let Some(link) = places.into_iter().flatten().find(is_link).map(str::to_owned).or_else(embedded) else {
             inline.text(&alt);
             return;
         };
         if self.links_stay_in_images {
-            inline.raw(&format!("![{alt}]({})", destination(link)));
+            inline.raw(&format!("![{alt}]({})", destination(&link)));
         } else {
             inline.raw(&format!("![{alt}](image:{})", self.images.len()));
-            self.images.push(ImageLink { link: link.to_owned(), alt });
+            self.images.push(ImageLink { link, alt });
         }
     }
 
-    /// A formula: its TeX source where the page carries it, else its text.
+    /// A formula: its TeX source where the page carries it, else what its MathML says.
     fn math(&mut self, node: Tree, inline: &mut Inline) {
         let is_tex = |element: &ElementRef| {
             element.value().name() == "annotation" && element.attr("encoding").is_some_and(|encoding| encoding.contains("tex"))
         };
-        match node.descendants().filter_map(ElementRef::wrap).find(is_tex) {
-            Some(annotation) => {
-                let tex: String = annotation.text().collect();
-                inline.raw(&format!("${}$", tex.trim()));
-            }
-            None => self.inline_children(node, inline),
-        }
+        let math = ElementRef::wrap(node);
+        let attribute = |name: &str| math.and_then(|element| element.attr(name)).unwrap_or_default();
+        let tex = match node.descendants().filter_map(ElementRef::wrap).find(is_tex) {
+            Some(annotation) => annotation.text().collect(),
+            None if !attribute("alttext").is_empty() => attribute("alttext").to_owned(),
+            None => mathml::latex(node),
+        };
+        formula(&tex, attribute("display") == "block" || attribute("mode") == "display", inline);
     }
 }
 
-fn code_span(code: &str, inline: &mut Inline) {
-    let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
-    if code.is_empty() {
-        return;
+/// The TeX source that MathJax 2 keeps in a script.
+fn tex_script(element: &ElementRef, inline: &mut Inline) {
+    let is_display = element.attr("type").unwrap_or_default().contains("mode=display");
+    formula(&element.text().collect::<String>(), is_display, inline);
+}
+
+/// A formula between dollar signs, on one line.
+pub(super) fn formula(tex: &str, is_display: bool, inline: &mut Inline) {
+    let tex = tex.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mark = if is_display { "$$" } else { "$" };
+    if !tex.is_empty() {
+        inline.raw(&format!("{mark}{tex}{mark}"));
     }
-    let fence = "`".repeat(longest_run(&code, '`') + 1);
-    let pad = if code.starts_with('`') || code.ends_with('`') { " " } else { "" };
-    inline.raw(&format!("{fence}{pad}{code}{pad}{fence}"));
 }
 
 /// Text of code, as it is: white space counts, `<br>` is a line end.
@@ -268,31 +277,4 @@ fn language_of(element: &ElementRef) -> Option<String> {
     let plain = language.len() <= 24
         && language.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '+' | '#' | '-' | '_'));
     (plain && !matches!(language.as_str(), "" | "none" | "notranslate" | "default" | "text" | "plaintext")).then_some(language)
-}
-
-/// Zero-width characters and soft hyphens, of no use to a reader.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}')
-        || (character.is_control() && character != '\t')
-}
-
-/// Chinese and Japanese characters and full-width punctuation: no space between them where the source has a line end.
-fn is_wide(character: char) -> bool {
-    matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FF60}' | '\u{20000}'..='\u{3FFFF}')
-}
-
-/// Whether Markdown would read the character as a mark here.
-fn needs_escape(character: char, previous: Option<char>, next: Option<char>, in_link: bool) -> bool {
-    let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
-    match character {
-        '`' => true,
-        '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
-        '*' => !(previous.is_none_or(char::is_whitespace) && next.is_none_or(char::is_whitespace)) || previous.is_none(),
-        '_' => !(is_word(previous) && (next.is_none() || is_word(next))),
-        '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),
-        '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))),
-        '~' => next == Some('~') || previous == Some('~'),
-        '&' => next.is_some_and(|next| next == '#'),
-        _ => false,
-    }
 }

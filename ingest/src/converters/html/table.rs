@@ -4,8 +4,10 @@
 use scraper::ElementRef;
 
 use super::Tree;
-use super::blocks::{Block, Builder};
+use super::blocks::Builder;
 use super::inline::Inline;
+use crate::converters::block::Block;
+use crate::converters::cells::{cell, even_out};
 
 /// Most columns that one `colspan` covers, and most rows of one `rowspan`.
 const MAXIMUM_SPAN: usize = 200;
@@ -15,6 +17,15 @@ const SPARE_CELLS: usize = 4096;
 
 /// Average characters of a cell from which a table without header cells is taken for layout.
 const LAYOUT_CELL_CHARACTERS: usize = 300;
+
+/// The same for cells with tables or code in them.
+const BLOCK_CELL_CHARACTERS: usize = 80;
+
+/// Elements below a cell that are looked at.
+const MAXIMUM_LOOK: usize = 2000;
+
+/// Elements that make a cell a section of the page.
+const SECTIONS: [&str; 9] = ["h1", "h2", "h3", "h4", "h5", "h6", "article", "form", "hr"];
 
 struct Cell<'a> {
     node: Tree<'a>,
@@ -98,15 +109,24 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
     if columns < 2 || rows.len() < 2 {
         return true;
     }
-    let holds_structure = rows.iter().flatten().any(|cell| {
-        cell.node
-            .descendants()
-            .skip(1)
-            .take(2000)
-            .any(|below| is_named(below, &["h1", "h2", "h3", "h4", "h5", "h6", "table", "pre", "article", "form", "hr"]))
-    });
-    holds_structure
-        || rows.iter().flatten().map(|cell| builder.selection.characters(cell.node)).sum::<usize>() > cells * LAYOUT_CELL_CHARACTERS
+    let characters = rows.iter().flatten().map(|cell| builder.selection.characters(cell.node)).sum::<usize>();
+    let holds = |names: &[&str]| rows.iter().flatten().any(|cell| holds(cell.node, names));
+    let arranges_blocks = holds(&["table", "pre"]) && (characters > cells * BLOCK_CELL_CHARACTERS || is_nested_twice(rows));
+    arranges_blocks || holds(&SECTIONS) || characters > cells * LAYOUT_CELL_CHARACTERS
+}
+
+/// Whether an element of one of the names is below a node.
+fn holds(node: Tree, names: &[&str]) -> bool {
+    node.descendants().skip(1).take(MAXIMUM_LOOK).any(|below| is_named(below, names))
+}
+
+/// Whether a table stands in a table in one of the cells.
+fn is_nested_twice(rows: &[Vec<Cell>]) -> bool {
+    let tables = |node: Tree| node.descendants().skip(1).take(MAXIMUM_LOOK).filter(|below| is_named(*below, &["table"])).count();
+    rows.iter().flatten().any(|cell| {
+        let below = cell.node.descendants().skip(1).take(MAXIMUM_LOOK).filter(|below| is_named(*below, &["table"]));
+        tables(cell.node) > 1 && below.take(8).any(|table| tables(table) > 0)
+    })
 }
 
 /// Cells by row and column, spans filled, empty rows left out.
@@ -142,7 +162,7 @@ fn grid(builder: &mut Builder, rows: &[Vec<Cell>], inner_tables: &mut Vec<Block>
             break;
         }
     }
-    even_out(grid)
+    even_out(grid, SPARE_CELLS)
 }
 
 /// Adds the cells that rows above reach down into, as long as they come next.
@@ -158,45 +178,8 @@ fn cover(row: &mut Vec<String>, from_above: &mut [(usize, String)], spare: &mut 
     }
 }
 
-/// Gives all rows the length of the longest, unless that would multiply the table.
-fn even_out(mut grid: Vec<Vec<String>>) -> Vec<Vec<String>> {
-    let longest = grid.iter().map(Vec::len).max().unwrap_or(0);
-    let cells: usize = grid.iter().map(Vec::len).sum();
-    let columns = if longest * grid.len() <= 4 * cells + SPARE_CELLS { longest } else { 0 };
-    for row in &mut grid {
-        if row.len() < columns {
-            row.resize(columns, String::new());
-        }
-    }
-    grid
-}
-
-/// A cell on one line: blocks are joined by `<br>`, tables in it go to `inner_tables`.
+/// A cell on one line; tables in it go to `inner_tables`.
 fn cell_text(builder: &mut Builder, node: Tree, inner_tables: &mut Vec<Block>) -> String {
-    let mut lines = Vec::new();
-    for block in builder.blocks(node) {
-        cell_lines(block, "", &mut lines, inner_tables);
-    }
-    lines.join("<br>").replace('|', "\\|")
-}
-
-fn cell_lines(block: Block, mark: &str, lines: &mut Vec<String>, inner_tables: &mut Vec<Block>) {
-    match block {
-        Block::Heading(_, text) => lines.push(format!("{mark}**{text}**")),
-        Block::Paragraph(text) => lines.push(format!("{mark}{}", text.replace('\n', "<br>"))),
-        Block::Code(_, code) => {
-            lines.extend(code.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("`{}`", line.trim().replace('`', "'"))))
-        }
-        Block::List(start, items) => {
-            for (item, number) in items.into_iter().zip(start.unwrap_or(0)..) {
-                let mark = if start.is_some() { format!("{number}. ") } else { "- ".to_owned() };
-                for (place, block) in item.into_iter().enumerate() {
-                    cell_lines(block, if place == 0 { &mark } else { "" }, lines, inner_tables);
-                }
-            }
-        }
-        Block::Quote(content) => content.into_iter().for_each(|block| cell_lines(block, mark, lines, inner_tables)),
-        Block::Table(_) => inner_tables.push(block),
-        Block::Rule => {}
-    }
+    let blocks = builder.blocks(node);
+    cell(blocks, inner_tables)
 }

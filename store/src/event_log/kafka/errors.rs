@@ -68,9 +68,7 @@ pub fn kind(code: Code) -> ErrorKind {
             ErrorKind::Unsupported
         }
         Code::BadMessage | Code::BadCompression | Code::InvalidMessage => ErrorKind::Corrupt,
-        Code::UnknownTopicOrPartition | Code::UnknownTopic | Code::UnknownPartition | Code::UnknownTopicId | Code::GroupIdNotFound => {
-            ErrorKind::NotFound
-        }
+        Code::UnknownTopicOrPartition | Code::UnknownTopic | Code::UnknownTopicId | Code::GroupIdNotFound => ErrorKind::NotFound,
         Code::TopicAlreadyExists
         | Code::NonEmptyGroup
         | Code::UnknownMemberId
@@ -91,7 +89,9 @@ pub fn kind(code: Code) -> ErrorKind {
         | Code::SSL
         | Code::SecurityDisabled => ErrorKind::Denied,
         Code::QueueFull | Code::ThrottlingQuotaExceeded => ErrorKind::Exhausted,
-        Code::BrokerTransportFailure
+        // The client's own word for a partition that it has no leader of yet, such as after a restart of the broker.
+        Code::UnknownPartition
+        | Code::BrokerTransportFailure
         | Code::AllBrokersDown
         | Code::Resolve
         | Code::OperationTimedOut

@@ -1,7 +1,7 @@
-//! Blocks to Markdown. Recursion is bounded by the nesting that `blocks` allows.
+//! Blocks to Markdown. Recursion is bounded by the nesting that their builders allow.
 
-use super::blocks::Block;
-use crate::converters::fenced;
+use super::block::Block;
+use super::fenced;
 
 /// The blocks as Markdown, each followed by a blank line.
 pub fn render(blocks: &[Block]) -> String {
@@ -40,8 +40,10 @@ fn write_blocks(blocks: &[Block], prefix: &mut Prefix, out: &mut String) {
             Block::Quote(content) => write_quote(content, prefix, out),
             Block::Table(rows) => write_table(rows, prefix, out),
             Block::Rule => write_lines("---", prefix, out),
+            Block::Math(formula) => write_lines(&format!("$$\n{}\n$$", formula.trim_matches('\n')), prefix, out),
+            Block::Footnote(label, content) => write_footnote(label, content, prefix, out),
         }
-        if !matches!(block, Block::List(..) | Block::Quote(_)) {
+        if !matches!(block, Block::List(..) | Block::Quote(_) | Block::Footnote(..)) {
             blank_line(prefix, out);
         }
     }
@@ -103,6 +105,19 @@ fn write_quote(content: &[Block], prefix: &mut Prefix, out: &mut String) {
     let first = prefix.next_line.take().unwrap_or_else(|| prefix.every_line.clone()) + "> ";
     let mut inner = Prefix { every_line: format!("{}> ", prefix.every_line), next_line: Some(first) };
     write_blocks(content, &mut inner, out);
+    trim_blank_end(out, 0);
+    blank_line(prefix, out);
+}
+
+/// `[^label]: text`, what follows its first line indented by four.
+fn write_footnote(label: &str, content: &[Block], prefix: &mut Prefix, out: &mut String) {
+    let first = format!("{}[^{label}]: ", prefix.next_line.take().unwrap_or_else(|| prefix.every_line.clone()));
+    let mut inner = Prefix { every_line: format!("{}    ", prefix.every_line), next_line: Some(first) };
+    write_blocks(content, &mut inner, out);
+    if let Some(unused) = inner.next_line {
+        out.push_str(unused.trim_end());
+        out.push('\n');
+    }
     trim_blank_end(out, 0);
     blank_line(prefix, out);
 }

@@ -1,0 +1,197 @@
+//! Compound files (OLE2, [MS-CFB]): the streams of .doc and .ppt, read leniently. Called by the readers of binary Office formats.
+//!
+//! A file is sectors that a table chains; a folder of entries of 128 bytes, in which siblings form a tree, says where chains begin;
+//! streams of less than 4 KiB lie in sectors of 64 bytes within a stream of their own. Entries that no tree reaches are not looked at:
+//! programs leave rubbish there.
+
+use std::collections::HashMap;
+
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::bytes::{size_at, slice_at, u8_at, u16_at, u32_at, utf_16};
+
+/// First bytes of a compound file.
+pub const SIGNATURE: [u8; 8] = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
+
+/// Numbers from here on mean no sector, or no entry.
+const NO_SECTOR: u32 = 0xFFFF_FFFA;
+/// Numbers of the table's sectors that stand in the header.
+const TABLE_SECTORS_IN_HEADER: usize = 109;
+/// Bytes of a folder's entry.
+const ENTRY: usize = 128;
+/// Kind of an entry that is a stream.
+const STREAM: u8 = 2;
+
+/// An open compound file.
+#[derive(Debug)]
+pub struct Compound<'a> {
+    bytes: &'a [u8],
+    /// Bytes of a sector, and of a small one.
+    sector: usize,
+    small_sector: usize,
+    /// Next sector of each sector.
+    table: Vec<u32>,
+    small_table: Vec<u32>,
+    /// The stream that small sectors lie in.
+    small_stream: Vec<u8>,
+    /// Size from which a stream lies in sectors of its own.
+    least_large: usize,
+    /// First sector and size of the streams in the root, by name in lower case.
+    streams: HashMap<String, (u32, usize)>,
+}
+
+impl<'a> Compound<'a> {
+    /// Opens it; `Corrupt` where its header or its folder is damaged.
+    pub fn open(bytes: &'a [u8]) -> Result<Self> {
+        if !bytes.starts_with(&SIGNATURE) {
+            return Err(corrupt("it does not begin like one (OLE2)"));
+        }
+        let shift = |at: usize, known: [u16; 2]| u16_at(bytes, at).filter(|shift| known.contains(shift)).map(|shift| 1_usize << shift);
+        let (sector, small_sector) =
+            shift(0x1E, [9, 12]).zip(shift(0x20, [6, 6])).ok_or_else(|| corrupt("its sectors have no known size"))?;
+        let mut file = Self {
+            bytes,
+            sector,
+            small_sector,
+            table: Vec::new(),
+            small_table: Vec::new(),
+            small_stream: Vec::new(),
+            least_large: size_at(bytes, 0x38).unwrap_or(4096),
+            streams: HashMap::new(),
+        };
+        file.read_table();
+        let small_table = u32_at(bytes, 0x3C).map(|first| file.chain(first, usize::MAX)).unwrap_or_default();
+        file.small_table = numbers(&small_table).collect();
+        let folder = u32_at(bytes, 0x30).map(|first| file.chain(first, usize::MAX)).unwrap_or_default();
+        if folder.len() < ENTRY {
+            return Err(corrupt("its folder is missing"));
+        }
+        file.read_folder(&folder);
+        Ok(file)
+    }
+
+    fn sector(&self, number: u32) -> Option<&'a [u8]> {
+        let at = usize::try_from(number).ok()?.checked_add(1)?.checked_mul(self.sector)?;
+        // The last sector may be cut off.
+        slice_at(self.bytes, at, self.sector).or_else(|| self.bytes.get(at..).filter(|rest| !rest.is_empty()))
+    }
+
+    /// The sectors of the table are listed in the header, and further ones in a chain of lists.
+    fn read_table(&mut self) {
+        let header = slice_at(self.bytes, 0x4C, 4 * TABLE_SECTORS_IN_HEADER).unwrap_or_default();
+        let mut listed: Vec<u32> = numbers(header).collect();
+        let mut next = u32_at(self.bytes, 0x44).unwrap_or(NO_SECTOR);
+        let sectors = self.bytes.len() / self.sector + 1;
+        // Each list holds one sector's numbers, so a file has fewer lists than sectors.
+        for _ in 0..sectors {
+            let Some(list) = self.sector(next).filter(|_| next < NO_SECTOR) else { break };
+            let (numbers_of_sectors, last) = list.split_at_checked(self.sector - 4).unwrap_or((list, &[]));
+            listed.extend(numbers(numbers_of_sectors));
+            next = u32_at(last, 0).unwrap_or(NO_SECTOR);
+            if listed.len() > sectors + TABLE_SECTORS_IN_HEADER {
+                break;
+            }
+        }
+        for number in listed.into_iter().filter(|number| *number < NO_SECTOR).take(sectors) {
+            let content = self.sector(number).unwrap_or_default();
+            let before = self.table.len();
+            self.table.extend(numbers(content));
+            self.table.resize(before + self.sector / 4, NO_SECTOR);
+            if self.table.len() > sectors + self.sector {
+                break;
+            }
+        }
+    }
+
+    /// The bytes of a chain of sectors, at most `size` and at most as many as the file has.
+    fn chain(&self, first: u32, size: usize) -> Vec<u8> {
+        let (mut content, mut next) = (Vec::new(), first);
+        let most = size.min(self.bytes.len());
+        while content.len() < most
+            && next < NO_SECTOR
+            && let Some(sector) = self.sector(next)
+        {
+            content.extend_from_slice(sector);
+            next = usize::try_from(next).ok().and_then(|at| self.table.get(at)).copied().unwrap_or(NO_SECTOR);
+        }
+        content.truncate(most);
+        content
+    }
+
+    /// The bytes of a chain of small sectors.
+    fn small_chain(&self, first: u32, size: usize) -> Vec<u8> {
+        let (mut content, mut next) = (Vec::new(), first);
+        let most = size.min(self.small_stream.len());
+        while content.len() < most
+            && next < NO_SECTOR
+            && let Some(at) = usize::try_from(next).ok()
+        {
+            let start = at.saturating_mul(self.small_sector);
+            let end = start.saturating_add(self.small_sector).min(self.small_stream.len());
+            let Some(sector) = self.small_stream.get(start..end).filter(|sector| !sector.is_empty()) else { break };
+            content.extend_from_slice(sector);
+            next = self.small_table.get(at).copied().unwrap_or(NO_SECTOR);
+        }
+        content.truncate(most);
+        content
+    }
+
+    /// Finds the streams in the root: a tree of siblings from the root's child.
+    fn read_folder(&mut self, folder: &[u8]) {
+        let (entries, _) = folder.as_chunks::<ENTRY>();
+        let Some(root) = entries.first() else { return };
+        let small_size = size_at(root, 0x78).unwrap_or(0);
+        self.small_stream = u32_at(root, 0x74).map(|first| self.chain(first, small_size)).unwrap_or_default();
+        let mut waiting = vec![u32_at(root, 0x4C).unwrap_or(NO_SECTOR)];
+        let mut seen = vec![false; entries.len()];
+        while let Some(number) = waiting.pop() {
+            let Some(at) = usize::try_from(number).ok() else { continue };
+            let (Some(entry), Some(seen)) = (entries.get(at), seen.get_mut(at)) else { continue };
+            if std::mem::replace(seen, true) {
+                continue;
+            }
+            waiting.extend([u32_at(entry, 0x44), u32_at(entry, 0x48)].into_iter().flatten());
+            let length = usize::from(u16_at(entry, 0x40).unwrap_or(0)).clamp(2, 64) - 2;
+            let name = utf_16(entry.get(..length).unwrap_or_default()).to_lowercase();
+            if let (Some(STREAM), Some(first), Some(size)) = (u8_at(entry, 0x42), u32_at(entry, 0x74), size_at(entry, 0x78)) {
+                self.streams.entry(name).or_insert((first, size));
+            }
+        }
+    }
+
+    /// Whether there is a stream of this name in the root.
+    pub fn has(&self, name: &str) -> bool {
+        self.streams.contains_key(&name.to_lowercase())
+    }
+
+    /// A stream as far as its chain goes, at most as long as the file; `None` if there is none.
+    pub fn stream(&self, name: &str) -> Option<Vec<u8>> {
+        let (first, size) = *self.streams.get(&name.to_lowercase())?;
+        Some(if size < self.least_large { self.small_chain(first, size) } else { self.chain(first, size) })
+    }
+
+    /// A stream that the format cannot do without; `Corrupt` if there is none.
+    pub fn required_stream(&self, name: &str) -> Result<Vec<u8>> {
+        self.stream(name).ok_or_else(|| corrupt(&format!("the compound file has no stream `{name}`")))
+    }
+}
+
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    let (fours, _) = bytes.as_chunks::<4>();
+    fours.iter().map(|four| u32::from_le_bytes(*four))
+}
+
+fn corrupt(what: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("the compound file cannot be read: {what}"))
+        .with_hint("the file is damaged, was cut off, or is named for a format that it is not in; save it again with its program")
+}
+
+/// What a password-protected document is answered with.
+pub fn encrypted() -> Error {
+    Error::new(ErrorKind::Unsupported, "the document is encrypted")
+        .with_hint("remove the password in the program that wrote it, and send it again")
+}
+
+#[cfg(test)]
+#[path = "ole_tests.rs"]
+pub mod tests;

@@ -1,0 +1,233 @@
+//! Lines of a region to paragraphs, list items and code. Called by `layout`.
+
+use super::geometry::Area;
+use super::lines::{self, Line};
+use super::lists::{self, Marker};
+use super::statistics::Statistics;
+use super::tables::Table;
+use super::unicode;
+
+/// Change of size from line to line that starts a paragraph, and the size from which text is large, both relative.
+const SIZE_CHANGE: f32 = 0.09;
+const LARGE: f32 = 1.12;
+
+/// One line of how many must end at a right edge to make it that of the text.
+const SHARED_RIGHT: usize = 8;
+
+/// Step to the next line that starts a paragraph, relative to the usual step.
+const WIDE_STEP: f32 = 1.3;
+
+/// Part of a page.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// Running text, or a heading that nobody has found out yet.
+    Paragraph(Paragraph),
+    /// A heading of level 1 to 6.
+    Heading(u8, String),
+    /// An item of a list.
+    Item(Item),
+    /// A table.
+    Table(Table),
+    /// Lines in a font of one width.
+    Code(Vec<String>),
+}
+
+/// Text with the looks by which headings are told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Paragraph {
+    /// Its text, with the marks of links.
+    pub text: String,
+    /// Lines on the page.
+    pub lines: usize,
+    /// Size of its letters in points.
+    pub size: f32,
+    /// All bold.
+    pub is_bold: bool,
+    /// Stands for the name of its first line's font.
+    pub font: u32,
+    /// Its place.
+    pub area: Area,
+}
+
+/// An item of a list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Item {
+    /// `-`, or the number as printed, such as `3.`.
+    pub marker: String,
+    /// Text after the marker.
+    pub text: String,
+    /// Where the marker stands, for the depth of the list.
+    pub left: f32,
+}
+
+/// The blocks of lines that stand below each other.
+pub fn blocks(lines: &[Line], statistics: &Statistics) -> Vec<Block> {
+    let region = Region::of(lines);
+    let mut blocks = Vec::new();
+    let mut open: Vec<&Line> = Vec::new();
+    for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {
+        if open.last().is_some_and(|last| region.starts_new(last, line, &open, statistics)) {
+            blocks.extend(block(&open, statistics));
+            open.clear();
+        }
+        open.push(line);
+    }
+    blocks.extend(block(&open, statistics));
+    blocks
+}
+
+/// What is usual among the lines of a region.
+struct Region {
+    right: f32,
+    left: f32,
+    /// Baseline to baseline, in sizes.
+    step: f32,
+}
+
+impl Region {
+    fn of(lines: &[Line]) -> Self {
+        let area = Area::around(lines.iter().map(|line| line.area)).unwrap_or_default();
+        let region = Self { right: usual_right(lines).unwrap_or(area.right), left: area.left, step: 1.35 };
+        let pairs = || lines.windows(2).filter_map(|pair| if let [one, other] = pair { Some((one, other)) } else { None });
+        let is_same = |one: &Line, other: &Line| (one.size - other.size).abs() < 0.5 && (0.8..3.2).contains(&step(one, other));
+        // Lines that fill their width go on below, so their steps are those within paragraphs.
+        let mut steps: Vec<f32> = pairs()
+            .filter(|(one, other)| is_same(one, other) && !region.has_room(one, other))
+            .map(|(one, other)| step(one, other))
+            .collect();
+        if steps.is_empty() {
+            steps = pairs()
+                .filter(|(one, other)| is_same(one, other))
+                .map(|(one, other)| step(one, other))
+                .filter(|step| *step < 1.7)
+                .collect();
+        }
+        steps.sort_by(f32::total_cmp);
+        Self { step: steps.get(steps.len() / 3).copied().unwrap_or(1.35).max(0.9), ..region }
+    }
+
+    /// Whether a line begins another block than the lines before it.
+    fn starts_new(&self, last: &Line, line: &Line, open: &[&Line], statistics: &Statistics) -> bool {
+        let is_code = statistics.is_code(line);
+        if is_code || statistics.is_code(last) {
+            return is_code != statistics.is_code(last) || step(last, line) > 2.6;
+        }
+        let size_change = (line.size - last.size).abs() / last.size.max(line.size).max(1.0);
+        // Bold words at the start of a paragraph may fill its first line and go on in the next.
+        let runs_in = last.is_bold && line.starts_bold && open.len() <= 2 && !self.has_room(last, line);
+        if size_change > SIZE_CHANGE
+            || (line.is_bold != last.is_bold && !runs_in)
+            || step(last, line) > WIDE_STEP * self.step
+            || step(last, line) < 0.0
+        {
+            return true;
+        }
+        let is_beside = line.area.left > last.area.right || line.area.right < last.area.left;
+        if is_beside || lists::has_leader(&last.text) || opens_item(line, last, open) {
+            return true;
+        }
+        let is_large = line.size > LARGE * statistics.body_size;
+        if is_large || (line.is_bold && !statistics.is_bold) {
+            return statistics.is_numbered(&line.text);
+        }
+        self.has_room(last, line) || is_indented(last, line, open)
+    }
+
+    /// Whether the first word of a line would have had room at the end of the line before: the line was ended on purpose.
+    fn has_room(&self, last: &Line, line: &Line) -> bool {
+        if line.is_right_to_left {
+            return last.area.left - self.left > line.first_word + 0.5 * line.size;
+        }
+        let starts_wide = line.text.trim_start().chars().next().is_some_and(unicode::is_wide);
+        let needed = if starts_wide { 2.5 * line.size } else { line.first_word + 0.6 * line.size };
+        let room = self.right - last.area.right;
+        // A sentence goes on in a small letter, even where a line was broken early.
+        let goes_on = line.text.trim_start().starts_with(char::is_lowercase) && !last.text.trim_end().ends_with(['.', ':', ';', '!', '?']);
+        room > needed && !(goes_on && room < 0.3 * (self.right - self.left))
+    }
+}
+
+/// The outermost right edge that several lines share: a line may stick out of the text.
+fn usual_right(lines: &[Line]) -> Option<f32> {
+    let mut rights: Vec<f32> = lines.iter().map(|line| line.area.right).collect();
+    rights.sort_by(|one, other| other.total_cmp(one));
+    let size = lines.first()?.size;
+    let needed = (lines.len() / SHARED_RIGHT).max(2);
+    let shared = |right: f32| rights.partition_point(|other| *other >= right - 0.7 * size) - rights.partition_point(|other| *other > right);
+    rights.iter().copied().find(|right| shared(*right) >= needed)
+}
+
+/// Baseline to baseline in sizes.
+fn step(last: &Line, line: &Line) -> f32 {
+    (line.baseline - last.baseline) / last.size.max(line.size).max(1.0)
+}
+
+/// Whether a line opens a list item: numbers do so only where one expects them, as a sentence may wrap before `2. `.
+fn opens_item(line: &Line, last: &Line, open: &[&Line]) -> bool {
+    match lists::parse(&line.text) {
+        Some(Marker::Bullet(_)) => true,
+        Some(Marker::Number(..)) => {
+            let is_in_list = open.first().is_some_and(|first| lists::parse(&first.text).is_some());
+            is_in_list || last.text.trim_end().ends_with(['.', ':', ';', '。', '：', '；', '?', '!']) || last.area.right < line.area.right
+        }
+        None => false,
+    }
+}
+
+/// Whether a line is set in like the first line of a paragraph, or out like that of an entry with hanging lines.
+fn is_indented(last: &Line, line: &Line, open: &[&Line]) -> bool {
+    if line.is_right_to_left || open.first().is_some_and(|first| lists::parse(&first.text).is_some()) {
+        return false;
+    }
+    let indent = line.area.left - last.area.left;
+    let is_in = indent > 0.8 * line.size && indent < 6.0 * line.size && open.len() >= 2;
+    let is_out = indent < -0.8 * line.size && open.len() >= 2;
+    is_in || is_out
+}
+
+fn block(lines: &[&Line], statistics: &Statistics) -> Option<Block> {
+    let first = lines.first()?;
+    if lines.iter().all(|line| statistics.is_code(line)) {
+        return Some(Block::Code(code(lines)));
+    }
+    let mut text = String::new();
+    let mut ends_with_hyphen = false;
+    for line in lines {
+        lines::append(&mut text, &line.text, ends_with_hyphen);
+        ends_with_hyphen = line.ends_with_hyphen;
+    }
+    let area = Area::around(lines.iter().map(|line| line.area))?;
+    let paragraph =
+        Paragraph { text, lines: lines.len(), size: first.size, is_bold: lines.iter().all(|line| line.is_bold), font: first.font, area };
+    Some(item(&paragraph, statistics).map_or(Block::Paragraph(paragraph), Block::Item))
+}
+
+fn item(paragraph: &Paragraph, statistics: &Statistics) -> Option<Item> {
+    let left = paragraph.area.left;
+    match lists::parse(&paragraph.text)? {
+        Marker::Bullet(text) => Some(Item { marker: "-".to_owned(), text, left }),
+        Marker::Number(..) if statistics.is_heading(paragraph) => None,
+        Marker::Number(marker, text) if !text.is_empty() && marker.starts_with(|first: char| first.is_ascii_digit()) => {
+            let marker = marker.replace(['、', '．'], ".").replace('）', ")");
+            Some(Item { marker, text, left })
+        }
+        Marker::Number(..) => None,
+    }
+}
+
+/// Lines of code with their indentation and the blank lines between them.
+fn code(lines: &[&Line]) -> Vec<String> {
+    let left = lines.iter().map(|line| line.area.left).fold(f32::MAX, f32::min);
+    let mut code = Vec::new();
+    let mut last: Option<&Line> = None;
+    for line in lines {
+        let text: String = line.text.trim_end().chars().filter(|character| !unicode::is_mark(*character)).collect();
+        let columns = ((line.area.left - left) / (0.6 * line.size.max(1.0))).round().clamp(0.0, 120.0) as usize;
+        if last.is_some_and(|last| step(last, line) > 1.9) {
+            code.push(String::new());
+        }
+        code.push(format!("{}{text}", " ".repeat(columns)));
+        last = Some(line);
+    }
+    code
+}

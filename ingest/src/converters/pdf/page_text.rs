@@ -1,0 +1,97 @@
+//! One page of PDFium as segments and lines of drawing, one layer for each direction of its text. Called by the converter, page by page.
+
+use pdfium_render::prelude::FS_RECTF;
+use tributary_schemas::Result;
+
+use super::characters::{self, Characters, Glyph};
+use super::document::{Document, Page};
+use super::geometry::Turn;
+use super::links;
+use super::rules::{self, Rules};
+use super::segments::{self, Segment};
+use crate::converters::Limits;
+
+/// Share of unreadable characters, in percent, from which the text of a page is worth nothing.
+const GARBAGE_PERCENT: usize = 40;
+
+/// Characters below which the text of a page that a picture covers is a stamp, and the share of the page that the picture covers.
+const STAMP_CHARACTERS: usize = 60;
+const SCAN_SHARE: f32 = 0.6;
+
+/// Text of one direction.
+#[derive(Debug, Default)]
+pub struct Layer {
+    /// Runs of text, in PDFium's order.
+    pub segments: Vec<Segment>,
+    /// Lines drawn on the page; only with the first layer.
+    pub rules: Rules,
+    /// Height of the page as this layer is turned, in points.
+    pub height: f32,
+}
+
+/// A page before its layout.
+#[derive(Debug, Default)]
+pub struct PageText {
+    /// The direction with most characters first.
+    pub layers: Vec<Layer>,
+    /// Characters that are read.
+    pub characters: usize,
+    /// Whether there is text that can be read, and more of it than a stamp on a scan.
+    pub has_text: bool,
+}
+
+/// Reads a page; the addresses of its links are added to those of the document.
+pub fn read(document: &Document, page: &Page, addresses: &mut Vec<String>, limits: &Limits) -> Result<PageText> {
+    let Some(text) = page.text() else { return Ok(PageText::default()) };
+    let page_box = page_box(page);
+    let links = links::read(document, page, addresses);
+    let found = characters::read(page, &text, page_box, &links, limits)?;
+    if found.visible == 0 || is_garbage(&found) {
+        return Ok(PageText::default());
+    }
+    let layers = layers(page, page_box, &found, limits)?;
+    let characters = layers.iter().flat_map(|layer| &layer.segments).map(|segment| segment.characters).sum();
+    // A scan with a stamp: the few characters are kept, but the page is one to read from its picture.
+    let is_scan = characters < STAMP_CHARACTERS && layers.first().is_some_and(|layer| layer.rules.largest_picture > SCAN_SHARE);
+    Ok(PageText { layers, characters, has_text: characters > 0 && !is_scan })
+}
+
+/// Whether the text says nothing: most of it has no Unicode value, or has guessed ones that are mostly signs.
+fn is_garbage(found: &Characters) -> bool {
+    let is_guesswork = found.guessed * 10 > found.visible * 8 && found.guessed_letters * 2 < found.guessed;
+    found.unreadable * 100 > found.visible * GARBAGE_PERCENT || is_guesswork
+}
+
+fn layers(page: &Page, page_box: [f32; 4], found: &Characters, limits: &Limits) -> Result<Vec<Layer>> {
+    let mut layers = Vec::new();
+    for (index, quarters) in directions(&found.glyphs).into_iter().enumerate() {
+        let turn = Turn { quarters: quarters.unwrap_or(0), page: page_box };
+        let rules = if index == 0 { rules::read(page, turn, limits)? } else { Rules::default() };
+        let segments = segments::with_markers(segments::build(&found.glyphs, quarters, &rules), &rules);
+        layers.push(Layer { segments, rules, height: turn.size().1 });
+    }
+    Ok(layers)
+}
+
+/// The directions of the text, the most frequent one first, the slanted ones last.
+fn directions(glyphs: &[Glyph]) -> Vec<Option<u8>> {
+    let mut counts: [(Option<u8>, usize); 5] = [(Some(0), 0), (Some(1), 0), (Some(2), 0), (Some(3), 0), (None, 0)];
+    for glyph in glyphs {
+        if let Glyph::Drawn(character) = glyph
+            && let Some((_, count)) = counts.iter_mut().find(|(quarters, _)| *quarters == character.style.quarters)
+        {
+            *count += 1;
+        }
+    }
+    counts.sort_by_key(|(quarters, count)| (quarters.is_none(), std::cmp::Reverse(*count)));
+    counts.into_iter().filter(|(_, count)| *count > 0).map(|(quarters, _)| quarters).collect()
+}
+
+/// Left, bottom, right, top of the visible page.
+fn page_box(page: &Page) -> [f32; 4] {
+    let mut area = FS_RECTF { left: 0.0, top: 0.0, right: 0.0, bottom: 0.0 };
+    // SAFETY: the page is open.
+    let is_known = unsafe { page.pdfium.FPDF_GetPageBoundingBox(page.handle, &raw mut area) } != 0;
+    let found = [area.left.min(area.right), area.bottom.min(area.top), area.left.max(area.right), area.bottom.max(area.top)];
+    if is_known && found.iter().all(|edge| edge.is_finite()) { found } else { [0.0, 0.0, 612.0, 792.0] }
+}

@@ -1,0 +1,89 @@
+//! Writes small PDFs for tests: pages of content streams with the fonts `F1` (Helvetica), `F2` (bold) and `F3` (Courier).
+
+/// Builds a document page by page.
+pub struct Maker {
+    turn: u16,
+    pages: Vec<(u16, String)>,
+}
+
+impl Maker {
+    pub fn new() -> Self {
+        Self { turn: 0, pages: Vec::new() }
+    }
+
+    /// The pages that follow are shown turned clockwise.
+    pub fn turned(mut self, degrees: u16) -> Self {
+        self.turn = degrees;
+        self
+    }
+
+    pub fn page(mut self, content: &str) -> Self {
+        self.pages.push((self.turn, content.to_owned()));
+        self
+    }
+
+    pub fn finish(self) -> Vec<u8> {
+        let kids: Vec<String> = (0..self.pages.len()).map(|page| format!("{} 0 R", 6 + 2 * page)).collect();
+        let font = |name: &str| format!("<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>");
+        let mut objects = vec![
+            "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+            format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), self.pages.len()),
+            font("Helvetica"),
+            font("Helvetica-Bold"),
+            font("Courier"),
+        ];
+        for (index, (turn, content)) in self.pages.iter().enumerate() {
+            let resources = "/Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >>";
+            let contents = 7 + 2 * index;
+            objects.push(format!(
+                "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate {turn} {resources} /Contents {contents} 0 R >>"
+            ));
+            objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len() + 1));
+        }
+        file(&objects, "")
+    }
+}
+
+/// The operators that show one line of text; parentheses must be escaped.
+pub fn text(font: &str, size: f32, x: f32, y: f32, words: &str) -> String {
+    format!("BT /{font} {size} Tf 1 0 0 1 {x} {y} Tm ({words}) Tj ET\n")
+}
+
+/// A document that only a password opens.
+pub fn encrypted() -> Vec<u8> {
+    let key = "ab".repeat(32);
+    let encryption = format!("<< /Filter /Standard /V 2 /R 3 /Length 128 /P -44 /O <{key}> /U <{key}> >>");
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] >>".to_owned(),
+        encryption,
+    ];
+    file(&objects, "/Encrypt 4 0 R /ID [<00112233445566778899aabbccddeeff> <00112233445566778899aabbccddeeff>]")
+}
+
+/// A document whose page tree holds itself and claims very many pages.
+pub fn page_tree_loop() -> Vec<u8> {
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [3 0 R] /Count 2000000000 >>".to_owned(),
+        "<< /Type /Pages /Parent 2 0 R /Kids [2 0 R 3 0 R] /Count 1000000000 >>".to_owned(),
+    ];
+    file(&objects, "")
+}
+
+fn file(objects: &[String], trailer: &str) -> Vec<u8> {
+    let mut out = "%PDF-1.7\n".to_owned();
+    let mut places = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        places.push(out.len());
+        out += &format!("{} 0 obj\n{object}\nendobj\n", index + 1);
+    }
+    let table = out.len();
+    out += &format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
+    for place in places {
+        out += &format!("{place:010} 00000 n \n");
+    }
+    out += &format!("trailer\n<< /Size {} /Root 1 0 R {trailer} >>\nstartxref\n{table}\n%%EOF\n", objects.len() + 1);
+    out.into_bytes()
+}

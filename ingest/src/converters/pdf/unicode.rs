@@ -1,0 +1,99 @@
+//! Character classes and clean-up: what is readable, wide, right to left; ligatures and compatibility forms spelt out.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// First of the characters that mark the start of a link in text; the link's number is added.
+const LINK_START: u32 = 0xF_0000;
+
+/// Stands for a drawn character without a meaning in Unicode.
+pub const UNREADABLE: char = '\u{FFFD}';
+
+/// Marks the end of a link.
+pub const LINK_END: char = '\u{10_FFFD}';
+
+/// The mark of the start of link `number`.
+pub fn link_start(number: u16) -> char {
+    char::from_u32(LINK_START + u32::from(number).min(0xFFFD)).unwrap_or(LINK_END)
+}
+
+/// The number of the link that starts at a mark.
+pub fn link_number(mark: char) -> Option<u16> {
+    (0xF_0000..=0xF_FFFD).contains(&u32::from(mark)).then(|| (u32::from(mark) - LINK_START) as u16)
+}
+
+/// Whether a character is one of our marks.
+pub fn is_mark(character: char) -> bool {
+    character == LINK_END || link_number(character).is_some()
+}
+
+/// The character of a code that means something in Unicode; bullets of symbol fonts become real ones.
+pub fn readable(code: u32) -> Option<char> {
+    let character = char::from_u32(code)?;
+    match code {
+        0..0x20 | 0x7F..0xA0 | 0xFFFD..=0xFFFF | 0xF_0000.. => None,
+        0xF0B7 | 0xF06C | 0xF09F => Some('•'),
+        0xF0A7 | 0xF06E => Some('▪'),
+        0xF0D8 => Some('➢'),
+        0xF0E0 | 0xF0E8 => Some('→'),
+        0xF0FC => Some('✓'),
+        0xF020..=0xF07E => char::from_u32(code - 0xF000),
+        0xE000..=0xF8FF => None,
+        _ => Some(character),
+    }
+}
+
+/// Adds a character, its ligature or compatibility form spelt out.
+pub fn push(text: &mut String, character: char) {
+    match u32::from(character) {
+        0xAD | 0x200B | 0x2060 | 0xFEFF => {}
+        // Ligatures, presentation forms of Arabic and Hebrew, radicals and compatibility ideographs.
+        0xFB00..=0xFDFF | 0xFE70..=0xFEFE | 0x2E80..=0x2FDF | 0xF900..=0xFAFF => text.extend(std::iter::once(character).nfkc()),
+        _ => text.push(character),
+    }
+}
+
+/// Whether a character is Chinese, Japanese or a wide sign: lines of them are joined without a space.
+pub fn is_wide(character: char) -> bool {
+    matches!(u32::from(character), 0x2E80..=0x303F | 0x3040..=0x30FF | 0x3100..=0x31FF | 0x3200..=0x9FFF | 0xF900..=0xFAFF | 0xFE30..=0xFE4F
+        | 0xFF01..=0xFF60 | 0xFFE0..=0xFFE6 | 0x2_0000..=0x3_FFFF)
+}
+
+/// Whether a character belongs to a script that is written from right to left.
+pub fn is_right_to_left(character: char) -> bool {
+    matches!(u32::from(character), 0x590..=0x8FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFC)
+}
+
+/// Whether a space belongs between two texts of one line or paragraph.
+pub fn needs_space(before: &str, after: &str) -> bool {
+    let last = before.chars().rev().find(|character| !is_mark(*character));
+    let first = after.chars().find(|character| !is_mark(*character));
+    match (last, first) {
+        (Some(last), Some(first)) => !(last.is_whitespace() || first.is_whitespace() || (is_wide(last) && is_wide(first))),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_are_spelt_out() {
+        let mut text = String::new();
+        "ﬁﬀ⽂\u{AD}x".chars().for_each(|character| push(&mut text, character));
+        assert_eq!(text, "fiff文x");
+    }
+
+    #[test]
+    fn marks_keep_their_numbers() {
+        assert_eq!([0, 7, 60_000].map(|number| link_number(link_start(number))), [Some(0), Some(7), Some(60_000)]);
+        assert!(is_mark(LINK_END) && link_number(LINK_END).is_none() && !is_mark('x'));
+    }
+
+    #[test]
+    fn wide_text_needs_no_spaces() {
+        assert!(
+            !needs_space("汉", "字") && needs_space("a", "字") && needs_space("a", "b") && !needs_space("a ", "b") && !needs_space("", "b")
+        );
+    }
+}
