@@ -43,6 +43,14 @@ fn reasons_are_told_apart() {
 }
 
 #[test]
+fn a_worker_that_others_end_is_not_the_documents_fault() {
+    for script in ["kill -KILL $$", "kill -TERM $$"] {
+        let ended = fails(script);
+        assert_eq!(ended.kind(), ErrorKind::Internal, "it is tried again: {ended}");
+    }
+}
+
+#[test]
 fn a_worker_that_hangs_is_ended() {
     let late = fails("exec /bin/sleep 100");
     assert!(late.hint().unwrap().contains("conversion_timeout_ms"), "{late:?}");

@@ -51,6 +51,19 @@ pub fn allow_processor_time(seconds: u64) {
     }
 }
 
+/// Ctrl-C and a service manager's SIGTERM reach every process of a group; a worker ends when its input does, after what it is doing.
+#[cfg(target_os = "linux")]
+pub fn ignore_requests_to_end() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: no handler is installed, and this process has one thread so far.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// Elsewhere such a document is tried again.
+#[cfg(not(target_os = "linux"))]
+pub fn ignore_requests_to_end() {}
+
 #[cfg(target_os = "linux")]
 fn restrict_system(bounds: &Bounds, missing: &mut Vec<String>) {
     // It ends with its parent because its input does: a signal at the parent's death would come when the starting thread ends.

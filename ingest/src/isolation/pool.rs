@@ -21,6 +21,8 @@ use crate::converters::{self, Converted};
 const MOST_DOCUMENTS: u32 = 500;
 /// Bytes of a worker's last words that are kept.
 const LAST_WORDS: usize = 4096;
+/// Time in which a worker that no longer answers is really gone.
+const LAST_MOMENTS: Duration = Duration::from_millis(50);
 /// Time beyond the conversion's own limit before a worker is ended from outside: it may say itself what took so long.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -59,8 +61,10 @@ pub struct ConversionPool {
 enum Death {
     /// It was ended because it took too long.
     TooLong,
-    /// It ended by itself.
+    /// It ended by itself, in these words.
     Ended(String),
+    /// Somebody else ended it: an operator, or a system without memory.
+    Killed(String),
 }
 
 impl ConversionPool {
@@ -81,13 +85,17 @@ impl ConversionPool {
             match self.ask(worker, job) {
                 Ok(answer) => return answer,
                 Err(Death::TooLong) => return Err(converters::too_long(&self.config)),
-                Err(Death::Ended(how)) => tracing::info!(how, name = job.name, "a conversion process ended; a fresh one tries again"),
+                Err(Death::Ended(how) | Death::Killed(how)) => {
+                    tracing::info!(how, name = job.name, "a conversion process ended; a fresh one tries again");
+                }
             }
         }
         match self.ask(Worker::start(launch, self.scratch()?, &self.config)?, job) {
             Ok(answer) => answer,
             Err(Death::TooLong) => Err(converters::too_long(&self.config)),
             Err(Death::Ended(how)) => Err(self.blame(&how)),
+            // Not the document's fault, as far as anybody knows: it is tried again a few times.
+            Err(Death::Killed(how)) => Err(Error::new(ErrorKind::Internal, format!("a conversion process was ended from outside: {how}"))),
         }
     }
 
@@ -191,22 +199,24 @@ impl Worker {
         match answer {
             Ok(answer) => Ok(answer),
             Err(_) if was_ended => Err(Death::TooLong),
-            Err(error) => Err(Death::Ended(self.end(&error))),
+            Err(error) => Err(self.end(&error)),
         }
     }
 
     /// How it ended, with its last words.
-    fn end(&mut self, error: &std::io::Error) -> String {
+    fn end(&mut self, error: &std::io::Error) -> Death {
         self.requests = None;
-        // It may have said something wrong and be alive.
-        self.child.kill().unwrap_or_default();
-        let status = self.child.wait();
-        // What it said last may still be on its way.
-        std::thread::sleep(Duration::from_millis(20));
+        // What it says last, and that it is gone, may still be on its way.
+        std::thread::sleep(LAST_MOMENTS);
+        let gone = self.child.try_wait().ok().flatten();
         let words: Vec<u8> = self.last_words.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let words = String::from_utf8_lossy(&words).trim().to_owned();
-        let how = status.map_or_else(|error| error.to_string(), |status| ending(status, error));
-        if words.is_empty() { how } else { format!("{how}: {words}") }
+        let with_words = |how: String| if words.is_empty() { how } else { format!("{how}: {words}") };
+        match gone {
+            Some(status) if is_from_outside(status) => Death::Killed(with_words(ending(status))),
+            Some(status) => Death::Ended(with_words(ending(status))),
+            None => Death::Ended(with_words(format!("its process said nothing sensible: {error}"))),
+        }
     }
 }
 
@@ -233,13 +243,11 @@ fn listen(mut errors: impl Read + Send + 'static, kept: Arc<Mutex<VecDeque<u8>>>
 }
 
 #[cfg(unix)]
-fn ending(status: ExitStatus, error: &std::io::Error) -> String {
+fn ending(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
-    const NAMES: [(i32, &str); 7] =
-        [(4, "SIGILL"), (6, "SIGABRT"), (7, "SIGBUS"), (8, "SIGFPE"), (11, "SIGSEGV"), (24, "SIGXCPU"), (25, "SIGXFSZ")];
+    const NAMES: [(i32, &str); 8] =
+        [(4, "SIGILL"), (6, "SIGABRT"), (7, "SIGBUS"), (8, "SIGFPE"), (9, "SIGKILL"), (11, "SIGSEGV"), (24, "SIGXCPU"), (25, "SIGXFSZ")];
     match status.signal() {
-        // Ended by us, because of what it said.
-        Some(9) => format!("it was ended or said nothing sensible: {error}"),
         Some(signal) => {
             let name = NAMES.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name);
             format!("its process ended by {name} ({signal})")
@@ -248,7 +256,19 @@ fn ending(status: ExitStatus, error: &std::io::Error) -> String {
     }
 }
 
+/// Whether it ended by a signal that no program sends itself.
+#[cfg(unix)]
+fn is_from_outside(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    matches!(status.signal(), Some(1 | 2 | 9 | 15))
+}
+
 #[cfg(not(unix))]
-fn ending(status: ExitStatus, _error: &std::io::Error) -> String {
+fn ending(status: ExitStatus) -> String {
     format!("its process ended: {status}")
+}
+
+#[cfg(not(unix))]
+fn is_from_outside(_status: ExitStatus) -> bool {
+    false
 }

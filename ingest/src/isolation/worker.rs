@@ -29,6 +29,7 @@ pub struct Settings {
 /// Serves requests on standard input until it ends. Called by the verb `convert-worker` before any other thread exists.
 pub fn serve() -> Result<()> {
     let failed = |error: io::Error| Error::io("cannot speak with the process that asked for conversions", &error);
+    confinement::ignore_requests_to_end();
     let mut answers = own_output().map_err(failed)?;
     let mut requests = BufReader::new(io::stdin());
     let Some(settings) = protocol::read_head::<Settings>(&mut requests).map_err(failed)? else { return Ok(()) };
