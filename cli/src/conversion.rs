@@ -12,14 +12,30 @@ use crate::config::Config;
 /// The verb that a conversion process runs.
 pub const WORKER_VERB: &str = "convert-worker";
 
+/// Names the library of PDFium, unless the configuration does.
+const PDFIUM: &str = "TRIBUTARY_PDFIUM";
+
 /// Converters as the configuration wants them.
 pub fn pool(config: &Config) -> ConversionPool {
-    let launch = config.ingest.isolate_conversion.then(own_program).flatten().map(|program| Launch {
+    let mut ingest = config.ingest.clone();
+    // A conversion process has no environment of its own.
+    if ingest.pdf.library.as_os_str().is_empty() {
+        ingest.pdf.library = std::env::var_os(PDFIUM).map(PathBuf::from).unwrap_or_default();
+    }
+    let launch = ingest.isolate_conversion.then(own_program).flatten().map(|program| Launch {
         program,
         arguments: vec![OsString::from(WORKER_VERB)],
-        readable: Vec::new(),
+        readable: libraries(&ingest.pdf.library),
     });
-    ConversionPool::new(config.ingest.clone(), launch)
+    ConversionPool::new(ingest, launch)
+}
+
+/// Where libraries lie that converters load: the one that is named, or those beside the program.
+fn libraries(named: &Path) -> Vec<PathBuf> {
+    if !named.as_os_str().is_empty() {
+        return vec![named.to_owned()];
+    }
+    std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned)).into_iter().collect()
 }
 
 /// This very program, even if a newer one has taken its name meanwhile.

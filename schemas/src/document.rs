@@ -163,7 +163,7 @@ pub struct CleanDocument {
 /// An image that a document shows. Its link is handed to answers, never searched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageLink {
-    /// URL or path as in the document.
+    /// URL or path as in the document, or the reference of the blob that a picture inside it became.
     pub link: String,
     /// Alternative text.
     #[serde(default)]

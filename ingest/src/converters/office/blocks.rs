@@ -4,6 +4,7 @@
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::converters::Limits;
+use crate::converters::escape::escape_position;
 
 /// A block. Its text is ready Markdown, see [`super::pieces`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,28 +132,6 @@ pub fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     }
     Err(Error::new(ErrorKind::Invalid, format!("the Markdown is over the limit of {maximum} bytes"))
         .with_hint("split the document, or raise `ingest.maximum_markdown_bytes`"))
-}
-
-/// Where a line needs a backslash, so that Markdown does not read it as a heading, list, quote, code or rule.
-fn escape_position(line: &str) -> Option<usize> {
-    let first = line.chars().next()?;
-    let after_run = line.trim_start_matches(first);
-    let is_spaced = after_run.is_empty() || after_run.starts_with(' ');
-    let run = line.len() - after_run.len();
-    match first {
-        '#' if run <= 6 && is_spaced => Some(0),
-        '-' | '+' if run == 1 && is_spaced => Some(0),
-        '=' | '-' if after_run.is_empty() => Some(0),
-        '>' | '|' => Some(0),
-        '~' if run >= 3 => Some(0),
-        '0'..='9' => {
-            let digits = line.chars().take_while(char::is_ascii_digit).count();
-            let after = line.get(digits..)?;
-            let is_mark = digits <= 9 && after.starts_with(['.', ')']) && (after.len() == 1 || after.get(1..)?.starts_with(' '));
-            is_mark.then_some(digits)
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 use std::rc::Rc;
 
+use crate::converters::escape::needs_escape;
+
 /// Longest link that is kept, in bytes; longer ones carry data, not a place.
 const MAXIMUM_LINK_BYTES: usize = 2048;
 
@@ -229,22 +231,6 @@ fn destination(link: &str) -> String {
 /// Zero-width characters, soft hyphens and controls, of no use to a reader.
 fn is_invisible(character: char) -> bool {
     matches!(character, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}') || character.is_control()
-}
-
-/// Whether Markdown would read the character as a mark here.
-fn needs_escape(character: char, previous: Option<char>, next: Option<char>, in_link: bool) -> bool {
-    let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
-    match character {
-        '`' => true,
-        '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
-        '*' => !(previous.is_none_or(char::is_whitespace) && next.is_none_or(char::is_whitespace)) || previous.is_none(),
-        '_' => !(is_word(previous) && (next.is_none() || is_word(next))),
-        '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),
-        '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))),
-        '~' => next == Some('~') || previous == Some('~'),
-        '&' => next.is_some_and(|next| next == '#'),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Blocks of a document to Markdown. Used by the converters of office formats.
 
+use crate::converters::escape::escape_starts;
 use crate::converters::fenced;
 
 /// What marks a list item.
@@ -138,42 +139,6 @@ fn table(rows: &[Vec<String>]) -> String {
         }
     }
     out.trim_end_matches('\n').to_owned()
-}
-
-/// Escapes line starts that Markdown would read as headings, lists, quotes, code or rules.
-fn escape_starts(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for (index, line) in text.split('\n').enumerate() {
-        if index > 0 {
-            escaped.push('\n');
-        }
-        match escape_position(line).and_then(|at| line.split_at_checked(at)) {
-            Some((before, after)) => escaped.extend([before, "\\", after]),
-            None => escaped.push_str(line),
-        }
-    }
-    escaped
-}
-
-fn escape_position(line: &str) -> Option<usize> {
-    let first = line.chars().next()?;
-    let after_run = line.trim_start_matches(first);
-    let is_spaced = after_run.is_empty() || after_run.starts_with(' ');
-    let run = line.len() - after_run.len();
-    match first {
-        '#' if run <= 6 && is_spaced => Some(0),
-        '-' | '+' if run == 1 && is_spaced => Some(0),
-        '=' | '-' | '_' if after_run.is_empty() => Some(0),
-        '>' | '|' => Some(0),
-        '~' if run >= 3 => Some(0),
-        '0'..='9' => {
-            let digits = line.chars().take_while(char::is_ascii_digit).count();
-            let after = line.get(digits..)?;
-            let is_mark = digits <= 9 && after.starts_with(['.', ')']) && (after.len() == 1 || after.get(1..)?.starts_with(' '));
-            is_mark.then_some(digits)
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]
