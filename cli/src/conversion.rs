@@ -5,29 +5,41 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use tributary_ingest::Converted;
+use tributary_ingest::converters::pdf;
 use tributary_ingest::isolation::{ConversionPool, Job, Launch};
+use tributary_models::ocr::OcrSetup;
 
 use crate::config::Config;
 
 /// The verb that a conversion process runs.
 pub const WORKER_VERB: &str = "convert-worker";
 
-/// Names the library of PDFium, unless the configuration does.
-const PDFIUM: &str = "TRIBUTARY_PDFIUM";
-
 /// Converters as the configuration wants them.
 pub fn pool(config: &Config) -> ConversionPool {
     let mut ingest = config.ingest.clone();
+    let models_folder = Path::new(&config.store.data_folder).join("models");
     // A conversion process has no environment of its own.
     if ingest.pdf.library.as_os_str().is_empty() {
-        ingest.pdf.library = std::env::var_os(PDFIUM).map(PathBuf::from).unwrap_or_default();
+        let named = std::env::var_os(pdf::LIBRARY_VARIABLE).map(PathBuf::from);
+        ingest.pdf.library = named.or_else(|| pdf::find_library(&config.models.folders(&models_folder))).unwrap_or_default();
     }
+    ingest.pdf.library = absolute(ingest.pdf.library);
+    let ocr = OcrSetup::find(&config.models, &models_folder).map(|setup| OcrSetup {
+        library: absolute(setup.library),
+        models: absolute(setup.models),
+        ..setup
+    });
     let launch = ingest.isolate_conversion.then(own_program).flatten().map(|program| Launch {
         program,
         arguments: vec![OsString::from(WORKER_VERB)],
         readable: libraries(&ingest.pdf.library),
     });
-    ConversionPool::new(ingest, launch)
+    ConversionPool::new(ingest, ocr, launch)
+}
+
+/// A conversion process works in another folder. An empty path stays one.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// Where libraries lie that converters load: the one that is named, or those beside the program.

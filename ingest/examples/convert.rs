@@ -6,6 +6,8 @@ mod test_config;
 
 use std::process::ExitCode;
 
+use tributary_ingest::converters::Limits;
+
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {
         eprintln!("usage: convert FILE");
@@ -13,7 +15,8 @@ fn main() -> ExitCode {
     };
     let config: tributary_ingest::Config = test_config::config();
     let converted = std::fs::read(&path).map_err(|error| error.to_string()).and_then(|bytes| {
-        tributary_ingest::convert(&bytes, Some(&path), None, &config).map_err(|error| format!("{}: {}", error.kind(), error.full_message()))
+        tributary_ingest::convert(&bytes, Some(&path), None, &Limits::starting_now(&config))
+            .map_err(|error| format!("{}: {}", error.kind(), error.full_message()))
     });
     match converted {
         Ok(converted) => {

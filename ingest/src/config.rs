@@ -4,9 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 pub use crate::converters::csv::CsvConfig;
+pub use crate::converters::image::ImageConfig;
 pub use crate::converters::pdf::config::PdfConfig;
 pub use crate::converters::spreadsheet::SpreadsheetConfig;
 pub use crate::converters::tables::TablesConfig;
+pub use crate::ocr::OcrConfig;
 
 /// The section `[ingest]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -61,6 +63,10 @@ pub struct Config {
     pub tables: TablesConfig,
     /// The section `[ingest.pdf]`.
     pub pdf: PdfConfig,
+    /// The section `[ingest.image]`.
+    pub image: ImageConfig,
+    /// The section `[ingest.ocr]`.
+    pub ocr: OcrConfig,
     /// The section `[ingest.cleaners]`.
     pub cleaners: CleanersConfig,
 }

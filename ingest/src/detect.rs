@@ -32,6 +32,8 @@ pub enum Format {
     Delimited,
     /// PDF.
     Pdf,
+    /// A picture.
+    Image,
     /// An EPUB book.
     Epub,
     /// An e-mail message.
@@ -157,11 +159,12 @@ fn by_magic(bytes: &[u8]) -> Option<Detected> {
     let matches = |offset: usize, magic: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic));
     let found = MAGIC.iter().find(|(offset, magic, ..)| matches(*offset, magic) && !(is_printable(magic) && reads_as_text(bytes)));
     if let Some((_, _, media_type, name)) = found {
-        return Some(Detected::new(Format::Unsupported(name), media_type));
+        let format = if media_type.starts_with("image/") { Format::Image } else { Format::Unsupported(name) };
+        return Some(Detected::new(format, media_type));
     }
     let bitmap = bytes.starts_with(b"BM") && bytes.get(6..10) == Some(&[0; 4]);
     if bitmap {
-        return Some(Detected::new(Format::Unsupported("a BMP image"), "image/bmp"));
+        return Some(Detected::new(Format::Image, "image/bmp"));
     }
     let windows_program = bytes.starts_with(b"MZ") && bytes.iter().take(256).any(|byte| *byte == 0);
     windows_program.then(|| Detected::new(Format::Unsupported("a Windows program"), "application/vnd.microsoft.portable-executable"))

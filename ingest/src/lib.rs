@@ -12,6 +12,7 @@ pub mod detect;
 pub mod fingerprint;
 pub mod isolation;
 pub mod lines;
+pub mod ocr;
 pub mod pages;
 pub mod process;
 pub mod similarity;

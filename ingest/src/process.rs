@@ -1,7 +1,7 @@
 //! The ingest stage: one record of `documents.raw` in, a clean document (or a tombstone, or a report of a skip) out.
 //! Run by the worker loop of the store.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -21,7 +21,7 @@ use crate::cleaners::{Cleaners, Draft, normalize_text};
 use crate::config::Config;
 use crate::converters::{Converted, one_line};
 use crate::isolation::{ConversionPool, Job};
-use crate::{attributes, fingerprint, pages, similarity};
+use crate::{attributes, fingerprint, ocr, pages, similarity};
 
 /// Name of the stage in logs, metrics, dead letters and timelines.
 pub const STAGE: &str = "ingest";
@@ -153,10 +153,7 @@ impl IngestStage {
         let (document, now_ms) = (&clean.document, (self.clock)());
         if clean.markdown.trim().is_empty() {
             self.gate.pass(&document.document_id, document.version);
-            let reason = match clean.metadata.get("pages_without_text") {
-                Some(pages) => format!("no text: pages {pages} are pictures, and text in pictures is not read"),
-                None => format!("empty: nothing to search is left of {body_is}"),
-            };
+            let reason = reason_of_emptiness(&clean.metadata, body_is);
             let state = DocumentState { reason: Some(reason), ..manifest::report(document, State::Skipped, now_ms) };
             // The newer version has no content, so the chunks of an older one must go.
             let tombstone = removal(&document.document_id, document.version, now_ms, cause);
@@ -229,6 +226,7 @@ impl Shared {
             document_id,
             media_type: converted.media_type.clone(),
             source_priority: profile.priority,
+            partial: unread(&converted.metadata),
             attributes: event.attributes,
             knowledge_sets: event.knowledge_sets,
             lineage: Lineage { converter: converted.converter.to_string(), source_profile: profile.name.clone(), ..Lineage::default() },
@@ -268,6 +266,27 @@ impl Shared {
         let mut clean = CleanDocument { document, markdown, metadata: draft.metadata, images: converted.images, page_starts };
         profile.apply(&mut clean.document);
         clean
+    }
+}
+
+/// What of a document was not read, and why.
+fn unread(metadata: &BTreeMap<String, String>) -> Option<String> {
+    let what = match (metadata.get("pages_without_text"), metadata.get("ocr_left_out")) {
+        (Some(pages), _) => format!("pages {pages} have no text of their own and were not read as pictures"),
+        (None, Some(count)) => format!("{count} pictures were not read"),
+        (None, None) if metadata.contains_key(ocr::UNAVAILABLE_KEY) => "its pictures were not read".to_owned(),
+        (None, None) => return metadata.get("damaged").map(|damage| format!("it is damaged: {damage}")),
+    };
+    let why = metadata.get(ocr::UNAVAILABLE_KEY).map_or("they are over the limits of `ingest.ocr`", String::as_str);
+    Some(format!("{what}: {why}"))
+}
+
+/// Why nothing is left of a document.
+fn reason_of_emptiness(metadata: &BTreeMap<String, String>, body_is: &str) -> String {
+    match unread(metadata) {
+        Some(unread) => format!("no text: {unread}"),
+        None if metadata.contains_key(ocr::FOUND_KEY) => "no text: none was found in the document's pictures".to_owned(),
+        None => format!("empty: nothing to search is left of {body_is}"),
     }
 }
 

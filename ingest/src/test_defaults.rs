@@ -31,5 +31,7 @@ section!(
     SpreadsheetConfig = spreadsheet,
     CsvConfig = csv,
     TablesConfig = tables,
-    PdfConfig = pdf
+    PdfConfig = pdf,
+    ImageConfig = image,
+    OcrConfig = ocr
 );

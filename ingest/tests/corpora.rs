@@ -7,6 +7,7 @@ mod test_config;
 use std::path::{Path, PathBuf};
 
 use tributary_ingest::convert;
+use tributary_ingest::converters::Limits;
 
 fn shared(part: &str) -> Option<PathBuf> {
     let root = std::env::var_os("TRIBUTARY_SHARED")
@@ -41,7 +42,7 @@ fn every_file_of_the_text_corpora_converts() {
         for path in files(&folder) {
             let bytes = std::fs::read(&path).unwrap();
             let name = path.to_string_lossy();
-            let converted = convert(&bytes, Some(&name), None, &test_config::config())
+            let converted = convert(&bytes, Some(&name), None, &Limits::starting_now(&test_config::config()))
                 .unwrap_or_else(|error| panic!("{name}: {}", error.full_message()));
             // Files of definitions for others say nothing themselves.
             let says_nothing = String::from_utf8_lossy(&bytes).lines().all(|line| line.trim().is_empty() || line.starts_with(".. |"));
@@ -60,7 +61,7 @@ fn html_keeps_its_text_and_its_tables() {
     let Some(folder) = shared("docs/html") else { return };
     let markdown = |file: &str| {
         let bytes = std::fs::read(folder.join(file)).unwrap();
-        convert(&bytes, Some(file), None, &test_config::config()).unwrap().markdown
+        convert(&bytes, Some(file), None, &Limits::starting_now(&test_config::config())).unwrap().markdown
     };
     assert!(markdown("_mozilla_bug171813_text.html").contains("搜狐在线国庆免费大酬宾"));
     assert!(markdown("html_rich_table_cells.html").contains("| Short | “quak” |"));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tributary_ingest::Config;
 use tributary_ingest::isolation::{ConversionPool, Job, Launch};
+use tributary_models::ocr::OcrUnavailable;
 use tributary_schemas::{Error, ErrorKind};
 
 /// The error for a document whose worker is a shell that does `script`.
@@ -17,7 +18,11 @@ fn fails(script: &str) -> Error {
     let config = Config { conversion_timeout_ms: 300, ..config };
     let launch = Launch { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()], readable: vec![] };
     let begun = Instant::now();
-    let result = ConversionPool::new(config, Some(launch)).convert(Job { bytes: b"# a", name: Some("a.md"), media_type: None });
+    let result = ConversionPool::new(config, Err(OcrUnavailable::new("no models")), Some(launch)).convert(Job {
+        bytes: b"# a",
+        name: Some("a.md"),
+        media_type: None,
+    });
     assert!(begun.elapsed() < Duration::from_secs(8), "{script}: {:?}", begun.elapsed());
     result.unwrap_err()
 }
@@ -66,7 +71,7 @@ fn nonsense_is_not_believed() {
 #[test]
 fn a_program_that_is_not_there_may_come_back() {
     let launch = Launch { program: "/nonexistent/tributary".into(), arguments: vec![], readable: vec![] };
-    let pool = ConversionPool::new(test_config::config(), Some(launch));
+    let pool = ConversionPool::new(test_config::config(), Err(OcrUnavailable::new("no models")), Some(launch));
     let error = pool.convert(Job { bytes: b"# a", name: None, media_type: None }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
 }

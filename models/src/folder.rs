@@ -7,7 +7,7 @@
 use crate::{Error, Result};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -24,6 +24,8 @@ pub enum ModelKind {
     /// Pairs of texts to scores.
     #[serde(alias = "cross-encoder")]
     Reranker,
+    /// Pictures to text: several models, whose files are those with a checksum.
+    Ocr,
 }
 
 impl ModelKind {
@@ -32,6 +34,7 @@ impl ModelKind {
         match self {
             Self::Embedding => "embedding",
             Self::Reranker => "reranker",
+            Self::Ocr => "ocr",
         }
     }
 }
@@ -55,9 +58,11 @@ pub struct ModelSettings {
     pub name: String,
     /// What it is for.
     pub kind: ModelKind,
-    /// Name of the ONNX file.
+    /// Name of the ONNX file; empty for OCR.
+    #[serde(default)]
     pub onnx_file: String,
-    /// Name of the tokenizer file.
+    /// Name of the tokenizer file; empty for OCR.
+    #[serde(default)]
     pub tokenizer_file: String,
     /// Name of the output to read; the first one if absent.
     #[serde(default)]
@@ -65,7 +70,8 @@ pub struct ModelSettings {
     /// Length of the vectors.
     #[serde(default)]
     pub hidden_size: usize,
-    /// Most tokens of a text or pair, special tokens included.
+    /// Most tokens of a text or pair, special tokens included; 0 for OCR.
+    #[serde(default)]
     pub max_length: usize,
     /// How token vectors become one; ignored when the output is already one vector per text.
     #[serde(default = "mean_pooling")]
@@ -88,6 +94,13 @@ pub struct ModelSettings {
     /// SHA-256 of files, by name, as lowercase hex.
     #[serde(default)]
     pub sha256: BTreeMap<String, String>,
+}
+
+impl ModelSettings {
+    /// Names of all files that the settings name, some of them twice.
+    pub fn files(&self) -> impl Iterator<Item = &String> {
+        [&self.onnx_file, &self.tokenizer_file].into_iter().filter(|name| !name.is_empty()).chain(self.sha256.keys())
+    }
 }
 
 fn mean_pooling() -> Pooling {
@@ -164,8 +177,8 @@ impl ModelFolder {
 
     /// Names of files that should be here and are not.
     pub fn missing_files(&self) -> Vec<String> {
-        let names = [&self.settings.onnx_file, &self.settings.tokenizer_file];
-        names.into_iter().filter(|name| !self.path.join(name).is_file()).cloned().collect()
+        let named: BTreeSet<&String> = self.settings.files().collect();
+        named.into_iter().filter(|name| !self.path.join(name).is_file()).cloned().collect()
     }
 
     /// Bytes of all files in the folder.
@@ -213,10 +226,18 @@ impl ModelFolder {
 /// Refuses settings that cannot work, and file names that leave the folder.
 fn check_settings(settings: &ModelSettings, file: &Path) -> Result<()> {
     let invalid = |what: String| Err(Error::new(ErrorKind::Invalid, format!("{}: {what}", file.display())));
-    for name in [&settings.onnx_file, &settings.tokenizer_file].into_iter().chain(settings.sha256.keys()) {
+    for name in settings.files() {
         let mut parts = Path::new(name).components();
         if !parts.clone().all(|part| matches!(part, std::path::Component::Normal(_))) || parts.next().is_none() {
             return invalid(format!("`{name}` is not a file name inside the model folder"));
+        }
+    }
+    if settings.kind == ModelKind::Ocr {
+        return if settings.sha256.is_empty() { invalid("sha256 names no file".to_owned()) } else { Ok(()) };
+    }
+    for (key, name) in [("onnx_file", &settings.onnx_file), ("tokenizer_file", &settings.tokenizer_file)] {
+        if name.is_empty() {
+            return invalid(format!("{key} is missing"));
         }
     }
     if settings.max_length < 8 {

@@ -1,4 +1,4 @@
-//! Models: embedders, rerankers and token counting. Everything here is blocking, CPU-bound work: async callers go through
+//! Models: embedders, rerankers, token counting and recognition of text in pictures. Everything here is blocking, CPU-bound work: async callers go through
 //! `spawn_blocking`. `load` is the entry point: it reads a [`Config`] and gives embedder, reranker and token counter.
 
 pub mod config;
@@ -6,6 +6,7 @@ pub mod dual;
 pub mod embedders;
 pub mod folder;
 pub mod load;
+pub mod ocr;
 pub mod registry;
 pub mod rerankers;
 pub mod runtime;

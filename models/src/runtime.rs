@@ -29,6 +29,16 @@ pub fn initialize(config: &Config, models_folder: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Loads the library at this path, unless one is loaded already.
+pub fn initialize_from(path: &Path) -> Result<()> {
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if loaded.is_none() {
+        load_library(path)?;
+        *loaded = Some(path.to_owned());
+    }
+    Ok(())
+}
+
 /// Where the library is: configuration, environment, models folder, search folders; the first that is named or exists.
 pub fn find_library(config: &Config, models_folder: &Path) -> Result<PathBuf> {
     let named = [

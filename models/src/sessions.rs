@@ -1,8 +1,9 @@
 //! Sessions of one ONNX model, lent to callers one at a time: ONNX Runtime's `run` is not safe from several threads on one session.
-//! Used by the embedder (one pool for passages, one for queries) and the cross-encoder.
+//! Used by the embedder (one pool for passages, one for queries), the cross-encoder and the recogniser of text in pictures.
 
 use crate::runtime::runtime_error;
 use crate::{Error, Result};
+use ort::ep::CPU;
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::value::TensorRef;
@@ -18,11 +19,21 @@ struct Shelf {
     opened: usize,
 }
 
+/// What a session does with the memory of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Keeps it for the next one: inputs are alike.
+    Kept,
+    /// Gives it back: inputs differ in shape, and a large one must not cost memory for ever.
+    GivenBack,
+}
+
 /// A pool that opens sessions when they are first needed, up to a limit.
 pub struct SessionPool {
     file: PathBuf,
     limit: usize,
     threads: usize,
+    memory: Memory,
     shelf: Mutex<Shelf>,
     returned: Condvar,
 }
@@ -30,7 +41,19 @@ pub struct SessionPool {
 impl SessionPool {
     /// A pool of at most `limit` sessions of `threads` threads each; opens nothing yet. The runtime must have been initialised.
     pub fn new(file: &Path, limit: usize, threads: usize) -> Self {
-        Self { file: file.to_path_buf(), limit: limit.max(1), threads: threads.max(1), shelf: Mutex::default(), returned: Condvar::new() }
+        Self {
+            file: file.to_path_buf(),
+            limit: limit.max(1),
+            threads: threads.max(1),
+            memory: Memory::Kept,
+            shelf: Mutex::default(),
+            returned: Condvar::new(),
+        }
+    }
+
+    /// With another use of memory; it is kept otherwise.
+    pub fn with_memory(self, memory: Memory) -> Self {
+        Self { memory, ..self }
     }
 
     /// Runs `work` with a session of its own; waits if all are lent.
@@ -51,7 +74,7 @@ impl SessionPool {
             if shelf.opened < self.limit {
                 shelf.opened += 1;
                 drop(shelf);
-                return open_session(&self.file, self.threads).inspect_err(|_| {
+                return open_session(&self.file, self.threads, self.memory).inspect_err(|_| {
                     self.shelf.lock().unwrap_or_else(PoisonError::into_inner).opened -= 1;
                     self.returned.notify_one();
                 });
@@ -77,8 +100,8 @@ impl Drop for Loan<'_> {
 }
 
 /// Opens a session: no spinning threads, as many as asked for.
-fn open_session(file: &Path, threads: usize) -> Result<Session> {
-    let opened = catch_unwind(AssertUnwindSafe(|| build_session(file, threads)));
+fn open_session(file: &Path, threads: usize, memory: Memory) -> Result<Session> {
+    let opened = catch_unwind(AssertUnwindSafe(|| build_session(file, threads, memory)));
     match opened {
         Ok(Ok(session)) => Ok(session),
         Ok(Err(error)) => Err(runtime_error(ErrorKind::Corrupt, format_args!("opening model {}", file.display()), error)
@@ -87,13 +110,16 @@ fn open_session(file: &Path, threads: usize) -> Result<Session> {
     }
 }
 
-fn build_session(file: &Path, threads: usize) -> ort::Result<Session> {
+fn build_session(file: &Path, threads: usize, memory: Memory) -> ort::Result<Session> {
     let mut builder: SessionBuilder = Session::builder()?
         .with_optimization_level(GraphOptimizationLevel::All)?
         .with_intra_threads(threads)?
         .with_inter_threads(1)?
         .with_intra_op_spinning(false)?
         .with_inter_op_spinning(false)?;
+    if memory == Memory::GivenBack {
+        builder = builder.with_memory_pattern(false)?.with_execution_providers([CPU::default().with_arena_allocator(false).build()])?;
+    }
     builder.commit_from_file(file)
 }
 

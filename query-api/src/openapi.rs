@@ -178,6 +178,13 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             200,
             text("application/x-tar"),
         ),
+        operation(
+            "get",
+            "/v1/images/{id}",
+            "A picture that a document carries, as a hit's `images` name it",
+            200,
+            Some(json!({"image/*": {"schema": {"type": "string", "format": "binary"}}})),
+        ),
         operation("get", "/metrics", "Prometheus text format", 200, text("text/plain")),
         operation("get", "/version", "Which program answers", 200, Some(answer::<Version>(schemas))),
         operation("get", "/openapi.json", "This description", 200, Some(json!({"application/json": {"schema": {"type": "object"}}}))),

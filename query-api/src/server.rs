@@ -8,6 +8,7 @@ use std::time::Duration;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_store::blobs::Blobs;
 
 use crate::config::{NetworkAccess, ServerConfig};
 use crate::documents::{DeadLetters, Documents};
@@ -32,6 +33,8 @@ pub struct Parts {
     pub knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
     /// Builds new generations of the index.
     pub reindexing: Arc<dyn Reindexing>,
+    /// Where pictures of documents are kept.
+    pub blobs: Blobs,
     /// What every process answers.
     pub operations: OperationsParts,
 }
@@ -43,6 +46,7 @@ pub struct ServerState {
     pub(crate) dead_letters: Arc<dyn DeadLetters>,
     pub(crate) knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
     pub(crate) reindexing: Arc<dyn Reindexing>,
+    pub(crate) blobs: Blobs,
     pub(crate) metrics: Metrics,
     pub(crate) idempotency_keys: IdempotencyKeys,
     pub(crate) config: ServerConfig,
@@ -62,6 +66,7 @@ impl ServerState {
             dead_letters: parts.dead_letters,
             knowledge_sets: parts.knowledge_sets,
             reindexing: parts.reindexing,
+            blobs: parts.blobs,
             config,
         })
     }

@@ -13,7 +13,7 @@ const WORDS = {
     noDocuments: "No documents here.", noDeadLetters: "No dead letters: nothing was given up.", ready: "ready", notReady: "not ready",
     offline: "server does not answer", nothingFound: "Nothing found. Try other words, fewer filters, or a lower minimum score.",
     coarse: "coarse", fine: "fine", rerankTier: "rerank", total: "total", ms: "ms", degraded: "Answered in a lesser way; not available:",
-    searching: "searching…", final: "score", keyword: "keyword", vector: "vector", pages: "page", original: "original", inSection: "Show in section",
+    searching: "searching…", final: "score", keyword: "keyword", vector: "vector", picture: "Picture", pages: "page", original: "original", inSection: "Show in section",
     hideSection: "Hide section", above: "Section", around: "Before and after", whole: "Show all", fold: "Show less", delete: "Delete", sure: "Sure?", show: "Show",
     replay: "Replay", forget: "Drop", stage: "stage", attempts: "attempts", preview: "Record", timeline: "Timeline", lineage: "Made with",
     version: "Version", reason: "Reason", path: "Path", noSets: "none defined", consistent: "everything accepted is accounted for",
@@ -30,7 +30,7 @@ const WORDS = {
     noDocuments: "这里没有文档。", noDeadLetters: "没有死信：没有被放弃的记录。", ready: "就绪", notReady: "未就绪",
     offline: "服务器没有响应", nothingFound: "没有找到。换个说法，减少筛选条件，或降低最低分。",
     coarse: "粗筛", fine: "精筛", rerankTier: "精排", total: "总计", ms: "毫秒", degraded: "降级作答，不可用：",
-    searching: "搜索中……", final: "得分", keyword: "关键词", vector: "向量", pages: "页", original: "原文", inSection: "查看所在章节",
+    searching: "搜索中……", final: "得分", keyword: "关键词", vector: "向量", picture: "图片", pages: "页", original: "原文", inSection: "查看所在章节",
     hideSection: "收起章节", above: "章节", around: "前后文", whole: "展开", fold: "收起", delete: "删除", sure: "确定？", show: "查看",
     replay: "重放", forget: "丢弃", stage: "阶段", attempts: "尝试次数", preview: "记录", timeline: "时间线", lineage: "生成方式",
     version: "版本", reason: "原因", path: "路径", noSets: "尚未定义", consistent: "所有已接收的文档都有下落",
@@ -165,7 +165,7 @@ function renderInline(text) {
   });
 }
 
-/** An image is named by its text: its file is not ours to load. A link leads somewhere only if it is a web address. */
+/** Within the text an image is named by its text; those that are kept stand below it. A link leads somewhere only if it is a web address. */
 function renderLink(isImage, label, target) {
   if (isImage) return make("em", {}, `🖼 ${label}`);
   return /^https?:\/\//.test(target) ? make("a", { href: target, rel: "noreferrer noopener", target: "_blank" }, label) : label;
@@ -271,12 +271,22 @@ function renderHit(hit, question) {
     make("div", { class: "path" }, path.map((part) => make("span", {}, part))),
     make("div", { class: "scores" }, scoreBar(t("final"), hit.score, true), ["keyword", "vector"].filter((name) => name in hit.scores).map((name) => scoreBar(t(name), hit.scores[name], false))),
     text,
+    renderPictures(hit.images),
     make("div", { class: "meta" },
       hit.tags.map((tag) => make("span", { class: "tag" }, tag)),
       hit.pages.length ? make("span", {}, `${t("pages")} ${hit.pages.join(", ")}`) : null,
       isLink(hit.url) ? make("a", { href: hit.url, target: "_blank", rel: "noopener noreferrer" }, t("original")) : null,
       buttons),
     context);
+}
+
+/** Pictures that documents carry, as this server keeps them; those of other places are not loaded. */
+function renderPictures(links) {
+  const kept = links.filter((link) => /^\/v1\/images\/[0-9a-f]{64}$/.test(link));
+  if (kept.length === 0) return null;
+  const picture = (link, at) => make("a", { href: link.slice(1), target: "_blank", rel: "noopener noreferrer" },
+    make("img", { src: link.slice(1), alt: `${t("picture")} ${at + 1}`, loading: "lazy", onerror: (event) => event.target.closest("a").remove() }));
+  return make("div", { class: "pictures" }, kept.map(picture));
 }
 
 /** Documents say where they come from; only web addresses become links. */

@@ -93,6 +93,9 @@ pub struct DocumentHeader {
     /// Of exact duplicates: the blob with chunks and vectors from which either can be written again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// What of the document could not be read and why, such as pages that are pictures; nothing for a whole one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<String>,
     /// Priority of the source, from its profile: of near-duplicates of the same version the one of the higher priority is shown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub source_priority: i32,

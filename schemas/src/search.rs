@@ -121,7 +121,7 @@ pub struct Hit {
     pub tags: Vec<String>,
     /// Knowledge sets of the document.
     pub knowledge_sets: Vec<String>,
-    /// Links of images in the chunk.
+    /// Links of images in the chunk; those that the document carries are paths of the server, such as `/v1/images/…`.
     pub images: Vec<String>,
     /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `fine`, `rerank`.
     pub scores: BTreeMap<String, f32>,

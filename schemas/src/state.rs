@@ -63,7 +63,7 @@ pub struct DocumentState {
     pub version: u64,
     /// Where it is now.
     pub state: State,
-    /// Why it was skipped, deleted or given up.
+    /// Why it was skipped, deleted or given up; of an indexed one, what is missing of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Name of the source; empty when not known (a record that could not be read).

@@ -84,6 +84,7 @@ impl Parts {
             dead_letters: Arc::new(DeadLetterSide::new(Arc::clone(&self.dead_letters))),
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,
             reindexing: Arc::new(ReindexSide::new(self)),
+            blobs: self.stores.blobs.clone(),
             operations: self.operations_parts(config, services),
         })
     }

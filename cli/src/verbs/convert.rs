@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use tributary_ingest::pages;
+use tributary_ingest::{ocr, pages};
 
 use crate::args::FileArgument;
 use crate::config::Config;
@@ -25,5 +25,8 @@ pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
         "markdown": markdown,
     });
     print::result(argument.output, &object, || markdown.clone())?;
+    if let Some(why) = converted.metadata.get(ocr::UNAVAILABLE_KEY) {
+        print::note(&format!("pictures were not read: {why}"));
+    }
     Ok(Outcome::Done)
 }

@@ -33,7 +33,7 @@ pub fn run(config: &Config, verb: Models) -> Result<Outcome> {
 
 fn pull(config: &Config, folder: &Path, name: &str, output: Output) -> Result<()> {
     let local = Path::new(name);
-    let from = Source::parse(if local.is_dir() { name } else { &config.models.hub_url });
+    let from = if local.is_dir() { Source::parse(name) } else { registry::source_of(name, &config.models) };
     let name = if local.is_dir() {
         local.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     } else {

@@ -14,7 +14,7 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     let (small, large) = (format!("a margay {}", "sleeps ".repeat(10)), format!("a serval {}", "waits ".repeat(400)));
     workspace.write("docs/small.txt", small);
     workspace.write("docs/large.txt", &large);
-    workspace.write("docs/picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    workspace.write("docs/figure.eps", b"%!PS-Adobe-3.0 EPSF-3.0");
     let server = workspace.start();
     let run = workspace.run(["publish", "docs", "--wait", "--format", "json"]);
     assert_eq!((run.code, number(&run.json(), "/dead")), (3, 2), "{run:?}");

@@ -13,11 +13,13 @@ pub mod escape;
 #[cfg(test)]
 mod hostile;
 pub mod html;
+pub mod image;
 pub mod mail;
 pub mod markdown;
 pub mod notebook;
 pub mod office;
 pub mod pdf;
+pub mod pictures;
 pub mod ppt;
 pub mod pptx;
 pub mod render;
@@ -33,14 +35,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
 use crate::config::Config;
 use crate::detect::{Format, detect};
+use crate::ocr::PictureReader;
 
 /// What the formats that are read are called in hints.
 pub const SUPPORTED: &str = "Word, PowerPoint, Excel and OpenDocument spreadsheets, PDF, HTML, Markdown, reStructuredText, Jupyter \
-    notebooks, EPUB, e-mail, RTF, CSV, JSON, YAML, XML, source code and plain text";
+    notebooks, EPUB, e-mail, RTF, CSV, JSON, YAML, XML, images, source code and plain text";
 
 /// A document as Markdown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,19 +81,32 @@ pub struct EmbeddedFile {
 pub struct Limits<'a> {
     /// Settings.
     pub config: &'a Config,
-    /// When it must be done.
+    /// When it must be done, apart from the time that reading pictures takes.
     pub deadline: Instant,
+    /// Who reads text in pictures; `None` leaves them unread.
+    pub pictures: Option<&'a PictureReader<'a>>,
 }
 
 impl<'a> Limits<'a> {
     /// Limits of a conversion that begins now.
     pub fn starting_now(config: &'a Config) -> Self {
-        Self { config, deadline: Instant::now() + Duration::from_millis(config.conversion_timeout_ms) }
+        Self { config, deadline: Instant::now() + Duration::from_millis(config.conversion_timeout_ms), pictures: None }
+    }
+
+    /// With somebody who reads text in pictures.
+    pub fn with_pictures(self, pictures: &'a PictureReader<'a>) -> Self {
+        Self { pictures: Some(pictures), ..self }
+    }
+
+    /// The Markdown of a picture; `None` if it is left unread.
+    pub fn read_picture(&self, image: &RgbImage) -> Result<Option<String>> {
+        self.pictures.map_or(Ok(None), |pictures| pictures.read(image, self.config))
     }
 
     /// `Invalid` once the time is over.
     pub fn check_time(&self) -> Result<()> {
-        if Instant::now() < self.deadline {
+        let reading = self.pictures.map_or(Duration::ZERO, PictureReader::spent);
+        if Instant::now() < self.deadline + reading {
             return Ok(());
         }
         Err(too_long(self.config))
@@ -113,26 +130,27 @@ pub fn check_body(bytes: &[u8], config: &Config) -> Result<()> {
 /// `name` is a file name, path or URL and `media_type` what the producer believes; both only help the detection, and the name is the
 /// last resort for a title. Errors: `Unsupported` for a format that is not read, `Invalid` for a body, a result or a conversion over
 /// its limit, `Corrupt` for a body that is not what it claims. Takes CPU time: call it on a blocking thread.
-pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, config: &Config) -> Result<Converted> {
+pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, limits: &Limits<'_>) -> Result<Converted> {
+    let config = limits.config;
     check_body(bytes, config)?;
     let detected = detect(bytes, name, media_type);
-    let limits = Limits::starting_now(config);
     let mut converted = match detected.format {
-        Format::Html => html::convert(bytes, &limits)?,
-        Format::Markdown => markdown::convert(bytes, &limits)?,
-        Format::Rst => rst::convert(bytes, &limits)?,
-        Format::Notebook => notebook::convert(bytes, &limits)?,
-        Format::Docx => docx::convert(bytes, &limits)?,
-        Format::Pptx => pptx::convert(bytes, &limits)?,
-        Format::Doc => doc::convert(bytes, &limits)?,
-        Format::Ppt => ppt::convert(bytes, &limits)?,
-        Format::Spreadsheet => spreadsheet::convert(bytes, &limits)?,
-        Format::Delimited => csv::convert(bytes, &limits)?,
-        Format::Pdf => pdf::convert(bytes, &limits)?,
-        Format::Epub => epub::convert(bytes, &limits)?,
-        Format::Mail => mail::convert(bytes, &limits)?,
-        Format::Rtf => rtf::convert(bytes, &limits)?,
-        Format::Structured(notation) => structured::convert(bytes, notation, &limits)?,
+        Format::Html => html::convert(bytes, limits)?,
+        Format::Markdown => markdown::convert(bytes, limits)?,
+        Format::Rst => rst::convert(bytes, limits)?,
+        Format::Notebook => notebook::convert(bytes, limits)?,
+        Format::Docx => docx::convert(bytes, limits)?,
+        Format::Pptx => pptx::convert(bytes, limits)?,
+        Format::Doc => doc::convert(bytes, limits)?,
+        Format::Ppt => ppt::convert(bytes, limits)?,
+        Format::Spreadsheet => spreadsheet::convert(bytes, limits)?,
+        Format::Delimited => csv::convert(bytes, limits)?,
+        Format::Pdf => pdf::convert(bytes, limits)?,
+        Format::Image => image::convert(bytes, limits)?,
+        Format::Epub => epub::convert(bytes, limits)?,
+        Format::Mail => mail::convert(bytes, limits)?,
+        Format::Rtf => rtf::convert(bytes, limits)?,
+        Format::Structured(notation) => structured::convert(bytes, notation, limits)?,
         Format::Text { language } => text::convert(bytes, language),
         Format::Unsupported(what) => {
             let message = format!("no converter for {what} ({})", detected.media_type);
@@ -140,6 +158,10 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, confi
                 .with_hint(format!("supported are {SUPPORTED}; convert the document to one of them")));
         }
     };
+    pictures::read_embedded(&mut converted, limits)?;
+    if let Some(pictures) = limits.pictures {
+        pictures.note(&mut converted.metadata);
+    }
     check_size("Markdown", converted.markdown.len(), config.maximum_markdown_bytes, "ingest.maximum_markdown_bytes")?;
     limits.check_time()?;
     converted.media_type = detected.media_type.to_owned();

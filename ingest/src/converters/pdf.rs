@@ -4,8 +4,8 @@
 //! footers and page numbers off (`repeats`) → tables, columns, paragraphs (`layout`) → headings (`headings`) → Markdown (`render`).
 //! Without PDFium the built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it is the text layer of
 //! scans), annotations and form fields are not, running lines that are taken off stand once in
-//! the metadata `running_lines`, pages are parted by form feeds, pages without readable text are listed in the metadata
-//! `pages_without_text` and can be drawn with [`page_image`] for OCR.
+//! the metadata `running_lines`, pages are parted by form feeds, pages without readable text are read from their pictures (`scans`); those
+//! that are left unread are listed in the metadata `pages_without_text`.
 
 mod aligned;
 mod blocks;
@@ -26,6 +26,7 @@ mod page_text;
 mod render;
 mod repeats;
 mod rules;
+mod scans;
 mod segments;
 mod statistics;
 mod tables;
@@ -41,8 +42,7 @@ use document::Document;
 use page_text::PageText;
 use statistics::Statistics;
 
-pub use library::LIBRARY_VARIABLE;
-pub use page_image::{PageImage, page_image, page_images};
+pub use library::{LIBRARY_VARIABLE, find as find_library};
 
 /// Name and version with PDFium; the version grows with every change of the output.
 pub const NAME: &str = "pdf/1";
@@ -78,6 +78,12 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
         Some(pdfium) => (extract(&Document::open(pdfium.as_ref(), bytes)?, limits)?, NAME),
         None => (fallback::extract(bytes, limits)?, BUILTIN_NAME),
     };
+    if library.is_none()
+        && let (Some(pictures), true) = (limits.pictures, extracted.metadata.contains_key("pages_without_text"))
+    {
+        pictures
+            .unavailable("pages can only be drawn with libpdfium: get it with `deploy/models/fetch`, or name it in `ingest.pdf.library`");
+    }
     let Extracted { markdown, title, mut metadata } = extracted;
     let title = metadata.remove("title").filter(|title| is_title(title)).or(title);
     Ok(Converted { markdown, title, media_type: MEDIA_TYPE.to_owned(), converter: converter.into(), metadata, ..Converted::default() })
@@ -95,8 +101,10 @@ fn extract(document: &Document, limits: &Limits) -> Result<Extracted> {
     }
     let mut metadata = document.metadata();
     metadata.insert("pages".to_owned(), count.to_string());
-    let without_text = page_list(pages.iter().enumerate().filter(|(_, page)| !page.has_text).map(|(index, _)| index + 1));
-    metadata.extend(without_text.map(|list| ("pages_without_text".to_owned(), list)));
+    let without_text: Vec<usize> = pages.iter().enumerate().filter(|(_, page)| !page.has_text).map(|(index, _)| index).collect();
+    let scans = scans::read(document, &without_text, limits)?;
+    let unread = page_list(without_text.iter().filter(|index| !scans.contains_key(index)).map(|index| index + 1));
+    metadata.extend(unread.map(|list| ("pages_without_text".to_owned(), list)));
     let damaged = page_list(unreadable.into_iter().map(|index| index + 1));
     metadata.extend(damaged.map(|list| ("damaged".to_owned(), format!("pages {list} cannot be read"))));
 
@@ -111,7 +119,8 @@ fn extract(document: &Document, limits: &Limits) -> Result<Extracted> {
         blocks.push(layout::blocks(page, statistics, limits)?);
     }
     headings::mark(&mut blocks, &statistics, &document.bookmarks());
-    let markdown = blocks.iter().map(|blocks| render::page(blocks, &addresses)).collect::<Vec<_>>().join("\u{c}");
+    let with_scan = |(index, blocks): (usize, &Vec<_>)| scans.get(&index).cloned().unwrap_or_else(|| render::page(blocks, &addresses));
+    let markdown = blocks.iter().enumerate().map(with_scan).collect::<Vec<_>>().join("\u{c}");
     // Pages without text leave only form feeds: no text at all is no Markdown.
     let is_empty = markdown.chars().all(|character| character == '\u{c}');
     Ok(Extracted { title: headings::title(&blocks), markdown: if is_empty { String::new() } else { markdown }, metadata })

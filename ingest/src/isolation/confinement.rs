@@ -95,7 +95,8 @@ mod linux {
     use super::Bounds;
 
     /// Where shared libraries and what they read at their start lie.
-    const SYSTEM: [&str; 7] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/proc/self", "/sys/devices/system/cpu", "/dev/urandom"];
+    const SYSTEM: [&str; 8] =
+        ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/proc/self", "/proc/cpuinfo", "/sys/devices/system/cpu", "/dev/urandom"];
 
     /// Reading where libraries are, writing in the scratch folder, nothing else.
     pub fn restrict_files(bounds: &Bounds) -> Result<bool, RulesetError> {

@@ -10,12 +10,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tributary_models::ocr::{OcrSetup, OcrUnavailable};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::protocol::{self, RequestHead};
 use super::worker::Settings;
 use crate::config::Config;
-use crate::converters::{self, Converted};
+use crate::converters::{self, Converted, Limits};
+use crate::ocr::{Engine, PictureReader};
 
 /// Documents after which a worker is replaced: what libraries lose over time goes with it.
 const MOST_DOCUMENTS: u32 = 500;
@@ -23,6 +25,8 @@ const MOST_DOCUMENTS: u32 = 500;
 const LAST_WORDS: usize = 4096;
 /// Time in which a worker that no longer answers is really gone.
 const LAST_MOMENTS: Duration = Duration::from_millis(50);
+/// What folders for temporary files begin with, before the number of their process.
+const SCRATCH: &str = "tributary-conversion-";
 /// Time beyond the conversion's own limit before a worker is ended from outside: it may say itself what took so long.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -52,6 +56,10 @@ pub struct Job<'a> {
 pub struct ConversionPool {
     config: Config,
     launch: Option<Launch>,
+    /// How conversion processes open their recogniser.
+    ocr: std::result::Result<OcrSetup, OcrUnavailable>,
+    /// The recogniser of this process, for conversions in it.
+    engine: Engine,
     /// Folder for temporary files of all workers; made with the first of them.
     scratch: OnceLock<TempDir>,
     idle: Mutex<Vec<Worker>>,
@@ -69,15 +77,17 @@ enum Death {
 
 impl ConversionPool {
     /// Workers are started when they are needed.
-    pub fn new(config: Config, launch: Option<Launch>) -> Self {
-        Self { config, launch, scratch: OnceLock::new(), idle: Mutex::default() }
+    pub fn new(config: Config, ocr: std::result::Result<OcrSetup, OcrUnavailable>, launch: Option<Launch>) -> Self {
+        Self { config, launch, engine: Engine::new(ocr.clone()), ocr, scratch: OnceLock::new(), idle: Mutex::default() }
     }
 
     /// Converts; see [`converters::convert`] for errors, and `Invalid` or `Corrupt` for a document that its worker did not survive.
     /// Takes as long as the conversion: call it on a blocking thread.
     pub fn convert(&self, job: Job<'_>) -> Result<Converted> {
         let Some(launch) = &self.launch else {
-            return converters::convert(job.bytes, job.name, job.media_type, &self.config);
+            let pictures = PictureReader::new(&self.engine, &|| {});
+            let limits = Limits::starting_now(&self.config).with_pictures(&pictures);
+            return converters::convert(job.bytes, job.name, job.media_type, &limits);
         };
         converters::check_body(job.bytes, &self.config)?;
         let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -90,7 +100,7 @@ impl ConversionPool {
                 }
             }
         }
-        match self.ask(Worker::start(launch, self.scratch()?, &self.config)?, job) {
+        match self.ask(self.start(launch)?, job) {
             Ok(answer) => answer,
             Err(Death::TooLong) => Err(converters::too_long(&self.config)),
             Err(Death::Ended(how)) => Err(self.blame(&how)),
@@ -103,10 +113,22 @@ impl ConversionPool {
         if let Some(folder) = self.scratch.get() {
             return Ok(folder.path());
         }
-        let made = tempfile::Builder::new().prefix("tributary-conversion-").tempdir();
+        sweep_scratch();
+        let made = tempfile::Builder::new().prefix(&format!("{SCRATCH}{}-", std::process::id())).tempdir();
         let made = made.map_err(|error| Error::io("cannot make a folder for temporary files", &error))?;
         // Another caller may have been faster; then ours goes at once.
         Ok(self.scratch.get_or_init(|| made).path())
+    }
+
+    fn start(&self, launch: &Launch) -> Result<Worker> {
+        let scratch = self.scratch()?;
+        let mut readable = launch.readable.clone();
+        if let Ok(setup) = &self.ocr {
+            readable.extend(setup.library.parent().map(Path::to_owned));
+            readable.push(setup.models.clone());
+        }
+        let settings = Settings { config: self.config.clone(), ocr: self.ocr.clone(), scratch: scratch.to_owned(), readable };
+        Worker::start(launch, &settings)
     }
 
     fn ask(&self, mut worker: Worker, job: Job<'_>) -> std::result::Result<Result<Converted>, Death> {
@@ -147,15 +169,15 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(launch: &Launch, scratch: &Path, config: &Config) -> Result<Self> {
+    fn start(launch: &Launch, settings: &Settings) -> Result<Self> {
         let failed = |error: std::io::Error| Error::io("cannot start a conversion process", &error);
         let gone = || Error::new(ErrorKind::Internal, "a conversion process without its pipes");
         let mut child = Command::new(&launch.program)
             .args(&launch.arguments)
             .env_clear()
-            .env("TMPDIR", scratch)
+            .env("TMPDIR", &settings.scratch)
             .env("RUST_BACKTRACE", "0")
-            .current_dir(scratch)
+            .current_dir(&settings.scratch)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -165,9 +187,8 @@ impl Worker {
         let last_words = Arc::default();
         listen(child.stderr.take().ok_or_else(gone)?, Arc::clone(&last_words)).map_err(failed)?;
         let mut worker = Self { child, requests: Some(requests), answers: BufReader::new(answers), last_words, documents: 0 };
-        let settings = Settings { config: config.clone(), scratch: scratch.to_owned(), readable: launch.readable.clone() };
         // One that is already dead says so when it is asked.
-        if let Some(Err(error)) = worker.requests.as_mut().map(|requests| protocol::write(requests, &settings, &[])) {
+        if let Some(Err(error)) = worker.requests.as_mut().map(|requests| protocol::write(requests, settings, &[])) {
             tracing::debug!(%error, "a conversion process did not take its settings");
         }
         Ok(worker)
@@ -181,10 +202,16 @@ impl Worker {
         let (Some(requests), answers, child) = (&mut self.requests, &mut self.answers, &mut self.child) else {
             return Err(Death::Ended("it was not started".to_owned()));
         };
-        let (done, watched) = mpsc::channel::<()>();
+        let (working, watched) = mpsc::channel::<()>();
         let (answer, was_ended) = std::thread::scope(|scope| {
             let watch = scope.spawn(move || {
-                let is_late = watched.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+                // Each sign of work begins the time anew; the end of the conversation ends the watch.
+                let is_late = loop {
+                    match watched.recv_timeout(limit) {
+                        Ok(()) => {}
+                        Err(end) => break end == RecvTimeoutError::Timeout,
+                    }
+                };
                 if is_late && let Err(error) = child.kill() {
                     tracing::warn!(%error, "a conversion process that takes too long cannot be ended");
                 }
@@ -192,8 +219,9 @@ impl Worker {
             });
             let asked = protocol::write(requests, &head, &[job.bytes]);
             // One that died while it was asked may have said why.
-            let answer = asked.and_then(|()| protocol::read_answer(answers, most));
-            drop(done);
+            let go_on = || working.send(()).unwrap_or_default();
+            let answer = asked.and_then(|()| protocol::read_answer(answers, most, go_on));
+            drop(working);
             (answer, watch.join().unwrap_or(false))
         });
         match answer {
@@ -225,6 +253,22 @@ impl Drop for Worker {
         self.requests = None;
         self.child.kill().unwrap_or_default();
         self.child.wait().map(drop).unwrap_or_default();
+    }
+}
+
+/// Removes folders for temporary files whose process was killed. Only where it can be told that a process is gone.
+fn sweep_scratch() {
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix(SCRATCH).and_then(|rest| rest.split_once('-')).and_then(|(process, _)| process.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists())
+            && let Err(error) = std::fs::remove_dir_all(entry.path())
+        {
+            tracing::debug!(%error, name, "a folder that a conversion left cannot be removed");
+        }
     }
 }
 

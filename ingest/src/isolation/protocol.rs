@@ -4,6 +4,7 @@
 //! message  = length of the head (u32, little endian), head (JSON), parts as long as the head says
 //! settings → worker   once: `Config`
 //! request  → worker   head: name, media type, length of the body; part: body
+//! working  ← worker   any number of times: time counts anew
 //! answer   ← worker   head: result without Markdown and files, or an error; parts: Markdown, files
 //! ```
 //! Both sides bound what they read: neither believes the other's lengths.
@@ -33,6 +34,8 @@ pub struct RequestHead {
 /// Head of an answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum AnswerHead {
+    /// A page was read; the answer is still to come.
+    Working,
     /// Converted.
     Done(DoneHead),
     /// Not converted.
@@ -114,18 +117,22 @@ pub fn write_answer(to: &mut impl Write, result: &Result<Converted, Error>) -> i
     }
 }
 
-/// Reads what became of a document; the outer error says that the worker cannot be spoken to.
-pub fn read_answer(from: &mut impl Read, maximum_bytes: usize) -> io::Result<Result<Converted, Error>> {
-    let head = read_head::<AnswerHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-    let done = match head {
-        AnswerHead::Failed { kind, message, hint } => {
-            let error = Error::new(kind, message);
-            return Ok(Err(match hint {
-                Some(hint) => error.with_hint(hint),
-                None => error,
-            }));
+/// Reads what became of a document, telling `working` whenever the worker says that it goes on; the outer error says that the worker
+/// cannot be spoken to.
+pub fn read_answer(from: &mut impl Read, maximum_bytes: usize, mut working: impl FnMut()) -> io::Result<Result<Converted, Error>> {
+    let done = loop {
+        let head = read_head::<AnswerHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        match head {
+            AnswerHead::Working => working(),
+            AnswerHead::Failed { kind, message, hint } => {
+                let error = Error::new(kind, message);
+                return Ok(Err(match hint {
+                    Some(hint) => error.with_hint(hint),
+                    None => error,
+                }));
+            }
+            AnswerHead::Done(done) => break done,
         }
-        AnswerHead::Done(done) => done,
     };
     let mut left = maximum_bytes;
     let markdown = read_part(from, done.markdown_bytes, left)?;
@@ -169,9 +176,9 @@ mod tests {
         let refused = Error::new(ErrorKind::Corrupt, "no end").with_hint("save it again");
         write_answer(&mut pipe, &Err(refused.clone())).unwrap();
         let mut from = pipe.as_slice();
-        assert_eq!(read_answer(&mut from, 1000).unwrap().unwrap(), converted);
-        assert_eq!(read_answer(&mut from, 1000).unwrap().unwrap_err(), refused);
-        assert!(read_answer(&mut from, 1000).is_err(), "nothing comes any more");
+        assert_eq!(read_answer(&mut from, 1000, || {}).unwrap().unwrap(), converted);
+        assert_eq!(read_answer(&mut from, 1000, || {}).unwrap().unwrap_err(), refused);
+        assert!(read_answer(&mut from, 1000, || {}).is_err(), "nothing comes any more");
     }
 
     #[test]
@@ -183,8 +190,8 @@ mod tests {
         assert!(read_part(&mut b"abc".as_slice(), 3, 2).is_err(), "over the limit");
         let mut pipe = Vec::new();
         write_answer(&mut pipe, &Ok(Converted { markdown: "x".repeat(100), ..Converted::default() })).unwrap();
-        assert!(read_answer(&mut pipe.as_slice(), 99).is_err());
+        assert!(read_answer(&mut pipe.as_slice(), 99, || {}).is_err());
         pipe.truncate(pipe.len() - 1);
-        assert!(read_answer(&mut pipe.as_slice(), 1000).is_err());
+        assert!(read_answer(&mut pipe.as_slice(), 1000, || {}).is_err());
     }
 }

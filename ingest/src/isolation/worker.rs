@@ -1,16 +1,19 @@
 //! The worker process: reads its settings, confines itself, then converts one document after the other until nobody asks any more.
 
+use std::cell::RefCell;
 use std::io::{self, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use tributary_models::ocr::{OcrSetup, OcrUnavailable};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::confinement::{self, Bounds};
-use super::protocol::{self, RequestHead};
+use super::protocol::{self, AnswerHead, RequestHead};
 use crate::config::Config;
-use crate::converters::convert;
+use crate::converters::{Limits, convert};
+use crate::ocr::{Engine, PictureReader};
 
 /// Stack of the thread that converts, in bytes: nesting is bounded by the converters, this is for what they cannot see.
 const STACK_BYTES: usize = 64 << 20;
@@ -20,6 +23,8 @@ const STACK_BYTES: usize = 64 << 20;
 pub struct Settings {
     /// What converters keep to.
     pub config: Config,
+    /// How the recogniser of text in pictures is opened, or why there is none.
+    pub ocr: std::result::Result<OcrSetup, OcrUnavailable>,
     /// Folder for temporary files.
     pub scratch: PathBuf,
     /// Folders with libraries and models.
@@ -30,7 +35,7 @@ pub struct Settings {
 pub fn serve() -> Result<()> {
     let failed = |error: io::Error| Error::io("cannot speak with the process that asked for conversions", &error);
     confinement::ignore_requests_to_end();
-    let mut answers = own_output().map_err(failed)?;
+    let answers = own_output().map_err(failed)?;
     let mut requests = BufReader::new(io::stdin());
     let Some(settings) = protocol::read_head::<Settings>(&mut requests).map_err(failed)? else { return Ok(()) };
     let bounds = Bounds {
@@ -42,9 +47,10 @@ pub fn serve() -> Result<()> {
     for missing in confinement::confine(&bounds) {
         tracing::debug!("a conversion process is not confined by {missing}");
     }
+    let engine = Engine::new(settings.ocr);
     std::thread::scope(|scope| {
-        let config = &settings.config;
-        let work = move || answer_all(&mut requests, &mut answers, config);
+        let (config, engine) = (&settings.config, &engine);
+        let work = move || answer_all(&mut requests, answers, config, engine);
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).map_err(failed)?;
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the converting thread ended early"))).map_err(failed)
     })
@@ -57,19 +63,34 @@ fn own_output() -> io::Result<impl Write + Send> {
     Ok(io::BufWriter::new(std::fs::File::from(answers)))
 }
 
-fn answer_all(requests: &mut impl Read, answers: &mut impl Write, config: &Config) -> io::Result<()> {
+fn answer_all(requests: &mut impl Read, answers: impl Write, config: &Config, engine: &Engine) -> io::Result<()> {
+    let answers = RefCell::new(answers);
+    // Who asks no more ends this process soon.
+    let on_page = || {
+        protocol::write(&mut *answers.borrow_mut(), &AnswerHead::Working, &[]).unwrap_or_default();
+        allow_processor_time(config);
+    };
     let maximum = usize::try_from(config.maximum_body_bytes).unwrap_or(usize::MAX);
     while let Some(request) = protocol::read_head::<RequestHead>(requests)? {
         let body = protocol::read_part(requests, request.body_bytes, maximum)?;
-        confinement::allow_processor_time(config.conversion_timeout_ms.div_ceil(1000));
-        protocol::write_answer(answers, &convert_once(&body, &request, config))?;
+        allow_processor_time(config);
+        let pictures = PictureReader::new(engine, &on_page);
+        let limits = Limits::starting_now(config).with_pictures(&pictures);
+        let answer = convert_once(&body, &request, &limits);
+        protocol::write_answer(&mut *answers.borrow_mut(), &answer)?;
     }
     Ok(())
 }
 
+/// As much as the conversion may take, or one picture in it.
+fn allow_processor_time(config: &Config) {
+    let longest = config.conversion_timeout_ms.max(config.ocr.page_timeout_ms);
+    confinement::allow_processor_time(longest.div_ceil(1000));
+}
+
 /// A panic is an answer like any other.
-fn convert_once(body: &[u8], request: &RequestHead, config: &Config) -> Result<crate::Converted> {
-    let work = || convert(body, request.name.as_deref(), request.media_type.as_deref(), config);
+fn convert_once(body: &[u8], request: &RequestHead, limits: &Limits<'_>) -> Result<crate::Converted> {
+    let work = || convert(body, request.name.as_deref(), request.media_type.as_deref(), limits);
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         let message = format!("the converter gave up on this document: {}", text.unwrap_or_default());

@@ -1,31 +1,27 @@
 //! Downloads from a hub with the layout of Hugging Face: `/api/models/<name>/tree/main` lists files with sizes and, for large ones,
 //! SHA-256; `/<name>/resolve/main/<file>` gives a file and honours `Range`. Used by `pull`.
 
-use super::pull::{Progress, copy_bytes};
-use crate::folder::file_sha256;
+use super::download::{Downloader, RemoteFile};
+use super::pull::Progress;
 use crate::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
-use std::time::Duration;
 use tributary_schemas::ErrorKind;
-use ureq::Agent;
 
 /// ONNX files in the order in which we like them: small ones first, all of them run on a CPU.
 const ONNX_FILES: [&str; 6] =
     ["model_int8.onnx", "onnx/model_int8.onnx", "onnx/model_quantized.onnx", "onnx/model_uint8.onnx", "onnx/model.onnx", "model.onnx"];
 
-const ATTEMPTS: u32 = 3;
-
 /// One hub.
 pub(super) struct Hub {
     address: String,
-    agent: Agent,
+    downloader: Downloader,
 }
 
 /// A line of the listing.
 #[derive(Debug, Deserialize)]
-struct RemoteFile {
+struct ListedFile {
     path: String,
     #[serde(default)]
     size: u64,
@@ -39,12 +35,7 @@ struct LargeFile {
 
 impl Hub {
     pub(super) fn new(address: &str) -> Self {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_connect(Some(Duration::from_secs(20)))
-            .timeout_recv_response(Some(Duration::from_secs(60)))
-            .user_agent("tributary");
-        Self { address: address.trim_end_matches('/').to_owned(), agent: config.build().into() }
+        Self { address: address.trim_end_matches('/').to_owned(), downloader: Downloader::new() }
     }
 
     /// Downloads a model into the folder and writes its `config.json` last.
@@ -66,7 +57,9 @@ impl Hub {
         let mut checksums = Map::new();
         for file in [tokenizer, onnx] {
             let local = local_name(&file.path);
-            let checksum = self.fetch_file(name, file, &folder.join(local), progress)?;
+            let sha256 = file.lfs.as_ref().map(|large| large.oid.trim_start_matches("sha256:").to_ascii_lowercase());
+            let remote = RemoteFile { url: self.file_url(name, &file.path), name: file.path.clone(), bytes: file.size, sha256 };
+            let checksum = self.downloader.fetch(&remote, &folder.join(local), progress)?;
             checksums.insert(local.to_owned(), Value::String(checksum));
         }
         let settings = match upstream.get("onnx_file") {
@@ -77,7 +70,7 @@ impl Hub {
         std::fs::write(folder.join("config.json"), text).map_err(|error| Error::io("writing config.json", &error))
     }
 
-    fn list(&self, name: &str) -> Result<Vec<RemoteFile>> {
+    fn list(&self, name: &str) -> Result<Vec<ListedFile>> {
         let url = format!("{}/api/models/{name}/tree/main?recursive=true", self.address);
         let text = self.text(&url, &format!("model `{name}`"))?;
         serde_json::from_str(&text).map_err(|error| {
@@ -97,88 +90,14 @@ impl Hub {
 
     /// A small text; `what` is named when it is not there.
     fn text(&self, url: &str, what: &str) -> Result<String> {
-        let mut response = self.agent.get(url).call().map_err(|error| unreachable_hub(url, &error))?;
-        match response.status().as_u16() {
-            200 => response.body_mut().read_to_string().map_err(|error| unreachable_hub(url, &error)),
-            401 | 403 | 404 => Err(Error::new(ErrorKind::NotFound, format!("{} has no {what}, or it is not public", self.address))
-                .with_hint("check the name, `owner/name`; models that need a login must be downloaded by hand and pulled from the folder")),
-            status => Err(bad_status(url, status)),
-        }
-    }
-
-    /// Fetches a file, taking up an earlier attempt, and returns its SHA-256; compares it with the hub's where the hub tells one.
-    fn fetch_file(&self, name: &str, file: &RemoteFile, target: &Path, progress: &mut dyn FnMut(&Progress<'_>)) -> Result<String> {
-        let expected = file.lfs.as_ref().map(|large| large.oid.trim_start_matches("sha256:").to_ascii_lowercase());
-        if target.is_file()
-            && let Some(expected) = &expected
-            && file_sha256(target)? == *expected
-        {
-            return Ok(expected.clone());
-        }
-        let mut part = target.as_os_str().to_owned();
-        part.push(".part");
-        let part = Path::new(&part);
-        let mut attempt = 1;
-        while let Err(error) = self.fetch_rest(name, file, part, progress) {
-            if attempt == ATTEMPTS || !matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout) {
-                return Err(error);
-            }
-            tracing::warn!(error = %error, attempt, "download broke off; going on");
-            attempt += 1;
-        }
-        let checksum = file_sha256(part)?;
-        if let Some(expected) = expected
-            && expected != checksum
-        {
-            std::fs::remove_file(part).map_err(|error| Error::io(format_args!("removing {}", part.display()), &error))?;
-            return Err(Error::new(ErrorKind::Corrupt, format!("checksum of {} is {checksum}, the hub says {expected}", file.path))
-                .with_hint("pull again; if it stays wrong, something between you and the hub changes files"));
-        }
-        std::fs::rename(part, target).map_err(|error| Error::io(format_args!("renaming {}", part.display()), &error))?;
-        Ok(checksum)
-    }
-
-    /// One attempt: asks for what is missing and appends it.
-    fn fetch_rest(&self, name: &str, file: &RemoteFile, part: &Path, progress: &mut dyn FnMut(&Progress<'_>)) -> Result<()> {
-        let failed = |error: std::io::Error| Error::io(format_args!("writing {}", part.display()), &error);
-        let have = std::fs::metadata(part).map_or(0, |metadata| metadata.len());
-        if have > 0 && have == file.size {
-            return Ok(());
-        }
-        let url = self.file_url(name, &file.path);
-        let mut request = self.agent.get(&url);
-        if have > 0 {
-            request = request.header("range", format!("bytes={have}-"));
-        }
-        let response = request.call().map_err(|error| unreachable_hub(&url, &error))?;
-        let start = match response.status().as_u16() {
-            200 => 0,
-            206 => have,
-            // What we have is longer than the file: begin again.
-            416 => {
-                std::fs::remove_file(part).map_err(failed)?;
-                return Err(Error::new(ErrorKind::Unavailable, format!("{url}: the part on disk does not fit; starting over")));
-            }
-            status => return Err(bad_status(&url, status)),
-        };
-        let mut output =
-            std::fs::OpenOptions::new().create(true).append(start > 0).write(true).truncate(start == 0).open(part).map_err(failed)?;
-        let total_bytes = (file.size > 0).then_some(file.size);
-        let mut reader = response.into_body().into_reader();
-        let copied = copy_bytes(&mut reader, &mut output, &mut |done| {
-            progress(&Progress { file: &file.path, done_bytes: start + done, total_bytes });
+        self.downloader.text(url, "*/*")?.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, format!("{} has no {what}, or it is not public", self.address))
+                .with_hint("check the name, `owner/name`; models that need a login must be downloaded by hand and pulled from the folder")
         })
-        .map_err(|error| {
-            Error::new(ErrorKind::Unavailable, format!("downloading {url}: {error}")).with_hint("pull again: it goes on where it stopped")
-        })?;
-        if file.size > 0 && start + copied != file.size {
-            return Err(Error::new(ErrorKind::Unavailable, format!("{url} ended after {} of {} bytes", start + copied, file.size)));
-        }
-        Ok(())
     }
 
     /// Our settings out of the files that sentence-transformers and transformers write.
-    fn derive_settings(&self, name: &str, upstream: &Value, files: &[RemoteFile], onnx_file: &str, checksums: Map<String, Value>) -> Value {
+    fn derive_settings(&self, name: &str, upstream: &Value, files: &[ListedFile], onnx_file: &str, checksums: Map<String, Value>) -> Value {
         let optional = |path: &str| match files.iter().any(|file| file.path == path) {
             true => self.json(name, path).unwrap_or(Value::Null),
             false => Value::Null,
@@ -249,20 +168,6 @@ fn prefixes(name: &str, prompts: &Value) -> (String, String) {
     let e5 = name.rsplit('/').next().unwrap_or(name).split('-').any(|part| part == "e5");
     let default = |text: &str| if e5 { text.to_owned() } else { String::new() };
     (prompt(&["query"]).unwrap_or_else(|| default("query: ")), prompt(&["passage", "document"]).unwrap_or_else(|| default("passage: ")))
-}
-
-fn unreachable_hub(url: &str, error: &ureq::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("{url} cannot be reached: {error}"))
-        .with_hint("check the network and `models.hub_url`, or pull from a local folder")
-}
-
-fn bad_status(url: &str, status: u16) -> Error {
-    let kind = match status {
-        429 => ErrorKind::Exhausted,
-        500.. => ErrorKind::Unavailable,
-        _ => ErrorKind::Invalid,
-    };
-    Error::new(kind, format!("{url} answered {status}"))
 }
 
 #[cfg(test)]

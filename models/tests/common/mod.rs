@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
+use tributary_models::ocr::OcrConfig;
 use tributary_models::{Config, EmbedderKind, RerankerConfig, RerankerKind};
 
 /// The folder of shared test material.
@@ -45,7 +46,23 @@ pub fn config(folder: &str) -> Config {
         session_threads: 1,
         batch_token_budget: 512,
         hub_url: String::new(),
+        package_index_url: String::new(),
         reranker: RerankerConfig { kind: RerankerKind::None, folder: String::new() },
+        ocr: ocr_config(),
+    }
+}
+
+/// As in the command line's default configuration.
+pub fn ocr_config() -> OcrConfig {
+    OcrConfig {
+        enabled: true,
+        folder: "ocr".to_owned(),
+        minimum_confidence: 0.5,
+        maximum_detection_side: 1440,
+        minimum_detection_side: 544,
+        maximum_lines_per_page: 3000,
+        sessions: 1,
+        session_threads: 1,
     }
 }
 

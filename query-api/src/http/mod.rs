@@ -6,6 +6,7 @@ pub mod dead_letters;
 pub mod documents;
 pub mod health;
 pub mod idempotency;
+pub mod images;
 pub mod knowledge_sets;
 pub mod page;
 pub mod reindex;
@@ -31,6 +32,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .route("/v1/documents/reconcile", web::post().to(documents::reconcile))
         .service(resource("/v1/documents").route(web::post().to(documents::publish)).route(web::get().to(documents::list)))
         .service(resource("/v1/documents/{id:.+}").route(web::get().to(documents::get)).route(web::delete().to(documents::delete)))
+        .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
         .service(resource("/v1/knowledge-sets").route(web::get().to(knowledge_sets::list)).route(web::put().to(knowledge_sets::apply)))
         .service(resource("/v1/knowledge-sets/{id}/reindex").route(web::post().to(reindex::request_set)))

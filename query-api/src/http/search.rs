@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use tributary_schemas::search::SearchRequest;
 
-use super::{body, json};
+use super::{body, images, json};
 use crate::access::{self, Principal};
 use crate::problem::Problem;
 use crate::server::ServerState;
@@ -13,7 +13,9 @@ use crate::server::ServerState;
 pub async fn search(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
     let wanted: SearchRequest = body::read_json(&request, payload, state.config.request_limit_bytes).await?;
     let filter = access::filter(&wanted.filter, &Principal::unrestricted(), &state.knowledge_sets.current())?;
-    let outcome = state.retriever.search(&SearchRequest { filter, ..wanted }).await?;
+    let mut outcome = state.retriever.search(&SearchRequest { filter, ..wanted }).await?;
     state.metrics.observe_search(&outcome.response);
+    let images = outcome.response.hits.iter_mut().flat_map(|hit| &mut hit.images);
+    images.for_each(|image| *image = images::link(image));
     json(StatusCode::OK, &outcome.response)
 }

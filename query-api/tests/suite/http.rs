@@ -17,6 +17,21 @@ fn event(path: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pictures_are_shown_and_nothing_else_is() {
+    let server = Server::start().await;
+    let blobs = server.documents.blobs();
+    let keep = async |bytes: &'static [u8]| blobs.put(bytes.into()).await.unwrap().replace("blob:", "/v1/images/");
+    let picture = server.get(&keep(b"\x89PNG\r\n\x1A\nsmall").await).await;
+    assert_eq!((picture.status, picture.header("content-type")), (200, Some("image/png")));
+    assert_eq!(picture.header("x-content-type-options"), Some("nosniff"));
+    for path in [keep(b"<svg onload='alert(1)'/>").await, format!("/v1/images/{}", "0".repeat(64)), "/v1/images/..%2Fetc".into()] {
+        let refused = server.get(&path).await;
+        assert_eq!((refused.status, refused.code().as_str()), (404, "not_found"), "{path}");
+    }
+    assert_eq!(server.stop().await, Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_search_answers_what_scripts_read() {
     let server = Server::start().await;
     let answer = server.post("/v1/search", &json!({"query": "completely fair scheduling", "top_k": 2})).await;

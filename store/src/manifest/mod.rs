@@ -19,7 +19,7 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
         document_id: document.document_id.clone(),
         version: document.version,
         state,
-        reason: None,
+        reason: document.partial.clone().filter(|_| state == State::Indexed),
         source: document.source.clone(),
         source_path: document.source_path.clone(),
         title: document.title.clone(),

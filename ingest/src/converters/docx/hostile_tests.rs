@@ -150,7 +150,7 @@ fn late_conversions_stop() {
     let body = paragraph("", "x").repeat(200_000);
     let config = Config { maximum_unpacking_ratio: 100_000, ..Config::default() };
     let bytes = TestPackage::with_body(&body).zipped();
-    let late = Limits { config: &config, deadline: Instant::now() };
+    let late = Limits { deadline: Instant::now(), ..Limits::starting_now(&config) };
     let started = Instant::now();
     assert_eq!(super::convert(&bytes, &late).unwrap_err().kind(), ErrorKind::Invalid);
     assert!(started.elapsed() < Duration::from_secs(5));

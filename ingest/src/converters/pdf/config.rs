@@ -23,7 +23,8 @@ pub enum Engine {
 pub struct PdfConfig {
     /// Which program reads the text.
     pub engine: Engine,
-    /// Path of `libpdfium.so` or of the folder that holds it; empty: `TRIBUTARY_PDFIUM`, then the program's folder, then the system's.
+    /// Path of `libpdfium.so` or of the folder that holds it; empty: `TRIBUTARY_PDFIUM`, then `pdfium/` in the models folders (the command
+    /// line looks there), then the program's folder, then the system's.
     pub library: PathBuf,
     /// Most pages of one document.
     pub maximum_pages: usize,

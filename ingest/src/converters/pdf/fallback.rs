@@ -1,5 +1,7 @@
 //! The built-in reader (crate `unpdf`), for places without libpdfium. Called by the converter.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use tributary_schemas::{Error, ErrorKind, Result};
 use unpdf::parser::{ParseOptions, PdfParser};
 use unpdf::render::{PageMarkerStyle, RenderOptions};
@@ -13,7 +15,7 @@ const PAGE_MARK: &str = "<!-- page ";
 /// Reads a PDF into pages of Markdown.
 pub fn extract(bytes: &[u8], limits: &Limits) -> Result<Extracted> {
     // A young crate: what makes it panic fails one document.
-    std::panic::catch_unwind(|| read(bytes, limits)).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(|| read(bytes, limits))).unwrap_or_else(|_| {
         Err(Error::new(ErrorKind::Corrupt, "the built-in reader failed on this PDF")
             .with_hint("install libpdfium, which reads more documents"))
     })

@@ -46,7 +46,8 @@ fn load(config: &PdfConfig) -> Result<&'static Mutex<Box<Bindings>>> {
         }
     }
     Err(Error::new(ErrorKind::Unavailable, format!("libpdfium cannot be loaded ({})", tried.join("; "))).with_hint(format!(
-        "install it (the Python wheel `pypdfium2` has it) and set `ingest.pdf.library` or {LIBRARY_VARIABLE} to its path"
+        "get it with `deploy/models/fetch`, or install it (the Python wheel `pypdfium2` has it) and set `ingest.pdf.library` or \
+         {LIBRARY_VARIABLE} to its path"
     )))
 }
 
@@ -66,6 +67,12 @@ fn places(config: &PdfConfig) -> Vec<PathBuf> {
     let name = PathBuf::from(Pdfium::pdfium_platform_library_name());
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(&name))).filter(|path| path.exists());
     beside.into_iter().chain([name]).collect()
+}
+
+/// The library in the folder `pdfium` of one of these folders, where `deploy/models/fetch` puts it.
+pub fn find(folders: &[PathBuf]) -> Option<PathBuf> {
+    let name = Pdfium::pdfium_platform_library_name();
+    folders.iter().map(|folder| folder.join("pdfium").join(&name)).find(|path| path.is_file())
 }
 
 fn in_folder(path: &Path) -> PathBuf {

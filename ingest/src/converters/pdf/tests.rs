@@ -8,7 +8,9 @@ use tributary_schemas::ErrorKind;
 
 use super::config::{Engine, PdfConfig};
 use super::*;
-use crate::config::Config;
+use crate::config::{Config, OcrConfig};
+use crate::ocr;
+use crate::ocr::mirror::{Mirror, reading};
 use maker::{Maker, text};
 
 fn config(engine: Engine) -> Config {
@@ -32,6 +34,12 @@ fn converted(bytes: &[u8], config: &Config) -> Result<Converted> {
 
 fn markdown(bytes: &[u8], config: &Config) -> String {
     converted(bytes, config).map_or_else(|error| format!("failed: {error}"), |converted| converted.markdown)
+}
+
+/// With what is found in pictures of pages.
+fn read_by_mirror(bytes: &[u8], config: &Config) -> Converted {
+    let engine = ocr::Engine::with(Box::new(Mirror::default()));
+    reading(&engine, &Limits::starting_now(config), |limits| convert(bytes, limits)).unwrap_or_default()
 }
 
 /// Lines of running text from `top` downwards.
@@ -154,12 +162,13 @@ fn pages_without_text_are_listed_and_drawn() {
     let found = converted(&bytes, &config).unwrap_or_default();
     assert_eq!(found.metadata.get("pages_without_text").map(String::as_str), Some("2-3"));
     assert_eq!(found.markdown, "text\n\u{c}\u{c}");
-    let image = page_image(&bytes, 2, 72.0, &Limits::starting_now(&config));
-    let image = image.as_ref().ok();
-    assert_eq!(image.map(|image| (image.width, image.height, image.pixels.len())), Some((612, 792, 612 * 792 * 3)));
-    assert_eq!(image.and_then(|image| image.pixels.get(..3)), Some(&[0, 0, 255][..]));
-    let missing = page_image(&bytes, 4, 72.0, &Limits::starting_now(&config)).map_err(|error| error.kind()).err();
-    assert_eq!(missing, Some(ErrorKind::NotFound));
+    let drawn = read_by_mirror(&bytes, &Config { ocr: OcrConfig { dots_per_inch: 72.0, ..OcrConfig::default() }, ..config.clone() });
+    assert_eq!(drawn.markdown, "text\n\u{c}612x792 [0, 0, 255] [255, 255, 255]\n\u{c}612x792 [255, 255, 255] [255, 255, 255]\n");
+    assert_eq!(drawn.metadata.get("pages_without_text"), None);
+    let limited = Config { ocr: OcrConfig { maximum_pages: 1, ..OcrConfig::default() }, ..config.clone() };
+    let limited = read_by_mirror(&bytes, &limited);
+    assert_eq!(limited.metadata.get("pages_without_text").map(String::as_str), Some("3"));
+    assert_eq!(limited.metadata.get("ocr_left_out").map(String::as_str), Some("1"));
     let blank = converted(&Maker::new().page("").page("").finish(), &config).unwrap_or_default();
     assert_eq!((blank.markdown.as_str(), blank.metadata.get("pages_without_text").map(String::as_str)), ("", Some("1-2")));
 }

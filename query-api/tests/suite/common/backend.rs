@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use async_trait::async_trait;
+use tempfile::TempDir;
 use tributary_query_api::config::ServerConfig;
 use tributary_query_api::documents::{
     Accepted, DeadLetterDetail, DeadLetterPage, DeadLetters, DocumentConditions, DocumentPage, Documents,
@@ -17,6 +18,7 @@ use tributary_schemas::id::derive_document_id;
 use tributary_schemas::reindex::{ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState};
 use tributary_schemas::state::Reconciliation;
 use tributary_schemas::{DocumentEvent, DocumentState, Error, ErrorKind, Lineage, Result, StageTime, State};
+use tributary_store::blobs::Blobs;
 use tributary_store::search_index::{Operation, SearchIndex};
 use tributary_taxonomy::KnowledgeSets;
 
@@ -48,6 +50,7 @@ pub struct MemoryReindexing(Mutex<Vec<ReindexRequest>>);
 pub struct MemoryDocuments {
     index: Arc<MemoryIndex>,
     states: Mutex<BTreeMap<String, DocumentState>>,
+    files: TempDir,
 }
 
 impl MemoryDocuments {
@@ -57,7 +60,12 @@ impl MemoryDocuments {
             let chunks = u32::try_from(text.chunks.len()).unwrap_or(0);
             (text.id.to_owned(), DocumentState { chunks, ..report(&event, text.id, 1, State::Indexed) })
         });
-        Self { index, states: Mutex::new(states.collect()) }
+        Self { index, states: Mutex::new(states.collect()), files: tempfile::tempdir().unwrap() }
+    }
+
+    /// Files that documents carry.
+    pub fn blobs(&self) -> Blobs {
+        Blobs::local(self.files.path()).unwrap()
     }
 
     pub fn count(&self) -> usize {
@@ -304,6 +312,7 @@ pub async fn state_with(models: Models, ready: bool, config: ServerConfig) -> (S
         dead_letters: Arc::new(MemoryDeadLetters::default()),
         knowledge_sets: Arc::new(MemoryCatalog::new()),
         reindexing: Arc::new(MemoryReindexing::default()),
+        blobs: documents.blobs(),
         operations: operations(ready),
     };
     (ServerState::new(parts, config).unwrap(), documents)

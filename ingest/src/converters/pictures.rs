@@ -1,0 +1,57 @@
+//! The text of pictures that documents carry, put below the place where they stand: slides, screenshots and figures are searched by what
+//! they show. Called by the converters' `convert` for every format.
+
+use tributary_schemas::Result;
+
+use super::{Converted, Limits, image};
+
+/// Reads the pictures of a converted document, each file once.
+pub fn read_embedded(converted: &mut Converted, limits: &Limits<'_>) -> Result<()> {
+    if !limits.config.ocr.embedded_pictures || limits.pictures.is_none() {
+        return Ok(());
+    }
+    let mut additions = Vec::new();
+    for (number, file) in converted.blobs.iter().enumerate().filter(|(_, file)| file.media_type.starts_with("image/")) {
+        limits.check_time()?;
+        let Some(place) = place_of(converted, number) else { continue };
+        let Some(picture) = image::embedded_picture(&file.bytes, limits) else { continue };
+        if let Some(text) = limits.read_picture(&picture)?.filter(|text| !text.trim().is_empty()) {
+            additions.push((place, text));
+        }
+    }
+    // From the end, so that places before stay where they are.
+    additions.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+    for (place, text) in additions {
+        converted.markdown.insert_str(place, &format!("\n\n{}", text.trim_end()));
+    }
+    Ok(())
+}
+
+/// Where the block ends in which the file is shown first; `None` if the Markdown does not show it.
+fn place_of(converted: &Converted, file: usize) -> Option<usize> {
+    let link = format!("embedded:{file}");
+    let shown = converted.images.iter().enumerate().filter(|(_, image)| image.link == link);
+    let marks = shown.map(|(image, _)| format!("](image:{image})"));
+    let first = marks.filter_map(|mark| converted.markdown.find(&mark)).min()?;
+    let rest = converted.markdown.get(first..)?;
+    let ends = ["\n\n", "\n\u{c}", "\u{c}"].iter().filter_map(|end| rest.find(end)).min();
+    Some(first + ends.unwrap_or(rest.trim_end().len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tributary_schemas::ImageLink;
+
+    use super::*;
+
+    #[test]
+    fn text_goes_below_the_block_of_the_first_picture() {
+        let image = |file: usize| ImageLink { link: format!("embedded:{file}"), alt: String::new() };
+        let markdown = "Before ![a](image:0) and\nafter\n\nNext\n\u{c}![](image:1)\n\u{c}![](image:2)\n";
+        let converted = Converted { markdown: markdown.into(), images: vec![image(0), image(1), image(0)], ..Converted::default() };
+        let before = |file| place_of(&converted, file).and_then(|place| markdown.get(..place));
+        assert_eq!(before(0), Some("Before ![a](image:0) and\nafter"));
+        assert_eq!(before(1), Some("Before ![a](image:0) and\nafter\n\nNext\n\u{c}![](image:1)"));
+        assert_eq!(before(2), None);
+    }
+}
