@@ -188,6 +188,11 @@ impl Server {
         self.try_get(path).unwrap()
     }
 
+    /// A file of the server.
+    pub fn bytes(&self, path: &str) -> Vec<u8> {
+        self.agent.get(format!("{}{path}", self.url)).call().unwrap().body_mut().read_to_vec().unwrap()
+    }
+
     /// The same, where the server may be gone.
     pub fn try_get(&self, path: &str) -> Result<(u16, Value), ureq::Error> {
         read(self.agent.get(format!("{}{path}", self.url)).call()?)

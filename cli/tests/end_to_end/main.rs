@@ -15,6 +15,7 @@ mod knowledge_sets;
 mod lifecycle;
 mod near_duplicates;
 mod operations;
+mod pictures;
 mod queries;
 mod recovery;
 mod reindex;

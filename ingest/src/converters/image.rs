@@ -3,7 +3,7 @@
 //! Rules: an image is turned as its EXIF orientation says; transparency lies on white; of an animation (GIF, WebP, APNG) the first frame is
 //! read; each page of a TIFF is a page (`\f`), reduced copies and masks of it are not. A cut-off image gives what is there if that is more
 //! than half, with the metadata `damaged`; otherwise it is `Corrupt`. An image without text, or one that is left unread, is empty Markdown.
-//! Sizes are checked before any pixel is decoded.
+//! The image itself is kept beside its text. Sizes are checked before any pixel is decoded.
 
 mod colours;
 mod decode;
@@ -12,9 +12,9 @@ mod tiff_pages;
 
 use serde::{Deserialize, Serialize};
 use tributary_models::ocr::RgbImage;
-use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
-use crate::converters::{Converted, Limits};
+use crate::converters::{Converted, EmbeddedFile, Limits};
 
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "image/1";
@@ -61,8 +61,20 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     }
     if pages.iter().any(|page| !page.is_empty()) {
         converted.markdown = pages.join("\u{c}");
+        if format != image::ImageFormat::Tiff {
+            keep(&mut converted, bytes, format);
+        }
     }
     Ok(converted)
+}
+
+/// Hands the image itself over, shown above its text. Not a TIFF: nothing that shows a page shows one.
+fn keep(converted: &mut Converted, bytes: &[u8], format: image::ImageFormat) {
+    let extension = format.extensions_str().first().copied().unwrap_or_default();
+    let file = EmbeddedFile { name: format!("image.{extension}"), media_type: converted.media_type.clone(), bytes: bytes.to_vec() };
+    converted.blobs.push(file);
+    converted.images.push(ImageLink { link: "embedded:0".to_owned(), alt: String::new() });
+    converted.markdown.insert_str(0, "![](image:0)\n\n");
 }
 
 /// The first frame of an image that lies in a document, upright; `None` for one that cannot be read or is too small for text.

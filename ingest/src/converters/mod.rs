@@ -158,7 +158,9 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, limit
                 .with_hint(format!("supported are {SUPPORTED}; convert the document to one of them")));
         }
     };
-    pictures::read_embedded(&mut converted, limits)?;
+    if detected.format != Format::Image {
+        pictures::read_embedded(&mut converted, limits)?;
+    }
     if let Some(pictures) = limits.pictures {
         pictures.note(&mut converted.metadata);
     }
