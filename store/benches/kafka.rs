@@ -180,7 +180,7 @@ fn config(brokers: &str) -> Config {
         request_timeout_ms: 10_000,
         delivery_timeout_ms: 30_000,
         session_timeout_ms: 30_000,
-        poll_timeout_ms: 300_000,
+        poll_timeout_ms: 60_000,
         security_protocol: "plaintext".to_owned(),
         sasl_mechanism: String::new(),
         username: String::new(),

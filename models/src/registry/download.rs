@@ -8,8 +8,17 @@ use std::path::Path;
 use std::time::Duration;
 use tributary_schemas::ErrorKind;
 use ureq::Agent;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 const ATTEMPTS: u32 = 3;
+
+/// The certificates that this machine trusts (`SSL_CERT_FILE` and `SSL_CERT_DIR` count), which may be those of a company's proxy; where it
+/// names none, as in a small container, those that browsers trust.
+fn trusted() -> RootCerts {
+    let found = rustls_native_certs::load_native_certs().certs;
+    let certificates: Vec<_> = found.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
+    if certificates.is_empty() { RootCerts::WebPki } else { certificates.into() }
+}
 
 /// A client.
 pub(super) struct Downloader {
@@ -34,6 +43,7 @@ impl Downloader {
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(20)))
             .timeout_recv_response(Some(Duration::from_secs(60)))
+            .tls_config(TlsConfig::builder().root_certs(trusted()).build())
             .user_agent("tributary");
         Self { agent: config.build().into() }
     }

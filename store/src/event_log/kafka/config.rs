@@ -97,7 +97,8 @@ pub struct Config {
     pub delivery_timeout_ms: u64,
     /// Silence after which the group gives a reader's partitions to another, milliseconds.
     pub session_timeout_ms: u64,
-    /// How long a reader may take to give partitions up in a rebalance, milliseconds; at least the session timeout.
+    /// How long a reader may take to give partitions up in a rebalance, milliseconds; at least the session timeout. librdkafka waits that
+    /// long for the answer to a join as well, so that one that was lost costs so much; the reading thread needs little of it.
     pub poll_timeout_ms: u64,
     /// `plaintext`, `ssl`, `sasl_plaintext` or `sasl_ssl`.
     pub security_protocol: String,
