@@ -25,7 +25,7 @@ use super::{Converted, Limits, note_encoding, unix_line_ends};
 use crate::text_encoding::decode;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "html/2";
+pub const NAME: &str = "html/3";
 
 /// Bytes given to the parser between two looks at the clock.
 const PIECE_BYTES: usize = 32 * 1024;
@@ -57,7 +57,10 @@ pub fn convert_part(bytes: &[u8], limits: &Limits, images: &mut Vec<ImageLink>, 
     let text = unix_line_ends(decode(bytes, declared_charset(bytes).as_deref()).text);
     let page = parse(&text, limits)?;
     let root = page.tree.root();
-    markdown_of(root, &content::Selection::everything(root), limits, images, embedded)
+    let everything = content::Selection::everything(root);
+    let mut builder = blocks::Builder::new(&everything, limits.deadline);
+    builder.has_address = false;
+    markdown_of(root, builder, images, embedded)
 }
 
 /// Converts HTML that stands inside Markdown: everything is content, and images are Markdown images with their links.
@@ -75,23 +78,21 @@ pub fn convert_fragment(html: &str, limits: &Limits) -> Result<String> {
 fn main_markdown(root: Tree, limits: &Limits, images: &mut Vec<ImageLink>, embedded: &mut Embedded) -> Result<String> {
     let everything = content::Selection::everything(root);
     if !limits.config.html.main_content_only {
-        return markdown_of(root, &everything, limits, images, embedded);
+        return markdown_of(root, blocks::Builder::new(&everything, limits.deadline), images, embedded);
     }
     let chosen = content::Selection::main_content(root);
     let whole = everything.characters(root) as f64;
     let kept = chosen.characters(chosen.root(root)) as f64;
     let selection = if kept < whole * limits.config.html.minimum_main_share { &everything } else { &chosen };
-    markdown_of(selection.root(root), selection, limits, images, embedded)
+    markdown_of(selection.root(root), blocks::Builder::new(selection, limits.deadline), images, embedded)
 }
 
-fn markdown_of(
+fn markdown_of<'s>(
     root: Tree,
-    selection: &content::Selection,
-    limits: &Limits,
+    mut builder: blocks::Builder<'s>,
     images: &mut Vec<ImageLink>,
-    embedded: &mut Embedded,
+    embedded: &'s mut Embedded,
 ) -> Result<String> {
-    let mut builder = blocks::Builder::new(selection, limits.deadline);
     builder.images = std::mem::take(images);
     builder.embedded = Some(embedded);
     let blocks = builder.build(root)?;

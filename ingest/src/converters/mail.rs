@@ -103,7 +103,16 @@ impl Writer<'_> {
                 image.link.clone_from(link);
             }
         }
-        attachments.into_iter().try_for_each(|part| self.attachment(part, depth))
+        let (messages, files): (Vec<&Part>, Vec<&Part>) = attachments.into_iter().partition(|part| self.is_read(part, depth));
+        files.into_iter().try_for_each(|part| self.attachment(part, depth))?;
+        // What is attached to a message is listed before the messages that follow it.
+        self.list_attachments();
+        messages.into_iter().try_for_each(|part| self.attachment(part, depth))
+    }
+
+    /// Whether an attachment is a message that is written below.
+    fn is_read(&self, part: &Part, depth: usize) -> bool {
+        matches!(&part.content, Content::Message(message, _) if depth < self.limits.config.mail.maximum_depth && !message.is_encrypted())
     }
 
     fn push(&mut self, markdown: &str) {
@@ -174,7 +183,7 @@ impl Writer<'_> {
     /// An attachment: a message below this one, anything else as a file.
     fn attachment(&mut self, part: &Part, depth: usize) -> Result<()> {
         let bytes = match &part.content {
-            Content::Message(message, _) if depth < self.limits.config.mail.maximum_depth && !message.is_encrypted() => {
+            Content::Message(message, _) if self.is_read(part, depth) => {
                 return self.message(message, depth + 1);
             }
             Content::Message(_, bytes) | Content::Bytes(bytes) => bytes,

@@ -20,6 +20,7 @@ pub mod notebook;
 pub mod office;
 pub mod pdf;
 pub mod pictures;
+pub mod positions;
 pub mod ppt;
 pub mod pptx;
 pub mod render;

@@ -1,5 +1,5 @@
 //! Jupyter notebooks: Markdown cells as Markdown, code cells as code blocks of the kernel's language, their outputs as text within a limit
-//! and as pictures. Pictures of outputs and attachments become files of the document. Called by [`super::convert`].
+//! and as pictures, raw cells as they are unless they are for another program. Pictures of outputs and attachments become files of the document. Called by [`super::convert`].
 
 mod outputs;
 
@@ -15,7 +15,7 @@ use super::{Converted, Limits, fenced, markdown};
 use crate::text_encoding::decode;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "notebook/2";
+pub const NAME: &str = "notebook/3";
 
 /// Converts a notebook. `Corrupt` if it is not JSON, `Invalid` if it has no cells.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
@@ -88,6 +88,10 @@ impl Writer<'_> {
                     self.outputs(cell);
                 }
             }
+            // Raw cells in the notation of another program are for that program.
+            Some("raw") if raw_format(cell).is_none_or(|format| matches!(format, "" | "text/plain" | "text/markdown")) => {
+                self.push(&source);
+            }
             _ => {}
         }
     }
@@ -131,6 +135,11 @@ impl Writer<'_> {
         let bytes = STANDARD.decode(data).ok()?;
         self.embedded.add(name, media_type, bytes).map(|number| format!("embedded:{number}"))
     }
+}
+
+/// The notation of a raw cell, if it names one.
+fn raw_format(cell: &Value) -> Option<&str> {
+    ["/metadata/raw_mimetype", "/metadata/format"].iter().find_map(|place| cell.pointer(place)).and_then(Value::as_str)
 }
 
 /// The language that a cell's magic names.

@@ -30,7 +30,7 @@ use super::{Converted, Limits, note_encoding, unix_line_ends};
 use crate::text_encoding::decode;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "rst/2";
+pub const NAME: &str = "rst/3";
 
 /// Converts reStructuredText of any encoding.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {

@@ -43,6 +43,9 @@ impl Notation {
     }
 }
 
+/// Values that name the whole, by preference.
+const TITLES: [&str; 4] = ["title", "name", "标题", "名称"];
+
 /// Converts data of any encoding.
 pub fn convert(bytes: &[u8], notation: Notation, limits: &Limits) -> Result<Converted> {
     let declared = (notation == Notation::Xml).then(|| xml::declared_encoding(bytes)).flatten();
@@ -52,7 +55,7 @@ pub fn convert(bytes: &[u8], notation: Notation, limits: &Limits) -> Result<Conv
     let text = unix_line_ends(decoded.text);
     let tree = parse(&text, notation, limits)?;
     limits.check_time()?;
-    let title = tree.as_ref().and_then(|tree| tree.title(&["title", "name", "标题", "名称"]));
+    let title = tree.as_ref().and_then(|tree| tree.title(&TITLES).or_else(|| tree.only_value()?.title(&TITLES)));
     let markdown = match tree.filter(|tree| write::is_text(tree, limits.config)) {
         Some(tree) => render(&write::blocks(tree, limits)?),
         None if text.trim().is_empty() => String::new(),

@@ -2,7 +2,8 @@
 //! converters of spreadsheets and of delimited text.
 //!
 //! The route: rows come in (`spool`, or a reader of its own) → tables are found (`layout`) → each is read once for its head and the types
-//! of its columns (`survey`, `header`, `plan`) and once more to be written (`writer`: `markdown`, `database`).
+//! of its columns (`survey`, `header`, `plan`) and once more to be written (`writer`: `markdown`, `database`). Titles of a table that has a
+//! header stand above it as text.
 
 pub mod classify;
 pub mod database;

@@ -55,9 +55,10 @@ fn long_tables_repeat_their_header_and_end_with_a_note() {
     config.tables.maximum_markdown_rows = 5;
     let table = convert_with(text.as_bytes(), &config).unwrap();
     let expected = "\
-| T | |
-| --- | --- |
+T
+
 | a | b |
+| --- | --- |
 | 0 | x |
 | 1 | x |
 

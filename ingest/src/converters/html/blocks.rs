@@ -87,6 +87,8 @@ pub struct Builder<'s> {
     pub embedded: Option<&'s mut Embedded>,
     /// Whether images are written with their links, not as `image:N`.
     pub links_stay_in_images: bool,
+    /// Whether links are read beside the page's address; a part of another file has none, and its relative links lead nowhere.
+    pub has_address: bool,
     nesting: usize,
     deadline: Instant,
     steps: usize,
@@ -102,6 +104,7 @@ impl<'s> Builder<'s> {
             images: Vec::new(),
             embedded: None,
             links_stay_in_images: false,
+            has_address: true,
             nesting: 0,
             deadline,
             steps: 0,

@@ -9,6 +9,7 @@ use super::content::Selection;
 use super::mathml;
 use crate::converters::escape::{code_span, is_invisible, is_wide, needs_escape};
 use crate::converters::markdown::destination;
+use crate::converters::positions::{lowered, raised};
 
 /// Longest link that is kept, in bytes; longer ones carry data or tracking, not a place.
 const MAXIMUM_LINK_BYTES: usize = 2048;
@@ -139,6 +140,13 @@ impl Builder<'_> {
             "em" | "i" => self.marked(node, inline, "*", |inline| &mut inline.emphasis),
             "del" | "s" | "strike" => self.marked(node, inline, "~~", |inline| &mut inline.emphasis),
             "code" | "kbd" | "samp" | "tt" => inline.raw(&code_span(&code_text(node, self.selection))),
+            "sup" => self.positioned(element, inline, raised),
+            "sub" => self.positioned(element, inline, lowered),
+            "q" => {
+                inline.text("“");
+                self.inline_children(node, inline);
+                inline.text("”");
+            }
             "math" => self.math(node, inline),
             "script" => tex_script(&element, inline),
             "rt" => {
@@ -168,11 +176,25 @@ impl Builder<'_> {
         *depth(inline) -= 1;
     }
 
+    /// Raised or lowered text, of which links within the page may be part.
+    fn positioned(&mut self, element: ElementRef, inline: &mut Inline, shifted: fn(&str) -> String) {
+        let is_plain = element.descendants().skip(1).all(|node| match node.value() {
+            Node::Element(inner) => inner.name() == "a" && inner.attr("href").is_none_or(|link| link.starts_with('#')),
+            _ => true,
+        });
+        if is_plain {
+            inline.text(&shifted(element.text().collect::<String>().trim()));
+        } else {
+            self.inline_children(*element, inline);
+        }
+    }
+
     fn link(&mut self, element: ElementRef, inline: &mut Inline) {
         let link = element.attr("href").unwrap_or_default().trim();
         let scheme = link.split_once(':').map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
         let is_place = !link.is_empty()
             && !link.starts_with('#')
+            && (self.has_address || !scheme.is_empty() || link.starts_with("//"))
             && link.len() <= MAXIMUM_LINK_BYTES
             && !matches!(scheme.as_str(), "javascript" | "data" | "vbscript");
         if !is_place || inline.in_link || inline.is_heading {

@@ -61,7 +61,7 @@ fn headers_body_pictures_and_attachments_are_read() {
     let converted = convert_with(MESSAGE.as_bytes(), &Config::default()).unwrap();
     assert_eq!(
         converted.markdown,
-        "# 项目报告 1\n\n- **From**: 张三 \\<zhang@example.com>\n- **To**: Li \\<li@example.com>, b@c.d\n- **Date**: 2025-11-21T09:55:06+08:00\n\n## 标题\n\nhtml body\n\n![](image:0)\n\n## Inner\n\n> quoted\n\nanswer\n\\# no heading\n\n**Attachments**:\n\n- 报.pdf (application/pdf, 5 bytes)\n\n"
+        "# 项目报告 1\n\n- **From**: 张三 \\<zhang@example.com>\n- **To**: Li \\<li@example.com>, b@c.d\n- **Date**: 2025-11-21T09:55:06+08:00\n\n## 标题\n\nhtml body\n\n![](image:0)\n\n**Attachments**:\n\n- 报.pdf (application/pdf, 5 bytes)\n\n## Inner\n\n> quoted\n\nanswer\n\\# no heading\n\n"
     );
     assert_eq!(converted.title.as_deref(), Some("项目报告 1"));
     assert_eq!(converted.metadata.get("message_id").map(String::as_str), Some("1@example.com"));

@@ -37,7 +37,7 @@ fn cells_outputs_and_pictures_come_in_order() {
     let converted = convert_with(&notebook(), &Config::default());
     assert_eq!(
         converted.markdown,
-        "# 标题\n\n![a](image:0)\n\n```julia\nprint(1)\n```\n\n```\nred\n100%\n```\n\n![](image:1)\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nValueError: bad\n```\n\n```bash\n%%bash\nls\n```\n\n"
+        "# 标题\n\n![a](image:0)\n\n```julia\nprint(1)\n```\n\n```\nred\n100%\n```\n\n![](image:1)\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nValueError: bad\n```\n\n```bash\n%%bash\nls\n```\n\nraw\n\n"
     );
     assert_eq!(converted.title.as_deref(), Some("标题"));
     let links: Vec<&str> = converted.images.iter().map(|image| image.link.as_str()).collect();

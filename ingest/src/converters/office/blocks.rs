@@ -43,34 +43,35 @@ const MAXIMUM_LEVEL: usize = 8;
 /// The blocks as Markdown with a blank line between them, except between the items of a list; ends with `\n` unless empty.
 pub fn render(blocks: &[Block]) -> String {
     let mut out = String::new();
-    // Width of the marks of the open list levels.
-    let mut widths: Vec<usize> = Vec::new();
+    // Levels of the open items and the widths of their marks.
+    let mut open: Vec<(usize, usize)> = Vec::new();
     for block in blocks {
         let is_item = matches!(block, Block::Item { .. });
-        if !out.is_empty() && (!is_item || widths.is_empty()) {
+        if !out.is_empty() && (!is_item || open.is_empty()) {
             out.push('\n');
         }
         match block {
             Block::Heading(level, text) => out.push_str(&format!("{} {text}\n", "#".repeat(usize::from(*level).clamp(1, 6)))),
             Block::Paragraph(text) => push_lines(text, "", &mut out),
-            Block::Item { level, number, text } => push_item(*level, *number, text, &mut widths, &mut out),
+            Block::Item { level, number, text } => push_item(*level, *number, text, &mut open, &mut out),
             Block::Table(rows) => push_table(rows, &mut out),
         }
         if !is_item {
-            widths.clear();
+            open.clear();
         }
     }
     out
 }
 
-fn push_item(level: usize, number: Option<u64>, text: &str, widths: &mut Vec<usize>, out: &mut String) {
-    // A level that was skipped has no mark to stand under.
-    widths.truncate(level.min(MAXIMUM_LEVEL));
-    let indent: usize = widths.iter().sum();
+fn push_item(level: usize, number: Option<u64>, text: &str, open: &mut Vec<(usize, usize)>, out: &mut String) {
+    let level = level.min(MAXIMUM_LEVEL);
+    // A level that was skipped has no mark to stand under; items of one level stand side by side all the same.
+    while open.pop_if(|(other, _)| *other >= level).is_some() {}
+    let indent: usize = open.iter().map(|(_, width)| width).sum();
     let mark = number.map_or_else(|| "- ".to_owned(), |number| format!("{number}. "));
     out.push_str(&" ".repeat(indent));
     out.push_str(&mark);
-    widths.push(mark.len());
+    open.push((level, mark.len()));
     push_lines(text, &" ".repeat(indent + mark.len()), out);
 }
 

@@ -3,6 +3,7 @@
 use super::inline::{Look, Position};
 use crate::converters::longest_run;
 use crate::converters::markdown::destination;
+use crate::converters::positions;
 
 /// White space that is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,22 +176,13 @@ fn is_punctuation(character: char) -> bool {
     !character.is_alphanumeric() && !character.is_whitespace()
 }
 
-/// Longest raised or lowered text in characters that is written in characters of that kind.
-const MAXIMUM_POSITIONED: usize = 6;
-
-/// Raised and lowered text as the characters of that kind, where all of it has them; endings such as `th` and longer text plain.
+/// Raised and lowered text as the characters of that kind, where all of it has them.
 fn positioned(text: &str, position: Position) -> String {
-    let (plain, shifted) = match position {
-        Position::Normal => return text.to_owned(),
-        Position::Raised => ("0123456789+-−=()abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"),
-        Position::Lowered => ("0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"),
-    };
-    if text.chars().count() > MAXIMUM_POSITIONED || matches!(text, "st" | "nd" | "rd" | "th" | "er" | "re" | "ère") {
-        return text.to_owned();
+    match position {
+        Position::Normal => text.to_owned(),
+        Position::Raised => positions::raised(text),
+        Position::Lowered => positions::lowered(text),
     }
-    let counterpart =
-        |character: char| plain.chars().zip(shifted.chars()).find(|(plain, _)| *plain == character).map(|(_, shifted)| shifted);
-    text.chars().map(counterpart).collect::<Option<String>>().unwrap_or_else(|| text.to_owned())
 }
 
 /// Zero-width characters, soft hyphens and control characters, of no use to a reader.

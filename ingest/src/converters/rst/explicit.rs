@@ -26,6 +26,8 @@ pub struct Directive<'a> {
     pub options: Vec<(&'a str, String)>,
     /// Lines below, dedented.
     pub content: Vec<&'a str>,
+    /// Whether a blank line parts the argument from them.
+    pub is_parted: bool,
 }
 
 impl<'a> Directive<'a> {
@@ -38,7 +40,7 @@ impl<'a> Directive<'a> {
     pub fn body(&self) -> Vec<&'a str> {
         let mut lines = vec![self.argument];
         lines.extend(&self.more);
-        if !self.more.is_empty() || (self.argument.is_empty() && !self.content.is_empty()) {
+        if self.is_parted || !self.more.is_empty() || (self.argument.is_empty() && !self.content.is_empty()) {
             lines.push("");
         }
         lines.extend(&self.content);
@@ -100,6 +102,7 @@ fn parts<'a>(name: String, argument: &'a str, below: &[&'a str]) -> Directive<'a
         }
     } else if lines.first().is_none_or(|line| field(line).is_none()) || !argument.is_empty() {
         directive.content = lines;
+        directive.is_parted = true;
         return directive;
     }
     while let Some((option, value)) = lines.get(at).and_then(|line| field(line)) {

@@ -4,6 +4,7 @@ use super::inline::{unescaped, with_target};
 use super::parser::Parser;
 use crate::converters::escape::{code_span, escaped};
 use crate::converters::markdown::destination;
+use crate::converters::positions::{lowered, raised};
 
 /// Roles whose text is code, without domain.
 const CODE: [&str; 46] = [
@@ -75,12 +76,18 @@ impl Parser<'_> {
             "pep" => format!("PEP {}", escaped(raw)),
             "rfc" => format!("RFC {}", escaped(raw)),
             "guilabel" | "menuselection" => escaped(&unescaped(raw).replace("-->", "→").replace('&', "")),
-            "abbr" | "sub" | "subscript" | "sup" | "superscript" | "title-reference" | "title" | "t" | "dfn" => {
-                self.inline_at(raw, depth + 1)
-            }
+            "sub" | "subscript" => self.positioned(raw, lowered, depth),
+            "sup" | "superscript" => self.positioned(raw, raised, depth),
+            "abbr" | "title-reference" | "title" | "t" | "dfn" => self.inline_at(raw, depth + 1),
             _ if CODE.contains(&kind) => code_reference(raw),
             _ => self.reference(kind, raw, depth),
         }
+    }
+
+    /// Raised or lowered text.
+    fn positioned(&mut self, raw: &str, shifted: fn(&str) -> String, depth: usize) -> String {
+        let text = shifted(raw);
+        if text == raw { self.inline_at(raw, depth + 1) } else { text }
     }
 
     /// Text that refers to something: its own text, else the title of what it refers to.

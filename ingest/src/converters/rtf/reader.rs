@@ -10,6 +10,8 @@ use super::scanner::{Scanner, Token};
 use crate::converters::Limits;
 use crate::converters::embedded::{Embedded, sniffed};
 use crate::converters::markdown::destination;
+use crate::converters::office::inline::Position;
+use crate::converters::positions::{lowered, raised};
 
 /// Groups that may be open; deeper ones are read as part of the last.
 const MAXIMUM_DEPTH: usize = 500;
@@ -38,6 +40,7 @@ pub(super) enum Destination {
 pub(super) struct State {
     pub(super) destination: Destination,
     pub(super) style: Style,
+    pub(super) position: Position,
     pub(super) hidden: bool,
     pub(super) deleted: bool,
     pub(super) font: i32,
@@ -257,16 +260,21 @@ impl<'l> Reader<'l> {
         let bytes = std::mem::take(&mut self.bytes);
         let encoding = self.fonts.get(&self.state.font).copied().unwrap_or(self.page);
         let (text, _) = encoding.decode_without_bom_handling(&bytes);
-        // A Western font with a document of another code page often only styles that text.
+        // A Western font with a document of another code page often only styles that text. What that page cannot read is Western.
         let retry = encoding == WINDOWS_1252 && self.page != WINDOWS_1252 && bytes.iter().any(|byte| *byte >= 0x80);
-        let text = if retry { self.page.decode_without_bom_handling(&bytes).0 } else { text };
-        self.text(&text);
+        let other = retry.then(|| self.page.decode_without_bom_handling(&bytes)).filter(|(_, is_broken)| !is_broken);
+        self.text(&other.map_or(text, |(text, _)| text));
     }
 
     pub(super) fn text(&mut self, text: &str) {
         match self.state.destination {
             Destination::Text | Destination::Note if !self.state.hidden && !self.state.deleted => {
-                self.document.push(text, self.state.style)
+                let shifted = match self.state.position {
+                    Position::Normal => None,
+                    Position::Raised => Some(raised(text)),
+                    Position::Lowered => Some(lowered(text)),
+                };
+                self.document.push(shifted.as_deref().unwrap_or(text), self.state.style)
             }
             Destination::Instruction => self.instruction.push_str(text),
             Destination::InformationField | Destination::ListMark => self.collected.push_str(text),

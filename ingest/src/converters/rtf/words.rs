@@ -5,6 +5,7 @@ use encoding_rs::Encoding;
 use super::codepage::{of_character_set, of_code_page};
 use super::document::Style;
 use super::reader::{Destination, MAXIMUM_ENTRIES, Reader};
+use crate::converters::office::inline::Position;
 
 /// Groups without text for a reader.
 const SILENT: [&str; 40] = [
@@ -69,8 +70,12 @@ impl Reader<'_> {
         match name {
             "b" => self.state.style.bold = is_on,
             "i" => self.state.style.italic = is_on,
+            "super" if is_on => self.state.position = Position::Raised,
+            "sub" if is_on => self.state.position = Position::Lowered,
+            "super" | "sub" | "nosupersub" => self.state.position = Position::Normal,
             "plain" => {
                 self.state.style = Style::default();
+                self.state.position = Position::Normal;
                 self.state.hidden = false;
                 self.state.deleted = false;
             }

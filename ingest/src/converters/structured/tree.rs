@@ -30,6 +30,12 @@ impl Tree {
         }
     }
 
+    /// The value of a record that has one: the root element of XML.
+    pub fn only_value(&self) -> Option<&Self> {
+        let Self::Record(entries) = self else { return None };
+        entries.first().filter(|_| entries.len() == 1).map(|(_, value)| value)
+    }
+
     /// The first of the named values that can name the record.
     pub fn title(&self, names: &[&str]) -> Option<String> {
         let Self::Record(entries) = self else { return None };

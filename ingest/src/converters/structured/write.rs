@@ -212,12 +212,14 @@ fn shown(text: &str) -> String {
     if is_name && !text.contains("://") { code_span(&text) } else { escaped(&text) }
 }
 
-/// Short values of a list, joined by commas.
+/// Short values of a list, joined by commas. Sentences are no such values.
 fn short_list(value: &Tree) -> Option<String> {
     let Tree::List(items) = value else { return None };
     let texts: Vec<&str> = items.iter().map(Tree::scalar).collect::<Option<Vec<_>>>()?;
     let fits = !texts.is_empty()
-        && texts.iter().all(|text| is_short(text) && !text.contains([',', '，']))
+        && texts.iter().all(|text| {
+            is_short(text) && !text.contains([',', '，']) && !text.trim_end().ends_with(['.', '。', '!', '！', '?', '？', ';', '；'])
+        })
         && texts.iter().map(|text| text.len()).sum::<usize>() <= SHORT;
     fits.then(|| texts.iter().map(|text| shown(text)).collect::<Vec<_>>().join(", "))
 }

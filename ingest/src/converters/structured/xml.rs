@@ -23,6 +23,8 @@ struct Open {
     text: String,
     /// Whether elements stand within text.
     is_mixed: bool,
+    /// Whether the last thing in the text is an element.
+    ends_with_element: bool,
 }
 
 /// The tree; `None` if it is no well-formed XML.
@@ -85,6 +87,7 @@ fn element(start: &BytesStart) -> Open {
 fn push_text(text: &str, open: &mut [Open]) {
     if let Some(top) = open.last_mut() {
         top.text.push_str(text);
+        top.ends_with_element &= text.is_empty();
         top.is_mixed |= !text.trim().is_empty() && !top.entries.is_empty();
     }
 }
@@ -94,11 +97,17 @@ fn close(ended: Open, open: &mut [Open]) {
     let Some(around) = open.last_mut() else { return };
     around.is_mixed |= !around.text.trim().is_empty();
     let name = ended.name.clone();
+    let is_blank = |edge: Option<char>| edge.is_some_and(char::is_whitespace);
+    let (has_blank_before, has_blank_after) = (is_blank(ended.text.chars().next()), is_blank(ended.text.chars().next_back()));
     let tree = finish(ended);
     if around.is_mixed {
-        around.text.push(' ');
+        // White space counts within text; elements without any between them are words of their own.
+        if around.ends_with_element || has_blank_before {
+            around.text.push(' ');
+        }
         words(&tree, &mut around.text);
-        around.text.push(' ');
+        around.text.extend(has_blank_after.then_some(' '));
+        around.ends_with_element = true;
     } else {
         around.entries.push((name, tree));
     }

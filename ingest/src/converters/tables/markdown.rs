@@ -55,6 +55,14 @@ impl<'a> TableWriter<'a> {
         let head = (self.plan.titles + self.plan.header_rows) as u64;
         let index = self.rows;
         self.rows += 1;
+        // Titles stand above the header, not in its place.
+        let first = if self.plan.header_rows > 0 { self.plan.titles as u64 } else { 0 };
+        if index < first {
+            if let Some(cell) = row.cells.iter().find(|cell| !cell.is_blank()) {
+                self.out.extend([paragraph(cell).as_str(), "\n\n"]);
+            }
+            return;
+        }
         if index >= head {
             if self.data_rows >= self.extent.maximum_rows || self.out.len() >= self.extent.maximum_bytes {
                 self.left_out += 1;
@@ -67,7 +75,7 @@ impl<'a> TableWriter<'a> {
         }
         let start = self.out.len();
         write_row(row, self.plan, self.out);
-        if index == 0 {
+        if index == first {
             write_rule(self.plan.columns.len(), self.out);
         }
         if (self.plan.titles as u64..head).contains(&index) {
