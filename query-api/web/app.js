@@ -167,7 +167,7 @@ function renderInline(text) {
 
 /** Within the text an image is named by its text; those that are kept stand below it. A link leads somewhere only if it is a web address. */
 function renderLink(isImage, label, target) {
-  if (isImage) return make("em", {}, `🖼 ${label}`);
+  if (isImage) return label ? make("em", {}, `🖼 ${label}`) : "";
   return /^https?:\/\//.test(target) ? make("a", { href: target, rel: "noreferrer noopener", target: "_blank" }, label) : label;
 }
 

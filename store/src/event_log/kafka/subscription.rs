@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rdkafka::config::FromClientConfigAndContext;
-use rdkafka::consumer::{CommitMode, Consumer as _};
+use rdkafka::consumer::Consumer as _;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use tokio::time::{Instant, timeout_at};
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ use super::config::Config;
 use super::consumer::{Consumer, Polling};
 use super::membership::{Callbacks, Membership, State};
 use super::metadata::Metadata;
-use super::{blocking, errors, group_id, lock};
+use super::{blocking, committing, errors, group_id, lock};
 use crate::event_log::{BatchLimit, Position, StoredRecord, Subscription};
 
 /// Longest wait that is really waited; keeps the arithmetic of deadlines from overflowing.
@@ -193,7 +193,7 @@ impl Shared {
         }
         let what = || format!("cannot commit positions of topic `{}`", self.topic);
         let offsets = furthest.iter().map(|(partition, offset)| (*partition, Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX))));
-        let committed = list(&self.topic, offsets).and_then(|list| self.consumer.commit(&list, CommitMode::Sync));
+        let committed = list(&self.topic, offsets).and_then(|list| committing::commit(&self.consumer, &list, self.timeout));
         committed.map_err(|error| errors::failed(what(), &error))?;
         let mut state = self.membership.state();
         for (partition, offset) in furthest {
