@@ -38,6 +38,8 @@ fn reasons_are_told_apart() {
     assert!(memory.hint().unwrap().contains("conversion_memory_bytes"), "{memory:?}");
     let processor = fails("kill -XCPU $$");
     assert!(processor.hint().unwrap().contains("conversion_timeout_ms"), "{processor:?}");
+    let file = fails("kill -XFSZ $$");
+    assert!(file.hint().unwrap().contains("maximum_sheet_bytes"), "{file:?}");
     let nested = fails("echo \"thread '<unnamed>' has overflowed its stack\" >&2; kill -ABRT $$");
     assert!(nested.to_string().contains("nested"), "{nested}");
 }

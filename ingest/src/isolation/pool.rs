@@ -111,8 +111,8 @@ impl ConversionPool {
 
     fn ask(&self, mut worker: Worker, job: Job<'_>) -> std::result::Result<Result<Converted>, Death> {
         let limit = Duration::from_millis(self.config.conversion_timeout_ms) + GRACE;
-        let most = self.config.maximum_markdown_bytes.saturating_add(self.config.maximum_embedded_bytes);
-        let answer = worker.ask(job, limit, usize::try_from(most).unwrap_or(usize::MAX))?;
+        let most = usize::try_from(self.config.maximum_result_bytes()).unwrap_or(usize::MAX);
+        let answer = worker.ask(job, limit, most)?;
         if worker.documents < MOST_DOCUMENTS {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         }
@@ -131,6 +131,11 @@ impl ConversionPool {
         }
         if how.contains("SIGXCPU") {
             return converters::too_long(&self.config);
+        }
+        if how.contains("SIGXFSZ") {
+            let most = self.config.maximum_temporary_file_bytes();
+            return Error::new(ErrorKind::Invalid, format!("conversion needed a temporary file of more than {most} bytes"))
+                .with_hint("split the document, or raise `ingest.tables.maximum_sheet_bytes`");
         }
         Error::new(ErrorKind::Corrupt, format!("the converter did not survive this document: {how}"))
             .with_hint("save the document again with another program; if it opens there, report this")
