@@ -21,6 +21,8 @@ use crate::converters::{self, Converted};
 const MOST_DOCUMENTS: u32 = 500;
 /// Bytes of a worker's last words that are kept.
 const LAST_WORDS: usize = 4096;
+/// Last words of a worker without memory; PDFium, which is C++, throws what nothing here can catch.
+const OUT_OF_MEMORY: [&str; 4] = ["memory allocation", "out of memory", "bad_alloc", "cannot catch foreign exceptions"];
 /// Time in which a worker that no longer answers is really gone.
 const LAST_MOMENTS: Duration = Duration::from_millis(50);
 /// Time beyond the conversion's own limit before a worker is ended from outside: it may say itself what took so long.
@@ -122,7 +124,7 @@ impl ConversionPool {
     /// The document's error for how a fresh worker ended.
     fn blame(&self, how: &str) -> Error {
         let memory = self.config.conversion_memory_bytes;
-        if how.contains("memory allocation") || how.contains("out of memory") || how.contains("bad_alloc") {
+        if OUT_OF_MEMORY.iter().any(|words| how.contains(words)) {
             return Error::new(ErrorKind::Invalid, format!("conversion needed more than {memory} bytes of memory"))
                 .with_hint("split or simplify the document, or raise `ingest.conversion_memory_bytes`");
         }
