@@ -22,20 +22,28 @@ mod written;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::harness::{Server, Workspace, finish, hit_texts, list, number, text, wait_for};
+use crate::harness::{Server, Workspace, hit_texts, list, number, text, wait_for};
 use crate::mutator::{FORMATS, Mutated, Mutator};
 
 const DEFAULT_COUNT: usize = 300;
 const DEFAULT_SEED: u64 = 1;
-/// Files of a batch; the next one publishes other content under the same names.
+/// Files of a batch. The one after the next publishes other content under the same names.
 const BATCH: usize = 20 * FORMATS.len();
+const SLOTS: usize = 2 * BATCH;
 const BATCH_DEADLINE: Duration = Duration::from_secs(1800);
+const PUBLISHERS: usize = 4;
+const POLL: Duration = Duration::from_millis(100);
 /// Limit of a conversion: far above what the documents take on a busy machine.
 const CONVERSION_LIMIT_MS: u64 = 20_000;
 /// The bucket of `tributary_stage_seconds` in which every document must be that is not dead: the limit, what is allowed beyond it to end the
@@ -70,8 +78,9 @@ fn workspace() -> Workspace {
 
 /// A run: what is published and what came of it.
 struct Run {
-    workspace: Workspace,
     server: Server,
+    /// Its folders go with it.
+    _workspace: Workspace,
     mutator: Mutator,
     seed: u64,
     states: BTreeMap<String, usize>,
@@ -79,35 +88,78 @@ struct Run {
     folder: PathBuf,
 }
 
+/// A file that was accepted: its number and what the server calls it.
+type Accepted = (usize, (String, u64));
+
 impl Run {
     fn new(seed: u64) -> Self {
         let workspace = workspace();
         let server = workspace.start();
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mutations");
-        Self { workspace, server, mutator: Mutator::new(seed), seed, states: BTreeMap::new(), findings: BTreeMap::new(), folder }
+        Self {
+            server,
+            _workspace: workspace,
+            mutator: Mutator::new(seed),
+            seed,
+            states: BTreeMap::new(),
+            findings: BTreeMap::new(),
+            folder,
+        }
     }
 
-    /// Publishes files and waits for all of them.
-    fn batch(&mut self, files: &[Mutated]) {
-        let folder = self.workspace.path("batch");
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).unwrap();
+    /// Publishes files of these numbers.
+    fn publish(&self, numbers: Range<usize>) -> Vec<Accepted> {
+        let next = AtomicUsize::new(numbers.start);
+        let accepted = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..PUBLISHERS {
+                scope.spawn(|| {
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= numbers.end {
+                            break;
+                        }
+                        let file = self.publish_one(&self.mutator.file(number));
+                        accepted.lock().unwrap().push((number, file));
+                    }
+                });
+            }
+        });
+        accepted.into_inner().unwrap()
+    }
+
+    fn publish_one(&self, file: &Mutated) -> (String, u64) {
+        let path = format!("{:04}.{}", file.number % SLOTS, file.extension);
+        let event = json!({"source": "mutations", "source_path": path, "content_base64": STANDARD.encode(&file.bytes)});
+        let answer = until_answered(&self.about(file), 202, || self.server.try_post("/v1/documents", &event));
+        (text(&answer, "/document_id").to_owned(), number(&answer, "/version"))
+    }
+
+    /// Waits for all of them.
+    fn settle(&mut self, mut open: Vec<Accepted>) {
+        let begun = Instant::now();
+        while !open.is_empty() {
+            assert!(begun.elapsed() < BATCH_DEADLINE, "these never end: {:?}", open.iter().map(|(number, _)| number).collect::<Vec<_>>());
+            let ids: Vec<&str> = open.iter().map(|(_, (id, _))| id.as_str()).collect();
+            let body = json!({"document_ids": ids});
+            let answer = until_answered("states", 200, || self.server.try_post("/v1/documents/states", &body));
+            let states = list(&answer, "/documents").to_vec();
+            assert_eq!(states.len(), open.len());
+            open = open.into_iter().zip(states).filter_map(|(accepted, state)| self.learn(accepted, &state)).collect();
+            std::thread::sleep(POLL);
         }
-        let name = |file: &Mutated| format!("{:04}.{}", file.number % BATCH, file.extension);
-        for file in files {
-            self.workspace.write(&format!("batch/{}", name(file)), &file.bytes);
+    }
+
+    /// Notes what became of a file; gives it back if that is still open.
+    fn learn(&mut self, accepted: Accepted, state: &Value) -> Option<Accepted> {
+        let (number, (_, version)) = &accepted;
+        assert!(!state.is_null(), "lost: number {number}");
+        let is_final = ["indexed", "skipped", "deleted", "dead"].contains(&text(state, "/state"));
+        if !is_final || self::number(state, "/version") < *version {
+            return Some(accepted);
         }
-        let mut publish = self.workspace.command();
-        publish.args(["publish", "batch", "--source", "mutations", "--wait", "--format", "json"]);
-        let report = finish(publish, BATCH_DEADLINE);
-        assert!([0, 3].contains(&report.code), "{}", report.stderr);
-        let report = report.json();
-        let outcomes: BTreeMap<&str, &Value> = list(&report, "/documents").iter().map(|row| (text(row, "/source_path"), row)).collect();
-        assert_eq!(outcomes.len(), files.len(), "a document is lost");
-        for file in files {
-            let outcome = outcomes.get(name(file).as_str()).unwrap_or_else(|| panic!("lost: {}", self.about(file)));
-            self.note(file, outcome);
-        }
+        self.note(&self.mutator.file(*number), state);
+        None
     }
 
     fn note(&mut self, file: &Mutated, outcome: &Value) {
@@ -161,6 +213,19 @@ impl Run {
     }
 }
 
+/// A connection may fail on a busy machine; the server must answer soon nevertheless.
+fn until_answered(what: &str, wanted: u16, ask: impl Fn() -> Result<(u16, Value), ureq::Error>) -> Value {
+    let mut last = None;
+    for _ in 0..10 {
+        match ask() {
+            Ok((status, answer)) if status == wanted => return answer,
+            other => last = Some(other),
+        }
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    panic!("no answer for {what}: {last:?}");
+}
+
 fn value(metrics: &str, name: &str) -> u64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("no {name} in {metrics}"));
     line.trim().parse().unwrap()
@@ -172,11 +237,17 @@ fn changed_documents_stop_nothing_and_none_is_lost() {
     let (mut run, started) = (Run::new(variable("TRIBUTARY_MUTATIONS_SEED", DEFAULT_SEED)), Instant::now());
     let process = run.server.pid();
     eprintln!("mutations: {count} files of {} documents, seed {}, from number {from}", run.mutator.documents(), run.seed);
+    // The next batch is published before the one before is over: a slow document holds up only itself.
+    let mut waiting = Vec::new();
     for first in (0..count).step_by(BATCH) {
-        let files: Vec<Mutated> = (first..count.min(first + BATCH)).map(|number| run.mutator.file(from + number)).collect();
-        run.batch(&files);
-        run.progress(first + files.len(), count, started);
+        let last = count.min(first + BATCH);
+        let published = run.publish(from + first..from + last);
+        run.settle(std::mem::replace(&mut waiting, published));
+        run.progress(first, count, started);
     }
+    run.settle(waiting);
+    run.progress(count, count, started);
+    assert_eq!(run.states.values().sum::<usize>(), count, "every file has its state");
     run.check(count);
     assert_eq!(run.server.pid(), process);
     eprintln!("mutations: kept files are in {}", run.folder.display());
