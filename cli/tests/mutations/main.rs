@@ -4,7 +4,8 @@
 //! `TRIBUTARY_MUTATIONS` says how many (300 without it), `TRIBUTARY_MUTATIONS_SEED` which, and `TRIBUTARY_MUTATIONS_FROM` with which number to
 //! begin, so that one of them can be made again. Files that a conversion process did not survive, or took too long for, are kept in the folder that
 //! is printed. PDFium is used where `TRIBUTARY_PDFIUM` names it.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+// All changes have one signature, whatever they do with it: `ptr_arg`.
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::ptr_arg)]
 
 mod compound;
 #[allow(dead_code)]
