@@ -71,6 +71,18 @@ pub struct Config {
     pub cleaners: CleanersConfig,
 }
 
+impl Config {
+    /// Most bytes that a conversion may write to one temporary file: the rows of a sheet or the database of its tables.
+    pub fn maximum_temporary_file_bytes(&self) -> u64 {
+        self.maximum_embedded_bytes.max(self.tables.maximum_sheet_bytes).max(self.tables.maximum_database_bytes)
+    }
+
+    /// Most bytes of one conversion's result: Markdown, embedded files and the database of its tables.
+    pub fn maximum_result_bytes(&self) -> u64 {
+        self.maximum_markdown_bytes.saturating_add(self.maximum_embedded_bytes).saturating_add(self.tables.maximum_database_bytes)
+    }
+}
+
 /// The section `[ingest.html]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -38,11 +38,15 @@ fn a_worker_that_dies_costs_its_document() {
 
 #[test]
 fn reasons_are_told_apart() {
-    let memory = fails("echo 'memory allocation of 99999 bytes failed' >&2; kill -ABRT $$");
-    assert_eq!(memory.kind(), ErrorKind::Invalid);
-    assert!(memory.hint().unwrap().contains("conversion_memory_bytes"), "{memory:?}");
+    for words in ["memory allocation of 99999 bytes failed", "fatal runtime error: Rust cannot catch foreign exceptions, aborting"] {
+        let memory = fails(&format!("echo '{words}' >&2; kill -ABRT $$"));
+        assert_eq!(memory.kind(), ErrorKind::Invalid);
+        assert!(memory.hint().unwrap().contains("conversion_memory_bytes"), "{memory:?}");
+    }
     let processor = fails("kill -XCPU $$");
     assert!(processor.hint().unwrap().contains("conversion_timeout_ms"), "{processor:?}");
+    let file = fails("kill -XFSZ $$");
+    assert!(file.hint().unwrap().contains("maximum_sheet_bytes"), "{file:?}");
     let nested = fails("echo \"thread '<unnamed>' has overflowed its stack\" >&2; kill -ABRT $$");
     assert!(nested.to_string().contains("nested"), "{nested}");
 }

@@ -20,3 +20,12 @@ fn a_document_converts_the_same_with_and_without_a_process_of_its_own() {
         assert_eq!(converted["title"], "载波聚合");
     }
 }
+
+#[test]
+fn tables_may_need_larger_temporary_files_than_pictures() {
+    let workspace = Workspace::new().with("ingest.maximum_embedded_bytes", "100000").with("ingest.tables.memory_bytes", "65536");
+    let rows: String = (0..100_000).map(|row| format!("{row},cell of row {row}\n")).collect();
+    let file = workspace.write("large.csv", format!("number,text\n{rows}"));
+    let converted = workspace.json(["convert", &file.to_string_lossy(), "--format", "json"]);
+    assert_eq!(converted["metadata"]["rows"], "100000", "{}", converted["metadata"]);
+}

@@ -19,6 +19,9 @@ use crate::text_encoding::decode;
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "structured/1";
 
+/// Brackets of YAML that may be open at the same time: its parser looks at all of them again and again, and refuses far fewer in the end.
+const MAXIMUM_OPEN_BRACKETS: usize = 1000;
+
 /// A notation for nested data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
@@ -89,7 +92,23 @@ fn json_lines(text: &str, limits: &Limits) -> Result<Option<Tree>> {
     Ok((!records.is_empty()).then_some(Tree::List(records)))
 }
 
+/// Brackets in quoted texts count too: what is taken for too deep is shown as it is.
+fn is_too_deep(text: &str) -> bool {
+    let mut open = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'[' | b'{' => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open > MAXIMUM_OPEN_BRACKETS
+    })
+}
+
 fn yaml(text: &str, limits: &Limits) -> Result<Option<Tree>> {
+    if is_too_deep(text) {
+        return Ok(None);
+    }
     let mut documents = Vec::new();
     for document in serde_norway::Deserializer::from_str(text) {
         limits.check_time()?;

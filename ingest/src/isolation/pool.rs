@@ -23,6 +23,8 @@ use crate::ocr::{Engine, PictureReader};
 const MOST_DOCUMENTS: u32 = 500;
 /// Bytes of a worker's last words that are kept.
 const LAST_WORDS: usize = 4096;
+/// Last words of a worker without memory; PDFium, which is C++, throws what nothing here can catch.
+const OUT_OF_MEMORY: [&str; 4] = ["memory allocation", "out of memory", "bad_alloc", "cannot catch foreign exceptions"];
 /// Time in which a worker that no longer answers is really gone.
 const LAST_MOMENTS: Duration = Duration::from_millis(50);
 /// What folders for temporary files begin with, before the number of their process.
@@ -133,8 +135,8 @@ impl ConversionPool {
 
     fn ask(&self, mut worker: Worker, job: Job<'_>) -> std::result::Result<Result<Converted>, Death> {
         let limit = Duration::from_millis(self.config.conversion_timeout_ms) + GRACE;
-        let most = self.config.maximum_markdown_bytes.saturating_add(self.config.maximum_embedded_bytes);
-        let answer = worker.ask(job, limit, usize::try_from(most).unwrap_or(usize::MAX))?;
+        let most = usize::try_from(self.config.maximum_result_bytes()).unwrap_or(usize::MAX);
+        let answer = worker.ask(job, limit, most)?;
         if worker.documents < MOST_DOCUMENTS {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         }
@@ -144,7 +146,7 @@ impl ConversionPool {
     /// The document's error for how a fresh worker ended.
     fn blame(&self, how: &str) -> Error {
         let memory = self.config.conversion_memory_bytes;
-        if how.contains("memory allocation") || how.contains("out of memory") || how.contains("bad_alloc") {
+        if OUT_OF_MEMORY.iter().any(|words| how.contains(words)) {
             return Error::new(ErrorKind::Invalid, format!("conversion needed more than {memory} bytes of memory"))
                 .with_hint("split or simplify the document, or raise `ingest.conversion_memory_bytes`");
         }
@@ -153,6 +155,11 @@ impl ConversionPool {
         }
         if how.contains("SIGXCPU") {
             return converters::too_long(&self.config);
+        }
+        if how.contains("SIGXFSZ") {
+            let most = self.config.maximum_temporary_file_bytes();
+            return Error::new(ErrorKind::Invalid, format!("conversion needed a temporary file of more than {most} bytes"))
+                .with_hint("split the document, or raise `ingest.tables.maximum_sheet_bytes`");
         }
         Error::new(ErrorKind::Corrupt, format!("the converter did not survive this document: {how}"))
             .with_hint("save the document again with another program; if it opens there, report this")

@@ -40,7 +40,7 @@ pub fn serve() -> Result<()> {
     let Some(settings) = protocol::read_head::<Settings>(&mut requests).map_err(failed)? else { return Ok(()) };
     let bounds = Bounds {
         memory_bytes: settings.config.conversion_memory_bytes,
-        file_bytes: settings.config.maximum_embedded_bytes,
+        file_bytes: settings.config.maximum_temporary_file_bytes(),
         scratch: settings.scratch,
         readable: settings.readable,
     };

@@ -218,6 +218,7 @@ impl Reader<'_> {
         let has_content = sheet.cells.row.cells.iter().any(|cell| !cell.is_blank());
         if has_content && !sheet.is_hidden && (!sheet.row_hidden || keeps_hidden) {
             let last = sheet.row.saturating_add(sheet.row_repeats).min(MAXIMUM_ROWS);
+            self.count.check(u64::from(last.saturating_sub(sheet.row)) * sheet.cells.row.cells.len() as u64, self.limits)?;
             for index in sheet.row..last {
                 sheet.cells.row.index = index;
                 sheet.builder.push(&mut sheet.cells.row, &mut self.count, self.limits)?;

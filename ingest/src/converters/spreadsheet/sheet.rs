@@ -44,8 +44,13 @@ impl CellCount {
         if self.rows.is_multiple_of(ROWS_PER_CHECK) || cells > 1024 {
             limits.check_time()?;
         }
+        self.check(0, limits)
+    }
+
+    /// `Invalid` if so many more cells are over the limit: nothing of a row that is repeated too often is written.
+    pub fn check(&self, more: u64, limits: &Limits<'_>) -> Result<()> {
         let maximum = limits.config.spreadsheet.maximum_cells;
-        if self.cells <= maximum {
+        if self.cells.saturating_add(more) <= maximum {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Invalid, format!("the workbook has more than {maximum} cells"))

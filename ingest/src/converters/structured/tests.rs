@@ -75,6 +75,7 @@ fn damage_and_bombs_do_no_harm() {
     for (bomb, notation) in [
         ("[".repeat(200_000), Notation::Json),
         ("- ".repeat(100_000), Notation::Yaml),
+        ("{\"a\":".repeat(100_000), Notation::Yaml),
         (aliases, Notation::Yaml),
         ("<a>".repeat(100_000), Notation::Xml),
         ("{\"a\":".repeat(100) + "\"some words to read\"" + &"}".repeat(100), Notation::Json),
