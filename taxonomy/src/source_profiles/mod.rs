@@ -1,9 +1,18 @@
-//! How documents of a source are treated (W9): cleaning steps, chunking, default attributes, tags by path. The steps are names with
-//! settings here; ingest knows what they do. Called by ingest and enrich.
+//! How documents of a source are treated (W9): cleaning steps, chunking, attributes and tags by rules, versions of which only the newest is
+//! kept. The steps are names with settings here; ingest knows what they do. Called by ingest and enrich.
+
+mod newest_only;
+mod rules;
+
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tributary_schemas::{Attributes, DocumentHeader, Result};
+use tributary_schemas::{Attributes, DocumentHeader, Error, Result};
+
+pub use newest_only::NewestOnly;
+use rules::CONDITION_KEYS;
+pub use rules::{AttributeRule, ChunkerRule, Condition, FoldedText, TagRule};
 
 use crate::pattern::Patterns;
 use crate::problems::{Problems, fingerprint, parse_table};
@@ -32,28 +41,23 @@ impl ChunkStrategy {
     }
 }
 
+/// Setting of a cleaning step that names a file, relative to the file of source profiles.
+const FILE_SETTING: &str = "file";
+
+const FILE_HINT: &str =
+    "`file` is relative to the file of source profiles; files of learned boilerplate are made by `tributary profiles learn-boilerplate`";
+
 /// One cleaning step, in the order in which they run: `{ step = "drop_lines", pattern = "…" }`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CleanerStep {
     /// Name of the cleaner.
     pub step: String,
     /// Everything else in the table; the cleaner checks it.
     #[serde(flatten)]
     pub settings: Map<String, Value>,
-}
-
-/// Tags for documents that match: conditional tags such as gNodeB → 5G. All conditions must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TagRule {
-    /// Path or URL within the source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<Patterns>,
-    /// Title of the document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Patterns>,
-    /// What they get.
-    pub tags: Vec<String>,
+    /// Text of the file that the setting `file` names, once [`SourceProfiles::read_files`] read it; part of the profile's fingerprint.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub file_text: Option<String>,
 }
 
 /// How the documents of some sources are treated.
@@ -71,12 +75,21 @@ pub struct SourceProfile {
     /// How documents are cut.
     #[serde(default)]
     pub chunker: ChunkStrategy,
+    /// How documents are cut that match; the first rule that does decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chunker_rules: Vec<ChunkerRule>,
     /// Attributes of documents whose producer leaves them out.
     #[serde(default)]
     pub attributes: Attributes,
-    /// Tags by path and title.
+    /// Attributes of documents that match, before the above; of several rules the first to give an attribute decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attribute_rules: Vec<AttributeRule>,
+    /// Tags of documents that match, from all rules that do.
     #[serde(default)]
     pub tag_rules: Vec<TagRule>,
+    /// Of documents that are versions of each other only the newest is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest_only: Option<NewestOnly>,
     /// Of near-duplicates of the same version the one whose source has the higher priority is shown.
     #[serde(default, skip_serializing_if = "is_ordinary")]
     pub priority: i32,
@@ -88,27 +101,34 @@ fn is_ordinary(priority: &i32) -> bool {
 }
 
 impl SourceProfile {
-    /// Tags that a document gets by its path and title, each once, in the order of the rules.
-    pub fn tags(&self, source_path: &str, title: &str) -> Vec<String> {
-        let mut tags: Vec<String> = Vec::new();
-        for rule in &self.tag_rules {
-            let path_holds = rule.path.as_ref().is_none_or(|patterns| patterns.matches_path(source_path));
-            let title_holds = rule.title.as_ref().is_none_or(|patterns| patterns.matches(title));
-            if path_holds && title_holds {
-                tags.extend(rule.tags.iter().filter(|tag| !tags.contains(tag)).cloned().collect::<Vec<_>>());
+    /// Adds to a document what the profile says of it: attributes that its producer left out, and tags. `text` is the document's.
+    pub fn apply(&self, document: &mut DocumentHeader, text: &str) {
+        let text = FoldedText::new(text);
+        self.fill_attributes(document, &text);
+        for rule in self.tag_rules.iter().filter(|rule| rule.condition.holds(document, &text)).collect::<Vec<_>>() {
+            for tag in &rule.tags {
+                if !document.tags.contains(tag) {
+                    document.tags.push(tag.clone());
+                }
             }
         }
-        tags
     }
 
-    /// Adds to a document what the profile says of it: attributes that its producer left out, and tags by path and title.
-    pub fn apply(&self, header: &mut DocumentHeader) {
-        fill_attributes(&mut header.attributes, &self.attributes);
-        for tag in self.tags(&header.source_path, &header.title) {
-            if !header.tags.contains(&tag) {
-                header.tags.push(tag);
+    /// Attributes that the document does not have: from the rules, in their order, then the profile's own.
+    pub fn fill_attributes(&self, document: &mut DocumentHeader, text: &FoldedText) {
+        for rule in &self.attribute_rules {
+            if rule.condition.holds(document, text) {
+                fill_attributes(&mut document.attributes, &rule.attributes);
             }
         }
+        fill_attributes(&mut document.attributes, &self.attributes);
+    }
+
+    /// How the document is cut.
+    pub fn chunker_of(&self, document: &DocumentHeader, text: &str) -> ChunkStrategy {
+        let text = FoldedText::new(text);
+        let rule = self.chunker_rules.iter().find(|rule| rule.condition.holds(document, &text));
+        rule.map_or(self.chunker, |rule| rule.chunker)
     }
 
     /// Hash of everything in it: a changed profile makes its documents be converted again.
@@ -147,8 +167,11 @@ pub struct SourceProfiles {
     default: SourceProfile,
 }
 
-const PROFILE_KEYS: [&str; 7] = ["name", "source", "cleaners", "chunker", "attributes", "tag_rules", "priority"];
-const TAG_RULE_KEYS: [&str; 3] = ["path", "title", "tags"];
+const PROFILE_KEYS: [&str; 10] =
+    ["name", "source", "cleaners", "chunker", "chunker_rules", "attributes", "attribute_rules", "tag_rules", "newest_only", "priority"];
+
+/// Lists of rules in a profile, each with what its rules give.
+const RULES: [(&str, &str); 3] = [("tag_rules", "tags"), ("attribute_rules", "attributes"), ("chunker_rules", "chunker")];
 
 impl Default for SourceProfiles {
     /// The default profile alone: no cleaners, cut by sections.
@@ -158,8 +181,11 @@ impl Default for SourceProfiles {
             source: None,
             cleaners: Vec::new(),
             chunker: ChunkStrategy::Sections,
+            chunker_rules: Vec::new(),
             attributes: Attributes::default(),
+            attribute_rules: Vec::new(),
             tag_rules: Vec::new(),
+            newest_only: None,
             priority: 0,
         };
         Self { profiles: Vec::new(), default }
@@ -177,11 +203,7 @@ impl SourceProfiles {
         for (index, table) in problems.tables(&file, "source_profile").into_iter().enumerate() {
             let name = table.get("name").and_then(|name| name.as_str()).map_or_else(|| format!("number {}", index + 1), str::to_owned);
             let place = format!("source profile {name}");
-            let mut rule_names_are_known = true;
-            for rule in problems.tables(&table, "tag_rules") {
-                rule_names_are_known &= problems.check_names(&format!("{place} tag rule"), &rule, &TAG_RULE_KEYS);
-            }
-            if !rule_names_are_known {
+            if !check_rules(&place, &table, &mut problems) {
                 problems.check_names(&place, &table, &PROFILE_KEYS);
                 continue;
             }
@@ -193,14 +215,7 @@ impl SourceProfiles {
     }
 
     fn add(&mut self, place: &str, profile: SourceProfile, problems: &mut Problems) {
-        for rule in &profile.tag_rules {
-            if rule.path.is_none() && rule.title.is_none() {
-                problems.add(format!("{place}: a tag rule has neither path nor title"));
-            }
-            if rule.tags.is_empty() || rule.tags.iter().any(|tag| tag.trim().is_empty()) {
-                problems.add(format!("{place}: a tag rule gives no tag or an empty one"));
-            }
-        }
+        profile.check(place, problems);
         if self.profiles.iter().any(|other| other.name == profile.name) {
             problems.add(format!("{place}: defined twice"));
         }
@@ -212,6 +227,20 @@ impl SourceProfiles {
             problems.add(format!("{place}: names no source; only `{DEFAULT_PROFILE}` may leave it out"));
         }
         self.profiles.push(profile);
+    }
+
+    /// Reads the files that cleaning steps name, relative to `folder`. `Invalid` for one that cannot be read.
+    pub fn read_files(&mut self, folder: &Path) -> Result<()> {
+        for profile in self.profiles.iter_mut().chain(std::iter::once(&mut self.default)) {
+            for step in &mut profile.cleaners {
+                let Some(file) = step.settings.get(FILE_SETTING).and_then(Value::as_str) else { continue };
+                let path = folder.join(file);
+                let what = || format!("source profile {}: cleaning step {}: cannot read {}", profile.name, step.step, path.display());
+                let text = std::fs::read_to_string(&path).map_err(|error| Error::io(what(), &error).with_hint(FILE_HINT))?;
+                step.file_text = Some(text);
+            }
+        }
+        Ok(())
     }
 
     /// The profile of a source: the first in the file's order that names it, else the default.
@@ -228,5 +257,47 @@ impl SourceProfiles {
     /// Hash of all profiles.
     pub fn fingerprint(&self) -> String {
         fingerprint(self)
+    }
+}
+
+/// Refuses unknown names in the rules of a profile.
+fn check_rules(place: &str, profile: &toml::Table, problems: &mut Problems) -> bool {
+    let mut all_known = true;
+    for (list, gives) in RULES {
+        let known: Vec<&str> = CONDITION_KEYS.into_iter().chain([gives]).collect();
+        for (number, rule) in problems.tables(profile, list).iter().enumerate() {
+            all_known &= problems.check_names(&format!("{place}: {list} number {}", number + 1), rule, &known);
+        }
+    }
+    all_known
+}
+
+impl SourceProfile {
+    /// What types cannot say.
+    fn check(&self, place: &str, problems: &mut Problems) {
+        let conditions = self.tag_rules.iter().map(|rule| &rule.condition).enumerate().map(|(number, rule)| ("tag_rules", number, rule));
+        let attributes = self.attribute_rules.iter().map(|rule| &rule.condition).enumerate();
+        let chunkers = self.chunker_rules.iter().map(|rule| &rule.condition).enumerate();
+        let all = conditions
+            .chain(attributes.map(|(number, rule)| ("attribute_rules", number, rule)))
+            .chain(chunkers.map(|(number, rule)| ("chunker_rules", number, rule)));
+        for (list, number, condition) in all {
+            if let Some(problem) = condition.problem() {
+                problems.add(format!("{place}: {list} number {} {problem}", number + 1));
+            }
+        }
+        for (number, rule) in self.tag_rules.iter().enumerate() {
+            if rule.tags.is_empty() || rule.tags.iter().any(|tag| tag.trim().is_empty()) {
+                problems.add(format!("{place}: tag_rules number {} gives no tag or an empty one", number + 1));
+            }
+        }
+        for (number, rule) in self.attribute_rules.iter().enumerate() {
+            if rule.attributes == Attributes::default() {
+                problems.add(format!("{place}: attribute_rules number {} gives no attribute", number + 1));
+            }
+        }
+        if let Some(problem) = self.newest_only.as_ref().and_then(NewestOnly::problem) {
+            problems.add(format!("{place}: newest_only: {problem}"));
+        }
     }
 }
