@@ -7,47 +7,24 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tributary_taxonomy::fold;
 
-use crate::lines::Fences;
-use crate::pages;
+use crate::lines::{LineKind, classified};
 
 /// `](destination)`: where a link leads is no part of what it says.
 static DESTINATION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)").ok());
 
+/// Spaces that HTML has names for.
+const NAMED_SPACES: [&str; 4] = ["&nbsp;", "&ensp;", "&emsp;", "&thinsp;"];
+
 /// Longest block in bytes that is compared; longer ones are content.
 const LONGEST_BLOCK: usize = 8192;
 
-/// What a line is to the blocks around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
-    Text,
-    Blank,
-    /// Level of the heading.
-    Heading(usize),
-    /// Code, a page mark: nothing that repeats here is boilerplate.
-    Other,
-}
-
-fn kind(line: &str, fences: &mut Fences) -> Line {
-    if fences.is_code(line) || line.chars().any(pages::is_mark) {
-        return Line::Other;
-    }
-    let text = line.trim();
-    if text.is_empty() {
-        return Line::Blank;
-    }
-    let level = text.chars().take_while(|character| *character == '#').count();
-    let is_heading = (1..=6).contains(&level) && text.chars().nth(level).is_none_or(|next| next == ' ');
-    if is_heading { Line::Heading(level) } else { Line::Text }
-}
-
 /// Bytes of each block, in order.
 pub(super) fn blocks(markdown: &str) -> Vec<Range<usize>> {
-    let mut fences = Fences::default();
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let (mut offset, mut in_block) = (0, false);
-    for line in markdown.split_inclusive('\n') {
+    for (line, kind) in classified(markdown) {
         let end = offset + line.len();
-        let is_text = kind(line, &mut fences) == Line::Text;
+        let is_text = kind == LineKind::Text;
         match blocks.last_mut() {
             Some(last) if is_text && in_block => last.end = end,
             _ if is_text => blocks.push(offset..end),
@@ -65,6 +42,12 @@ pub(super) fn normalised(block: &str) -> String {
         Some(destination) => destination.replace_all(block, "]"),
         None => block.into(),
     };
+    let mut said = said.into_owned();
+    for space in NAMED_SPACES {
+        if said.contains(space) {
+            said = said.replace(space, " ");
+        }
+    }
     let mut normal = String::with_capacity(said.len());
     for character in fold(&said).chars() {
         match character {
@@ -101,9 +84,10 @@ pub fn without(markdown: &str, hashes: &HashSet<String>) -> (String, usize) {
     }
     let emptied = emptied_headings(markdown, &dropped);
     let mut kept = String::with_capacity(markdown.len());
-    let mut offset = 0;
-    for line in markdown.split_inclusive('\n') {
-        let goes = holds(&dropped, offset) || emptied.contains(&offset);
+    let (mut offset, mut goes) = (0, false);
+    for (line, kind) in classified(markdown) {
+        // An underline goes with its heading.
+        goes = if kind == LineKind::Underline { goes } else { holds(&dropped, offset) || emptied.contains(&offset) };
         if !goes {
             kept.push_str(line);
         }
@@ -119,7 +103,6 @@ fn holds(ranges: &[Range<usize>], offset: usize) -> bool {
 
 /// Offsets of the headings below which only dropped blocks stood. The first heading of a text, its title, stays.
 fn emptied_headings(markdown: &str, dropped: &[Range<usize>]) -> HashSet<usize> {
-    let mut fences = Fences::default();
     // Headings above the line at hand: offset, level, whether something was dropped below, whether something else is left there.
     let mut open: Vec<(usize, usize, bool, bool)> = Vec::new();
     let mut emptied = HashSet::new();
@@ -136,14 +119,14 @@ fn emptied_headings(markdown: &str, dropped: &[Range<usize>]) -> HashSet<usize> 
             }
         }
     };
-    for line in markdown.split_inclusive('\n') {
-        match kind(line, &mut fences) {
-            Line::Heading(level) => {
+    for (line, kind) in classified(markdown) {
+        match kind {
+            LineKind::Heading(level) => {
                 close(&mut open, level);
                 open.push((offset, level, false, std::mem::take(&mut is_first)));
             }
-            Line::Blank => {}
-            Line::Text | Line::Other => {
+            LineKind::Blank | LineKind::Underline => {}
+            LineKind::Text | LineKind::Other => {
                 let is_dropped = holds(dropped, offset);
                 if let Some(heading) = open.last_mut() {
                     heading.2 |= is_dropped;
@@ -180,7 +163,7 @@ mod tests {
     fn copies_differ_in_links_numbers_marks_and_case() {
         for (left, right) in [
             ("[![查看源文件](https://a/logo.svg)](https://a/1(2).md)", "[![查看源文件](https://b/x.svg)](b.md)"),
-            ("Page 3 of 12", "**page 14** of 2"),
+            ("Page 3 of 12", "**page 14** of&nbsp;2"),
             ("> Was this\n> helpful?", "was this helpful?"),
         ] {
             assert_eq!(normalised(left), normalised(right), "{left}");
@@ -193,6 +176,8 @@ mod tests {
         let learned = hashes(&["Windows 8", "footer"]);
         let (text, dropped) = without("# T\n\ntext\n\n## Requirements\n\n### Client\n\nWindows 10\n\n## More\n\nfooter\n\nx\n", &learned);
         assert_eq!((text.as_str(), dropped), ("# T\n\ntext\n\n\n\n\n## More\n\n\nx\n", 2));
+        let (text, _) = without("Title\n===\n\ntext\n\nRequirements\n---\n\nWindows 11\n", &learned);
+        assert_eq!(text, "Title\n===\n\ntext\n\n\n", "an underlined heading goes with its underline");
         let (text, _) = without("# Title\n\nfooter\n", &learned);
         assert_eq!(text, "# Title\n\n\n", "a title stays");
         let code = "```\nfooter\n```\n";

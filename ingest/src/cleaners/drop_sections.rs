@@ -6,7 +6,7 @@ use tributary_schemas::Result;
 
 use super::{Cleaner, Draft, Settings};
 use crate::config::CleanersConfig;
-use crate::lines::Fences;
+use crate::lines::{LineKind, classified, heading_text};
 
 #[derive(Debug)]
 struct DropSections {
@@ -27,16 +27,14 @@ pub(super) fn make(settings: &mut Settings, config: &CleanersConfig) -> Result<B
 
 impl Cleaner for DropSections {
     fn clean(&self, draft: &mut Draft) {
-        let mut fences = Fences::default();
         let mut kept = String::with_capacity(draft.markdown.len());
         // Level of the section that is being dropped.
         let mut dropping: Option<usize> = None;
         let mut is_first = true;
-        for line in draft.markdown.split_inclusive('\n') {
-            let heading = if fences.is_code(line) { None } else { heading(line) };
-            if let Some((level, text)) = heading {
+        for (line, kind) in classified(&draft.markdown) {
+            if let LineKind::Heading(level) = kind {
                 if dropping.is_none_or(|dropped| level <= dropped) {
-                    dropping = (!is_first && self.headings.is_match(text)).then_some(level);
+                    dropping = (!is_first && self.headings.is_match(heading_text(line))).then_some(level);
                 }
                 is_first = false;
             }
@@ -47,11 +45,4 @@ impl Cleaner for DropSections {
         }
         draft.markdown = kept;
     }
-}
-
-/// Level and text of a heading.
-fn heading(line: &str) -> Option<(usize, &str)> {
-    let level = line.chars().take_while(|character| *character == '#').count();
-    let text = line.trim_start_matches('#');
-    ((1..=6).contains(&level) && text.starts_with([' ', '\t', '\n'])).then(|| (level, text.trim().trim_end_matches('#').trim_end()))
 }
