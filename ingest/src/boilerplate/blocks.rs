@@ -179,7 +179,7 @@ mod tests {
         let (text, _) = without("Title\n===\n\ntext\n\nRequirements\n---\n\nWindows 11\n", &learned);
         assert_eq!(text, "Title\n===\n\ntext\n\n\n", "an underlined heading goes with its underline");
         let (text, _) = without("# Title\n\nfooter\n", &learned);
-        assert_eq!(text, "# Title\n\n\n", "a title stays");
+        assert_eq!(text, "# Title\n\n", "a title stays");
         let code = "```\nfooter\n```\n";
         assert_eq!(without(code, &learned), (code.to_owned(), 0));
     }
