@@ -73,6 +73,9 @@ pub enum Verb {
     /// List or define knowledge sets, and build the index anew for them
     #[command(subcommand)]
     KnowledgeSets(KnowledgeSets),
+    /// See what source profiles make of documents, and learn what repeats in a source
+    #[command(subcommand)]
+    Profiles(Profiles),
     /// Measure retrieval on an evaluation set
     #[command(subcommand)]
     Eval(Eval),
@@ -355,6 +358,60 @@ pub struct Reindex {
     /// Show builds, generations, and settings that wait for a reindex
     #[arg(long, conflicts_with_all = ["sets", "all", "wait"])]
     pub status: bool,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `profiles …`.
+#[derive(Debug, Subcommand)]
+pub enum Profiles {
+    /// Show what the profile of a source makes of files: title, attributes, tags, text, chunks; nothing is published
+    Preview(Preview),
+    /// Find blocks of text that repeat across the documents of a source, and write them into a file to be reviewed
+    #[command(
+        after_help = "Documents are converted and cleaned as the profile of the source says, up to its step drop_learned_boilerplate. \
+        Blocks that stand in many of them go into the file. Remove from it what is content, then name it in the profile: \
+        { step = \"drop_learned_boilerplate\", file = \"…\" }. What is removed follows from that file alone."
+    )]
+    LearnBoilerplate(LearnBoilerplate),
+}
+
+/// `profiles preview`.
+#[derive(Debug, Args)]
+pub struct Preview {
+    /// Files and folders; folders are taken whole, hidden files left out
+    #[arg(required = true, value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// Name of the source; it picks the profile
+    #[arg(long, value_name = "NAME", default_value = "files")]
+    pub source: String,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `profiles learn-boilerplate`.
+#[derive(Debug, Args)]
+pub struct LearnBoilerplate {
+    /// Files and folders with a sample of the source's documents
+    #[arg(required = true, value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// Name of the source; it picks the profile
+    #[arg(long, value_name = "NAME")]
+    pub source: String,
+    /// File to write; nothing may be there yet
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Documents in which a block must stand, at least 2
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub minimum_documents: usize,
+    /// Share of the documents in which it must stand, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
+    pub minimum_share: f64,
+    /// Letters and digits that it must have, unless it is nothing but links
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub minimum_characters: usize,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,

@@ -51,6 +51,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Documents(verb) => verbs::documents::run(&global, &config, verb),
         Verb::DeadLetters(verb) => verbs::dead_letters::run(&global, &config, verb),
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
+        Verb::Profiles(verb) => verbs::profiles::run(&config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),
         Verb::Models(verb) => verbs::models::run(&config, verb),
         Verb::Backup(backup) => verbs::backup::run(&global, &config, &backup),

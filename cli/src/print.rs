@@ -21,6 +21,15 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Of so many that succeeded and so many that did not.
+    pub fn of(done: usize, failed: usize) -> Self {
+        match (done, failed) {
+            (_, 0) => Self::Done,
+            (0, _) => Self::Failed,
+            _ => Self::PartlyFailed,
+        }
+    }
+
     /// 0 done, 1 failed, 3 partly failed; 2 (wrong usage) is clap's.
     pub fn exit_code(self) -> ExitCode {
         ExitCode::from(match self {

@@ -93,10 +93,11 @@ impl ChunkWork {
         let profile = parts.source_profiles.profile(&clean.document.source);
         tag(&mut clean, profile, &parts.knowledge_sets.current())?;
         let chunker = parts.chunkers.of(&clean.document.knowledge_sets);
-        let chunked = chunk_document(&clean, profile.chunker, chunker, parts.tokens.as_ref(), parts.summarizer.as_ref());
+        let strategy = profile.chunker_of(&clean.document, &clean.markdown);
+        let chunked = chunk_document(&clean, strategy, chunker, parts.tokens.as_ref(), parts.summarizer.as_ref());
         let mut document = clean.document;
         let lineage = &mut document.lineage;
-        lineage.chunker = chunkers::fingerprint(profile.chunker, chunker, parts.summarizer.name());
+        lineage.chunker = chunkers::fingerprint(strategy, chunker, parts.summarizer.name());
         lineage.analyzer = parts.analyzer.fingerprint();
         if chunked.summary_degraded && !lineage.degraded.iter().any(|degraded| degraded == DEGRADED_SUMMARY) {
             lineage.degraded.push(DEGRADED_SUMMARY.to_owned());

@@ -13,6 +13,7 @@ use tributary_store::generations::Generations;
 use tributary_store::search_index::{Operation, Outcome, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
 
+use crate::editions::Editions;
 use crate::near_duplicates::NearDuplicates;
 
 /// The stage `index`.
@@ -22,6 +23,7 @@ pub struct IndexStage {
     /// Generations written to since they were last flushed.
     written: Mutex<BTreeSet<String>>,
     duplicates: NearDuplicates,
+    editions: Editions,
     clock: Clock,
 }
 
@@ -32,10 +34,11 @@ struct Target {
 }
 
 impl IndexStage {
-    /// Writes to the generations of this index; what exact duplicates may be written from again is kept in `blobs`.
+    /// Writes to the generations of this index; what exact duplicates and editions may be written from again is kept in `blobs`.
     pub fn new(index: SharedSearchIndex, generations: Arc<Generations>, blobs: Blobs, clock: Clock) -> Self {
+        let editions = Editions::new(Arc::clone(&index), blobs.clone(), Arc::clone(&clock));
         let duplicates = NearDuplicates::new(Arc::clone(&index), blobs, Arc::clone(&clock));
-        Self { index, generations, written: Mutex::default(), duplicates, clock }
+        Self { index, generations, written: Mutex::default(), duplicates, editions, clock }
     }
 
     /// The generation that the record names, or the serving one; `None` when it is gone.
@@ -62,10 +65,10 @@ impl IndexStage {
         }
     }
 
-    async fn replace(&self, target: &Target, embedded: EmbeddedDocument) -> Result<Option<DocumentState>> {
+    async fn replace(&self, target: &Target, embedded: EmbeddedDocument, body: Option<String>) -> Result<Option<DocumentState>> {
         let now_ms = (self.clock)();
         // Which documents stand for which is decided here alone.
-        let mut document = DocumentHeader { duplicate_of: None, duplicates: Vec::new(), body: None, ..embedded.document };
+        let mut document = DocumentHeader { duplicate_of: None, duplicates: Vec::new(), superseded_by: None, body, ..embedded.document };
         document.timeline.push(StageTime { stage: self.name().to_owned(), at_ms: now_ms });
         let chunks = u32::try_from(embedded.chunks.len()).unwrap_or(u32::MAX);
         let written = Operation::Replace { document: Box::new(document.clone()), chunks: embedded.chunks, vectors: embedded.vectors };
@@ -114,12 +117,15 @@ impl Stage for IndexStage {
         let state = match message::decode::<EmbeddedDocument>(&input.record)? {
             Some(embedded) => {
                 let header = embedded.document.clone();
-                let state = self.replace(&target, embedded).await?;
+                let body = self.editions.keep(&embedded, input.record.value.as_ref()).await?;
+                let state = self.replace(&target, embedded, body).await?;
+                self.editions.came(&target.name, document_id, Some(&header));
                 self.duplicates.wrote(&target.name, &header, input.record.value.clone().unwrap_or_default());
                 state
             }
             None => {
                 let state = self.delete(&target, document_id, message::version(&input.record)).await?;
+                self.editions.came(&target.name, document_id, None);
                 self.duplicates.deleted(&target.name, document_id, message::version(&input.record));
                 state
             }
@@ -144,8 +150,11 @@ impl Stage for IndexStage {
     }
 
     async fn settle(&self) -> Result<Vec<Output>> {
-        // Of every generation, as `replace` reports: the last word on a document is whether it is stored once.
-        self.duplicates.settle().await?.iter().map(|settled| manifest::output(&settled.state)).collect()
+        // Of every generation, as `replace` reports: the last word on a document is whether it is stored once, or steps aside.
+        self.editions.settle().await?;
+        let mut settled = self.duplicates.settle().await?;
+        settled.extend(self.editions.settled());
+        settled.iter().map(|settled| manifest::output(&settled.state)).collect()
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {

@@ -35,6 +35,65 @@ impl Fences {
     }
 }
 
+/// What a line of Markdown is to a step that looks at paragraphs and sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// Text, lists, tables.
+    Text,
+    /// Nothing.
+    Blank,
+    /// A heading of that level.
+    Heading(usize),
+    /// The line of `=` or `-` that makes the line before it a heading.
+    Underline,
+    /// Code with its fences, and marks of pages.
+    Other,
+}
+
+/// All lines with their ends, and what they are.
+pub fn classified(markdown: &str) -> Vec<(&str, LineKind)> {
+    let mut fences = Fences::default();
+    let mut lines: Vec<(&str, LineKind)> = Vec::new();
+    for line in markdown.split_inclusive('\n') {
+        let kind = if fences.is_code(line) { LineKind::Other } else { kind_of(line) };
+        // Only one line of text stands above: under a paragraph of several, dashes end the paragraph in the eyes of most authors.
+        let stands_alone = !matches!(lines.iter().rev().nth(1), Some((_, LineKind::Text)));
+        match (lines.last_mut(), underline_level(line)) {
+            (Some((_, above)), Some(level)) if *above == LineKind::Text && stands_alone && kind == LineKind::Text => {
+                *above = LineKind::Heading(level);
+                lines.push((line, LineKind::Underline));
+            }
+            _ => lines.push((line, kind)),
+        }
+    }
+    lines
+}
+
+fn kind_of(line: &str) -> LineKind {
+    let text = line.trim();
+    if line.chars().any(crate::pages::is_mark) {
+        return LineKind::Other;
+    }
+    if text.is_empty() {
+        return LineKind::Blank;
+    }
+    let level = text.chars().take_while(|character| *character == '#').count();
+    let is_heading = (1..=6).contains(&level) && text.chars().nth(level).is_none_or(|next| next == ' ');
+    if is_heading { LineKind::Heading(level) } else { LineKind::Text }
+}
+
+/// Level of the heading that a line of `=` or `-` makes of the line above it.
+fn underline_level(line: &str) -> Option<usize> {
+    let text = line.trim();
+    let is_all = |mark: char| text.chars().count() > 1 && text.chars().all(|character| character == mark);
+    if is_all('=') { Some(1) } else { is_all('-').then_some(2) }
+}
+
+/// The words of a heading's line.
+pub fn heading_text(line: &str) -> &str {
+    line.trim().trim_matches('#').trim()
+}
+
 fn run_of(text: &str, mark: char) -> usize {
     text.chars().take_while(|character| *character == mark).count()
 }
@@ -91,6 +150,16 @@ mod tests {
         assert_eq!(code_lines("1. ```\n   x\n   ```\nb"), [true, true, true, false]);
         assert_eq!(code_lines("```x``` inline\nb"), [false, false]);
         assert_eq!(code_lines("``` js\n```not the end\n```"), [true, true, true]);
+    }
+
+    #[test]
+    fn headings_are_known_in_both_ways_of_writing() {
+        use LineKind::{Blank, Heading, Other, Text, Underline};
+        let kinds = |text| classified(text).into_iter().map(|(_, kind)| kind).collect::<Vec<_>>();
+        assert_eq!(kinds("# A\n\nB\n---\ntext\nmore\n---\n"), [Heading(1), Blank, Heading(2), Underline, Text, Text, Text]);
+        assert_eq!(kinds("C\n===\n| a |\n| - |\n```\nD\n---\n```\n"), [Heading(1), Underline, Text, Text, Other, Other, Other, Other]);
+        assert_eq!(kinds("#tag\n\n---\n"), [Text, Blank, Text]);
+        assert_eq!(["## A b ##\n", "A b\n"].map(heading_text), ["A b", "A b"]);
     }
 
     #[test]

@@ -5,6 +5,11 @@
 /// No text contains it: Unicode keeps it for the inside of programs.
 const MARK: char = '\u{FDD0}';
 
+/// Whether the character marks the beginning of a page.
+pub(crate) fn is_mark(character: char) -> bool {
+    character == MARK
+}
+
 /// Text with form feeds to text with marks, each a line.
 pub fn mark(markdown: &str) -> String {
     let mut marked = String::with_capacity(markdown.len());

@@ -1,7 +1,7 @@
 //! The ingest stage: one record of `documents.raw` in, a clean document (or a tombstone, or a report of a skip) out.
 //! Run by the worker loop of the store.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,18 +10,18 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tributary_schemas::{
-    CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime, State, Topic, event, id,
+    CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result, StageTime, State, Topic, event, id,
 };
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Record, StoredRecord, message};
 use tributary_store::manifest;
 use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
 
-use crate::cleaners::{Cleaners, Draft, normalize_text};
 use crate::config::Config;
-use crate::converters::{Converted, one_line};
+use crate::converters::Converted;
 use crate::isolation::{ConversionPool, Job};
-use crate::{attributes, fingerprint, ocr, pages, similarity};
+use crate::source_cleaning::SourceCleaning;
+use crate::{fingerprint, ocr, similarity};
 
 /// Name of the stage in logs, metrics, dead letters and timelines.
 pub const STAGE: &str = "ingest";
@@ -68,9 +68,7 @@ pub struct IngestStage {
 struct Shared {
     config: Config,
     pool: ConversionPool,
-    profiles: Arc<SourceProfiles>,
-    /// By name of the profile.
-    cleaners: HashMap<String, Cleaners>,
+    cleaning: SourceCleaning,
     later_settings: LaterSettings,
 }
 
@@ -93,10 +91,9 @@ impl IngestStage {
         gate: Arc<dyn IndexedFingerprints>,
         clock: Clock,
     ) -> Result<Self> {
-        let cleaners: Result<HashMap<_, _>> =
-            profiles.iter().map(|profile| Ok((profile.name.clone(), Cleaners::new(profile, &config.cleaners)?))).collect();
+        let cleaning = SourceCleaning::new(profiles, &config)?;
         let permits = Arc::new(Semaphore::new(config.conversion_workers.max(1)));
-        let shared = Arc::new(Shared { config, pool, profiles, cleaners: cleaners?, later_settings });
+        let shared = Arc::new(Shared { config, pool, cleaning, later_settings });
         Ok(Self { shared, bodies, gate, clock, permits })
     }
 
@@ -217,55 +214,26 @@ impl Shared {
     /// Cleans and fingerprints. CPU work: on a blocking thread.
     fn clean(&self, published: Published, converted: Converted, now_ms: i64) -> Result<CleanDocument> {
         let Published { event, document_id, version } = published;
-        let profile = self.profiles.profile(&event.source);
-        let document = DocumentHeader {
-            version,
-            source: event.source,
-            source_path: event.source_path.unwrap_or_default(),
-            title: self.title(event.title.as_deref(), converted.title.as_deref(), &document_id),
-            document_id,
-            media_type: converted.media_type.clone(),
-            source_priority: profile.priority,
-            partial: unread(&converted.metadata),
-            attributes: event.attributes,
-            knowledge_sets: event.knowledge_sets,
-            lineage: Lineage { converter: converted.converter.to_string(), source_profile: profile.name.clone(), ..Lineage::default() },
-            timeline: vec![StageTime { stage: STAGE.to_owned(), at_ms: now_ms }],
-            ..DocumentHeader::default()
-        };
-        let mut clean = self.run_cleaners(profile, document, converted);
-        let settings = fingerprint::Settings { profile: &profile.fingerprint(), later_stages: &(self.later_settings)() };
+        let source = event.source.clone();
+        let partial = unread(&converted.metadata);
+        let mut clean = self.cleaning.clean(event, document_id, version, converted);
+        let profile = self.cleaning.profile(&source);
+        clean.document.partial = partial;
+        clean.document.timeline.push(StageTime { stage: STAGE.to_owned(), at_ms: now_ms });
+        let settings = fingerprint::Settings { profile: self.cleaning.fingerprint(&source), later_stages: &(self.later_settings)() };
         clean.document.fingerprint = fingerprint::fingerprint(&clean, settings);
         clean.document.signature = similarity::signature(&clean.markdown);
-        clean.document.content_hash = similarity::content_hash(&clean, profile.chunker);
+        clean.document.content_hash = content_hash(&clean, profile);
         Ok(clean)
     }
+}
 
-    fn title(&self, given: Option<&str>, found: Option<&str>, document_id: &str) -> String {
-        let titles = [given, found, Some(document_id)];
-        let one_line = |title: &str| one_line(title, self.config.maximum_title_characters);
-        titles.into_iter().flatten().map(one_line).find(|title| !title.is_empty()).unwrap_or_else(|| document_id.to_owned())
-    }
-
-    /// Attributes from the document and the profile, the profile's cleaning steps, and its tags for the final title.
-    fn run_cleaners(&self, profile: &SourceProfile, mut document: DocumentHeader, converted: Converted) -> CleanDocument {
-        attributes::fill_from_metadata(&mut document.attributes, &converted.metadata);
-        profile.apply(&mut document);
-        let mut draft = Draft {
-            markdown: normalize_text(&pages::mark(&converted.markdown)),
-            title: document.title,
-            source_path: document.source_path.clone(),
-            attributes: document.attributes,
-            metadata: converted.metadata,
-        };
-        if let Some(cleaners) = self.cleaners.get(&profile.name) {
-            cleaners.clean(&mut draft);
-        }
-        let document = DocumentHeader { title: draft.title, attributes: draft.attributes, tags: Vec::new(), ..document };
-        let (markdown, page_starts) = pages::take_out(&draft.markdown);
-        let mut clean = CleanDocument { document, markdown, metadata: draft.metadata, images: converted.images, page_starts };
-        profile.apply(&mut clean.document);
-        clean
+/// What exact duplicates share. An edition has none: whether it is found depends on the other editions of its work, so it stands for no
+/// other document and no other one for it.
+fn content_hash(clean: &CleanDocument, profile: &SourceProfile) -> String {
+    match clean.document.edition {
+        Some(_) => String::new(),
+        None => similarity::content_hash(clean, profile.chunker_of(&clean.document, &clean.markdown)),
     }
 }
 

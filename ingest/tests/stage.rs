@@ -268,3 +268,76 @@ fn a_profile_with_an_unknown_step_is_refused() {
     let error = made.err().unwrap();
     assert!(error.hint().unwrap().contains("`drop_anchors`"));
 }
+
+/// A stage over one profile for the source `s`, whose step reads `learned.toml` with this text.
+fn learned_stage(learned: &str) -> IngestStage {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("learned.toml"), learned).unwrap();
+    let mut profiles = SourceProfiles::from_toml(
+        "[[source_profile]]\nname = \"s\"\nsource = \"s\"\ncleaners = [{ step = \"drop_learned_boilerplate\", file = \"learned.toml\" }]\n",
+    )
+    .unwrap();
+    profiles.read_files(folder.path()).unwrap();
+    let gate: Arc<Gate> = Arc::default();
+    IngestStage::new(
+        config(),
+        ConversionPool::new(config(), no_ocr(), None),
+        Arc::new(profiles),
+        later(""),
+        Arc::new(Bodies),
+        gate,
+        Arc::new(|| NOW),
+    )
+    .unwrap()
+}
+
+#[tokio::test]
+async fn learned_boilerplate_goes_and_a_changed_file_counts_as_a_change() {
+    use tributary_ingest::boilerplate::{LearnLimits, learn};
+    let limits = LearnLimits { minimum_documents: 2, minimum_share: 1.0, minimum_characters: 5 };
+    let learned = learn("s", ["a\n\nCopyright 2023\n", "b\n\nCopyright 2024\n"], limits);
+    let empty = learn("s", [], limits);
+    let input = published(&json!({ "document_id": "d", "version": 1, "source": "s", "content": "# T\n\ntext\n\nCopyright 2025\n" }));
+    let with = clean(&learned_stage(&learned.to_toml().unwrap()).process(&input).await.unwrap()[1]);
+    let without = clean(&learned_stage(&empty.to_toml().unwrap()).process(&input).await.unwrap()[1]);
+    assert_eq!((with.markdown.trim_end(), without.markdown.trim_end()), ("# T\n\ntext", "# T\n\ntext\n\nCopyright 2025"));
+    // A file with other blocks, none of which this document has, is another setting all the same.
+    let text = published(&json!({ "document_id": "d", "version": 1, "source": "s", "content": "text" }));
+    let fingerprint = |learned: String, text: StoredRecord| async move {
+        clean(&learned_stage(&learned).process(&text).await.unwrap()[1]).document.fingerprint
+    };
+    assert_ne!(fingerprint(learned.to_toml().unwrap(), text.clone()).await, fingerprint(empty.to_toml().unwrap(), text).await);
+}
+
+#[tokio::test]
+async fn an_edition_names_its_work_and_is_no_exact_duplicate() {
+    let profiles = "[[source_profile]]\nname = \"s\"\nsource = \"s\"\ncleaners = [{ step = \"version_from_file_name\" }]\n\
+        newest_only = { same = [\"versionless_path\"], version = \"document_version\" }\n\
+        chunker_rules = [{ path = \"faq/**\", chunker = \"whole\" }]\n\
+        attribute_rules = [{ path = \"faq/**\", attributes = { custom = { category = \"faq\" } } }]\n\
+        attributes = { custom = { category = \"other\" } }\n";
+    let profiles = Arc::new(SourceProfiles::from_toml(profiles).unwrap());
+    let gate: Arc<Gate> = Arc::default();
+    let stage = IngestStage::new(
+        config(),
+        ConversionPool::new(config(), no_ocr(), None),
+        profiles,
+        later(""),
+        Arc::new(Bodies),
+        gate,
+        Arc::new(|| NOW),
+    )
+    .unwrap();
+    let document = |path: &str| published(&json!({ "source": "s", "source_path": path, "content": "same text" }));
+    let mut cleaned = Vec::new();
+    for path in ["a/Design V1.md", "a/Design V2.md", "faq/plain.md", "b/plain.md"] {
+        cleaned.push(clean(&stage.process(&document(path)).await.unwrap()[1]).document);
+    }
+    let [first, second, faq, plain] = cleaned.try_into().unwrap();
+    let (old, new) = (first.edition.unwrap(), second.edition.unwrap());
+    assert_eq!((old.work == new.work, old.order(&new)), (true, std::cmp::Ordering::Less));
+    assert!(first.content_hash.is_empty() && second.content_hash.is_empty());
+    assert_eq!((faq.edition, faq.content_hash.len()), (None, 64));
+    assert_ne!(faq.content_hash, plain.content_hash, "they are cut in different ways");
+    assert_eq!((faq.attributes.text("category"), plain.attributes.text("category")), (Some("faq"), Some("other")));
+}

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Attributes;
 use crate::near_duplicate::{Duplicate, is_zero};
+use crate::{Attributes, Edition};
 
 /// One document as published: the value of `documents.raw` and the body of `POST /v1/documents`.
 ///
@@ -90,12 +90,18 @@ pub struct DocumentHeader {
     /// Exact duplicates whose chunks this document's stand for. Filters find the chunks by theirs as by its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<Duplicate>,
-    /// Of exact duplicates: the blob with chunks and vectors from which either can be written again.
+    /// Of exact duplicates and of editions: the blob with chunks and vectors from which it can be written again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// What of the document could not be read and why, such as pages that are pictures; nothing for a whole one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
+    /// Which version of which work it is, where the source's profile keeps only the newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edition: Option<Edition>,
+    /// The newer edition of the same work for which it steps aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
     /// Priority of the source, from its profile: of near-duplicates of the same version the one of the higher priority is shown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub source_priority: i32,

@@ -85,7 +85,8 @@ pub(crate) fn is_zero(number: &i32) -> bool {
 }
 
 impl DocumentHeader {
-    /// Terms of the document's manifest: content, bands of the signature, the document that it duplicates and those that it stands for.
+    /// Terms of the document's manifest: content, bands of the signature, the document that it duplicates and those that it stands for,
+    /// its work and the edition that it steps aside for.
     pub fn manifest_terms(&self) -> Vec<String> {
         let mut terms: Vec<String> =
             Signature::decode(&self.signature).map(|signature| signature.band_terms().collect()).unwrap_or_default();
@@ -94,6 +95,7 @@ impl DocumentHeader {
         }
         terms.extend(self.duplicate_of.iter().map(|canonical| duplicate_term(canonical)));
         terms.extend(self.duplicates.iter().map(|duplicate| canonical_term(&duplicate.document_id)));
+        terms.extend(self.edition_terms());
         terms
     }
 

@@ -18,7 +18,9 @@ pub use fold::{fold, simplify};
 pub use knowledge_sets::{Assignment, KnowledgeSet, KnowledgeSets, Rule, SetPipeline, View};
 pub use lexicon::{Lexicon, Term};
 pub use pattern::Patterns;
-pub use source_profiles::{ChunkStrategy, CleanerStep, SourceProfile, SourceProfiles, TagRule};
+pub use source_profiles::{
+    AttributeRule, ChunkStrategy, ChunkerRule, CleanerStep, Condition, NewestOnly, SourceProfile, SourceProfiles, TagRule,
+};
 
 use std::path::{Path, PathBuf};
 
@@ -65,8 +67,16 @@ pub fn load_knowledge_sets(config: &Config, folder: &Path) -> Result<KnowledgeSe
     read_optional(folder, &config.knowledge_sets_file, KnowledgeSets::from_toml)
 }
 
-/// Reads the file of source profiles, if one is named.
+/// Reads the file of source profiles, if one is named, and the files that its cleaning steps name.
 pub fn load_source_profiles(config: &Config, folder: &Path) -> Result<SourceProfiles> {
+    let mut profiles = parse_source_profiles(config, folder)?;
+    let file = folder.join(&config.source_profiles_file);
+    profiles.read_files(file.parent().unwrap_or(folder))?;
+    Ok(profiles)
+}
+
+/// The same without the files of cleaning steps, one of which may be about to be made.
+pub fn parse_source_profiles(config: &Config, folder: &Path) -> Result<SourceProfiles> {
     read_optional(folder, &config.source_profiles_file, SourceProfiles::from_toml)
 }
 

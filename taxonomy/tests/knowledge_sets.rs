@@ -176,7 +176,7 @@ tag_rules = [{ path = "**gNodeB**", tags = ["5G"] }, { title = "*eNodeB*", tags 
     let mut document = header("知道", "support/gNodeB参数/x.html");
     document.title = "eNodeB 告警".into();
     document.attributes.domain = Some("core".into());
-    profile.apply(&mut document);
+    profile.apply(&mut document, "");
     assert_eq!(document.tags, ["5G", "4G"]);
     assert_eq!(document.attributes.text("domain"), Some("core"));
     assert_eq!(document.attributes.text("data_type"), Some("case"));
@@ -205,9 +205,11 @@ fn the_wireless_profile_loads_and_does_what_its_sources_need() {
         assert_eq!(wireless.source_profiles.profile(source).chunker, ChunkStrategy::Whole, "{source}");
     }
     let support = wireless.source_profiles.profile("support");
-    assert!(support.tags("5G/gNodeB/参数参考.html", "").contains(&"5G".to_owned()));
+    let mut page = header("support", "5G/gNodeB/参数参考.html");
+    support.apply(&mut page, "");
+    assert!(page.tags.contains(&"5G".to_owned()), "{page:?}");
     let mut document = header("3gpp", "38_series/38331-f30.docx");
-    wireless.source_profiles.profile("3gpp").apply(&mut document);
+    wireless.source_profiles.profile("3gpp").apply(&mut document, "");
     let assignment = wireless.knowledge_sets.assign(&document, &metadata(&[])).unwrap();
     assert!(assignment.knowledge_sets.contains(&"common".to_owned()) && assignment.tags.contains(&"5G".to_owned()), "{assignment:?}");
     let missing = Config { knowledge_sets_file: PathBuf::from("none.toml"), ..config };

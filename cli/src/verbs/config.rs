@@ -1,11 +1,16 @@
 //! `tributary config show|check`.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use anyhow::Result;
 use serde_json::json;
 use toml::{Table, Value};
+use tributary_ingest::SourceCleaning;
+use tributary_taxonomy::Taxonomy;
 
 use crate::args::{ConfigVerb, Global};
-use crate::config;
+use crate::config::{self, Config};
 use crate::print::{self, Outcome};
 
 /// Parts of keys whose values never print.
@@ -22,10 +27,20 @@ pub fn run(global: &Global, verb: ConfigVerb) -> Result<Outcome> {
             print::result(output, &json!({"config": table, "files": files}), || table.to_string())?;
         }
         ConfigVerb::Check(output) => {
+            check_domain(&loaded.config)?;
             print::result(output, &json!({"ok": true, "files": files, "problems": []}), || "the configuration is fine".to_owned())?;
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Reads everything that the domain's profile names, and makes its cleaning steps: lexicon, knowledge sets, source profiles.
+pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
+    let mut taxonomy = Taxonomy::load(&config.taxonomy, Path::new(""))?;
+    let profiles = Arc::new(std::mem::take(&mut taxonomy.source_profiles));
+    SourceCleaning::new(Arc::clone(&profiles), &config.ingest)?;
+    taxonomy.source_profiles = Arc::unwrap_or_clone(profiles);
+    Ok(taxonomy)
 }
 
 fn hide_secrets(table: &mut Table) {

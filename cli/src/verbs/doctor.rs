@@ -11,13 +11,13 @@ use tributary_schemas::Error;
 use tributary_store::config::SearchIndexKind;
 use tributary_store::data_folder::{DataFolder, running_server};
 use tributary_store::search_index::elasticsearch::{self, Diagnosis};
-use tributary_taxonomy::Taxonomy;
 
 use crate::app;
 use crate::args::{Global, Output};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
+use crate::verbs::config::check_domain;
 use crate::verbs::machine;
 
 #[derive(Serialize)]
@@ -71,9 +71,11 @@ fn data_folder(config: &Config) -> Check {
 }
 
 fn taxonomy(config: &Config) -> Check {
-    match Taxonomy::load(&config.taxonomy, Path::new("")) {
+    match check_domain(config) {
         Ok(taxonomy) => {
-            passed("taxonomy", format!("{} knowledge sets, analyzer {}", taxonomy.knowledge_sets.len(), taxonomy.analyzer.fingerprint()))
+            let (sets, profiles) = (taxonomy.knowledge_sets.len(), taxonomy.source_profiles.iter().count());
+            let analyzer = taxonomy.analyzer.fingerprint();
+            passed("taxonomy", format!("{sets} knowledge sets, {profiles} source profiles, analyzer {analyzer}"))
         }
         Err(error) => failed("taxonomy", &error),
     }

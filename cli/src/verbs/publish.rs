@@ -58,9 +58,11 @@ pub struct Published {
 }
 
 /// A file to publish.
-struct Found {
-    file: PathBuf,
-    source_path: String,
+pub struct Found {
+    /// Where it lies.
+    pub file: PathBuf,
+    /// Path within the source.
+    pub source_path: String,
 }
 
 /// Publishes, waits if asked to (always without a server of its own accord, since nothing else would do the work), and reports.
@@ -139,7 +141,7 @@ fn show(output: Output, report: &Report) -> Result<()> {
 }
 
 /// All files below the paths, hidden ones left out, in a stable order.
-fn collect(paths: &[PathBuf]) -> Result<Vec<Found>> {
+pub fn collect(paths: &[PathBuf]) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for path in paths {
         if path.is_file() {

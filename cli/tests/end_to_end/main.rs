@@ -8,6 +8,7 @@ mod changed_settings;
 mod configuration;
 mod crash;
 mod dead_letters;
+mod editions;
 mod evaluation;
 mod harness;
 mod isolation;

@@ -4,28 +4,39 @@
 //! |---|---|---|
 //! | `normalize_whitespace` | control and zero-width characters, odd spaces, trailing blanks, runs of blank lines | – |
 //! | `strip_boilerplate` | drops lines that match | `patterns` |
+//! | `drop_learned_boilerplate` | drops blocks that were learned to repeat across the source | `file` |
+//! | `drop_sections` | drops sections whose heading matches, with all below | `headings` |
+//! | `replace_text` | puts other text in the place of some, in text and title | `replacements` |
 //! | `drop_anchors` | `<a name>` tags, `{#id}` of headings, `¶` and "back to top" links | – |
 //! | `strip_comments` | HTML comments | – |
 //! | `repair_indentation` | de-indents text that would be read as code (3GPP) | – |
 //! | `title_prefix` | puts an attribute before the title (cases: the product) | `attribute` |
 //! | `organization_note` | organisation and department as a line under the title (design documents) | – |
 //! | `path_metadata` | folders of the path into metadata and attributes (Support, Wiki) | `levels` |
+//! | `attributes_from_path` | parts of the path into attributes: category, subcategory, the page's official URL | `pattern`, `attributes` |
 //! | `spec_number_from_file_name` | `38331-f40.md` → specification 38.331, release 15 (3GPP) | – |
 //! | `version_from_file_name` | `Design V2.1.docx` → product version 2.1 (design documents) | – |
+//! | `version_from_path` | `guide/v1.2/setup.md` → version 1.2 of `guide/v*/setup.md` | `pattern` |
 
+mod attributes_from_path;
 mod drop_anchors;
+pub mod drop_learned_boilerplate;
+mod drop_sections;
 mod normalize_whitespace;
 mod organization_note;
 mod path_metadata;
 mod repair_indentation;
+mod replace_text;
 mod spec_number_from_file_name;
 mod strip_boilerplate;
 mod strip_comments;
 mod title_prefix;
 mod version_from_file_name;
+mod version_from_path;
 
 use std::collections::BTreeMap;
 
+use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 use tributary_schemas::{Attributes, Error, ErrorKind, Result};
 use tributary_taxonomy::source_profiles::{CleanerStep, SourceProfile};
@@ -49,6 +60,37 @@ pub struct Draft {
     pub metadata: BTreeMap<String, String>,
 }
 
+impl Draft {
+    /// Gives an attribute a value if the document has none; names that are no attributes are custom ones.
+    fn fill(&mut self, name: &str, value: String) {
+        let attributes = &mut self.attributes;
+        let slot = match name {
+            "author" => &mut attributes.author,
+            "link" => &mut attributes.link,
+            "product" => &mut attributes.product,
+            "product_version" => &mut attributes.product_version,
+            "department" => &mut attributes.department,
+            "domain" => &mut attributes.domain,
+            "organization" => &mut attributes.organization,
+            "language" => &mut attributes.language,
+            other => {
+                attributes.custom.entry(other.to_owned()).or_insert(value);
+                return;
+            }
+        };
+        slot.get_or_insert(value);
+    }
+}
+
+/// Metadata: the version of a document that has several.
+const DOCUMENT_VERSION: &str = "document_version";
+
+/// Metadata: the path without the version, the same for all versions of a document.
+const VERSIONLESS_PATH: &str = "versionless_path";
+
+/// Attributes that are numbers, which no text of a path gives.
+const NUMERIC_ATTRIBUTES: [&str; 3] = ["security_level", "created_at", "updated_at"];
+
 /// A step with its settings, ready to run.
 trait Cleaner: Send + Sync + std::fmt::Debug {
     /// Changes the draft. Takes time linear in its length.
@@ -59,17 +101,22 @@ trait Cleaner: Send + Sync + std::fmt::Debug {
 type Make = fn(&mut Settings, &CleanersConfig) -> Result<Box<dyn Cleaner>>;
 
 /// All steps by name.
-const STEPS: [(&str, Make); 10] = [
+const STEPS: [(&str, Make); 15] = [
+    ("attributes_from_path", attributes_from_path::make),
     ("drop_anchors", drop_anchors::make),
+    (drop_learned_boilerplate::NAME, drop_learned_boilerplate::make),
+    ("drop_sections", drop_sections::make),
     ("normalize_whitespace", normalize_whitespace::make),
     ("organization_note", organization_note::make),
     ("path_metadata", path_metadata::make),
     ("repair_indentation", repair_indentation::make),
+    ("replace_text", replace_text::make),
     ("spec_number_from_file_name", spec_number_from_file_name::make),
     ("strip_boilerplate", strip_boilerplate::make),
     ("strip_comments", strip_comments::make),
     ("title_prefix", title_prefix::make),
     ("version_from_file_name", version_from_file_name::make),
+    ("version_from_path", version_from_path::make),
 ];
 
 /// Names of all steps.
@@ -87,7 +134,17 @@ impl Cleaners {
     /// Checks the steps of a profile. `Invalid` for an unknown step (with the nearest known one), an unknown or missing setting, or a
     /// pattern that does not compile.
     pub fn new(profile: &SourceProfile, config: &CleanersConfig) -> Result<Self> {
-        let steps: Result<Vec<_>> = profile.cleaners.iter().map(|step| make(step, &profile.name, config)).collect();
+        Self::of(&profile.cleaners, profile, config)
+    }
+
+    /// The same with the steps before `drop_learned_boilerplate` alone: what that step gets to see. All of them if there is none.
+    pub fn before_learned_boilerplate(profile: &SourceProfile, config: &CleanersConfig) -> Result<Self> {
+        let before = profile.cleaners.iter().take_while(|step| step.step != drop_learned_boilerplate::NAME).count();
+        Self::of(profile.cleaners.get(..before).unwrap_or_default(), profile, config)
+    }
+
+    fn of(steps: &[CleanerStep], profile: &SourceProfile, config: &CleanersConfig) -> Result<Self> {
+        let steps: Result<Vec<_>> = steps.iter().map(|step| make(step, &profile.name, config)).collect();
         Ok(Self { steps: steps? })
     }
 
@@ -107,7 +164,7 @@ fn make(step: &CleanerStep, profile: &str, config: &CleanersConfig) -> Result<Bo
         return Err(Error::new(ErrorKind::Invalid, message).with_hint(format!("did you mean `{nearest}`? known are {}", all.join(", "))));
     };
     let place = format!("source profile {profile}: cleaning step {}", step.step);
-    let mut settings = Settings { place, values: step.settings.clone() };
+    let mut settings = Settings { place, values: step.settings.clone(), file_text: step.file_text.clone() };
     let cleaner = make(&mut settings, config)?;
     settings.finish()?;
     Ok(cleaner)
@@ -117,6 +174,8 @@ fn make(step: &CleanerStep, profile: &str, config: &CleanersConfig) -> Result<Bo
 struct Settings {
     place: String,
     values: Map<String, Value>,
+    /// Text of the file that `file` names.
+    file_text: Option<String>,
 }
 
 impl Settings {
@@ -129,6 +188,35 @@ impl Settings {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(self.invalid(format!("`{name}` must be a text"))),
+        }
+    }
+
+    fn required_text(&mut self, name: &str, hint: &str) -> Result<String> {
+        let text = self.text(name)?.filter(|text| !text.is_empty());
+        text.ok_or_else(|| self.invalid(format!("`{name}` is missing or empty")).with_hint(hint))
+    }
+
+    /// A table of texts, in the order of their names; it may not be empty.
+    fn required_table(&mut self, name: &str, hint: &str) -> Result<Vec<(String, String)>> {
+        let Some(Value::Object(table)) = self.values.remove(name).filter(|value| value.as_object().is_none_or(|table| !table.is_empty()))
+        else {
+            return Err(self.invalid(format!("`{name}` must be a table of texts with something in it")).with_hint(hint));
+        };
+        let entry = |(key, value): (String, Value)| match value {
+            Value::String(text) => Ok((key, text)),
+            _ => Err(self.invalid(format!("`{name}.{key}` must be a text"))),
+        };
+        table.into_iter().map(entry).collect()
+    }
+
+    /// A regular expression with the named groups that are asked for.
+    fn pattern(&mut self, name: &str, groups: &[&str], config: &CleanersConfig, hint: &str) -> Result<Regex> {
+        let written = self.required_text(name, hint)?;
+        let compiled = RegexBuilder::new(&written).size_limit(config.maximum_pattern_bytes).build();
+        let pattern = compiled.map_err(|error| self.invalid(format!("`{name}` does not compile: {error}")).with_hint(hint))?;
+        match groups.iter().find(|group| !pattern.capture_names().flatten().any(|name| name == **group)) {
+            None => Ok(pattern),
+            Some(group) => Err(self.invalid(format!("`{name}` has no group `(?<{group}>…)`")).with_hint(hint)),
         }
     }
 

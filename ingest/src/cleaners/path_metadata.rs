@@ -30,28 +30,9 @@ impl Cleaner for PathMetadata {
             draft.metadata.insert(format!("path_{}", place + 1), folder.clone());
         }
         for (name, folder) in self.levels.iter().zip(folders).filter(|(name, _)| !name.is_empty()) {
-            fill(draft, name, folder);
+            draft.fill(name, folder);
         }
     }
-}
-
-/// Gives an attribute that the document does not have a value.
-fn fill(draft: &mut Draft, name: &str, value: String) {
-    let attributes = &mut draft.attributes;
-    let slot = match name {
-        "author" => &mut attributes.author,
-        "product" => &mut attributes.product,
-        "product_version" => &mut attributes.product_version,
-        "department" => &mut attributes.department,
-        "domain" => &mut attributes.domain,
-        "organization" => &mut attributes.organization,
-        "language" => &mut attributes.language,
-        other => {
-            attributes.custom.entry(other.to_owned()).or_insert(value);
-            return;
-        }
-    };
-    slot.get_or_insert(value);
 }
 
 /// Names of the folders above the document, without scheme and host.

@@ -38,6 +38,21 @@ fn settings_are_checked() {
         (json!([{ "step": "strip_boilerplate", "patterns": "x" }]), "must be a list of texts"),
         (json!([{ "step": "title_prefix" }]), "`attribute` is missing"),
         (json!([{ "step": "title_prefix", "attribute": 3 }]), "must be a text"),
+        (json!([{ "step": "attributes_from_path", "pattern": "x" }]), "`attributes` must be a table"),
+        (json!([{ "step": "attributes_from_path", "pattern": "(?<a>x", "attributes": { "c": "{a}" } }]), "`pattern` does not compile"),
+        (
+            json!([{ "step": "attributes_from_path", "pattern": "(?<a>x)", "attributes": { "c": "{b}" } }]),
+            "names the group `b`; the pattern has a",
+        ),
+        (json!([{ "step": "attributes_from_path", "pattern": "x", "attributes": { "security_level": "1" } }]), "is a number"),
+        (json!([{ "step": "version_from_path", "pattern": "/v([0-9.]+)/" }]), "has no group `(?<version>…)`"),
+        (json!([{ "step": "version_from_path" }]), "`pattern` is missing"),
+        (json!([{ "step": "drop_sections" }]), "`headings` is missing"),
+        (json!([{ "step": "drop_sections", "headings": ["("] }]), "does not compile"),
+        (json!([{ "step": "replace_text", "replacements": {} }]), "`replacements` must be a table"),
+        (json!([{ "step": "replace_text", "replacements": { "a": 1 } }]), "`replacements.a` must be a text"),
+        (json!([{ "step": "drop_learned_boilerplate" }]), "`file` is missing"),
+        (json!([{ "step": "drop_learned_boilerplate", "file": "x.toml" }]), "was not read"),
     ] {
         let error = cleaners(&steps).unwrap_err();
         assert!(error.to_string().contains(part), "{error} lacks {part}");
@@ -131,6 +146,67 @@ fn specifications_and_versions_come_from_the_file_name() {
 }
 
 #[test]
+fn parts_of_the_path_become_attributes_unless_the_document_has_them() {
+    let steps = json!([{
+        "step": "attributes_from_path",
+        "pattern": "^api/(?<module>[^/]+)/(?<page>[^/]+)\\.rst$|^(?<other>faq)/",
+        "attributes": { "category": "API", "subcategory": "{module}", "link": "https://host/{module}/{page}.html" }
+    }]);
+    let draft = |path: &str| clean(steps.clone(), Draft { source_path: path.into(), ..Draft::default() });
+    let api = draft("api/nn/mindspore.nn.ELU.rst").attributes;
+    assert_eq!((api.text("category"), api.text("subcategory")), (Some("API"), Some("nn")));
+    assert_eq!(api.link.as_deref(), Some("https://host/nn/mindspore.nn.ELU.html"));
+    let faq = draft("faq/a.md").attributes;
+    assert_eq!((faq.text("category"), faq.text("subcategory"), faq.text("link")), (Some("API"), None, None), "groups without a match");
+    assert_eq!(draft("tutorials/a.md").attributes, Attributes::default());
+    let own = Attributes { link: Some("own".into()), ..Attributes::default() };
+    let kept = clean(steps.clone(), Draft { source_path: "api/nn/x.rst".into(), attributes: own, ..Draft::default() });
+    assert_eq!(kept.attributes.link.as_deref(), Some("own"));
+}
+
+#[test]
+fn versions_in_paths_leave_what_they_share() {
+    let at = |path: &str| {
+        let steps = json!([{ "step": "version_from_path", "pattern": "(?:^|/)[vR](?<version>[0-9.]+)/" }]);
+        let draft = clean(steps, Draft { source_path: path.into(), ..Draft::default() });
+        let metadata = |name: &str| draft.metadata.get(name).cloned();
+        (metadata("document_version"), metadata("versionless_path"))
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(at("Guide/v1.2/Setup.md"), (some("1.2"), some("guide/v*/setup.md")));
+    assert_eq!(at("Guide/v1.10/Setup.md").1, at("guide/v1.2/setup.md").1);
+    assert_eq!(at("guide/setup.md"), (None, None));
+    let name = |path: &str| {
+        let draft = clean(json!([{ "step": "version_from_file_name" }]), Draft { source_path: path.into(), ..Draft::default() });
+        draft.metadata.get("versionless_path").cloned()
+    };
+    assert_eq!(name("设计/载波聚合 设计_V2.1.docx"), some("设计/载波聚合 设计"));
+    assert_eq!(name("设计/载波聚合_设计 v10.doc"), some("设计/载波聚合 设计"));
+    assert_eq!(name("设计/载波聚合.docx"), None);
+}
+
+#[test]
+fn sections_go_with_all_below_and_the_title_stays() {
+    let steps = json!([{ "step": "drop_sections", "headings": ["^(References|参考文献)$"] }]);
+    let text =
+        "# References\n\na\n\n## 参考文献\n\n[1]\n\n### Books\n\n[2]\n\n```\n## not a heading\n```\n\n## More\n\nb\n\n# References #\nc\n";
+    let draft = clean(steps, Draft { markdown: text.into(), ..Draft::default() });
+    assert_eq!(draft.markdown, "# References\n\na\n\n## More\n\nb\n\n");
+}
+
+#[test]
+fn placeholders_are_replaced_in_text_and_title_but_not_in_code() {
+    let steps = json!([{ "step": "replace_text", "replacements": { "|project_name|": "srsRAN" } }]);
+    let draft = Draft {
+        title: "|project_name| guide".into(),
+        markdown: "The |project_name|.\n```\n|project_name|\n```\n".into(),
+        ..Draft::default()
+    };
+    let draft = clean(steps, draft);
+    assert_eq!((draft.title.as_str(), draft.markdown.as_str()), ("srsRAN guide", "The srsRAN.\n```\n|project_name|\n```\n"));
+}
+
+#[test]
 fn organisations_stand_under_the_title() {
     let attributes = Attributes { organization: Some("无线".into()), department: Some("算法部".into()), ..Attributes::default() };
     let once = clean(json!([{ "step": "organization_note" }]), Draft { markdown: "# T\n\ntext\n".into(), attributes, ..Draft::default() });
@@ -147,6 +223,11 @@ fn no_step_alters_code() {
         .map(|name| match name {
             "strip_boilerplate" => json!({ "step": name, "patterns": ["Copyright", "deep", "x"] }),
             "title_prefix" => json!({ "step": name, "attribute": "product" }),
+            "attributes_from_path" => json!({ "step": name, "pattern": "(?<a>.)", "attributes": { "b": "{a}" } }),
+            "drop_sections" => json!({ "step": name, "headings": ["id", "deep"] }),
+            "replace_text" => json!({ "step": name, "replacements": { "x": "y", "deep": "flat" } }),
+            "version_from_path" => json!({ "step": name, "pattern": "(?<version>[0-9]+)" }),
+            "drop_learned_boilerplate" => json!({ "step": "drop_anchors" }),
             _ => json!({ "step": name }),
         })
         .collect();

@@ -1,0 +1,83 @@
+//! `tributary profiles learn-boilerplate`: finds blocks that repeat across the documents of a source and writes them into a file, which a
+//! person reviews and a source profile names.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use tributary_ingest::SourceCleaning;
+use tributary_ingest::boilerplate::{LearnLimits, Learned, learn};
+use tributary_schemas::{Error, ErrorKind};
+
+use super::profiles::clean;
+use super::publish::collect;
+use crate::args::LearnBoilerplate;
+use crate::config::Config;
+use crate::conversion;
+use crate::print::{self, Outcome};
+
+/// Cleans the sample as the source's profile does before the step that removes what is learned, counts, and writes the file.
+pub fn run(config: &Config, arguments: &LearnBoilerplate) -> Result<Outcome> {
+    refuse_reviewed(&arguments.file)?;
+    let profiles = Arc::new(tributary_taxonomy::parse_source_profiles(&config.taxonomy, Path::new(""))?);
+    let cleaning = SourceCleaning::before_learned_boilerplate(profiles, &arguments.source, &config.ingest)?;
+    let found = collect(&arguments.paths)?;
+    let pool = conversion::pool(config);
+    let bar = print::progress_bar(found.len() as u64, "reading");
+    let (mut texts, mut failed) = (Vec::new(), Vec::new());
+    for file in &found {
+        match clean(&pool, &cleaning, &arguments.source, file) {
+            Ok(clean) => texts.push(clean.markdown),
+            Err(error) => failed.push(json!({"source_path": file.source_path, "reason": format!("{error:#}")})),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let limits = LearnLimits {
+        minimum_documents: arguments.minimum_documents,
+        minimum_share: arguments.minimum_share,
+        minimum_characters: arguments.minimum_characters,
+    };
+    let learned = learn(&arguments.source, texts.iter().map(String::as_str), limits);
+    write(&arguments.file, &learned)?;
+    let object = json!({"file": arguments.file, "source": learned.source, "documents": learned.documents, "blocks": learned.blocks, "failed": failed});
+    print::result(arguments.output, &object, || describe(arguments, &learned, failed.len()))?;
+    Ok(Outcome::of(learned.documents, failed.len()))
+}
+
+/// Whoever reviewed a file would lose the review.
+fn refuse_reviewed(file: &Path) -> Result<()> {
+    if !file.exists() {
+        return Ok(());
+    }
+    let message = format!("{} is there already, perhaps with a review in it", file.display());
+    Err(Error::new(ErrorKind::Conflict, message).with_hint("learn into another file and compare, or remove this one first").into())
+}
+
+fn write(file: &Path, learned: &Learned) -> Result<()> {
+    let failed = || format!("cannot write {}", file.display());
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).with_context(failed)?;
+    }
+    std::fs::write(file, learned.to_toml()?).with_context(failed)
+}
+
+fn describe(arguments: &LearnBoilerplate, learned: &Learned, failed: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for block in &learned.blocks {
+        let start: String = block.text.chars().take(100).collect();
+        lines.push(format!("{:6} of {}  {start}", block.documents, learned.documents));
+    }
+    if failed > 0 {
+        lines.push(format!("{failed} files could not be read; --format json names them"));
+    }
+    lines.push(format!(
+        "{} blocks in {}: review it, and name it in the profile of `{}`:",
+        learned.blocks.len(),
+        arguments.file.display(),
+        arguments.source
+    ));
+    lines.push("  { step = \"drop_learned_boilerplate\", file = \"…\" }   (relative to the file of source profiles)".to_owned());
+    lines.join("\n")
+}

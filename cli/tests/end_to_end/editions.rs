@@ -1,0 +1,85 @@
+//! `newest_only` through the whole binary: of the versions of a document only the newest is found, whatever came first, after a restart,
+//! a reindex and a deletion.
+
+use serde_json::{Value, json};
+
+use super::harness::{Server, Workspace, list, number, text, wait_for};
+
+const PROFILES: &str = r#"
+[[source_profile]]
+name = "design"
+source = "design"
+cleaners = [{ step = "version_from_file_name" }]
+newest_only = { same = ["versionless_path"], version = "document_version" }
+"#;
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    let file = workspace.write("source-profiles.toml", PROFILES);
+    workspace.with("taxonomy.source_profiles_file", file.to_str().unwrap())
+}
+
+fn publish(server: &Server, path: &str, word: &str) -> (String, Value) {
+    let content = format!("# Carrier aggregation\n\nThe {word} is described by this version of the zebrawood design.\n");
+    let event = json!({"source": "design", "source_path": path, "content": content, "media_type": "text/markdown"});
+    let accepted = server.publish(&event);
+    server.settled(&accepted);
+    let shown = wait_for("the last word on the document", || {
+        let (_, reconciled) = server.post("/v1/documents/reconcile", &json!({}));
+        let is_still = number(&reconciled, "/in_flight") == 0 && number(&reconciled, "/waiting_records") == 0;
+        is_still.then(|| server.get(&format!("/v1/documents/{}", accepted.0)).1)
+    });
+    (accepted.0, shown)
+}
+
+fn found(server: &Server) -> Vec<String> {
+    let (status, answer) = server.post("/v1/search", &json!({"query": "zebrawood design", "unfold": true}));
+    assert_eq!(status, 200, "{answer}");
+    let mut paths: Vec<String> = list(&answer, "/hits").iter().map(|hit| text(hit, "/source_path").to_owned()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+#[track_caller]
+fn reconciled(server: &Server) {
+    let (_, found) = server.post("/v1/documents/reconcile", &json!({}));
+    assert_eq!(found.get("ok"), Some(&json!(true)), "{found}");
+}
+
+#[test]
+fn only_the_newest_version_of_a_document_is_found_whatever_came_first() {
+    let workspace = workspace();
+    let mut server = workspace.start();
+    publish(&server, "ca/Aggregation V2.1.md", "first");
+    let (newest, shown) = publish(&server, "ca/Aggregation V10.md", "second");
+    assert_eq!(text(&shown, "/state"), "indexed", "{shown}");
+    let (_, late) = publish(&server, "ca/aggregation_v1.md", "third");
+    assert_eq!(text(&late, "/state"), "skipped", "{late}");
+    assert_eq!(text(&late, "/reason"), format!("superseded by edition 10 of the same work: {newest}"));
+    publish(&server, "ca/Other V1.md", "fourth");
+    publish(&server, "ca/Aggregation.md", "fifth");
+    let standing = ["ca/Aggregation V10.md", "ca/Aggregation.md", "ca/Other V1.md"];
+    assert_eq!(found(&server), standing, "a document without a version stands for itself");
+    reconciled(&server);
+
+    server.kill();
+    let server = workspace.start();
+    assert_eq!(found(&server), standing);
+    let (_, again) = publish(&server, "ca/Aggregation V2.1.md", "changed");
+    assert_eq!(text(&again, "/state"), "skipped", "{again}");
+    let built = workspace.run(["--server", &server.url, "knowledge-sets", "reindex", "--all", "--wait"]);
+    assert_eq!(built.code, 0, "{built:?}");
+    assert_eq!(found(&server), standing, "the same in the new generation");
+    reconciled(&server);
+
+    let (_, accepted) = server.try_delete(&format!("/v1/documents/{newest}")).unwrap();
+    server.settled(&(newest, number(&accepted, "/version")));
+    wait_for("the version before to come back", || {
+        (found(&server) == ["ca/Aggregation V2.1.md", "ca/Aggregation.md", "ca/Other V1.md"]).then_some(())
+    });
+    let (_, answer) = server.post("/v1/search", &json!({"query": "changed", "strategy": "full_text"}));
+    assert!(list(&answer, "/hits").iter().any(|hit| text(hit, "/text").contains("changed")), "as it was last published: {answer}");
+    reconciled(&server);
+    server.stop();
+}

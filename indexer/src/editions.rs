@@ -1,0 +1,220 @@
+//! Of the editions of one work only the newest is found. Called by the index stage as [`crate::near_duplicates`] is: [`Editions::came`] for
+//! each record, [`Editions::settle`] and [`Editions::settled`] after each flush.
+//!
+//! Which edition stands follows from the live documents alone ([`DocumentHeader::edition_order`]), so the order in which they came, replays
+//! and a second process make no difference. Every record is first written in full; once it is visible, the works that it may have entered or
+//! left are read and brought into order: the newest edition has its chunks, the others have none and name it. Whoever changes something looks
+//! again, until nothing is left to change. When the newest edition goes, the next one is written again from the record that was kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tributary_schemas::edition::{superseded_term, work_term};
+use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Result, State};
+use tributary_store::blobs::Blobs;
+use tributary_store::search_index::{IndexedDocument, Operation, Outcome, SharedSearchIndex};
+use tributary_store::{Clock, manifest};
+
+use crate::near_duplicates::Settled;
+
+/// Looks until nothing is left to change; more are needed only while another process changes the same works, which then looks too.
+const MOST_LOOKS: usize = 10;
+
+/// Brings works into order.
+pub struct Editions {
+    index: SharedSearchIndex,
+    blobs: Blobs,
+    clock: Clock,
+    waiting: Mutex<Waiting>,
+}
+
+/// What came since works were last settled.
+#[derive(Default)]
+struct Waiting {
+    /// By generation.
+    touched: BTreeMap<String, Touched>,
+    /// Settled, not yet handed over; the last word on a document comes last.
+    settled: Vec<Settled>,
+}
+
+/// Documents that were written or deleted, and the works of those that were written.
+#[derive(Clone, Default)]
+struct Touched {
+    documents: BTreeSet<String>,
+    works: BTreeSet<String>,
+}
+
+/// All live editions of a work, the one that stands first.
+type Work = Vec<IndexedDocument>;
+
+impl Editions {
+    /// Over the given index; records of editions are kept as blobs, since any of them may have to be written again.
+    pub fn new(index: SharedSearchIndex, blobs: Blobs, clock: Clock) -> Self {
+        Self { index, blobs, clock, waiting: Mutex::default() }
+    }
+
+    /// Keeps the record of an edition durably and returns its place; `None` for a document that is none, or for a record without vectors,
+    /// from which it could not be written again.
+    pub async fn keep(&self, embedded: &EmbeddedDocument, record: Option<&Bytes>) -> Result<Option<String>> {
+        let is_whole = embedded.vectors.len() == embedded.chunks.len();
+        match record.filter(|_| embedded.document.edition.is_some() && is_whole) {
+            Some(record) => self.blobs.put(record.clone()).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A document was written to a generation, or deleted from it (`document` is then nothing).
+    pub fn came(&self, generation: &str, document_id: &str, document: Option<&DocumentHeader>) {
+        let mut waiting = self.waiting();
+        let touched = waiting.touched.entry(generation.to_owned()).or_default();
+        touched.documents.insert(document_id.to_owned());
+        let edition = document.and_then(|document| document.edition.as_ref());
+        touched.works.extend(edition.map(|edition| edition.work.clone()));
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the works of all that came since into order, durably. Called when what was written is visible. After an error everything is
+    /// looked at again by the next call.
+    pub async fn settle(&self) -> Result<()> {
+        let mut touched = std::mem::take(&mut self.waiting().touched);
+        while let Some((generation, documents)) = touched.pop_first() {
+            match self.settle_generation(&generation, &documents).await {
+                Ok(()) => {}
+                // Dropped meanwhile.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => {
+                    touched.insert(generation, documents);
+                    self.put_back(touched);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Documents whose part changed, handed over once.
+    pub fn settled(&self) -> Vec<Settled> {
+        std::mem::take(&mut self.waiting().settled)
+    }
+
+    fn put_back(&self, touched: BTreeMap<String, Touched>) {
+        let mut waiting = self.waiting();
+        for (generation, older) in touched {
+            let newer = waiting.touched.entry(generation).or_default();
+            newer.documents.extend(older.documents);
+            newer.works.extend(older.works);
+        }
+    }
+
+    async fn settle_generation(&self, generation: &str, touched: &Touched) -> Result<()> {
+        let mut looked_at = touched.works.clone();
+        for _ in 0..MOST_LOOKS {
+            let mut changed = false;
+            for work in self.works(generation, touched, &mut looked_at).await? {
+                changed |= self.order(generation, &work).await?;
+            }
+            if !changed {
+                break;
+            }
+            self.index.flush(generation, None).await?;
+        }
+        Ok(())
+    }
+
+    /// The works of documents that were written, and those of documents that still step aside for one that was written or deleted.
+    async fn works(&self, generation: &str, touched: &Touched, looked_at: &mut BTreeSet<String>) -> Result<Vec<Work>> {
+        let aside: Vec<String> = touched.documents.iter().map(|document_id| superseded_term(document_id)).collect();
+        let left = self.index.documents_with(Some(generation), &aside, usize::MAX).await?;
+        looked_at.extend(left.into_iter().filter_map(|found| Some(found.document.edition?.work)));
+        if looked_at.is_empty() {
+            return Ok(Vec::new());
+        }
+        let terms: Vec<String> = looked_at.iter().map(|work| work_term(work)).collect();
+        let found = self.index.documents_with(Some(generation), &terms, usize::MAX).await?;
+        let mut works: BTreeMap<String, Work> = BTreeMap::new();
+        for document in found.into_iter().filter(|found| !found.deleted) {
+            if let Some(edition) = &document.document.edition {
+                works.entry(edition.work.clone()).or_default().push(document);
+            }
+        }
+        works.values_mut().for_each(|work| work.sort_by(|left, right| left.document.edition_order(&right.document)));
+        Ok(works.into_values().collect())
+    }
+
+    /// Writes what is wrong with a work; whether anything was.
+    async fn order(&self, generation: &str, work: &Work) -> Result<bool> {
+        let Some((newest, older)) = work.split_first() else { return Ok(false) };
+        let mut changed = false;
+        // First the newest: there is never a moment without any.
+        if newest.document.superseded_by.is_some() {
+            let Some(state) = self.restore(generation, &newest.document).await? else { return Ok(false) };
+            self.report(generation, state);
+            changed = true;
+        }
+        for edition in older {
+            if let Some(state) = self.set_aside(generation, edition, &newest.document).await? {
+                self.report(generation, state);
+                changed = true;
+            }
+        }
+        Ok(changed)
+    }
+
+    fn report(&self, generation: &str, state: DocumentState) {
+        self.waiting().settled.push(Settled { generation: generation.to_owned(), state });
+    }
+
+    /// Gives an edition its chunks again. `None` if a newer version of the document came, or its record is not to be had.
+    async fn restore(&self, generation: &str, document: &DocumentHeader) -> Result<Option<DocumentState>> {
+        let Some(body) = self.body(document).await? else {
+            tracing::error!(generation, document_id = document.document_id, "an edition cannot be written again; publish the document");
+            return Ok(None);
+        };
+        let document = DocumentHeader { superseded_by: None, ..document.clone() };
+        let report = manifest::report(&document, State::Indexed, (self.clock)());
+        let chunks = u32::try_from(body.chunks.len()).unwrap_or(u32::MAX);
+        let state = DocumentState { chunks, lineage: Some(document.lineage.clone()), ..report };
+        let written = Operation::Replace { document: Box::new(document), chunks: body.chunks, vectors: body.vectors };
+        Ok(self.write(generation, written).await?.then_some(state))
+    }
+
+    /// Takes an older edition's chunks away. Nothing if that is done already, or could not be undone.
+    async fn set_aside(&self, generation: &str, found: &IndexedDocument, newest: &DocumentHeader) -> Result<Option<DocumentState>> {
+        let superseded_by = Some(newest.document_id.clone());
+        let is_aside = found.document.superseded_by == superseded_by && found.chunk_ids.is_empty();
+        if is_aside || found.document.body.is_none() {
+            return Ok(None);
+        }
+        let document = DocumentHeader { superseded_by, ..found.document.clone() };
+        let version = newest.edition.as_ref().map(|edition| edition.version.clone()).unwrap_or_default();
+        let reason = Some(format!("superseded by edition {version} of the same work: {}", newest.document_id));
+        let state = DocumentState { reason, ..manifest::report(&document, State::Skipped, (self.clock)()) };
+        let written = Operation::Replace { document: Box::new(document), chunks: Vec::new(), vectors: Vec::new() };
+        Ok(self.write(generation, written).await?.then_some(state))
+    }
+
+    /// Whether it was done; not if a newer version is stored.
+    async fn write(&self, generation: &str, operation: Operation) -> Result<bool> {
+        match self.index.write(generation, vec![operation]).await?.into_iter().next() {
+            Some(Outcome::Applied) => Ok(true),
+            Some(Outcome::Older { .. }) => Ok(false),
+            Some(Outcome::Failed(error)) => Err(error),
+            None => Err(Error::new(ErrorKind::Internal, "the index gave no outcome for an operation")),
+        }
+    }
+
+    async fn body(&self, document: &DocumentHeader) -> Result<Option<EmbeddedDocument>> {
+        let Some(url) = &document.body else { return Ok(None) };
+        let bytes = match self.blobs.get(url).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let parsed = tokio::task::spawn_blocking(move || serde_json::from_slice::<EmbeddedDocument>(&bytes)).await;
+        let parsed = parsed.map_err(|error| Error::new(ErrorKind::Internal, format!("a record was not read: {error}")))?;
+        parsed.map(Some).map_err(|error| Error::new(ErrorKind::Corrupt, format!("a kept record cannot be read: {error}")))
+    }
+}

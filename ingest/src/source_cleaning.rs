@@ -1,0 +1,105 @@
+//! What a source profile makes of a converted document: attributes, cleaning steps, tags, edition. A function of the event, the converted
+//! text and the profile alone. Called by [`crate::process`], and by the command line for documents that are not published.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tributary_schemas::{CleanDocument, DocumentEvent, DocumentHeader, Lineage, Result};
+use tributary_taxonomy::SourceProfiles;
+use tributary_taxonomy::source_profiles::{FoldedText, SourceProfile};
+
+use crate::cleaners::{Cleaners, Draft, normalize_text};
+use crate::config::Config;
+use crate::converters::{Converted, one_line};
+use crate::{attributes, pages};
+
+/// The profiles with their cleaning steps, ready to run.
+pub struct SourceCleaning {
+    profiles: Arc<SourceProfiles>,
+    /// By name of the profile.
+    steps: HashMap<String, Steps>,
+    maximum_title_characters: usize,
+}
+
+/// What a profile does, and the hash of all that it says.
+struct Steps {
+    cleaners: Cleaners,
+    fingerprint: String,
+}
+
+impl SourceCleaning {
+    /// `Invalid` if a profile names an unknown cleaning step or sets one wrongly.
+    pub fn new(profiles: Arc<SourceProfiles>, config: &Config) -> Result<Self> {
+        let of_profile = |profile: &SourceProfile| {
+            let cleaners = Cleaners::new(profile, &config.cleaners)?;
+            Ok((profile.name.clone(), Steps { cleaners, fingerprint: profile.fingerprint() }))
+        };
+        let steps: Result<HashMap<_, _>> = profiles.iter().map(of_profile).collect();
+        Ok(Self { steps: steps?, profiles, maximum_title_characters: config.maximum_title_characters })
+    }
+
+    /// For one source alone, with the steps that run before `drop_learned_boilerplate`: what that step's file is learned from.
+    pub fn before_learned_boilerplate(profiles: Arc<SourceProfiles>, source: &str, config: &Config) -> Result<Self> {
+        let profile = profiles.profile(source);
+        let cleaners = Cleaners::before_learned_boilerplate(profile, &config.cleaners)?;
+        let steps = HashMap::from([(profile.name.clone(), Steps { cleaners, fingerprint: profile.fingerprint() })]);
+        Ok(Self { steps, profiles, maximum_title_characters: config.maximum_title_characters })
+    }
+
+    /// The profile of a source.
+    pub fn profile(&self, source: &str) -> &SourceProfile {
+        self.profiles.profile(source)
+    }
+
+    /// Hash of everything that the profile of a source says, learned files included.
+    pub fn fingerprint(&self, source: &str) -> &str {
+        self.steps.get(&self.profile(source).name).map(|steps| steps.fingerprint.as_str()).unwrap_or_default()
+    }
+
+    /// The clean document; times, fingerprint and signature are left to the caller.
+    pub fn clean(&self, event: DocumentEvent, document_id: String, version: u64, converted: Converted) -> CleanDocument {
+        let profile = self.profiles.profile(&event.source);
+        let document = DocumentHeader {
+            version,
+            source: event.source,
+            source_path: event.source_path.unwrap_or_default(),
+            title: self.title(event.title.as_deref(), converted.title.as_deref(), &document_id),
+            document_id,
+            media_type: converted.media_type.clone(),
+            source_priority: profile.priority,
+            attributes: event.attributes,
+            knowledge_sets: event.knowledge_sets,
+            lineage: Lineage { converter: converted.converter.to_string(), source_profile: profile.name.clone(), ..Lineage::default() },
+            ..DocumentHeader::default()
+        };
+        self.run(profile, document, converted)
+    }
+
+    fn title(&self, given: Option<&str>, found: Option<&str>, document_id: &str) -> String {
+        let titles = [given, found, Some(document_id)];
+        let one_line = |title: &str| one_line(title, self.maximum_title_characters);
+        titles.into_iter().flatten().map(one_line).find(|title| !title.is_empty()).unwrap_or_else(|| document_id.to_owned())
+    }
+
+    /// Attributes from the document and the profile, the profile's cleaning steps, and its tags for what they left.
+    fn run(&self, profile: &SourceProfile, mut document: DocumentHeader, converted: Converted) -> CleanDocument {
+        attributes::fill_from_metadata(&mut document.attributes, &converted.metadata);
+        profile.fill_attributes(&mut document, &FoldedText::new(&converted.markdown));
+        let mut draft = Draft {
+            markdown: normalize_text(&pages::mark(&converted.markdown)),
+            title: document.title,
+            source_path: document.source_path.clone(),
+            attributes: document.attributes,
+            metadata: converted.metadata,
+        };
+        if let Some(steps) = self.steps.get(&profile.name) {
+            steps.cleaners.clean(&mut draft);
+        }
+        let document = DocumentHeader { title: draft.title, attributes: draft.attributes, ..document };
+        let (markdown, page_starts) = pages::take_out(&draft.markdown);
+        let mut clean = CleanDocument { document, markdown, metadata: draft.metadata, images: converted.images, page_starts };
+        profile.apply(&mut clean.document, &clean.markdown);
+        clean.document.edition = profile.newest_only.as_ref().and_then(|newest| newest.edition(&clean.document, &clean.metadata));
+        clean
+    }
+}
