@@ -1,5 +1,7 @@
 //! Talks to a server over HTTP: the one that runs on the data folder, a named one, or one that this process starts for itself.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,7 +36,11 @@ impl Client {
 
     /// A connection to a server of another thread of this process.
     pub fn to(base: String, local: Option<LocalServer>) -> Self {
-        let settings = ureq::Agent::config_builder().http_status_as_error(false).timeout_connect(Some(std::time::Duration::from_secs(5)));
+        let settings = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(Duration::from_secs(5)))
+            // The server closes a connection after five seconds without a request: one that is older may close while it is written to.
+            .max_idle_age(Duration::from_secs(3));
         Self { base, agent: settings.build().into(), local }
     }
 

@@ -41,10 +41,12 @@ fn found(server: &Server) -> Vec<String> {
     paths
 }
 
-#[track_caller]
+/// Waits until everything agrees: what was found a moment ago may still have its position to commit.
 fn reconciled(server: &Server) {
-    let (_, found) = server.post("/v1/documents/reconcile", &json!({}));
-    assert_eq!(found.get("ok"), Some(&json!(true)), "{found}");
+    wait_for("everything to agree", || {
+        let (_, found) = server.post("/v1/documents/reconcile", &json!({}));
+        (found.get("ok") == Some(&json!(true))).then_some(())
+    });
 }
 
 #[test]

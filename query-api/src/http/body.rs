@@ -30,7 +30,7 @@ pub async fn read(mut payload: web::Payload, limit_bytes: usize) -> Result<Bytes
         if body.len() + part.len() > limit_bytes {
             drop(body);
             drain(payload).await;
-            let hint = "send less, or raise the limit in query_api.server of the server's configuration";
+            let hint = "send less, or raise `query_api.server.document_limit_bytes` (documents) or `request_limit_bytes` (all else) there";
             return Err(Problem::new(Code::BodyTooLarge, format!("body is larger than {limit_bytes} bytes")).with_hint(hint));
         }
         body.extend_from_slice(&part);
