@@ -87,7 +87,7 @@ impl ConversionPool {
     /// Takes as long as the conversion: call it on a blocking thread.
     pub fn convert(&self, job: Job<'_>) -> Result<Converted> {
         let Some(launch) = &self.launch else {
-            let pictures = PictureReader::new(&self.engine, &|| {});
+            let pictures = PictureReader::new(&self.engine, &|| Ok(()));
             let limits = Limits::starting_now(&self.config).with_pictures(&pictures);
             return converters::convert(job.bytes, job.name, job.media_type, &limits);
         };

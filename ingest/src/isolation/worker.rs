@@ -65,10 +65,11 @@ fn own_output() -> io::Result<impl Write + Send> {
 
 fn answer_all(requests: &mut impl Read, answers: impl Write, config: &Config, engine: &Engine) -> io::Result<()> {
     let answers = RefCell::new(answers);
-    // Who asks no more ends this process soon.
     let on_page = || {
-        protocol::write(&mut *answers.borrow_mut(), &AnswerHead::Working, &[]).unwrap_or_default();
+        let told = protocol::write(&mut *answers.borrow_mut(), &AnswerHead::Working, &[]);
+        told.map_err(|error| Error::io("nobody waits for this document any more", &error))?;
         allow_processor_time(config);
+        Ok(())
     };
     let maximum = usize::try_from(config.maximum_body_bytes).unwrap_or(usize::MAX);
     while let Some(request) = protocol::read_head::<RequestHead>(requests)? {

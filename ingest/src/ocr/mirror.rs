@@ -39,7 +39,7 @@ pub fn reading(
     limits: &Limits<'_>,
     work: impl FnOnce(&Limits<'_>) -> Result<crate::Converted>,
 ) -> Result<crate::Converted> {
-    let pictures = PictureReader::new(engine, &|| {});
+    let pictures = PictureReader::new(engine, &|| Ok(()));
     let mut converted = work(&limits.with_pictures(&pictures))?;
     pictures.note(&mut converted.metadata);
     Ok(converted)

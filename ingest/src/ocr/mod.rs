@@ -71,8 +71,8 @@ impl Engine {
 /// Reads the pictures of one document within its limits, and counts.
 pub struct PictureReader<'a> {
     engine: &'a Engine,
-    /// Told after each page that work goes on.
-    on_page: &'a dyn Fn(),
+    /// Told after each page that work goes on; its error ends it.
+    on_page: &'a dyn Fn() -> Result<()>,
     spent: Cell<Duration>,
     tally: RefCell<Tally>,
 }
@@ -90,8 +90,8 @@ struct Tally {
 }
 
 impl<'a> PictureReader<'a> {
-    /// For one document. `on_page` is told after each page.
-    pub fn new(engine: &'a Engine, on_page: &'a dyn Fn()) -> Self {
+    /// For one document. `on_page` is told after each page; its error ends the reading, when nobody waits for it any more.
+    pub fn new(engine: &'a Engine, on_page: &'a dyn Fn() -> Result<()>) -> Self {
         Self { engine, on_page, spent: Cell::default(), tally: RefCell::default() }
     }
 
@@ -102,7 +102,7 @@ impl<'a> PictureReader<'a> {
 
     /// The Markdown of a picture, empty if it has no text; `None` if it is left unread, which [`Self::note`] tells.
     ///
-    /// Errors: `Internal` if the recogniser fails: no fault of the document.
+    /// Errors: `Internal` if the recogniser fails, which is no fault of the document, and that of `on_page`.
     pub fn read(&self, image: &RgbImage, config: &Config) -> Result<Option<String>> {
         let recognizer = match self.engine.recognizer() {
             Ok(recognizer) => recognizer,
@@ -121,7 +121,7 @@ impl<'a> PictureReader<'a> {
         let too_long = || Error::new(ErrorKind::Timeout, "a picture takes too long to be read");
         let result = recognizer.recognize(image, &|| if is_late() { Err(too_long()) } else { Ok(()) });
         self.spent.set(self.spent() + began.elapsed());
-        (self.on_page)();
+        (self.on_page)()?;
         match result {
             Ok(page) => Ok(Some(self.count(&page))),
             Err(error) if error.kind() == ErrorKind::Timeout => {

@@ -28,7 +28,10 @@ fn noted(pictures: &PictureReader) -> BTreeMap<String, String> {
 #[test]
 fn pages_are_read_and_counted() {
     let (engine, pages) = (Engine::with(Box::new(Mirror::default())), Cell::new(0));
-    let on_page = || pages.set(pages.get() + 1);
+    let on_page = || {
+        pages.set(pages.get() + 1);
+        Ok(())
+    };
     let pictures = PictureReader::new(&engine, &on_page);
     let text = pictures.read(&page(), &Config::default()).unwrap();
     assert_eq!(text.as_deref(), Some("4x3 [255, 255, 255] [255, 255, 255]\n"));
@@ -42,7 +45,7 @@ fn pages_are_read_and_counted() {
 fn what_is_over_a_limit_is_left_out_and_told() {
     let engine = Engine::with(Box::new(Mirror::default()));
     for config in [config(|ocr| ocr.maximum_pages = 0), config(|ocr| ocr.document_timeout_ms = 0)] {
-        let pictures = PictureReader::new(&engine, &|| {});
+        let pictures = PictureReader::new(&engine, &|| Ok(()));
         assert_eq!(pictures.read(&page(), &config).unwrap(), None);
         assert_eq!(noted(&pictures)["ocr_left_out"], "1");
     }
@@ -63,7 +66,7 @@ impl TextRecognizer for Slow {
 #[test]
 fn a_page_that_takes_too_long_is_left_out_and_its_time_is_not_the_conversions() {
     let engine = Engine::with(Box::new(Slow));
-    let pictures = PictureReader::new(&engine, &|| {});
+    let pictures = PictureReader::new(&engine, &|| Ok(()));
     assert_eq!(pictures.read(&page(), &config(|ocr| ocr.page_timeout_ms = 20)).unwrap(), None);
     assert_eq!(noted(&pictures)["ocr_left_out"], "1");
     assert!(pictures.spent() >= Duration::from_millis(20));
@@ -76,12 +79,12 @@ fn a_page_that_takes_too_long_is_left_out_and_its_time_is_not_the_conversions() 
 #[test]
 fn why_nothing_is_read_is_told_once_and_without_failing() {
     let engine = Engine::new(Err(OcrUnavailable::new("the models are not installed")));
-    let pictures = PictureReader::new(&engine, &|| {});
+    let pictures = PictureReader::new(&engine, &|| Ok(()));
     assert_eq!(pictures.read(&page(), &Config::default()).unwrap(), None);
     assert_eq!(noted(&pictures), [(UNAVAILABLE_KEY.to_owned(), "the models are not installed".to_owned())].into());
     let missing = OcrSetup { library: "/nowhere.so".into(), models: "/nowhere".into(), config: serde_json::from_str(SETTINGS).unwrap() };
     let engine = Engine::new(Ok(missing));
-    let pictures = PictureReader::new(&engine, &|| {});
+    let pictures = PictureReader::new(&engine, &|| Ok(()));
     assert_eq!(pictures.read(&page(), &Config::default()).unwrap(), None);
     assert!(noted(&pictures)[UNAVAILABLE_KEY].contains("/nowhere.so"), "{:?}", noted(&pictures));
 }
@@ -92,8 +95,8 @@ const SETTINGS: &str = r#"{"enabled": true, "folder": "ocr", "minimum_confidence
 #[test]
 fn no_text_is_told_apart_from_no_reading() {
     let engine = Engine::with(Box::new(Blind));
-    let pictures = PictureReader::new(&engine, &|| {});
+    let pictures = PictureReader::new(&engine, &|| Ok(()));
     assert_eq!(pictures.read(&page(), &Config::default()).unwrap().as_deref(), Some(""));
     assert_eq!(noted(&pictures)[FOUND_KEY], "nothing");
-    assert_eq!(noted(&PictureReader::new(&engine, &|| {})), BTreeMap::new(), "nothing was asked for");
+    assert_eq!(noted(&PictureReader::new(&engine, &|| Ok(()))), BTreeMap::new(), "nothing was asked for");
 }
