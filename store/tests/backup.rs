@@ -130,7 +130,10 @@ async fn back_up(source: &Source, destination: &Path) -> tributary_store::Result
     let destination = Destination::of(destination)?;
     let writing = tokio::task::spawn_blocking(move || image.write(&pipe));
     let received = tokio::task::spawn_blocking(move || destination.receive(Pipe::read_end(receiver), total, &|_| ())).await.unwrap();
-    writing.await.unwrap().and(received)
+    let written = writing.await.unwrap();
+    // What the receiver refuses is why the writer finds nobody any more.
+    let manifest = received?;
+    written.map(|_| manifest)
 }
 
 async fn values(log: &EmbeddedEventLog) -> BTreeMap<Bytes, Bytes> {
@@ -288,7 +291,7 @@ async fn a_folder_backup_with_a_changed_or_missing_file_is_refused() {
     let path = folder.path().join("copy");
     let manifest = back_up(&open.source, &path).await.unwrap();
     let error = back_up(&open.source, &path).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Conflict, "a backup never replaces another");
+    assert_eq!(error.kind(), ErrorKind::Conflict, "a backup never replaces another: {error}");
     let file = path.join(&manifest.files.last().unwrap().path);
     let bytes = fs::read(&file).unwrap();
     fs::write(&file, [&bytes[..], b"more"].concat()).unwrap();

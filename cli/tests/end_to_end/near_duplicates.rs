@@ -59,7 +59,11 @@ fn exact_duplicates_are_stored_once_and_found_by_either() {
     let wiki = publish(&server, "wiki", "settings.md", &same, json!({"link": "https://wiki/settings"}));
     let portal = publish(&server, "portal", "a/settings.md", &same, json!({}));
 
-    let shown = show(&server, &wiki);
+    // The other's report comes first.
+    let shown = wait_for("the report of what is stored once", || {
+        let shown = show(&server, &wiki);
+        shown.get("reason").is_some().then_some(shown)
+    });
     assert_eq!((number(&shown, "/chunks"), text(&shown, "/duplicate_of")), (0, portal.as_str()), "{shown}");
     assert_eq!(text(&shown, "/reason"), format!("stored once: same content as {portal}"));
     assert!(text(&shown, "/passages/0/text").contains("zebrawood"), "its content is the other's");
