@@ -11,12 +11,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tributary_schemas::edition::{superseded_term, work_term};
-use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Result, State};
+use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, ErrorKind, Result, State};
 use tributary_store::blobs::Blobs;
-use tributary_store::search_index::{IndexedDocument, Operation, Outcome, SharedSearchIndex};
+use tributary_store::search_index::{IndexedDocument, Operation, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
 
 use crate::near_duplicates::Settled;
+use crate::rewriting;
 
 /// Looks until nothing is left to change; more are needed only while another process changes the same works, which then looks too.
 const MOST_LOOKS: usize = 10;
@@ -179,7 +180,7 @@ impl Editions {
         let chunks = u32::try_from(body.chunks.len()).unwrap_or(u32::MAX);
         let state = DocumentState { chunks, lineage: Some(document.lineage.clone()), ..report };
         let written = Operation::Replace { document: Box::new(document), chunks: body.chunks, vectors: body.vectors };
-        Ok(self.write(generation, written).await?.then_some(state))
+        Ok(rewriting::write(self.index.as_ref(), generation, written).await?.then_some(state))
     }
 
     /// Takes an older edition's chunks away. Nothing if that is done already, or could not be undone.
@@ -194,27 +195,14 @@ impl Editions {
         let reason = Some(format!("superseded by edition {version} of the same work: {}", newest.document_id));
         let state = DocumentState { reason, ..manifest::report(&document, State::Skipped, (self.clock)()) };
         let written = Operation::Replace { document: Box::new(document), chunks: Vec::new(), vectors: Vec::new() };
-        Ok(self.write(generation, written).await?.then_some(state))
-    }
-
-    /// Whether it was done; not if a newer version is stored.
-    async fn write(&self, generation: &str, operation: Operation) -> Result<bool> {
-        match self.index.write(generation, vec![operation]).await?.into_iter().next() {
-            Some(Outcome::Applied) => Ok(true),
-            Some(Outcome::Older { .. }) => Ok(false),
-            Some(Outcome::Failed(error)) => Err(error),
-            None => Err(Error::new(ErrorKind::Internal, "the index gave no outcome for an operation")),
-        }
+        Ok(rewriting::write(self.index.as_ref(), generation, written).await?.then_some(state))
     }
 
     async fn body(&self, document: &DocumentHeader) -> Result<Option<EmbeddedDocument>> {
         let Some(url) = &document.body else { return Ok(None) };
-        let bytes = match self.blobs.get(url).await {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            other => other?,
-        };
-        let parsed = tokio::task::spawn_blocking(move || serde_json::from_slice::<EmbeddedDocument>(&bytes)).await;
-        let parsed = parsed.map_err(|error| Error::new(ErrorKind::Internal, format!("a record was not read: {error}")))?;
-        parsed.map(Some).map_err(|error| Error::new(ErrorKind::Corrupt, format!("a kept record cannot be read: {error}")))
+        match self.blobs.get(url).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            other => rewriting::read(other?).await,
+        }
     }
 }

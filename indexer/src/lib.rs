@@ -5,6 +5,7 @@ pub mod editions;
 pub mod index_stage;
 pub mod near_duplicates;
 pub mod reindex;
+mod rewriting;
 
 pub use config::Config;
 pub use editions::Editions;

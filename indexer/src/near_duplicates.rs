@@ -16,8 +16,10 @@ use tributary_schemas::{
     Attributes, Chunk, ChunkId, Disposition, DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Lineage, Result, State,
 };
 use tributary_store::blobs::Blobs;
-use tributary_store::search_index::{IndexedDocument, Operation, Outcome, SharedSearchIndex};
+use tributary_store::search_index::{IndexedDocument, Operation, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
+
+use crate::rewriting;
 
 /// Members of a family, at most; documents beyond it, last in canonical order, are stored on their own.
 pub const MOST_MEMBERS: usize = 256;
@@ -210,7 +212,7 @@ impl NearDuplicates {
         let mut states = Vec::new();
         for document in whole {
             let (operation, state) = self.whole(&body, &url, document)?;
-            if !self.write(generation, operation).await? {
+            if !rewriting::write(self.index.as_ref(), generation, operation).await? {
                 // A newer version came: duplicates of the one before must not lose what stands for them.
                 return Ok(states);
             }
@@ -221,21 +223,12 @@ impl NearDuplicates {
             let canonical = document.duplicate_of.clone().unwrap_or_default();
             let reason = Some(format!("stored once: same content as {canonical}"));
             let state = DocumentState { reason, ..self.report(&document, 0) };
-            if self.write(generation, Operation::Replace { document: Box::new(document), chunks: Vec::new(), vectors: Vec::new() }).await? {
+            let empty = Operation::Replace { document: Box::new(document), chunks: Vec::new(), vectors: Vec::new() };
+            if rewriting::write(self.index.as_ref(), generation, empty).await? {
                 states.push(state);
             }
         }
         Ok(states)
-    }
-
-    /// Whether it was done; not if a newer version is stored.
-    async fn write(&self, generation: &str, operation: Operation) -> Result<bool> {
-        match self.index.write(generation, vec![operation]).await?.into_iter().next() {
-            Some(Outcome::Applied) => Ok(true),
-            Some(Outcome::Older { .. }) => Ok(false),
-            Some(Outcome::Failed(error)) => Err(error),
-            None => Err(Error::new(ErrorKind::Internal, "the index gave no outcome for an operation")),
-        }
     }
 
     fn whole(&self, body: &EmbeddedDocument, url: &str, document: DocumentHeader) -> Result<(Operation, DocumentState)> {
@@ -261,12 +254,12 @@ impl NearDuplicates {
         for member in family.iter().map(|member| &member.document) {
             if let Some((_, Some(body))) = touched.documents.get(&member.document_id)
                 && body.content_hash == member.content_hash
-                && let Some(document) = parse(body.bytes.clone()).await?
+                && let Some(document) = rewriting::read(body.bytes.clone()).await?
             {
                 return Ok(Some((self.blobs.put(body.bytes.clone()).await?, document)));
             }
             if let Some(url) = &member.body
-                && let Some(document) = parse(self.blobs.get(url).await?).await?
+                && let Some(document) = rewriting::read(self.blobs.get(url).await?).await?
             {
                 return Ok(Some((url.clone(), document)));
             }
@@ -310,14 +303,6 @@ fn disorder(family: &Family) -> Disorder {
         }
     }
     disorder
-}
-
-/// A kept record; `None` if it came without vectors (the index had them), so that no other document can be written from it.
-async fn parse(bytes: Bytes) -> Result<Option<EmbeddedDocument>> {
-    let parsed = tokio::task::spawn_blocking(move || serde_json::from_slice::<EmbeddedDocument>(&bytes)).await;
-    let parsed = parsed.map_err(|error| Error::new(ErrorKind::Internal, format!("a record was not read: {error}")))?;
-    let document = parsed.map_err(|error| Error::new(ErrorKind::Corrupt, format!("a kept record cannot be read: {error}")))?;
-    Ok(Some(document).filter(|document| document.vectors.len() == document.chunks.len()))
 }
 
 /// The chunks of a record as those of another document of the same content: the same, with the ids that they would have had there.

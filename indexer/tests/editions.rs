@@ -2,17 +2,16 @@
 //! two writers and with a crash between the steps.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
+use common::{G, stores};
 use tempfile::TempDir;
 use tributary_indexer::Editions;
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, Edition, EmbeddedDocument, State};
-use tributary_store::blobs::Blobs;
-use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
-use tributary_store::search_index::{IndexSettings, Operation, SharedSearchIndex};
-
-const G: &str = "g1";
+use tributary_store::search_index::{Operation, SharedSearchIndex};
 
 struct Fixture {
     index: SharedSearchIndex,
@@ -23,20 +22,7 @@ struct Fixture {
 
 async fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
-    let config = Config { writer_memory_mib: 16, pending_memory_mib: 16, search_threads: 1, prefilter_from_chunks: 1_000_000 };
-    let index: SharedSearchIndex = Arc::new(EmbeddedIndex::open(&folder.path().join("index"), config).unwrap());
-    let settings = IndexSettings {
-        coarse_dimensions: 2,
-        fine_dimensions: 2,
-        shared_vectors: true,
-        coarse_model: "m".into(),
-        fine_model: "m".into(),
-        analyzer: "a".into(),
-        origin: String::new(),
-    };
-    index.create(G, &settings).await.unwrap();
-    index.promote(G).await.unwrap();
-    let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
+    let (index, blobs) = stores(folder.path()).await;
     let writer = || Editions::new(Arc::clone(&index), blobs.clone(), Arc::new(|| 7));
     Fixture { writers: [writer(), writer()], index, _folder: folder }
 }
