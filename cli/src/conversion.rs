@@ -19,11 +19,7 @@ pub fn pool(config: &Config) -> ConversionPool {
     let mut ingest = config.ingest.clone();
     let models_folder = Path::new(&config.store.data_folder).join("models");
     // A conversion process has no environment of its own.
-    if ingest.pdf.library.as_os_str().is_empty() {
-        let named = std::env::var_os(pdf::LIBRARY_VARIABLE).map(PathBuf::from);
-        ingest.pdf.library = named.or_else(|| pdf::find_library(&config.models.folders(&models_folder))).unwrap_or_default();
-    }
-    ingest.pdf.library = absolute(ingest.pdf.library);
+    ingest.pdf.library = absolute(pdfium(config).unwrap_or_default());
     let ocr = OcrSetup::find(&config.models, &models_folder).map(|setup| OcrSetup {
         library: absolute(setup.library),
         models: absolute(setup.models),
@@ -35,6 +31,15 @@ pub fn pool(config: &Config) -> ConversionPool {
         readable: libraries(&ingest.pdf.library),
     });
     ConversionPool::new(ingest, ocr, launch)
+}
+
+/// The library of PDFium: named by the configuration or the environment, or fetched into a folder of models.
+pub fn pdfium(config: &Config) -> Option<PathBuf> {
+    let is_named = |path: &PathBuf| !path.as_os_str().is_empty();
+    let models_folder = Path::new(&config.store.data_folder).join("models");
+    let configured = Some(config.ingest.pdf.library.clone()).filter(is_named);
+    let named = configured.or_else(|| std::env::var_os(pdf::LIBRARY_VARIABLE).map(PathBuf::from).filter(is_named));
+    named.or_else(|| pdf::find_library(&config.models.folders(&models_folder)))
 }
 
 /// A conversion process works in another folder. An empty path stays one.

@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 use tributary_models::folder::ModelFolder;
+use tributary_models::ocr::OcrSetup;
 use tributary_models::{EmbedderKind, TextRole};
 use tributary_schemas::Error;
 use tributary_store::config::SearchIndexKind;
@@ -16,6 +17,7 @@ use crate::app;
 use crate::args::{Global, Output};
 use crate::client::Client;
 use crate::config::Config;
+use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
 use crate::verbs::machine;
@@ -37,6 +39,7 @@ pub fn run(global: &Global, config: &Config, output: Output) -> Result<Outcome> 
             .map(|(name, looked)| looked.map_or_else(|error| failed(name, &error), |detail| passed(name, detail))),
     );
     checks.extend(models(config));
+    checks.extend(pictures(config));
     checks.extend(search_index(config)?);
     checks.push(server(global, config));
     let ok = checks.iter().all(|check| check.ok);
@@ -105,6 +108,20 @@ fn models(config: &Config) -> Vec<Check> {
         Err(error) => failed("embedder", &error),
     });
     checks
+}
+
+/// Who reads pages and pictures. Without them nothing is wrong, but less is found.
+fn pictures(config: &Config) -> Vec<Check> {
+    let folder = Path::new(&config.store.data_folder).join("models");
+    let ocr = match OcrSetup::find(&config.models, &folder).and_then(|setup| setup.open().map(|_| setup)) {
+        Ok(setup) => format!("read with the models in {}", setup.models.display()),
+        Err(unavailable) => format!("not read: {unavailable}"),
+    };
+    let pdf = match conversion::pdfium(config) {
+        Some(library) => format!("PDFium, {}", library.display()),
+        None => "PDFium if it lies beside the program or in the system, else the built-in reader: fewer headings, no scanned pages (`deploy/models/fetch` gets it)".to_owned(),
+    };
+    vec![passed("text in pictures", ocr), passed("PDF", pdf)]
 }
 
 /// The cluster, where the search index is one.
