@@ -121,7 +121,7 @@ fn pictures(config: &Config) -> Vec<Check> {
         Some(library) => format!("PDFium, {}", library.display()),
         None => "PDFium if it lies beside the program or in the system, else the built-in reader: fewer headings, no scanned pages (`deploy/models/fetch` gets it)".to_owned(),
     };
-    vec![passed("text in pictures", ocr), passed("PDF", pdf)]
+    vec![passed("pictures", ocr), passed("PDF", pdf)]
 }
 
 /// The cluster, where the search index is one.
