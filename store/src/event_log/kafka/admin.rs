@@ -24,12 +24,15 @@ pub struct Admin {
 impl Admin {
     /// Starts it; connects on its own.
     pub fn start(config: &Config) -> Result<Self> {
-        let created = AdminClient::from_config_and_context(&config.client("admin"), Context::default());
+        let created = AdminClient::from_config_and_context(&config.client("admin"), Context::new(config));
         let client = created.map_err(|error| errors::failed("cannot start the kafka admin client", &error))?;
         Ok(Self { client, config: config.clone() })
     }
 
+    /// For a request that comes next.
     fn options(&self) -> AdminOptions {
+        let client = self.client.inner();
+        client.context().brokers.name_if_lost(client);
         AdminOptions::new().request_timeout(Some(self.config.request_timeout())).operation_timeout(Some(self.config.request_timeout()))
     }
 

@@ -16,7 +16,7 @@ use super::errors;
 use super::membership::{Callbacks, Membership, Room};
 use crate::event_log::{Position, Record, StoredRecord};
 
-/// Longest time without a look at whether the reader is still wanted.
+/// Longest time without a look at whether the reader is still wanted, and at whether a commit still uses its client.
 const POLL: Duration = Duration::from_millis(50);
 /// How long a full read-ahead is waited for before fetching is paused: pausing throws away what librdkafka has fetched.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -40,7 +40,10 @@ impl Polling {
         let (closed, is_closed) = channel::<()>();
         let spawned = std::thread::Builder::new().name("kafka-reader".to_owned()).spawn(move || {
             self.run();
-            // Leaves the group.
+            // Whoever drops the client last waits until it has left its group: not a thread that others wait for.
+            while Arc::strong_count(&self.consumer) > 1 {
+                std::thread::sleep(POLL);
+            }
             drop(self.consumer);
             drop(closed);
         });
@@ -49,6 +52,7 @@ impl Polling {
 
     fn run(&self) {
         loop {
+            self.consumer.context().brokers.name_if_lost(self.consumer.client());
             let patience = if self.membership.state().is_paused { Duration::from_millis(20) } else { PATIENCE };
             match self.membership.wait_for_room(self.read_ahead_bytes, patience) {
                 Room::Stopped => return,
@@ -91,6 +95,7 @@ impl Polling {
 
     /// Whether reading goes on.
     fn report(&self, error: &KafkaError) -> bool {
+        self.consumer.context().brokers.notice(error);
         let what = format!("cannot read topic `{}`", self.topic);
         match error {
             KafkaError::PartitionEOF(_) => true,

@@ -7,13 +7,22 @@ use rdkafka::config::RDKafkaLogLevel as Level;
 use rdkafka::consumer::ConsumerContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 
+use super::brokers::Brokers;
+use super::config::Config;
+
 /// Passes log lines on and keeps the newest error with its reason.
-#[derive(Default)]
 pub struct Context {
+    /// Told of errors.
+    pub brokers: Brokers,
     newest: Mutex<Option<(Code, String)>>,
 }
 
 impl Context {
+    /// No error yet.
+    pub fn new(config: &Config) -> Self {
+        Self { brokers: Brokers::new(&config.brokers), newest: Mutex::default() }
+    }
+
     /// The newest error since the last call.
     pub fn take_error(&self) -> Option<(Code, String)> {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -27,6 +36,7 @@ impl ClientContext for Context {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "kafka connection");
+        self.brokers.notice(&error);
         if let Some(code) = error.rdkafka_error_code() {
             *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some((code, reason.to_owned()));
         }

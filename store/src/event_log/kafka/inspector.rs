@@ -46,7 +46,7 @@ enum Oldest {
 impl Inspector {
     /// A client that looks at the group named `id` in Kafka.
     pub fn start(config: &Config, topic: &str, id: &str) -> Result<Self> {
-        let created = BaseConsumer::from_config_and_context(&config.observer(id), Context::default());
+        let created = BaseConsumer::from_config_and_context(&config.observer(id), Context::new(config));
         let consumer = created.map_err(|error| errors::failed(format_args!("cannot look at the kafka group `{id}`"), &error))?;
         let client = Mutex::new(Client { consumer, oldest: HashMap::new() });
         Ok(Self { topic: topic.to_owned(), timeout: config.request_timeout(), client })
@@ -59,7 +59,16 @@ impl Inspector {
             // A broker that has just started, or a group that nobody was in yet, has no coordinator for a moment; a broker that is away may
             // be back. Within the time that one request may take.
             match self.lag_now(partitions) {
-                Err(error) if error.kind() == ErrorKind::Unavailable && Instant::now() + AGAIN < deadline => std::thread::sleep(AGAIN),
+                Err(error) if error.kind() == ErrorKind::Unavailable => {
+                    // They may be lost; the next look will tell.
+                    let client = lock(&self.client);
+                    client.consumer.context().brokers.name(client.consumer.client());
+                    if Instant::now() + AGAIN >= deadline {
+                        return Err(error);
+                    }
+                    drop(client);
+                    std::thread::sleep(AGAIN);
+                }
                 looked => return looked,
             }
         }

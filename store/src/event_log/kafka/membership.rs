@@ -13,6 +13,7 @@ use rdkafka::topic_partition_list::TopicPartitionList;
 use tokio::sync::Notify;
 use tributary_schemas::Error;
 
+use super::brokers::Brokers;
 use super::context::pass_on;
 use super::lock;
 use crate::event_log::StoredRecord;
@@ -156,7 +157,11 @@ impl State {
 }
 
 /// Receives rebalances, log lines and errors of the reader's client.
-pub struct Callbacks(pub Arc<Membership>);
+pub struct Callbacks {
+    pub membership: Arc<Membership>,
+    /// Told of errors.
+    pub brokers: Brokers,
+}
 
 impl ClientContext for Callbacks {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
@@ -165,6 +170,7 @@ impl ClientContext for Callbacks {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "kafka consumer");
+        self.brokers.notice(&error);
     }
 }
 
@@ -173,11 +179,11 @@ impl ConsumerContext for Callbacks {
         match rebalance {
             Rebalance::Assign(list) => {
                 tracing::info!(partitions = ?numbers(list), "kafka assigned partitions");
-                self.0.assign(&numbers(list));
+                self.membership.assign(&numbers(list));
             }
             Rebalance::Revoke(list) => {
                 tracing::info!(partitions = ?numbers(list), "kafka revoked partitions");
-                self.0.revoke(&numbers(list));
+                self.membership.revoke(&numbers(list));
             }
             Rebalance::Error(error) => tracing::warn!(%error, "kafka rebalance failed"),
         }

@@ -27,7 +27,7 @@ pub struct Metadata {
 impl Metadata {
     /// Connects within `connect_timeout_ms`.
     pub fn connect(config: &Config) -> Result<Self> {
-        let created = BaseConsumer::from_config_and_context(&config.client("metadata"), Context::default());
+        let created = BaseConsumer::from_config_and_context(&config.client("metadata"), Context::new(config));
         let client: BaseConsumer<Context> = created.map_err(|error| errors::failed("cannot start a kafka client", &error))?;
         let deadline = Instant::now() + Duration::from_millis(config.connect_timeout_ms);
         let mut reason = None;
@@ -65,7 +65,7 @@ impl Metadata {
     pub fn partitions(&self, topic: &str) -> Result<u32> {
         check_name(topic).map_err(|_| no_topic(topic))?;
         let what = || format!("cannot ask kafka at `{}` for topic `{topic}`", self.brokers);
-        let answer = self.client.fetch_metadata(Some(topic), self.timeout).map_err(|error| errors::failed(what(), &error))?;
+        let answer = self.client.fetch_metadata(Some(topic), self.timeout).map_err(|error| self.failed(what(), &error))?;
         let found = answer.topics().iter().find(|found| found.name() == topic).ok_or_else(|| no_topic(topic))?;
         match found.error().map(Code::from) {
             None => {}
@@ -93,9 +93,15 @@ impl Metadata {
     pub fn end(&self, topic: &str, partition: u32) -> Result<u64> {
         let number = i32::try_from(partition).unwrap_or(i32::MAX);
         let asked = self.client.fetch_watermarks(topic, number, self.timeout);
-        let (_, end) = asked
-            .map_err(|error| errors::failed(format_args!("cannot ask for the end of partition {partition} of topic `{topic}`"), &error))?;
+        let what = || format!("cannot ask for the end of partition {partition} of topic `{topic}`");
+        let (_, end) = asked.map_err(|error| self.failed(what(), &error))?;
         Ok(u64::try_from(end).unwrap_or(0))
+    }
+
+    /// The brokers may be lost; the next question will tell.
+    fn failed(&self, what: String, error: &KafkaError) -> Error {
+        self.client.context().brokers.name(self.client.client());
+        errors::failed(what, error)
     }
 }
 

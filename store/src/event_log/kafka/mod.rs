@@ -8,6 +8,7 @@
 //! The group of a reader is `<topic>/<group>` in Kafka: Kafka knows groups by name alone, ours belong to one topic.
 
 mod admin;
+mod brokers;
 mod committing;
 mod config;
 mod consumer;

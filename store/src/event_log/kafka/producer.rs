@@ -11,6 +11,7 @@ use rdkafka::producer::{BaseRecord, Producer as _, ProducerContext, ThreadedProd
 use tokio::sync::oneshot;
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::brokers::Brokers;
 use super::config::Config;
 use super::context::pass_on;
 use super::{blocking, errors, lock};
@@ -30,9 +31,10 @@ pub struct Producer {
 type Client = ThreadedProducer<Deliveries>;
 
 /// Receives what became of each record.
-#[derive(Default)]
 struct Deliveries {
     health: Mutex<Health>,
+    /// Told of errors.
+    brokers: Brokers,
 }
 
 /// Whether anything still gets through. librdkafka recovers from records that time out by itself, but not always: a producer that was
@@ -86,6 +88,7 @@ impl ClientContext for Deliveries {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "kafka producer");
+        self.brokers.notice(&error);
     }
 }
 
@@ -194,6 +197,7 @@ impl Producer {
             let broken = std::mem::replace(&mut *current, Arc::new(create(&self.config)?));
             retire(broken);
         }
+        current.context().brokers.name_if_lost(current.client());
         Ok(Arc::clone(&current))
     }
 }
@@ -214,7 +218,8 @@ fn retire(client: Arc<Client>) {
 }
 
 fn create(config: &Config) -> Result<Client> {
-    let created = Client::from_config_and_context(&config.producer(), Deliveries::default());
+    let deliveries = Deliveries { health: Mutex::default(), brokers: Brokers::new(&config.brokers) };
+    let created = Client::from_config_and_context(&config.producer(), deliveries);
     created.map_err(|error| errors::failed("cannot start the kafka producer", &error))
 }
 

@@ -1,8 +1,8 @@
 //! A reader of a topic on Kafka, as the trait wants it: batches out of the read-ahead, commits of what it owns.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,6 +12,7 @@ use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use tokio::time::{Instant, timeout_at};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::brokers::Brokers;
 use super::config::Config;
 use super::consumer::{Consumer, Polling};
 use super::membership::{Callbacks, Membership, State};
@@ -37,7 +38,8 @@ pub struct KafkaSubscription {
 struct Shared {
     topic: String,
     partitions: u32,
-    consumer: Arc<Consumer>,
+    /// `None` once the reader is dropped: its thread is the last to let go of it.
+    consumer: Mutex<Option<Arc<Consumer>>>,
     membership: Arc<Membership>,
     metadata: Arc<Metadata>,
     timeout: Duration,
@@ -49,7 +51,8 @@ impl KafkaSubscription {
         let membership = Arc::new(Membership::default());
         let settings = config.consumer(&group_id(&topic, group.as_deref()));
         let what = || format!("cannot subscribe to topic `{topic}`");
-        let created = Consumer::from_config_and_context(&settings, Callbacks(Arc::clone(&membership)));
+        let callbacks = Callbacks { membership: Arc::clone(&membership), brokers: Brokers::new(&config.brokers) };
+        let created = Consumer::from_config_and_context(&settings, callbacks);
         let consumer = Arc::new(created.map_err(|error| errors::failed(what(), &error))?);
         let begun = if group.is_some() {
             consumer.subscribe(&[&topic])
@@ -66,6 +69,7 @@ impl KafkaSubscription {
             read_ahead_bytes: config.read_ahead_bytes,
         };
         let is_closed = polling.start()?;
+        let consumer = Mutex::new(Some(consumer));
         let shared = Arc::new(Shared { topic, partitions, consumer, membership, metadata, timeout: config.request_timeout() });
         let session_timeout = Duration::from_millis(config.session_timeout_ms);
         Ok(Self { shared, has_group: group.is_some(), revoked: Vec::new(), session_timeout, is_closed })
@@ -146,6 +150,7 @@ impl Subscription for KafkaSubscription {
 impl Drop for KafkaSubscription {
     fn drop(&mut self) {
         self.shared.membership.stop();
+        lock(&self.shared.consumer).take();
         // A process that ends before it has left keeps its partitions from the others for the length of a session.
         if self.is_closed.recv_timeout(LEAVING) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
             tracing::warn!(topic = self.shared.topic, "a reader did not leave its group in time");
@@ -171,6 +176,11 @@ impl Shared {
         }
     }
 
+    fn consumer(&self) -> Result<Arc<Consumer>> {
+        let gone = || Error::new(ErrorKind::Unavailable, format!("the reader of topic `{}` was dropped", self.topic));
+        lock(&self.consumer).clone().ok_or_else(gone)
+    }
+
     /// Commits what is owned and ahead of what is committed. Blocks.
     fn commit(&self, positions: &[Position]) -> Result<()> {
         let _no_revocation = lock(&self.membership.commits);
@@ -193,7 +203,8 @@ impl Shared {
         }
         let what = || format!("cannot commit positions of topic `{}`", self.topic);
         let offsets = furthest.iter().map(|(partition, offset)| (*partition, Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX))));
-        let committed = list(&self.topic, offsets).and_then(|list| committing::commit(&self.consumer, &list, self.timeout));
+        let consumer = self.consumer()?;
+        let committed = list(&self.topic, offsets).and_then(|list| committing::commit(&consumer, &list, self.timeout));
         committed.map_err(|error| errors::failed(what(), &error))?;
         let mut state = self.membership.state();
         for (partition, offset) in furthest {
@@ -234,7 +245,8 @@ impl Shared {
             return Ok(());
         }
         let asked = list(&self.topic, unknown.iter().map(|partition| (*partition, Offset::Invalid)));
-        let known = asked.and_then(|list| self.consumer.committed_offsets(list, self.timeout));
+        let consumer = self.consumer()?;
+        let known = asked.and_then(|list| consumer.committed_offsets(list, self.timeout));
         let known =
             known.map_err(|error| errors::failed(format_args!("cannot ask for committed positions of topic `{}`", self.topic), &error))?;
         let mut state = self.membership.state();
