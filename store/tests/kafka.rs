@@ -9,8 +9,6 @@
 mod broker;
 #[path = "kafka/groups.rs"]
 mod groups;
-#[path = "kafka/lost_brokers.rs"]
-mod lost_brokers;
 #[path = "kafka/topics.rs"]
 mod topics;
 

@@ -24,7 +24,7 @@ pub struct Admin {
 impl Admin {
     /// Starts it; connects on its own.
     pub fn start(config: &Config) -> Result<Self> {
-        let created = AdminClient::from_config_and_context(&config.client("admin"), Context::new(config));
+        let created = AdminClient::from_config_and_context(&config.client("admin"), Context::new(&config.brokers));
         let client = created.map_err(|error| errors::failed("cannot start the kafka admin client", &error))?;
         Ok(Self { client, config: config.clone() })
     }

@@ -42,7 +42,9 @@ impl Brokers {
     /// Takes note of an error that says that no broker is left.
     pub fn notice(&self, error: &KafkaError) {
         if error.rdkafka_error_code() == Some(Code::AllBrokersDown) {
-            *lock(&self.lost) = Some(Lost { times: 0, next: Instant::now() + FIRST_PAUSE });
+            // Every failed attempt to connect says so: the pause goes on.
+            let (mut lost, soon) = (lock(&self.lost), Instant::now() + FIRST_PAUSE);
+            *lost = Some(Lost { times: 0, next: lost.map_or(soon, |lost| lost.next.min(soon)) });
         }
     }
 
@@ -72,8 +74,16 @@ impl Brokers {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use rdkafka::config::{ClientConfig, FromClientConfigAndContext};
+    use rdkafka::consumer::{BaseConsumer, Consumer};
+
     use super::*;
+    use crate::event_log::kafka::context::Context;
 
     #[test]
     fn brokers_are_named_for_a_while_after_a_loss() {
@@ -85,5 +95,60 @@ mod tests {
         assert!(!brokers.is_due(begin));
         let named: Vec<u64> = (0..1000).filter(|second| brokers.is_due(begin + Duration::from_secs(*second) + FIRST_PAUSE * 2)).collect();
         assert_eq!(named, [0, 1, 3, 7, 15, 31, 63, 127]);
+    }
+
+    /// A broker that answers what a client asks first: which requests it knows, and which brokers and topics there are.
+    fn answer(mut connection: &TcpStream, port: u16) -> Option<()> {
+        let mut length = [0; 4];
+        connection.read_exact(&mut length).ok()?;
+        let mut request = vec![0; u32::from_be_bytes(length) as usize];
+        connection.read_exact(&mut request).ok()?;
+        let number = |at: usize| Some(i16::from_be_bytes([*request.get(at)?, *request.get(at + 1)?]));
+        // The correlation id comes back.
+        let mut body = request.get(4..8)?.to_vec();
+        match (number(0)?, number(2)?) {
+            // ApiVersions: Metadata 0 and itself 0; a newer question is refused.
+            (18, version) => {
+                body.extend(if version == 0 { 0_i16 } else { 35 }.to_be_bytes());
+                body.extend(2_i32.to_be_bytes());
+                [3_i16, 0, 0, 18, 0, 0].iter().for_each(|part| body.extend(part.to_be_bytes()));
+            }
+            // Metadata 0: one broker, no topic.
+            (3, _) => {
+                body.extend([1_i32.to_be_bytes().as_slice(), &1_i32.to_be_bytes(), &9_i16.to_be_bytes(), b"127.0.0.1"].concat());
+                body.extend([i32::from(port), 0].map(i32::to_be_bytes).concat());
+            }
+            _ => return None,
+        }
+        connection.write_all(&u32::try_from(body.len()).ok()?.to_be_bytes()).ok()?;
+        connection.write_all(&body).ok()
+    }
+
+    #[test]
+    fn a_client_without_any_broker_finds_those_that_it_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                std::thread::spawn(move || while answer(&connection, port).is_some() {});
+            }
+        });
+        // It knows of a broker that is away for good.
+        let away = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut settings = ClientConfig::new();
+        settings.set("bootstrap.servers", away.to_string()).set("group.id", "a").set("reconnect.backoff.max.ms", "100");
+        let context = Context::new(&format!("127.0.0.1:{port}"));
+        let client: BaseConsumer<Context> = BaseConsumer::from_config_and_context(&settings, context).unwrap();
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            if let Some(Err(error)) = client.poll(Duration::from_millis(100)) {
+                client.context().brokers.notice(&error);
+            }
+            if client.fetch_metadata(None, Duration::from_secs(1)).is_ok() {
+                return;
+            }
+            assert!(Instant::now() < end, "it was not told in time");
+            client.context().brokers.name_if_lost(client.client());
+        }
     }
 }

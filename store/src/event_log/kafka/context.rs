@@ -8,7 +8,6 @@ use rdkafka::consumer::ConsumerContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 
 use super::brokers::Brokers;
-use super::config::Config;
 
 /// Passes log lines on and keeps the newest error with its reason.
 pub struct Context {
@@ -18,9 +17,9 @@ pub struct Context {
 }
 
 impl Context {
-    /// No error yet.
-    pub fn new(config: &Config) -> Self {
-        Self { brokers: Brokers::new(&config.brokers), newest: Mutex::default() }
+    /// A client of these brokers (`host:port`, several with commas) without an error yet.
+    pub fn new(brokers: &str) -> Self {
+        Self { brokers: Brokers::new(brokers), newest: Mutex::default() }
     }
 
     /// The newest error since the last call.

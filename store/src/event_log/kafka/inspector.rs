@@ -46,7 +46,7 @@ enum Oldest {
 impl Inspector {
     /// A client that looks at the group named `id` in Kafka.
     pub fn start(config: &Config, topic: &str, id: &str) -> Result<Self> {
-        let created = BaseConsumer::from_config_and_context(&config.observer(id), Context::new(config));
+        let created = BaseConsumer::from_config_and_context(&config.observer(id), Context::new(&config.brokers));
         let consumer = created.map_err(|error| errors::failed(format_args!("cannot look at the kafka group `{id}`"), &error))?;
         let client = Mutex::new(Client { consumer, oldest: HashMap::new() });
         Ok(Self { topic: topic.to_owned(), timeout: config.request_timeout(), client })

@@ -27,7 +27,7 @@ pub struct Metadata {
 impl Metadata {
     /// Connects within `connect_timeout_ms`.
     pub fn connect(config: &Config) -> Result<Self> {
-        let created = BaseConsumer::from_config_and_context(&config.client("metadata"), Context::new(config));
+        let created = BaseConsumer::from_config_and_context(&config.client("metadata"), Context::new(&config.brokers));
         let client: BaseConsumer<Context> = created.map_err(|error| errors::failed("cannot start a kafka client", &error))?;
         let deadline = Instant::now() + Duration::from_millis(config.connect_timeout_ms);
         let mut reason = None;
