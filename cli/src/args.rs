@@ -60,6 +60,9 @@ pub enum Verb {
     /// Convert documents for the process that started this one
     #[command(hide = true)]
     ConvertWorker,
+    /// Become LibreOffice, confined, for the process that started this one
+    #[command(hide = true)]
+    DrawWorker,
     /// Cut a file into chunks, as enrich would
     Chunk(FileArgument),
     /// Show the tokens of a text, as index and queries see them

@@ -1,4 +1,5 @@
-//! How documents are converted: in processes of this program, started with the hidden verb `convert-worker`.
+//! How documents are converted: in processes of this program, started with the hidden verb `convert-worker`;
+//! presentations are drawn by LibreOffice, started with the hidden verb `draw-worker`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use crate::config::Config;
 
 /// The verb that a conversion process runs.
 pub const WORKER_VERB: &str = "convert-worker";
+/// The verb of a process that becomes LibreOffice.
+pub const DRAWING_VERB: &str = "draw-worker";
 
 /// Converters as the configuration wants them.
 pub fn pool(config: &Config) -> ConversionPool {
@@ -28,6 +31,7 @@ pub fn pool(config: &Config) -> ConversionPool {
     let launch = ingest.isolate_conversion.then(own_program).flatten().map(|program| Launch {
         program,
         arguments: vec![OsString::from(WORKER_VERB)],
+        program_arguments: vec![OsString::from(DRAWING_VERB)],
         readable: libraries(&ingest.pdf.library),
     });
     ConversionPool::new(ingest, ocr, launch)

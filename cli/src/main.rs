@@ -35,6 +35,9 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
     if let Verb::ConvertWorker = arguments.verb {
         return Ok(tributary_ingest::isolation::serve().map(|()| Outcome::Done)?);
     }
+    if let Verb::DrawWorker = arguments.verb {
+        return Ok(tributary_ingest::isolation::become_program().map(|()| Outcome::Done)?);
+    }
     if let Verb::Config(verb) = arguments.verb {
         return verbs::config::run(&global, verb);
     }
@@ -57,6 +60,6 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Backup(backup) => verbs::backup::run(&global, &config, &backup),
         Verb::Restore(restore) => verbs::restore::run(&global, &config, &restore),
         Verb::Doctor(output) => verbs::doctor::run(&global, &config, output),
-        Verb::Completions { .. } | Verb::ConvertWorker | Verb::Config(_) => unreachable!("handled above"),
+        Verb::Completions { .. } | Verb::ConvertWorker | Verb::DrawWorker | Verb::Config(_) => unreachable!("handled above"),
     }
 }

@@ -9,6 +9,7 @@ pub use crate::converters::pdf::config::PdfConfig;
 pub use crate::converters::spreadsheet::SpreadsheetConfig;
 pub use crate::converters::tables::TablesConfig;
 pub use crate::ocr::OcrConfig;
+pub use crate::slides::SlidesConfig;
 
 /// The section `[ingest]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -158,18 +159,6 @@ pub struct DocConfig {
     pub include_comments: bool,
     /// Whether text that the author hid is kept.
     pub include_hidden_text: bool,
-}
-
-/// The section `[ingest.slides]`: presentations (.pptx, .ppt).
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlidesConfig {
-    /// Whether hidden slides and hidden shapes are kept.
-    pub include_hidden: bool,
-    /// Whether speaker notes are kept.
-    pub include_notes: bool,
-    /// Whether comments of reviewers are kept, behind the slide that they belong to.
-    pub include_comments: bool,
 }
 
 /// The section `[ingest.cleaners]`: what the cleaning steps share over all sources.

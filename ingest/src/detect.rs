@@ -38,6 +38,8 @@ pub enum Format {
     Epub,
     /// An e-mail message.
     Mail,
+    /// An e-mail message as Outlook saves it.
+    Outlook,
     /// Rich Text Format.
     Rtf,
     /// Nested data.
@@ -115,10 +117,13 @@ const ZIP_MEMBERS: &[(&[u8], Format, &str)] = &[
 
 /// Formats inside an OLE2 container, told by the name of a stream in it (UTF-16).
 const OLE_STREAMS: &[(&str, Format, &str)] = &[
+    // First: a message may hold a document as it is, its names among the message's own. Only whole messages have this one.
+    ("__nameid_version1.0", Format::Outlook, "application/vnd.ms-outlook"),
     ("WordDocument", Format::Doc, "application/msword"),
     ("PowerPoint Document", Format::Ppt, "application/vnd.ms-powerpoint"),
     ("Workbook", Format::Spreadsheet, "application/vnd.ms-excel"),
     ("Book", Format::Spreadsheet, "application/vnd.ms-excel"),
+    ("__properties_version1.0", Format::Outlook, "application/vnd.ms-outlook"),
     // An encrypted package: whichever it is, its reader says so.
     ("EncryptedPackage", Format::Docx, "application/x-ole-storage"),
 ];

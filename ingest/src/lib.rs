@@ -17,6 +17,7 @@ pub mod ocr;
 pub mod pages;
 pub mod process;
 pub mod similarity;
+pub mod slides;
 pub mod source_cleaning;
 #[cfg(test)]
 mod test_config;

@@ -16,7 +16,8 @@ use tributary_schemas::{Error, ErrorKind};
 fn fails(script: &str) -> Error {
     let config: Config = test_config::config();
     let config = Config { conversion_timeout_ms: 300, ..config };
-    let launch = Launch { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()], readable: vec![] };
+    let launch =
+        Launch { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()], program_arguments: vec![], readable: vec![] };
     let begun = Instant::now();
     let result = ConversionPool::new(config, Err(OcrUnavailable::new("no models")), Some(launch)).convert(Job {
         bytes: b"# a",
@@ -74,7 +75,7 @@ fn nonsense_is_not_believed() {
 
 #[test]
 fn a_program_that_is_not_there_may_come_back() {
-    let launch = Launch { program: "/nonexistent/tributary".into(), arguments: vec![], readable: vec![] };
+    let launch = Launch { program: "/nonexistent/tributary".into(), arguments: vec![], program_arguments: vec![], readable: vec![] };
     let pool = ConversionPool::new(test_config::config(), Err(OcrUnavailable::new("no models")), Some(launch));
     let error = pool.convert(Job { bytes: b"# a", name: None, media_type: None }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");

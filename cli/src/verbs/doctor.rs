@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
+use tributary_ingest::slides::office;
 use tributary_models::folder::ModelFolder;
 use tributary_models::ocr::OcrSetup;
 use tributary_models::{EmbedderKind, TextRole};
@@ -110,7 +111,7 @@ fn models(config: &Config) -> Vec<Check> {
     checks
 }
 
-/// Who reads pages and pictures. Without them nothing is wrong, but less is found.
+/// Who reads pages and pictures, and who draws slides. Without them nothing is wrong, but less is found.
 fn pictures(config: &Config) -> Vec<Check> {
     let folder = Path::new(&config.store.data_folder).join("models");
     let ocr = match OcrSetup::find(&config.models, &folder).and_then(|setup| setup.open().map(|_| setup)) {
@@ -121,7 +122,12 @@ fn pictures(config: &Config) -> Vec<Check> {
         Some(library) => format!("PDFium, {}", library.display()),
         None => "PDFium if it lies beside the program or in the system, else the built-in reader: fewer headings, no scanned pages (`deploy/models/fetch` gets it)".to_owned(),
     };
-    vec![passed("pictures", ocr), passed("PDF", pdf)]
+    let slides = match office::find(&config.ingest.slides) {
+        Some(program) => format!("drawn by LibreOffice, {}", program.display()),
+        None if config.ingest.slides.draw => "not drawn: LibreOffice is not installed".to_owned(),
+        None => "not drawn: `ingest.slides.draw` is off".to_owned(),
+    };
+    vec![passed("pictures", ocr), passed("PDF", pdf), passed("slides", slides)]
 }
 
 /// The cluster, where the search index is one.

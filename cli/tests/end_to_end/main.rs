@@ -21,5 +21,7 @@ mod queries;
 mod recovery;
 mod reindex;
 mod shutdown;
+#[cfg(unix)]
+mod slides;
 mod storage;
 mod usage;

@@ -77,6 +77,11 @@ fn keep(converted: &mut Converted, bytes: &[u8], format: image::ImageFormat) {
     converted.markdown.insert_str(0, "![](image:0)\n\n");
 }
 
+/// Whether an image is of a format that is read, by its first bytes.
+pub fn is_readable(bytes: &[u8]) -> bool {
+    decode::format_of(bytes).is_ok()
+}
+
 /// The first frame of an image that lies in a document, upright; `None` for one that cannot be read or is too small for text.
 pub fn embedded_picture(bytes: &[u8], limits: &Limits<'_>) -> Option<RgbImage> {
     let format = decode::format_of(bytes).ok()?;

@@ -1,10 +1,11 @@
-//! E-mail messages (RFC 5322, MIME): subject as the title, sender, recipients and date as a list and as metadata, the body from its HTML or
+//! E-mail messages (RFC 5322, MIME; Outlook's own format): subject as the title, sender, recipients and date as a list and as metadata, the body from its HTML or
 //! its text, attachments listed and handed over as files, attached messages below. Called by [`super::convert`].
 //!
 //! Of a body in several forms the HTML counts, if it has text. Pictures of the body (`cid:`) become its images.
 
 mod header;
 mod mime;
+mod outlook;
 mod transfer;
 
 use std::collections::{BTreeMap, HashMap};
@@ -29,6 +30,15 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
         return Err(Error::new(ErrorKind::Corrupt, "the message has no header")
             .with_hint("give the file another extension than .eml if it is no message"));
     }
+    write(&message, limits)
+}
+
+/// Converts a message that Outlook saved. `Corrupt` if it cannot be read, `Invalid` with too many attachments.
+pub fn convert_outlook(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+    write(&outlook::parse(bytes, limits)?, limits)
+}
+
+fn write(message: &Part, limits: &Limits) -> Result<Converted> {
     let mut writer = Writer {
         limits,
         markdown: String::new(),
@@ -37,9 +47,9 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
         listed: Vec::new(),
         pictures: HashMap::new(),
     };
-    writer.message(&message, 0)?;
+    writer.message(message, 0)?;
     writer.list_attachments();
-    let mut metadata: BTreeMap<String, String> = headers(&message).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut metadata: BTreeMap<String, String> = headers(message).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     for (name, header) in [("message_id", "message-id"), ("in_reply_to", "in-reply-to")] {
         let value = one_line(message.header(header), MAXIMUM_VALUE);
         if !value.is_empty() {

@@ -26,6 +26,7 @@ pub mod pptx;
 pub mod render;
 pub mod rst;
 pub mod rtf;
+mod slide_images;
 pub mod spreadsheet;
 pub mod structured;
 pub mod tables;
@@ -42,6 +43,7 @@ use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 use crate::config::Config;
 use crate::detect::{Format, detect};
 use crate::ocr::PictureReader;
+use crate::slides::SlideDrawing;
 
 /// What the formats that are read are called in hints.
 pub const SUPPORTED: &str = "Word, PowerPoint, Excel and OpenDocument spreadsheets, PDF, HTML, Markdown, reStructuredText, Jupyter \
@@ -82,21 +84,28 @@ pub struct EmbeddedFile {
 pub struct Limits<'a> {
     /// Settings.
     pub config: &'a Config,
-    /// When it must be done, apart from the time that reading pictures takes.
+    /// When it must be done, apart from the time that reading pictures and drawing slides take.
     pub deadline: Instant,
     /// Who reads text in pictures; `None` leaves them unread.
     pub pictures: Option<&'a PictureReader<'a>>,
+    /// Who draws slides; `None` leaves them without pictures of their own.
+    pub slides: Option<&'a SlideDrawing<'a>>,
 }
 
 impl<'a> Limits<'a> {
     /// Limits of a conversion that begins now.
     pub fn starting_now(config: &'a Config) -> Self {
-        Self { config, deadline: Instant::now() + Duration::from_millis(config.conversion_timeout_ms), pictures: None }
+        Self { config, deadline: Instant::now() + Duration::from_millis(config.conversion_timeout_ms), pictures: None, slides: None }
     }
 
     /// With somebody who reads text in pictures.
     pub fn with_pictures(self, pictures: &'a PictureReader<'a>) -> Self {
         Self { pictures: Some(pictures), ..self }
+    }
+
+    /// With somebody who draws slides.
+    pub fn with_slides(self, slides: &'a SlideDrawing<'a>) -> Self {
+        Self { slides: Some(slides), ..self }
     }
 
     /// The Markdown of a picture; `None` if it is left unread.
@@ -107,7 +116,8 @@ impl<'a> Limits<'a> {
     /// `Invalid` once the time is over.
     pub fn check_time(&self) -> Result<()> {
         let reading = self.pictures.map_or(Duration::ZERO, PictureReader::spent);
-        if Instant::now() < self.deadline + reading {
+        let drawing = self.slides.map_or(Duration::ZERO, SlideDrawing::spent);
+        if Instant::now() < self.deadline + reading + drawing {
             return Ok(());
         }
         Err(too_long(self.config))
@@ -150,6 +160,7 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, limit
         Format::Image => image::convert(bytes, limits)?,
         Format::Epub => epub::convert(bytes, limits)?,
         Format::Mail => mail::convert(bytes, limits)?,
+        Format::Outlook => mail::convert_outlook(bytes, limits)?,
         Format::Rtf => rtf::convert(bytes, limits)?,
         Format::Structured(notation) => structured::convert(bytes, notation, limits)?,
         Format::Text { language } => text::convert(bytes, language),
@@ -161,6 +172,11 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, limit
     };
     if detected.format != Format::Image {
         pictures::read_embedded(&mut converted, limits)?;
+    }
+    match detected.format {
+        Format::Pptx => slide_images::add(&mut converted, "pptx", limits)?,
+        Format::Ppt => slide_images::add(&mut converted, "ppt", limits)?,
+        _ => {}
     }
     if let Some(pictures) = limits.pictures {
         pictures.note(&mut converted.metadata);

@@ -34,6 +34,7 @@ mod unicode;
 
 use std::collections::BTreeMap;
 
+use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::converters::{Converted, Limits};
@@ -87,6 +88,25 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     let Extracted { markdown, title, mut metadata } = extracted;
     let title = metadata.remove("title").filter(|title| is_title(title)).or(title);
     Ok(Converted { markdown, title, media_type: MEDIA_TYPE.to_owned(), converter: converter.into(), metadata, ..Converted::default() })
+}
+
+/// Opens a PDF and lets `work` have pictures of its pages, `width` pixels wide, by their indices from 0; `work` also gets their number.
+///
+/// Errors: `Unavailable` without libpdfium, those of opening the document and of `work`.
+pub fn with_pictures<T>(
+    bytes: &[u8],
+    width: u16,
+    limits: &Limits<'_>,
+    work: impl FnOnce(usize, &dyn Fn(usize) -> Result<RgbImage>) -> Result<T>,
+) -> Result<T> {
+    let pdfium = library::lock(&limits.config.pdf)?;
+    let document = Document::open(pdfium.as_ref(), bytes)?;
+    check_pages(document.page_count(), limits)?;
+    let draw = |index: usize| {
+        let unreadable = || Error::new(ErrorKind::Corrupt, format!("page {} cannot be drawn", index + 1));
+        page_image::draw_wide(&document.page(index).ok_or_else(unreadable)?, width, &limits.config.pdf)
+    };
+    work(document.page_count(), &draw)
 }
 
 fn extract(document: &Document, limits: &Limits) -> Result<Extracted> {

@@ -21,7 +21,7 @@ use crate::converters::office::summary;
 use crate::converters::pptx::model::{Content, Shape};
 use crate::converters::pptx::parents::{Parents, Role};
 use crate::converters::pptx::slide;
-use crate::converters::{Converted, EmbeddedFile, Limits};
+use crate::converters::{Converted, EmbeddedFile, Limits, slide_images};
 use persist::Objects;
 use text::{Text, texts};
 
@@ -65,12 +65,14 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
         limits: *limits,
         pictures: Pictures::new(limits.config.maximum_embedded_bytes),
         title: None,
+        hidden: Vec::new(),
         unread: 0,
     };
     let markdown = conversion.pages()?;
     if conversion.unread > 0 {
         metadata.insert("damaged".to_owned(), format!("{} slides are missing", conversion.unread));
     }
+    slide_images::note_hidden(&mut metadata, &conversion.hidden);
     let title = metadata.get("title").filter(|title| !slide::is_usual_title(title)).cloned().or(conversion.title);
     let (images, blobs) = (conversion.pictures.images, conversion.pictures.blobs);
     Ok(Converted { markdown, title, media_type: MEDIA_TYPE.to_owned(), converter: NAME.into(), metadata, images, blobs })
@@ -85,6 +87,8 @@ struct Conversion<'a> {
     limits: Limits<'a>,
     pictures: Pictures,
     title: Option<String>,
+    /// Numbers of the hidden slides that are left out.
+    hidden: Vec<usize>,
     /// Slides that cannot be read.
     unread: usize,
 }
@@ -98,7 +102,7 @@ impl Conversion<'_> {
             if index > 0 {
                 markdown.push_str("\n\u{C}");
             }
-            markdown.push_str(&self.page(listed, &mut notes));
+            markdown.push_str(&self.page(index, listed, &mut notes));
             check_size(markdown.len(), &self.limits)?;
         }
         if self.unread * 2 > slides.len() {
@@ -122,12 +126,13 @@ impl Conversion<'_> {
         parts.filter_map(read).collect()
     }
 
-    fn page(&mut self, listed: &mut Listed, notes: &mut [Listed]) -> String {
+    fn page(&mut self, index: usize, listed: &mut Listed, notes: &mut [Listed]) -> String {
         let Some(container) = self.objects.get(listed.object).filter(|record| record.kind == kinds::SLIDE) else {
             self.unread += 1;
             return String::new();
         };
         if is_hidden(container.content) && !self.limits.config.slides.include_hidden {
+            self.hidden.push(index + 1);
             return String::new();
         }
         let mut shapes = shapes::shapes(container.content, &mut listed.outline);

@@ -28,7 +28,7 @@ use crate::converters::office::pictures::Pictures;
 use crate::converters::office::properties;
 use crate::converters::office::relationships::Relationships;
 use crate::converters::office::xml::XmlReader;
-use crate::converters::{Converted, Limits};
+use crate::converters::{Converted, Limits, slide_images};
 use deck::Deck;
 use model::Slide;
 use parents::{Parents, Role};
@@ -55,6 +55,8 @@ struct Conversion<'b> {
     /// Layouts and masters by the names of their parts.
     known: HashMap<String, Rc<Slide>>,
     damage: Vec<String>,
+    /// Numbers of the hidden slides that are left out.
+    hidden: Vec<usize>,
     /// Title of the first slide that has one.
     title: Option<String>,
 }
@@ -63,12 +65,14 @@ struct Conversion<'b> {
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let package = Package::open(bytes, *limits)?;
     let pictures = Pictures::new(limits.config.maximum_embedded_bytes);
-    let mut conversion = Conversion { package, limits: *limits, pictures, known: HashMap::new(), damage: Vec::new(), title: None };
+    let mut conversion =
+        Conversion { package, limits: *limits, pictures, known: HashMap::new(), damage: Vec::new(), hidden: Vec::new(), title: None };
     let markdown = conversion.pages()?;
     let mut metadata = properties::read(&mut conversion.package)?;
     if let Some(first) = conversion.damage.first() {
         metadata.insert("damaged".to_owned(), first.clone());
     }
+    slide_images::note_hidden(&mut metadata, &conversion.hidden);
     let stated = metadata.get("title").filter(|title| !slide::is_usual_title(title)).cloned();
     let title = stated.or(conversion.title);
     let (images, blobs) = (conversion.pictures.images, conversion.pictures.blobs);
@@ -94,7 +98,7 @@ impl<'b> Conversion<'b> {
                 markdown.push_str("\n\u{C}");
             }
             let part = links.get(relationship).filter(|link| !link.is_external).map(|link| link.target.clone());
-            match self.page(part.as_deref(), &deck, deck.sections.get(id))? {
+            match self.page(index, part.as_deref(), &deck, deck.sections.get(id))? {
                 Some(page) => markdown.push_str(&page),
                 None => unread += 1,
             }
@@ -108,7 +112,7 @@ impl<'b> Conversion<'b> {
     }
 
     /// Markdown of a slide, empty if it is hidden; `None` if nothing of it can be read.
-    fn page(&mut self, part: Option<&str>, deck: &Deck, section: Option<&String>) -> Result<Option<String>> {
+    fn page(&mut self, index: usize, part: Option<&str>, deck: &Deck, section: Option<&String>) -> Result<Option<String>> {
         let damages = self.damage.len();
         let Some(part) = part else {
             self.damage.push("a slide is named that is not there".to_owned());
@@ -118,6 +122,7 @@ impl<'b> Conversion<'b> {
         let Some(mut slide) = self.read_part(part, |xml| shapes::slide(xml, &links))? else { return Ok(None) };
         let mut blocks: Vec<Block> = section.map(|name| Block::Heading(1, name.clone())).into_iter().collect();
         if slide.is_hidden && !self.limits.config.slides.include_hidden {
+            self.hidden.push(index + 1);
             return Ok(Some(render(&blocks)));
         }
         blocks.extend(self.slide_blocks(&mut slide, &links, deck.height)?);

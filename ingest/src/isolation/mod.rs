@@ -5,12 +5,16 @@
 //! ```
 //! A worker is reused. One that takes too long, too much memory or that dies is replaced, and its document fails with the reason; if
 //! the worker had converted others before, whose remains may be to blame, a fresh one tries once more. [`ConversionPool`] is used by the
-//! ingest stage and by `tributary convert`; [`serve`] is what the hidden verb `convert-worker` runs.
+//! ingest stage and by `tributary convert`; [`serve`] is what the hidden verb `convert-worker` runs. A worker that meets a presentation may
+//! ask the pool to have it drawn: [`become_program`], the hidden verb `draw-worker`, is how LibreOffice is confined.
 
 mod confinement;
 mod pool;
+mod program;
 mod protocol;
 mod worker;
 
+pub use confinement::{ProgramBounds, SOCKETS};
 pub use pool::{ConversionPool, Job, Launch};
+pub use program::become_program;
 pub use worker::serve;

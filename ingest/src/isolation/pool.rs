@@ -13,11 +13,12 @@ use tempfile::TempDir;
 use tributary_models::ocr::{OcrSetup, OcrUnavailable};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::protocol::{self, RequestHead};
+use super::protocol::{self, RequestHead, Sign};
 use super::worker::Settings;
 use crate::config::Config;
 use crate::converters::{self, Converted, Limits};
 use crate::ocr::{Engine, PictureReader};
+use crate::slides::{SlideDrawing, office};
 
 /// Documents after which a worker is replaced: what libraries lose over time goes with it.
 const MOST_DOCUMENTS: u32 = 500;
@@ -39,6 +40,8 @@ pub struct Launch {
     pub program: PathBuf,
     /// Arguments that make it call `serve`.
     pub arguments: Vec<OsString>,
+    /// Arguments that make it call `become_program`.
+    pub program_arguments: Vec<OsString>,
     /// Folders with libraries and models that converters may read.
     pub readable: Vec<PathBuf>,
 }
@@ -62,6 +65,8 @@ pub struct ConversionPool {
     ocr: std::result::Result<OcrSetup, OcrUnavailable>,
     /// The recogniser of this process, for conversions in it.
     engine: Engine,
+    /// LibreOffice, where slides are drawn.
+    office: Option<PathBuf>,
     /// Folder for temporary files of all workers; made with the first of them.
     scratch: OnceLock<TempDir>,
     idle: Mutex<Vec<Worker>>,
@@ -80,16 +85,15 @@ enum Death {
 impl ConversionPool {
     /// Workers are started when they are needed.
     pub fn new(config: Config, ocr: std::result::Result<OcrSetup, OcrUnavailable>, launch: Option<Launch>) -> Self {
-        Self { config, launch, engine: Engine::new(ocr.clone()), ocr, scratch: OnceLock::new(), idle: Mutex::default() }
+        let (engine, office) = (Engine::new(ocr.clone()), office::find(&config.slides));
+        Self { config, launch, engine, office, ocr, scratch: OnceLock::new(), idle: Mutex::default() }
     }
 
     /// Converts; see [`converters::convert`] for errors, and `Invalid` or `Corrupt` for a document that its worker did not survive.
     /// Takes as long as the conversion: call it on a blocking thread.
     pub fn convert(&self, job: Job<'_>) -> Result<Converted> {
         let Some(launch) = &self.launch else {
-            let pictures = PictureReader::new(&self.engine, &|| Ok(()));
-            let limits = Limits::starting_now(&self.config).with_pictures(&pictures);
-            return converters::convert(job.bytes, job.name, job.media_type, &limits);
+            return self.convert_here(job);
         };
         converters::check_body(job.bytes, &self.config)?;
         let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -111,6 +115,21 @@ impl ConversionPool {
         }
     }
 
+    fn convert_here(&self, job: Job<'_>) -> Result<Converted> {
+        let draw = |extension: &str| self.draw(job.bytes, extension);
+        let slides = SlideDrawing::new(&draw, &|| Ok(()));
+        let pictures = PictureReader::new(&self.engine, &|| Ok(()));
+        let limits = Limits::starting_now(&self.config).with_pictures(&pictures);
+        let limits = if self.office.is_some() { limits.with_slides(&slides) } else { limits };
+        converters::convert(job.bytes, job.name, job.media_type, &limits)
+    }
+
+    /// A presentation as PDF.
+    fn draw(&self, bytes: &[u8], extension: &str) -> Result<Vec<u8>> {
+        let office = self.office.as_deref().ok_or_else(|| Error::new(ErrorKind::Unavailable, "LibreOffice is not installed"))?;
+        office::draw(office, self.launch.as_ref(), self.scratch()?, &self.config, bytes, extension)
+    }
+
     fn scratch(&self) -> Result<&Path> {
         if let Some(folder) = self.scratch.get() {
             return Ok(folder.path());
@@ -129,14 +148,22 @@ impl ConversionPool {
             readable.extend(setup.library.parent().map(Path::to_owned));
             readable.push(setup.models.clone());
         }
-        let settings = Settings { config: self.config.clone(), ocr: self.ocr.clone(), scratch: scratch.to_owned(), readable };
+        let settings = Settings {
+            config: self.config.clone(),
+            ocr: self.ocr.clone(),
+            draws_slides: self.office.is_some(),
+            scratch: scratch.to_owned(),
+            readable,
+        };
         Worker::start(launch, &settings)
     }
 
     fn ask(&self, mut worker: Worker, job: Job<'_>) -> std::result::Result<Result<Converted>, Death> {
         let limit = Duration::from_millis(self.config.conversion_timeout_ms) + GRACE;
+        let drawing = limit + Duration::from_millis(self.config.slides.drawing_timeout_ms);
         let most = usize::try_from(self.config.maximum_result_bytes()).unwrap_or(usize::MAX);
-        let answer = worker.ask(job, limit, most)?;
+        let draw = |extension: &str| self.draw(job.bytes, extension);
+        let answer = worker.ask(job, &Patience { limit, drawing }, most, &draw)?;
         if worker.documents < MOST_DOCUMENTS {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         }
@@ -164,6 +191,13 @@ impl ConversionPool {
         Error::new(ErrorKind::Corrupt, format!("the converter did not survive this document: {how}"))
             .with_hint("save the document again with another program; if it opens there, report this")
     }
+}
+
+/// How long a worker may say nothing.
+struct Patience {
+    limit: Duration,
+    /// While it waits for a drawing.
+    drawing: Duration,
 }
 
 /// One process.
@@ -201,21 +235,28 @@ impl Worker {
         Ok(worker)
     }
 
-    /// One question and its answer, within a time.
-    fn ask(&mut self, job: Job<'_>, limit: Duration, most: usize) -> std::result::Result<Result<Converted>, Death> {
+    /// One question and its answer, within a time. `draw` draws the presentation that the question is about.
+    fn ask(
+        &mut self,
+        job: Job<'_>,
+        patience: &Patience,
+        most: usize,
+        draw: &dyn Fn(&str) -> Result<Vec<u8>>,
+    ) -> std::result::Result<Result<Converted>, Death> {
         let head =
             RequestHead { name: job.name.map(str::to_owned), media_type: job.media_type.map(str::to_owned), body_bytes: job.bytes.len() };
         self.documents += 1;
         let (Some(requests), answers, child) = (&mut self.requests, &mut self.answers, &mut self.child) else {
             return Err(Death::Ended("it was not started".to_owned()));
         };
-        let (working, watched) = mpsc::channel::<()>();
+        let (working, watched) = mpsc::channel::<Duration>();
+        let mut limit = patience.limit;
         let (answer, was_ended) = std::thread::scope(|scope| {
             let watch = scope.spawn(move || {
                 // Each sign of work begins the time anew; the end of the conversation ends the watch.
                 let is_late = loop {
                     match watched.recv_timeout(limit) {
-                        Ok(()) => {}
+                        Ok(next) => limit = next,
                         Err(end) => break end == RecvTimeoutError::Timeout,
                     }
                 };
@@ -226,8 +267,20 @@ impl Worker {
             });
             let asked = protocol::write(requests, &head, &[job.bytes]);
             // One that died while it was asked may have said why.
-            let go_on = || working.send(()).unwrap_or_default();
-            let answer = asked.and_then(|()| protocol::read_answer(answers, most, go_on));
+            let wait = |time| working.send(time).unwrap_or_default();
+            let on_sign = |sign| match sign {
+                Sign::Working => {
+                    wait(patience.limit);
+                    Ok(())
+                }
+                Sign::Draw(extension) => {
+                    wait(patience.drawing);
+                    let told = protocol::write_drawn(requests, &draw(&extension));
+                    wait(patience.limit);
+                    told
+                }
+            };
+            let answer = asked.and_then(|()| protocol::read_answer(answers, most, on_sign));
             drop(working);
             (answer, watch.join().unwrap_or(false))
         });

@@ -5,6 +5,8 @@
 //! settings → worker   once: `Config`
 //! request  → worker   head: name, media type, length of the body; part: body
 //! working  ← worker   any number of times: time counts anew
+//! draw     ← worker   at most once: a presentation wants to be drawn
+//! drawn    → worker   head: length of the PDF, or why there is none; part: PDF
 //! answer   ← worker   head: result without Markdown and files, or an error; parts: Markdown, files
 //! ```
 //! Both sides bound what they read: neither believes the other's lengths.
@@ -36,6 +38,11 @@ pub struct RequestHead {
 pub enum AnswerHead {
     /// A page was read; the answer is still to come.
     Working,
+    /// The document is a presentation with this usual extension, and wants to be drawn; a [`DrawnHead`] is waited for.
+    Draw {
+        /// Such as `pptx`.
+        extension: String,
+    },
     /// Converted.
     Done(DoneHead),
     /// Not converted.
@@ -47,6 +54,24 @@ pub enum AnswerHead {
         /// Hint.
         hint: Option<String>,
     },
+}
+
+/// Head of what was drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DrawnHead {
+    /// So many bytes of PDF follow.
+    Pdf(usize),
+    /// Why there is none.
+    Failed(ErrorKind, String),
+}
+
+/// What a worker says before its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// It goes on.
+    Working,
+    /// See [`AnswerHead::Draw`].
+    Draw(String),
 }
 
 /// A [`Converted`] without its long parts.
@@ -117,13 +142,34 @@ pub fn write_answer(to: &mut impl Write, result: &Result<Converted, Error>) -> i
     }
 }
 
-/// Reads what became of a document, telling `working` whenever the worker says that it goes on; the outer error says that the worker
-/// cannot be spoken to.
-pub fn read_answer(from: &mut impl Read, maximum_bytes: usize, mut working: impl FnMut()) -> io::Result<Result<Converted, Error>> {
+/// Writes what was drawn.
+pub fn write_drawn(to: &mut impl Write, drawn: &Result<Vec<u8>, Error>) -> io::Result<()> {
+    match drawn {
+        Ok(pdf) => write(to, &DrawnHead::Pdf(pdf.len()), &[pdf]),
+        Err(error) => write(to, &DrawnHead::Failed(error.kind(), error.to_string()), &[]),
+    }
+}
+
+/// Reads what was drawn, at most `maximum_bytes`; the outer error says that nobody is there who draws.
+pub fn read_drawn(from: &mut impl Read, maximum_bytes: usize) -> io::Result<Result<Vec<u8>, Error>> {
+    match read_head::<DrawnHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)? {
+        DrawnHead::Pdf(length) => Ok(Ok(read_part(from, length, maximum_bytes)?)),
+        DrawnHead::Failed(kind, message) => Ok(Err(Error::new(kind, message))),
+    }
+}
+
+/// Reads what became of a document, telling `on_sign` what the worker says before; the outer error says that the worker cannot be
+/// spoken to.
+pub fn read_answer(
+    from: &mut impl Read,
+    maximum_bytes: usize,
+    mut on_sign: impl FnMut(Sign) -> io::Result<()>,
+) -> io::Result<Result<Converted, Error>> {
     let done = loop {
         let head = read_head::<AnswerHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         match head {
-            AnswerHead::Working => working(),
+            AnswerHead::Working => on_sign(Sign::Working)?,
+            AnswerHead::Draw { extension } => on_sign(Sign::Draw(extension))?,
             AnswerHead::Failed { kind, message, hint } => {
                 let error = Error::new(kind, message);
                 return Ok(Err(match hint {
@@ -176,9 +222,32 @@ mod tests {
         let refused = Error::new(ErrorKind::Corrupt, "no end").with_hint("save it again");
         write_answer(&mut pipe, &Err(refused.clone())).unwrap();
         let mut from = pipe.as_slice();
-        assert_eq!(read_answer(&mut from, 1000, || {}).unwrap().unwrap(), converted);
-        assert_eq!(read_answer(&mut from, 1000, || {}).unwrap().unwrap_err(), refused);
-        assert!(read_answer(&mut from, 1000, || {}).is_err(), "nothing comes any more");
+        assert_eq!(read_answer(&mut from, 1000, |_| Ok(())).unwrap().unwrap(), converted);
+        assert_eq!(read_answer(&mut from, 1000, |_| Ok(())).unwrap().unwrap_err(), refused);
+        assert!(read_answer(&mut from, 1000, |_| Ok(())).is_err(), "nothing comes any more");
+    }
+
+    #[test]
+    fn a_drawing_is_asked_for_and_comes_before_the_answer() {
+        let mut pipe = Vec::new();
+        write(&mut pipe, &AnswerHead::Draw { extension: "pptx".into() }, &[]).unwrap();
+        write(&mut pipe, &AnswerHead::Working, &[]).unwrap();
+        write_answer(&mut pipe, &Ok(Converted::default())).unwrap();
+        let mut signs = Vec::new();
+        let keep = |sign| {
+            signs.push(sign);
+            Ok(())
+        };
+        assert!(read_answer(&mut pipe.as_slice(), 1000, keep).unwrap().is_ok());
+        assert_eq!(signs, [Sign::Draw("pptx".into()), Sign::Working]);
+
+        let mut drawn = Vec::new();
+        write_drawn(&mut drawn, &Ok(b"%PDF-".to_vec())).unwrap();
+        write_drawn(&mut drawn, &Err(Error::new(ErrorKind::Timeout, "too long"))).unwrap();
+        let mut from = drawn.as_slice();
+        assert_eq!(read_drawn(&mut from, 5).unwrap().unwrap(), b"%PDF-");
+        assert_eq!(read_drawn(&mut from, 5).unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+        assert!(read_drawn(&mut drawn.as_slice(), 4).is_err(), "over the limit");
     }
 
     #[test]
@@ -190,8 +259,8 @@ mod tests {
         assert!(read_part(&mut b"abc".as_slice(), 3, 2).is_err(), "over the limit");
         let mut pipe = Vec::new();
         write_answer(&mut pipe, &Ok(Converted { markdown: "x".repeat(100), ..Converted::default() })).unwrap();
-        assert!(read_answer(&mut pipe.as_slice(), 99, || {}).is_err());
+        assert!(read_answer(&mut pipe.as_slice(), 99, |_| Ok(())).is_err());
         pipe.truncate(pipe.len() - 1);
-        assert!(read_answer(&mut pipe.as_slice(), 1000, || {}).is_err());
+        assert!(read_answer(&mut pipe.as_slice(), 1000, |_| Ok(())).is_err());
     }
 }

@@ -14,6 +14,7 @@ use super::protocol::{self, AnswerHead, RequestHead};
 use crate::config::Config;
 use crate::converters::{Limits, convert};
 use crate::ocr::{Engine, PictureReader};
+use crate::slides::SlideDrawing;
 
 /// Stack of the thread that converts, in bytes: nesting is bounded by the converters, this is for what they cannot see.
 const STACK_BYTES: usize = 64 << 20;
@@ -25,6 +26,8 @@ pub struct Settings {
     pub config: Config,
     /// How the recogniser of text in pictures is opened, or why there is none.
     pub ocr: std::result::Result<OcrSetup, OcrUnavailable>,
+    /// Whether somebody draws presentations that are asked for.
+    pub draws_slides: bool,
     /// Folder for temporary files.
     pub scratch: PathBuf,
     /// Folders with libraries and models.
@@ -49,8 +52,8 @@ pub fn serve() -> Result<()> {
     }
     let engine = Engine::new(settings.ocr);
     std::thread::scope(|scope| {
-        let (config, engine) = (&settings.config, &engine);
-        let work = move || answer_all(&mut requests, answers, config, engine);
+        let (config, engine, draws) = (&settings.config, &engine, settings.draws_slides);
+        let work = move || answer_all(requests, answers, config, engine, draws);
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).map_err(failed)?;
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the converting thread ended early"))).map_err(failed)
     })
@@ -63,24 +66,32 @@ fn own_output() -> io::Result<impl Write + Send> {
     Ok(io::BufWriter::new(std::fs::File::from(answers)))
 }
 
-fn answer_all(requests: &mut impl Read, answers: impl Write, config: &Config, engine: &Engine) -> io::Result<()> {
-    let answers = RefCell::new(answers);
+fn answer_all(requests: impl Read, answers: impl Write, config: &Config, engine: &Engine, draws_slides: bool) -> io::Result<()> {
+    let (requests, answers) = (RefCell::new(requests), RefCell::new(answers));
+    let nobody = |error: io::Error| Error::io("nobody waits for this document any more", &error);
+    let say = |head: &AnswerHead| protocol::write(&mut *answers.borrow_mut(), head, &[]).map_err(nobody);
     let on_page = || {
-        let told = protocol::write(&mut *answers.borrow_mut(), &AnswerHead::Working, &[]);
-        told.map_err(|error| Error::io("nobody waits for this document any more", &error))?;
+        say(&AnswerHead::Working)?;
         allow_processor_time(config);
         Ok(())
     };
+    let most_drawn = usize::try_from(config.maximum_temporary_file_bytes()).unwrap_or(usize::MAX);
+    let draw = |extension: &str| {
+        say(&AnswerHead::Draw { extension: extension.to_owned() })?;
+        protocol::read_drawn(&mut *requests.borrow_mut(), most_drawn).map_err(nobody)?
+    };
     let maximum = usize::try_from(config.maximum_body_bytes).unwrap_or(usize::MAX);
-    while let Some(request) = protocol::read_head::<RequestHead>(requests)? {
-        let body = protocol::read_part(requests, request.body_bytes, maximum)?;
+    loop {
+        let Some(request) = protocol::read_head::<RequestHead>(&mut *requests.borrow_mut())? else { return Ok(()) };
+        let body = protocol::read_part(&mut *requests.borrow_mut(), request.body_bytes, maximum)?;
         allow_processor_time(config);
         let pictures = PictureReader::new(engine, &on_page);
+        let slides = SlideDrawing::new(&draw, &on_page);
         let limits = Limits::starting_now(config).with_pictures(&pictures);
+        let limits = if draws_slides { limits.with_slides(&slides) } else { limits };
         let answer = convert_once(&body, &request, &limits);
         protocol::write_answer(&mut *answers.borrow_mut(), &answer)?;
     }
-    Ok(())
 }
 
 /// As much as the conversion may take, or one picture in it.

@@ -23,8 +23,10 @@ pub struct Part {
     pub name: String,
     /// Whether the sender calls it an attachment.
     pub is_attachment: bool,
-    charset: Option<String>,
-    smime_type: String,
+    /// Encoding of a text.
+    pub charset: Option<String>,
+    /// Kind of signed or encrypted content.
+    pub smime_type: String,
     /// What it holds.
     pub content: Content,
 }

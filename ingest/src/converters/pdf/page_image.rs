@@ -1,4 +1,4 @@
-//! Pages as pictures. Called by `scans`.
+//! Pages as pictures. Called by `scans`, and by the parent module for drawn slides.
 
 use std::ffi::c_int;
 
@@ -12,14 +12,20 @@ use super::document::Page;
 const FORMAT_BGR: c_int = 2;
 const DRAW_ANNOTATIONS: c_int = 1;
 
+const POINTS_PER_INCH: f32 = 72.0;
+
 /// Longest side of an image in pixels.
 const MAXIMUM_SIDE: f32 = 20_000.0;
 
+/// Draws an open page on white so many pixels wide, fewer where it would have too many.
+pub fn draw_wide(page: &Page, width: u16, config: &PdfConfig) -> Result<RgbImage> {
+    let (page_width, _) = size(page);
+    draw(page, f32::from(width) * POINTS_PER_INCH / page_width, config)
+}
+
 /// Draws an open page on white with so many dots per inch, fewer where it would have too many pixels.
 pub fn draw(page: &Page, dots_per_inch: f32, config: &PdfConfig) -> Result<RgbImage> {
-    // SAFETY: the page is open.
-    let (page_width, page_height) = unsafe { (page.pdfium.FPDF_GetPageWidthF(page.handle), page.pdfium.FPDF_GetPageHeightF(page.handle)) };
-    let (page_width, page_height) = (page_width.clamp(1.0, 1.0e6), page_height.clamp(1.0, 1.0e6));
+    let (page_width, page_height) = size(page);
     let scale = scale(page_width, page_height, dots_per_inch, config.maximum_image_pixels);
     let pixels = |points: f32| (points * scale).round().clamp(1.0, MAXIMUM_SIDE) as usize;
     let (width, height) = (pixels(page_width), pixels(page_height));
@@ -40,9 +46,16 @@ pub fn draw(page: &Page, dots_per_inch: f32, config: &PdfConfig) -> Result<RgbIm
     RgbImage::new(width, height, buffer).ok_or_else(|| Error::new(ErrorKind::Internal, "a page was drawn with other pixels than asked for"))
 }
 
+/// Width and height in points.
+fn size(page: &Page) -> (f32, f32) {
+    // SAFETY: the page is open.
+    let (width, height) = unsafe { (page.pdfium.FPDF_GetPageWidthF(page.handle), page.pdfium.FPDF_GetPageHeightF(page.handle)) };
+    (width.clamp(1.0, 1.0e6), height.clamp(1.0, 1.0e6))
+}
+
 /// Pixels per point: as asked for, or fewer so that the image keeps to its limits.
 fn scale(width: f32, height: f32, dots_per_inch: f32, maximum_pixels: u64) -> f32 {
-    let wanted = dots_per_inch.clamp(1.0, 2400.0) / 72.0;
+    let wanted = dots_per_inch.clamp(1.0, 2400.0) / POINTS_PER_INCH;
     let by_area = (maximum_pixels.max(1) as f32 / (width * height)).sqrt();
     wanted.min(by_area).min(MAXIMUM_SIDE / width.max(height))
 }

@@ -1,0 +1,242 @@
+//! A picture of each slide, as LibreOffice draws it: kept beside the slide's text, below its title, and shown with what is found there.
+//! Called by the converters' `convert` for presentations.
+//!
+//! Rules: a slide is read from its picture only if it shows something that nobody else reads (drawings in formats of Windows, or shapes
+//! without any text), and of that only what the slide does not say already. A presentation that cannot be drawn is indexed without
+//! pictures, and its metadata say why; so are slides beyond a limit.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use image::codecs::jpeg::JpegEncoder;
+use image::{ExtendedColorType, ImageEncoder};
+use tributary_models::ocr::RgbImage;
+use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
+
+use super::{Converted, EmbeddedFile, Limits, image as images, pdf};
+
+/// Metadata: the numbers of the slides that are hidden and left out, from 1, with blanks between them.
+const HIDDEN_KEY: &str = "hidden_slides";
+/// Metadata: why slides have no pictures.
+const MISSING_KEY: &str = "slide_images_missing";
+
+const JPEG_QUALITY: u8 = 85;
+/// Share of a text's pairs of letters from which on it is taken for what the slide says already; the rest is misread.
+const KNOWN_SHARE: f64 = 0.8;
+
+/// What a slide's picture gives.
+struct Drawn {
+    jpeg: Vec<u8>,
+    /// Text that only the picture shows.
+    text: String,
+}
+
+/// Adds the pictures of a converted presentation with that usual extension. Errors: those of the recogniser and of whoever waits.
+pub fn add(converted: &mut Converted, extension: &str, limits: &Limits<'_>) -> Result<()> {
+    let Some(slides) = limits.slides else { return Ok(()) };
+    let width = limits.config.slides.image_width;
+    let work = |pages, draw: &dyn Fn(usize) -> Result<RgbImage>| {
+        let slides = converted.markdown.split('\u{c}').count();
+        if pages != slides {
+            return Err(Error::new(ErrorKind::Corrupt, format!("{pages} pages were drawn for {slides} slides")));
+        }
+        Ok(draw_slides(converted, draw, limits))
+    };
+    match slides.pdf(extension).and_then(|pdf| pdf::with_pictures(&pdf, width, limits, work)) {
+        Ok(drawn) => show(converted, drawn?, limits),
+        Err(error) => note(converted, &error.to_string()),
+    }
+    Ok(())
+}
+
+/// Notes the numbers of hidden slides that are left out.
+pub fn note_hidden(metadata: &mut BTreeMap<String, String>, numbers: &[usize]) {
+    if !numbers.is_empty() {
+        metadata.insert(HIDDEN_KEY.to_owned(), numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(" "));
+    }
+}
+
+fn note(converted: &mut Converted, why: &str) {
+    converted.metadata.insert(MISSING_KEY.to_owned(), why.to_owned());
+}
+
+/// The slides in order; `None` for those that stay without a picture.
+fn draw_slides(converted: &Converted, draw: &dyn Fn(usize) -> Result<RgbImage>, limits: &Limits<'_>) -> Result<Vec<Option<Drawn>>> {
+    let Some(slides) = limits.slides else { return Ok(Vec::new()) };
+    let longest = Duration::from_millis(limits.config.slides.drawing_timeout_ms);
+    let hidden = hidden(converted);
+    let mut drawn = Vec::new();
+    for (index, section) in converted.markdown.split('\u{c}').enumerate() {
+        let is_wanted = !hidden.contains(&(index + 1)) && slides.spent() < longest;
+        let picture = if is_wanted { slides.slide(|| draw(index).ok())? } else { None };
+        let Some(picture) = picture else {
+            drawn.push(None);
+            continue;
+        };
+        let read = if shows_the_unread(section, converted) { limits.read_picture(&picture)? } else { None };
+        let text = unknown_text(section, &read.unwrap_or_default());
+        drawn.push(slides.slide(|| jpeg(&picture))?.map(|jpeg| Drawn { jpeg, text }));
+    }
+    Ok(drawn)
+}
+
+/// The numbers of slides that are left out.
+fn hidden(converted: &Converted) -> HashSet<usize> {
+    converted.metadata.get(HIDDEN_KEY).map_or("", String::as_str).split(' ').filter_map(|number| number.parse().ok()).collect()
+}
+
+/// Whether a slide shows a picture that no decoder reads, or nothing that has text.
+fn shows_the_unread(section: &str, converted: &Converted) -> bool {
+    let mut pictures = converted.images.iter().enumerate().filter(|(number, _)| section.contains(&format!("](image:{number})"))).peekable();
+    if pictures.peek().is_none() {
+        return section.trim().is_empty();
+    }
+    let file =
+        |image: &ImageLink| image.link.strip_prefix("embedded:").and_then(|number| converted.blobs.get(number.parse::<usize>().ok()?));
+    pictures.filter_map(|(_, image)| file(image)).any(|file| !images::is_readable(&file.bytes))
+}
+
+fn jpeg(picture: &RgbImage) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let encoder = JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY);
+    encoder.write_image(picture.pixels(), picture.width(), picture.height(), ExtendedColorType::Rgb8).ok()?;
+    Some(bytes)
+}
+
+/// Puts pictures and what was read from them where they belong.
+fn show(converted: &mut Converted, drawn: Vec<Option<Drawn>>, limits: &Limits<'_>) {
+    let mut sections: Vec<String> = converted.markdown.split('\u{c}').map(str::to_owned).collect();
+    let hidden = hidden(converted);
+    let kept: u64 = converted.blobs.iter().map(|file| file.bytes.len() as u64).sum();
+    let mut room = limits.config.maximum_embedded_bytes.saturating_sub(kept);
+    let mut left_out = 0;
+    for (index, (section, drawn)) in sections.iter_mut().zip(drawn).enumerate() {
+        let Some(Drawn { jpeg, text }) = drawn else {
+            left_out += usize::from(!hidden.contains(&(index + 1)));
+            continue;
+        };
+        if !text.is_empty() {
+            let before = section.trim_end();
+            *section = if before.is_empty() { format!("{text}\n") } else { format!("{before}\n\n{text}\n") };
+        }
+        // A picture alone says nothing that could be found.
+        if section.trim().is_empty() {
+            continue;
+        }
+        if jpeg.len() as u64 > room || converted.blobs.len() >= limits.config.maximum_embedded_files {
+            left_out += 1;
+            continue;
+        }
+        room -= jpeg.len() as u64;
+        insert_picture(section, converted.images.len());
+        converted.images.push(ImageLink { link: format!("embedded:{}", converted.blobs.len()), alt: String::new() });
+        let name = format!("slide-{}.jpg", index + 1);
+        converted.blobs.push(EmbeddedFile { name, media_type: "image/jpeg".to_owned(), bytes: jpeg });
+    }
+    if left_out > 0 {
+        note(converted, &format!("{left_out} slides cannot be drawn, took too long or are over the limit of embedded files"));
+    }
+    converted.markdown = sections.join("\u{c}");
+}
+
+/// Below the headings that a slide begins with.
+fn insert_picture(section: &mut String, number: usize) {
+    let mut place = 0;
+    let mut end = 0;
+    for line in section.split_inclusive('\n') {
+        let is_heading = line.starts_with('#');
+        if !is_heading && !line.trim().is_empty() {
+            break;
+        }
+        end += line.len();
+        place = if is_heading { end } else { place };
+    }
+    let picture = if place == 0 { format!("![](image:{number})\n\n") } else { format!("\n![](image:{number})\n") };
+    section.insert_str(place, &picture);
+}
+
+/// The blocks of `read` that are not in `known` already, apart from misread letters.
+fn unknown_text(known: &str, read: &str) -> String {
+    let known: HashSet<(char, char)> = pairs(known).into_iter().collect();
+    let is_new = |block: &&str| {
+        let pairs = pairs(block);
+        let found = pairs.iter().filter(|pair| known.contains(pair)).count();
+        !pairs.is_empty() && (found as f64) < KNOWN_SHARE * pairs.len() as f64
+    };
+    read.split("\n\n").map(str::trim).filter(is_new).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Neighbouring letters and digits, in lower case.
+fn pairs(text: &str) -> Vec<(char, char)> {
+    let letters: Vec<char> = text.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    letters.iter().copied().zip(letters.iter().copied().skip(1)).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::slides::SlideDrawing;
+
+    fn deck(markdown: &str) -> Converted {
+        Converted { markdown: markdown.into(), ..Converted::default() }
+    }
+
+    fn drawn(text: &str) -> Option<Drawn> {
+        Some(Drawn { jpeg: vec![1; 10], text: text.into() })
+    }
+
+    #[test]
+    fn pictures_stand_below_titles_and_what_they_show_below_the_text() {
+        let mut converted = deck("# 部分\n\n## Title\n\nText\n\u{c}Text only\n\u{c}\n\u{c}\n\u{c}hidden\n");
+        let config = crate::Config::default();
+        note_hidden(&mut converted.metadata, &[5]);
+        show(&mut converted, vec![drawn("read"), drawn(""), drawn("only pictured"), drawn(""), None], &Limits::starting_now(&config));
+        let expected = "# 部分\n\n## Title\n\n![](image:0)\n\nText\n\nread\n\u{c}![](image:1)\n\nText only\n\u{c}\
+            ![](image:2)\n\nonly pictured\n\u{c}\n\u{c}hidden\n";
+        assert_eq!(converted.markdown, expected);
+        let links: Vec<&str> = converted.images.iter().map(|image| image.link.as_str()).collect();
+        assert_eq!(links, ["embedded:0", "embedded:1", "embedded:2"]);
+        assert_eq!(converted.blobs[2].name, "slide-3.jpg");
+        assert!(!converted.metadata.contains_key(MISSING_KEY));
+    }
+
+    #[test]
+    fn slides_without_a_picture_are_counted() {
+        let config = crate::Config { maximum_embedded_bytes: 15, ..crate::Config::default() };
+        let mut converted = deck("a\n\u{c}b\n\u{c}c\n\u{c}");
+        note_hidden(&mut converted.metadata, &[4]);
+        show(&mut converted, vec![drawn(""), drawn(""), None, None], &Limits::starting_now(&config));
+        assert_eq!(converted.markdown, "![](image:0)\n\na\n\u{c}b\n\u{c}c\n\u{c}");
+        assert!(converted.metadata[MISSING_KEY].starts_with("2 slides"), "one over the limit, one not drawn, and one is hidden");
+    }
+
+    #[test]
+    fn a_presentation_that_cannot_be_drawn_stays_as_it_is() {
+        let config = crate::Config::default();
+        let draw = |extension: &str| Err(Error::new(ErrorKind::Timeout, format!("{extension} takes too long")));
+        let slides = SlideDrawing::new(&draw, &|| Ok(()));
+        let mut converted = deck("a\n");
+        add(&mut converted, "pptx", &Limits::starting_now(&config).with_slides(&slides)).unwrap();
+        assert_eq!((converted.markdown.as_str(), converted.metadata[MISSING_KEY].as_str()), ("a\n", "pptx takes too long"));
+    }
+
+    #[test]
+    fn what_the_slide_says_already_is_not_said_again() {
+        let known = "## 载波聚合\n\nThroughput grows with the number of carriers\n";
+        let read = "载波聚合\n\nThroughput qrows with the number of carriers\n\n下行峰值速率\n\n---";
+        assert_eq!(unknown_text(known, read), "下行峰值速率");
+    }
+
+    #[test]
+    fn pictures_are_read_where_nobody_else_reads() {
+        let mut converted = deck("");
+        converted.images = vec![ImageLink { link: "embedded:0".into(), alt: String::new() }];
+        converted.blobs = vec![EmbeddedFile { bytes: b"\xD7\xCD\xC6\x9A".to_vec(), ..EmbeddedFile::default() }];
+        assert!(shows_the_unread("Text ![](image:0)", &converted), "a Windows metafile");
+        assert!(shows_the_unread("\n", &converted), "shapes alone");
+        assert!(!shows_the_unread("Text", &converted));
+        converted.blobs[0].bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+        assert!(!shows_the_unread("Text ![](image:0)", &converted));
+    }
+}
