@@ -72,6 +72,8 @@ fn workspace() -> Workspace {
         // Pages that are pictures are read with a limit of their own.
         .with("ingest.ocr.page_timeout_ms", "2000")
         .with("ingest.ocr.document_timeout_ms", "4000")
+        // Seconds a presentation, where LibreOffice is installed.
+        .with("ingest.slides.draw", "false")
         // A long run publishes gigabytes.
         .with("store.retention_bytes", "268435456");
     match std::env::var("TRIBUTARY_PDFIUM") {
