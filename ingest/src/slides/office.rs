@@ -2,7 +2,8 @@
 //! when it takes too long.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -25,8 +26,6 @@ const USUAL: [&str; 4] = [
 ];
 /// What the drawn document is called in its folder, without extension.
 const STEM: &str = "slides";
-/// File for what it says, in its folder.
-const ERRORS: &str = "errors";
 /// Hidden slides are drawn too: pages have the numbers of slides.
 const FILTER: &str = r#"pdf:impress_pdf_Export:{"ExportHiddenSlides":{"type":"boolean","value":"true"}}"#;
 /// Time between two looks whether it is done.
@@ -71,36 +70,38 @@ pub fn draw(program: &Path, launch: Option<&Launch>, scratch: &Path, config: &Co
     std::fs::write(&input, bytes).map_err(failed)?;
     let drawn = folder.path().join(STEM).with_extension("pdf");
     let deadline = Instant::now() + Duration::from_millis(config.slides.drawing_timeout_ms);
-    let mut status = run(program, launch, folder.path(), &input, deadline, config)?;
-    if !drawn.exists() {
+    // What lies in its folder is not believed: a link there may lead anywhere.
+    let is_drawn = || std::fs::symlink_metadata(&drawn).is_ok_and(|about| about.is_file());
+    let mut end = run(program, launch, folder.path(), &input, deadline, config)?;
+    if !is_drawn() {
         // A new profile makes it start itself anew, and a confined one cannot remove the socket that then is in its way.
-        status = run(program, launch, folder.path(), &input, deadline, config)?;
+        end = run(program, launch, folder.path(), &input, deadline, config)?;
     }
-    let most = config.maximum_temporary_file_bytes();
     let mut pdf = Vec::new();
-    let read = std::fs::File::open(drawn).and_then(|file| file.take(most).read_to_end(&mut pdf));
-    match read {
-        Ok(1..) => Ok(pdf),
-        _ => Err(Error::new(
-            ErrorKind::Corrupt,
-            format!("LibreOffice makes nothing of it ({status}{})", last_words(&folder.path().join(ERRORS))),
-        )),
+    if is_drawn() {
+        let most = config.maximum_temporary_file_bytes();
+        File::open(&drawn).and_then(|file| file.take(most).read_to_end(&mut pdf)).map_err(failed)?;
     }
+    if pdf.is_empty() { Err(Error::new(ErrorKind::Corrupt, format!("LibreOffice makes nothing of it ({end})"))) } else { Ok(pdf) }
 }
 
-/// Runs it once.
-fn run(program: &Path, launch: Option<&Launch>, folder: &Path, input: &Path, deadline: Instant, config: &Config) -> Result<ExitStatus> {
+/// Runs it once, and says how it ended.
+fn run(program: &Path, launch: Option<&Launch>, folder: &Path, input: &Path, deadline: Instant, config: &Config) -> Result<String> {
+    let failed = |error: std::io::Error| Error::io("cannot keep what LibreOffice says", &error);
     let began = SystemTime::now();
-    let mut running = start(program, launch, folder, input, config)?;
+    // Without a name: what it can write to is no place for a file that is written to for it.
+    let said = tempfile::tempfile().map_err(failed)?;
+    let errors = said.try_clone().map_err(failed)?;
+    let mut running = start(program, launch, folder, input, errors, config)?;
     let status = running.wait(deadline, config);
     drop(running);
     if launch.is_some() {
         sweep_sockets(Path::new(SOCKETS), began);
     }
-    status
+    Ok(format!("{}{}", status?, last_words(said)))
 }
 
-fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &Path, config: &Config) -> Result<Running> {
+fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &Path, errors: File, config: &Config) -> Result<Running> {
     let arguments = arguments(folder, input);
     let mut command = Command::new(launch.map_or(program, |launch| &launch.program));
     match launch {
@@ -111,7 +112,7 @@ fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &Path, c
     variables.extend([("PATH", "/usr/local/bin:/usr/bin:/bin".into()), ("LANG", "C.UTF-8".into()), ("SAL_USE_VCLPLUGIN", "svp".into())]);
     command.env_clear().envs(variables).current_dir(folder).stdout(Stdio::null());
     let unavailable = |error: std::io::Error| Error::new(ErrorKind::Unavailable, format!("cannot start {}: {error}", program.display()));
-    command.stderr(std::fs::File::create(folder.join(ERRORS)).map_err(unavailable)?);
+    command.stderr(errors);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut running = Running(command.spawn().map_err(unavailable)?);
@@ -121,12 +122,20 @@ fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &Path, c
             file_bytes: config.maximum_temporary_file_bytes(),
             processor_seconds: config.slides.drawing_timeout_ms.div_ceil(1000),
             scratch: folder.to_owned(),
-            readable: program.canonicalize().ok().and_then(|real| Some(real.parent()?.parent()?.to_owned())).into_iter().collect(),
+            readable: installation(program).into_iter().collect(),
         };
         let order = Order { program: program.to_owned(), arguments, bounds };
         serde_json::to_writer(&mut orders, &order).map_err(std::io::Error::from).and_then(|()| orders.flush()).map_err(unavailable)?;
     }
     Ok(running)
+}
+
+/// What belongs to the program: the folder above its `program`, else the folder that it lies in.
+fn installation(program: &Path) -> Option<PathBuf> {
+    let real = program.canonicalize().ok()?;
+    let folder = real.parent()?;
+    let whole = if folder.ends_with("program") { folder.parent()? } else { folder };
+    Some(whole.to_owned())
 }
 
 fn arguments(folder: &Path, input: &Path) -> Vec<String> {
@@ -137,7 +146,7 @@ fn arguments(folder: &Path, input: &Path) -> Vec<String> {
 }
 
 /// Removes sockets of LibreOffice, made since then, at which nobody listens any more.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn sweep_sockets(folder: &Path, since: SystemTime) {
     use std::os::unix::fs::FileTypeExt;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -145,7 +154,7 @@ fn sweep_sockets(folder: &Path, since: SystemTime) {
         let is_new = |about: &std::fs::Metadata| about.file_type().is_socket() && about.modified().is_ok_and(|made| made >= since);
         if is_its
             && entry.metadata().is_ok_and(|about| is_new(&about))
-            && std::os::unix::net::UnixStream::connect(entry.path()).is_err()
+            && is_deserted(&entry.path())
             && let Err(error) = std::fs::remove_file(entry.path())
         {
             tracing::debug!(%error, path = %entry.path().display(), "a socket that LibreOffice left cannot be removed");
@@ -153,15 +162,27 @@ fn sweep_sockets(folder: &Path, since: SystemTime) {
     }
 }
 
-#[cfg(not(unix))]
+/// Whether nobody listens; asked without waiting for somebody who never answers.
+#[cfg(target_os = "linux")]
+fn is_deserted(path: &Path) -> bool {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let Ok(socket) = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None) else { return false };
+    SocketAddrUnix::new(path).is_ok_and(|address| connect(&socket, &address) == Err(rustix::io::Errno::CONNREFUSED))
+}
+
+/// Only where Landlock keeps it from removing its own.
+#[cfg(not(target_os = "linux"))]
 fn sweep_sockets(_folder: &Path, _since: SystemTime) {}
 
 /// The end of what it said.
-fn last_words(errors: &Path) -> String {
-    let said = std::fs::read_to_string(errors).unwrap_or_default();
-    let line = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let line: String = line.chars().take(LAST_WORDS as usize).collect();
-    if line.is_empty() { line } else { format!(": {line}") }
+fn last_words(mut said: File) -> String {
+    let mut end = Vec::new();
+    let length = said.seek(SeekFrom::End(0)).unwrap_or(0);
+    let read = said.seek(SeekFrom::Start(length.saturating_sub(LAST_WORDS))).and_then(|_| said.read_to_end(&mut end));
+    let end = String::from_utf8_lossy(&end);
+    let line = end.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    if read.is_err() || line.is_empty() { String::new() } else { format!(": {line}") }
 }
 
 /// LibreOffice and all that it started; ended when this is dropped.
@@ -208,7 +229,7 @@ mod tests {
         assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Unavailable));
     }
 
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     #[test]
     fn sockets_that_nobody_listens_at_go() {
         use std::os::unix::net::UnixListener;
@@ -244,6 +265,7 @@ mod tests {
         let run = |script: &str, config: &Config| draw(&program(scratch.path(), script), None, scratch.path(), config, b"deck", "pptx");
         let config = Config::default();
         assert_eq!(run("cat slides.pptx > slides.pdf; echo ' drawn' >> slides.pdf", &config).ok(), Some(b"deck drawn\n".to_vec()));
+        assert!(run("ln -s slides.pptx slides.pdf", &config).is_err(), "a link is no drawing");
         let error = run("echo no filter found >&2; exit 3", &config).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains("no filter found") && error.contains('3'), "{error}");
         let mut hurried = Config::default();
