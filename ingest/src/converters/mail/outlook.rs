@@ -99,8 +99,8 @@ mod tests {
     use crate::Config;
     use crate::converters::{Converted, Limits, convert};
 
-    /// A message with these texts (property, value), a recipient and an attachment.
-    fn message(texts: &[(&str, &str)]) -> Vec<u8> {
+    /// A message with these texts (property, value) and an attachment.
+    fn message(texts: &[(&str, &str)], attached: &[u8]) -> Vec<u8> {
         let mut file = cfb::CompoundFile::create_with_version(cfb::Version::V3, Cursor::new(Vec::new())).unwrap();
         let mut put = |path: &str, bytes: &[u8]| file.create_stream(path).unwrap().write_all(bytes).unwrap();
         put("/__properties_version1.0", &[0; 32]);
@@ -108,13 +108,14 @@ mod tests {
         for (property, text) in texts {
             put(&format!("/__substg1.0_{property}001F"), &utf16(text));
         }
+        file.create_storage("/__nameid_version1.0").unwrap();
         file.create_storage("/__attach_version1.0_#00000000").unwrap();
         let mut put = |path: &str, bytes: &[u8]| {
             file.create_stream(format!("/__attach_version1.0_#00000000/{path}")).unwrap().write_all(bytes).unwrap();
         };
         put("__properties_version1.0", &[0; 8]);
         put("__substg1.0_3707001F", &utf16("告警.txt"));
-        put("__substg1.0_37010102", b"attached");
+        put("__substg1.0_37010102", attached);
         file.flush().unwrap();
         file.into_inner().into_inner()
     }
@@ -132,7 +133,7 @@ mod tests {
             ("0C1A", "Li Wei"),
             ("5D01", "li@example.org"),
         ];
-        let mail = converted(&message(&texts)).unwrap();
+        let mail = converted(&message(&texts, b"attached")).unwrap();
         assert_eq!((mail.title.as_deref(), mail.media_type.as_str()), (Some("载波聚合 review"), super::MEDIA_TYPE));
         assert!(mail.markdown.starts_with("# 载波聚合 review\n\n- **From**: Li Wei"), "{}", mail.markdown);
         assert!(mail.markdown.contains("the tilt is 6 degrees."), "{}", mail.markdown);
@@ -141,8 +142,17 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_holds_a_document_is_a_message() {
+        let mut document = cfb::CompoundFile::create_with_version(cfb::Version::V3, Cursor::new(Vec::new())).unwrap();
+        document.create_stream("/WordDocument").unwrap().write_all(&[0; 8192]).unwrap();
+        document.flush().unwrap();
+        let mail = converted(&message(&[("0037", "subject"), ("1000", "body")], &document.into_inner().into_inner())).unwrap();
+        assert_eq!(mail.media_type, super::MEDIA_TYPE);
+    }
+
+    #[test]
     fn a_damaged_message_is_refused_or_read_in_part() {
-        let whole = message(&[("0037", "subject"), ("1000", "body")]);
+        let whole = message(&[("0037", "subject"), ("1000", "body")], b"attached");
         for length in (600..whole.len()).step_by(97) {
             if let Err(error) = converted(whole.get(..length).unwrap_or_default()) {
                 assert!(!error.to_string().is_empty());
