@@ -5,6 +5,7 @@ mod args;
 mod client;
 mod config;
 mod conversion;
+mod memory;
 mod print;
 mod telemetry;
 mod verbs;

@@ -13,6 +13,7 @@ use crate::app::{self, App};
 use crate::args::{Global, Run};
 use crate::client::Client;
 use crate::config::Config;
+use crate::memory;
 use crate::print::{self, Outcome};
 
 const SAMPLE_SOURCE: &str = "tributary-docs";
@@ -21,6 +22,7 @@ const SAMPLE_QUESTION: &str = "What happens to a document that can never be inde
 /// Starts, says where, and runs until Ctrl-C or SIGTERM; a second Ctrl-C does not wait for what is in progress.
 pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     let started = Instant::now();
+    memory::give_large_pieces_back();
     app::runtime()?.block_on(async {
         let signals = StopSignals::listen()?;
         let app = App::start(config, &run.services, run.listen).await?;

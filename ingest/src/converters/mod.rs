@@ -43,7 +43,7 @@ use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 use crate::config::Config;
 use crate::detect::{Format, detect};
 use crate::ocr::PictureReader;
-use crate::slides::SlideDrawing;
+use crate::slides::{SlideDrawing, SlideFormat};
 
 /// What the formats that are read are called in hints.
 pub const SUPPORTED: &str = "Word, PowerPoint, Excel and OpenDocument spreadsheets, PDF, HTML, Markdown, reStructuredText, Jupyter \
@@ -174,8 +174,8 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, limit
         pictures::read_embedded(&mut converted, limits)?;
     }
     match detected.format {
-        Format::Pptx => slide_images::add(&mut converted, "pptx", limits)?,
-        Format::Ppt => slide_images::add(&mut converted, "ppt", limits)?,
+        Format::Pptx => slide_images::add(&mut converted, SlideFormat::Pptx, limits)?,
+        Format::Ppt => slide_images::add(&mut converted, SlideFormat::Ppt, limits)?,
         _ => {}
     }
     if let Some(pictures) = limits.pictures {

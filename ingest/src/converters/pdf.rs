@@ -95,14 +95,13 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
 /// Errors: `Unavailable` without libpdfium, those of opening the document and of `work`.
 pub fn with_pictures<T>(
     bytes: &[u8],
-    width: u16,
     limits: &Limits<'_>,
-    work: impl FnOnce(usize, &dyn Fn(usize) -> Result<RgbImage>) -> Result<T>,
+    work: impl FnOnce(usize, &dyn Fn(usize, u16) -> Result<RgbImage>) -> Result<T>,
 ) -> Result<T> {
     let pdfium = library::lock(&limits.config.pdf)?;
     let document = Document::open(pdfium.as_ref(), bytes)?;
     check_pages(document.page_count(), limits)?;
-    let draw = |index: usize| {
+    let draw = |index: usize, width: u16| {
         let unreadable = || Error::new(ErrorKind::Corrupt, format!("page {} cannot be drawn", index + 1));
         page_image::draw_wide(&document.page(index).ok_or_else(unreadable)?, width, &limits.config.pdf)
     };

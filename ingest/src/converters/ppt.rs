@@ -18,7 +18,7 @@ use crate::converters::office::ole::{Compound, encrypted};
 use crate::converters::office::pictures::Pictures;
 use crate::converters::office::records::{Record, first, kinds, records};
 use crate::converters::office::summary;
-use crate::converters::pptx::model::{Content, Shape};
+use crate::converters::pptx::model::{Content, Shape, SlideSize};
 use crate::converters::pptx::parents::{Parents, Role};
 use crate::converters::pptx::slide;
 use crate::converters::{Converted, EmbeddedFile, Limits, slide_images};
@@ -30,8 +30,8 @@ pub const NAME: &str = "ppt/1";
 /// Media type.
 pub const MEDIA_TYPE: &str = "application/vnd.ms-powerpoint";
 
-/// Height of a slide in 1/576 inch where the document does not say.
-const USUAL_HEIGHT: i64 = 4320;
+/// Size of a slide in 1/576 inch where the document does not say.
+const USUAL_SIZE: SlideSize = SlideSize { width: 5760, height: 4320 };
 
 /// A slide as the list of slides has it.
 struct Listed {
@@ -136,9 +136,9 @@ impl Conversion<'_> {
             return String::new();
         }
         let mut shapes = shapes::shapes(container.content, &mut listed.outline);
-        slide::arrange(&mut shapes, &Parents::default(), self.height());
+        slide::arrange(&mut shapes, &Parents::default(), self.size().height);
         let (mut blocks, mut title) = (Vec::new(), None);
-        self.add_shapes(&shapes, &mut blocks, &mut title);
+        self.add_shapes(index, &shapes, &mut blocks, &mut title);
         self.title = self.title.take().or(title);
         if self.limits.config.slides.include_notes {
             blocks.extend(self.notes(container.content, notes));
@@ -146,18 +146,26 @@ impl Conversion<'_> {
         render(&blocks)
     }
 
-    fn height(&self) -> i64 {
-        let stated = first(self.document.content, kinds::DOCUMENT_ATOM).and_then(|atom| u32_at(atom.content, 4));
-        stated.map(|height| i64::from(height.cast_signed())).filter(|height| *height > 0).unwrap_or(USUAL_HEIGHT)
+    fn size(&self) -> SlideSize {
+        let atom = first(self.document.content, kinds::DOCUMENT_ATOM);
+        let stated = |at| {
+            let length = u32_at(atom?.content, at)?;
+            Some(i64::from(length.cast_signed())).filter(|length| *length > 0)
+        };
+        SlideSize { width: stated(0).unwrap_or(USUAL_SIZE.width), height: stated(4).unwrap_or(USUAL_SIZE.height) }
     }
 
-    fn add_shapes(&mut self, shapes: &[Shape], blocks: &mut Vec<Block>, title: &mut Option<String>) {
+    fn add_shapes(&mut self, index: usize, shapes: &[Shape], blocks: &mut Vec<Block>, title: &mut Option<String>) {
         for shape in shapes {
             match &shape.content {
-                Content::Group(children, _) => self.add_shapes(children, blocks, title),
+                Content::Group(children, _) => self.add_shapes(index, children, blocks, title),
                 Content::Table(rows) => blocks.extend(slide::table(rows)),
                 Content::Picture(number) => {
                     let markdown = self.picture(number, &shape.alt);
+                    // Drawings in formats of Windows are not handed over.
+                    if let (None, Some(drawing)) = (self.pictures.file(number), self.limits.slides) {
+                        drawing.note_unread(index, self.size().area(shape.frame));
+                    }
                     blocks.extend(markdown.map(Block::Paragraph));
                 }
                 _ => {}

@@ -30,7 +30,7 @@ use crate::converters::office::relationships::Relationships;
 use crate::converters::office::xml::XmlReader;
 use crate::converters::{Converted, Limits, slide_images};
 use deck::Deck;
-use model::Slide;
+use model::{Slide, SlideSize};
 use parents::{Parents, Role};
 
 /// Name and version; the version grows with every change of the output.
@@ -125,7 +125,7 @@ impl<'b> Conversion<'b> {
             self.hidden.push(index + 1);
             return Ok(Some(render(&blocks)));
         }
-        blocks.extend(self.slide_blocks(&mut slide, &links, deck.height)?);
+        blocks.extend(self.slide_blocks(index, &mut slide, &links, deck.size)?);
         if self.limits.config.slides.include_notes {
             blocks.extend(self.notes(&links)?);
         }
@@ -136,9 +136,9 @@ impl<'b> Conversion<'b> {
         Ok((!is_unread).then(|| render(&blocks)))
     }
 
-    fn slide_blocks(&mut self, slide: &mut Slide, links: &Relationships, height: i64) -> Result<Vec<Block>> {
+    fn slide_blocks(&mut self, index: usize, slide: &mut Slide, links: &Relationships, size: SlideSize) -> Result<Vec<Block>> {
         let parents = self.parents(links)?;
-        slide::arrange(&mut slide.shapes, &parents, height);
+        slide::arrange(&mut slide.shapes, &parents, size.height);
         let mut reader = slide::Reader {
             package: &mut self.package,
             pictures: &mut self.pictures,
@@ -149,8 +149,12 @@ impl<'b> Conversion<'b> {
             title: None,
             written: 0,
             damage: None,
+            unread: Vec::new(),
         };
         reader.shapes(&slide.shapes)?;
+        if let Some(drawing) = self.limits.slides {
+            reader.unread.iter().for_each(|frame| drawing.note_unread(index, size.area(*frame)));
+        }
         self.damage.extend(reader.damage);
         self.title = self.title.take().or(reader.title);
         Ok(reader.blocks)

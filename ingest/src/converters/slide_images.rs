@@ -1,8 +1,8 @@
 //! A picture of each slide, as LibreOffice draws it: kept beside the slide's text, below its title, and shown with what is found there.
 //! Called by the converters' `convert` for presentations.
 //!
-//! Rules: a slide is read from its picture only if it shows something that nobody else reads (drawings in formats of Windows, or shapes
-//! without any text), and of that only what the slide does not say already. A presentation that cannot be drawn is indexed without
+//! Rules: a slide is read from its picture only where it shows something that nobody else reads (drawings in formats of Windows), or as a
+//! whole if it has no text at all (shapes alone); of that only what the slide does not say already is taken. A presentation that cannot be drawn is indexed without
 //! pictures, and its metadata say why; so are slides beyond a limit.
 
 use std::collections::{BTreeMap, HashSet};
@@ -13,7 +13,8 @@ use image::{ExtendedColorType, ImageEncoder};
 use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
-use super::{Converted, EmbeddedFile, Limits, image as images, pdf};
+use super::{Converted, EmbeddedFile, Limits, pdf};
+use crate::slides::{Area, SlideDrawing, SlideFormat};
 
 /// Metadata: the numbers of the slides that are hidden and left out, from 1, with blanks between them.
 const HIDDEN_KEY: &str = "hidden_slides";
@@ -21,6 +22,8 @@ const HIDDEN_KEY: &str = "hidden_slides";
 const MISSING_KEY: &str = "slide_images_missing";
 
 const JPEG_QUALITY: u8 = 85;
+/// Times as wide as the kept picture is one that text is read from.
+const READING_SCALE: u16 = 2;
 /// Share of a text's pairs of letters from which on it is taken for what the slide says already; the rest is misread.
 const KNOWN_SHARE: f64 = 0.8;
 
@@ -31,18 +34,20 @@ struct Drawn {
     text: String,
 }
 
-/// Adds the pictures of a converted presentation with that usual extension. Errors: those of the recogniser and of whoever waits.
-pub fn add(converted: &mut Converted, extension: &str, limits: &Limits<'_>) -> Result<()> {
+/// Draws the slide with that index, so many pixels wide.
+type Draw<'a> = &'a dyn Fn(usize, u16) -> Result<RgbImage>;
+
+/// Adds the pictures of a converted presentation. Errors: those of the recogniser and of whoever waits.
+pub fn add(converted: &mut Converted, format: SlideFormat, limits: &Limits<'_>) -> Result<()> {
     let Some(slides) = limits.slides else { return Ok(()) };
-    let width = limits.config.slides.image_width;
-    let work = |pages, draw: &dyn Fn(usize) -> Result<RgbImage>| {
-        let slides = converted.markdown.split('\u{c}').count();
-        if pages != slides {
-            return Err(Error::new(ErrorKind::Corrupt, format!("{pages} pages were drawn for {slides} slides")));
+    let work = |pages, draw: Draw<'_>| {
+        let count = converted.markdown.split('\u{c}').count();
+        if pages != count {
+            return Err(Error::new(ErrorKind::Corrupt, format!("{pages} pages were drawn for {count} slides")));
         }
-        Ok(draw_slides(converted, draw, limits))
+        Ok(draw_slides(converted, draw, slides, limits))
     };
-    match slides.pdf(extension).and_then(|pdf| pdf::with_pictures(&pdf, width, limits, work)) {
+    match slides.pdf(format).and_then(|pdf| pdf::with_pictures(&pdf, limits, work)) {
         Ok(drawn) => show(converted, drawn?, limits),
         Err(error) => note(converted, &error.to_string()),
     }
@@ -61,39 +66,61 @@ fn note(converted: &mut Converted, why: &str) {
 }
 
 /// The slides in order; `None` for those that stay without a picture.
-fn draw_slides(converted: &Converted, draw: &dyn Fn(usize) -> Result<RgbImage>, limits: &Limits<'_>) -> Result<Vec<Option<Drawn>>> {
-    let Some(slides) = limits.slides else { return Ok(Vec::new()) };
+fn draw_slides(converted: &Converted, draw: Draw<'_>, slides: &SlideDrawing<'_>, limits: &Limits<'_>) -> Result<Vec<Option<Drawn>>> {
+    let width = limits.config.slides.image_width;
     let longest = Duration::from_millis(limits.config.slides.drawing_timeout_ms);
     let hidden = hidden(converted);
     let mut drawn = Vec::new();
     for (index, section) in converted.markdown.split('\u{c}').enumerate() {
         let is_wanted = !hidden.contains(&(index + 1)) && slides.spent() < longest;
-        let picture = if is_wanted { slides.slide(|| draw(index).ok())? } else { None };
-        let Some(picture) = picture else {
+        let jpeg = if is_wanted { slides.slide(|| jpeg(&draw(index, width).ok()?))? } else { None };
+        let Some(jpeg) = jpeg else {
             drawn.push(None);
             continue;
         };
-        let read = if shows_the_unread(section, converted) { limits.read_picture(&picture)? } else { None };
-        let text = unknown_text(section, &read.unwrap_or_default());
-        drawn.push(slides.slide(|| jpeg(&picture))?.map(|jpeg| Drawn { jpeg, text }));
+        let areas = areas_to_read(section, slides.unread(index));
+        let text = if areas.is_empty() || limits.pictures.is_none() {
+            String::new()
+        } else {
+            let large = slides.slide(|| draw(index, width.saturating_mul(READING_SCALE)).ok())?;
+            unknown_text(section, &read(large.as_ref(), &areas, limits)?)
+        };
+        drawn.push(Some(Drawn { jpeg, text }));
     }
     Ok(drawn)
+}
+
+/// What is read from a slide's picture: all of it if the slide has no text.
+fn areas_to_read(section: &str, unread: Vec<Area>) -> Vec<Area> {
+    if section.trim().is_empty() { vec![Area::WHOLE] } else { unread }
+}
+
+/// The text in areas of a picture.
+fn read(picture: Option<&RgbImage>, areas: &[Area], limits: &Limits<'_>) -> Result<String> {
+    let mut texts = Vec::new();
+    for area in areas {
+        let part = picture.and_then(|picture| cut_out(picture, *area));
+        let part = part.filter(|part| part.width().min(part.height()) >= limits.config.ocr.minimum_picture_side);
+        texts.extend(part.map(|part| limits.read_picture(&part)).transpose()?.flatten());
+    }
+    Ok(texts.join("\n\n"))
+}
+
+/// A part of a picture; `None` if it lies outside.
+fn cut_out(picture: &RgbImage, area: Area) -> Option<RgbImage> {
+    let range = |start: f64, length: f64, pixels: u32| {
+        let at = |share: f64| (share.clamp(0.0, 1.0) * f64::from(pixels)).round() as usize;
+        at(start)..at(start + length)
+    };
+    let (columns, rows) = (range(area.left, area.width, picture.width()), range(area.top, area.height, picture.height()));
+    let size = (u32::try_from(columns.len()).ok()?, u32::try_from(rows.len()).ok()?);
+    let pixels = rows.filter_map(|row| picture.row(row).get(columns.start * 3..columns.end * 3)).flatten().copied().collect();
+    RgbImage::new(size.0, size.1, pixels)
 }
 
 /// The numbers of slides that are left out.
 fn hidden(converted: &Converted) -> HashSet<usize> {
     converted.metadata.get(HIDDEN_KEY).map_or("", String::as_str).split(' ').filter_map(|number| number.parse().ok()).collect()
-}
-
-/// Whether a slide shows a picture that no decoder reads, or nothing that has text.
-fn shows_the_unread(section: &str, converted: &Converted) -> bool {
-    let mut pictures = converted.images.iter().enumerate().filter(|(number, _)| section.contains(&format!("](image:{number})"))).peekable();
-    if pictures.peek().is_none() {
-        return section.trim().is_empty();
-    }
-    let file =
-        |image: &ImageLink| image.link.strip_prefix("embedded:").and_then(|number| converted.blobs.get(number.parse::<usize>().ok()?));
-    pictures.filter_map(|(_, image)| file(image)).any(|file| !images::is_readable(&file.bytes))
 }
 
 fn jpeg(picture: &RgbImage) -> Option<Vec<u8>> {
@@ -175,8 +202,9 @@ fn pairs(text: &str) -> Vec<(char, char)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
-    use crate::slides::SlideDrawing;
 
     fn deck(markdown: &str) -> Converted {
         Converted { markdown: markdown.into(), ..Converted::default() }
@@ -214,10 +242,10 @@ mod tests {
     #[test]
     fn a_presentation_that_cannot_be_drawn_stays_as_it_is() {
         let config = crate::Config::default();
-        let draw = |extension: &str| Err(Error::new(ErrorKind::Timeout, format!("{extension} takes too long")));
+        let draw = |format: SlideFormat| Err(Error::new(ErrorKind::Timeout, format!("{} takes too long", format.extension())));
         let slides = SlideDrawing::new(&draw, &|| Ok(()));
         let mut converted = deck("a\n");
-        add(&mut converted, "pptx", &Limits::starting_now(&config).with_slides(&slides)).unwrap();
+        add(&mut converted, SlideFormat::Pptx, &Limits::starting_now(&config).with_slides(&slides)).unwrap();
         assert_eq!((converted.markdown.as_str(), converted.metadata[MISSING_KEY].as_str()), ("a\n", "pptx takes too long"));
     }
 
@@ -229,14 +257,40 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_read_where_nobody_else_reads() {
-        let mut converted = deck("");
-        converted.images = vec![ImageLink { link: "embedded:0".into(), alt: String::new() }];
-        converted.blobs = vec![EmbeddedFile { bytes: b"\xD7\xCD\xC6\x9A".to_vec(), ..EmbeddedFile::default() }];
-        assert!(shows_the_unread("Text ![](image:0)", &converted), "a Windows metafile");
-        assert!(shows_the_unread("\n", &converted), "shapes alone");
-        assert!(!shows_the_unread("Text", &converted));
-        converted.blobs[0].bytes = b"\x89PNG\r\n\x1a\n".to_vec();
-        assert!(!shows_the_unread("Text ![](image:0)", &converted));
+    fn a_slide_is_read_where_nobody_else_reads() {
+        let area = Area { left: 0.5, top: 0.25, width: 0.75, height: 0.25 };
+        assert_eq!(areas_to_read("Text", vec![area]), [area]);
+        assert_eq!(areas_to_read("Text", Vec::new()), []);
+        assert_eq!(areas_to_read("\n", Vec::new()), [Area::WHOLE], "shapes alone");
+
+        let picture = RgbImage::new(4, 4, (0..48).collect()).unwrap();
+        let part = cut_out(&picture, area).unwrap();
+        assert_eq!((part.width(), part.height(), part.pixels()), (2, 1, [18, 19, 20, 21, 22, 23].as_slice()), "its right end lies outside");
+        assert!(cut_out(&picture, Area { left: 1.5, ..area }).is_none());
+        assert_eq!(cut_out(&picture, Area::WHOLE), Some(picture));
+    }
+
+    #[test]
+    fn only_slides_that_are_read_are_drawn_large() {
+        let config = crate::Config::default();
+        let widths = RefCell::new(Vec::new());
+        let draw = |index: usize, width: u16| {
+            widths.borrow_mut().push((index, width / config.slides.image_width));
+            Ok(RgbImage::new(1, 1, vec![0; 3]).unwrap())
+        };
+        let never = |format: SlideFormat| panic!("{format:?}");
+        let slides = SlideDrawing::new(&never, &|| Ok(()));
+        slides.note_unread(1, Area::WHOLE);
+        slides.note_unread(3, Area::WHOLE);
+        let mut converted = deck("a\n\u{c}b\n\u{c}c\n\u{c}");
+        note_hidden(&mut converted.metadata, &[4]);
+        let engine = crate::ocr::Engine::new(Err(tributary_models::ocr::OcrUnavailable::new("no models")));
+        let pictures = crate::ocr::PictureReader::new(&engine, &|| Ok(()));
+        let limits = Limits::starting_now(&config);
+        let drawn = draw_slides(&converted, &draw, &slides, &limits.with_pictures(&pictures)).unwrap();
+        assert_eq!(drawn.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, true, false]);
+        assert_eq!(widths.take(), [(0, 1), (1, 1), (1, READING_SCALE), (2, 1)]);
+        assert_eq!(draw_slides(&converted, &draw, &slides, &limits).unwrap().len(), 4);
+        assert_eq!(widths.take(), [(0, 1), (1, 1), (2, 1)], "nobody reads");
     }
 }

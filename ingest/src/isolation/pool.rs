@@ -18,7 +18,7 @@ use super::worker::Settings;
 use crate::config::Config;
 use crate::converters::{self, Converted, Limits};
 use crate::ocr::{Engine, PictureReader};
-use crate::slides::{SlideDrawing, office};
+use crate::slides::{SlideDrawing, SlideFormat, office};
 
 /// Documents after which a worker is replaced: what libraries lose over time goes with it.
 const MOST_DOCUMENTS: u32 = 500;
@@ -116,7 +116,7 @@ impl ConversionPool {
     }
 
     fn convert_here(&self, job: Job<'_>) -> Result<Converted> {
-        let draw = |extension: &str| self.draw(job.bytes, extension);
+        let draw = |format| self.draw(job.bytes, format);
         let slides = SlideDrawing::new(&draw, &|| Ok(()));
         let pictures = PictureReader::new(&self.engine, &|| Ok(()));
         let limits = Limits::starting_now(&self.config).with_pictures(&pictures);
@@ -125,9 +125,9 @@ impl ConversionPool {
     }
 
     /// A presentation as PDF.
-    fn draw(&self, bytes: &[u8], extension: &str) -> Result<Vec<u8>> {
+    fn draw(&self, bytes: &[u8], format: SlideFormat) -> Result<Vec<u8>> {
         let office = self.office.as_deref().ok_or_else(|| Error::new(ErrorKind::Unavailable, "LibreOffice is not installed"))?;
-        office::draw(office, self.launch.as_ref(), self.scratch()?, &self.config, bytes, extension)
+        office::draw(office, self.launch.as_ref(), self.scratch()?, &self.config, bytes, format)
     }
 
     fn scratch(&self) -> Result<&Path> {
@@ -162,7 +162,7 @@ impl ConversionPool {
         let limit = Duration::from_millis(self.config.conversion_timeout_ms) + GRACE;
         let drawing = limit + Duration::from_millis(self.config.slides.drawing_timeout_ms);
         let most = usize::try_from(self.config.maximum_result_bytes()).unwrap_or(usize::MAX);
-        let draw = |extension: &str| self.draw(job.bytes, extension);
+        let draw = |format| self.draw(job.bytes, format);
         let answer = worker.ask(job, &Patience { limit, drawing }, most, &draw)?;
         if worker.documents < MOST_DOCUMENTS {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
@@ -241,7 +241,7 @@ impl Worker {
         job: Job<'_>,
         patience: &Patience,
         most: usize,
-        draw: &dyn Fn(&str) -> Result<Vec<u8>>,
+        draw: &dyn Fn(SlideFormat) -> Result<Vec<u8>>,
     ) -> std::result::Result<Result<Converted>, Death> {
         let head =
             RequestHead { name: job.name.map(str::to_owned), media_type: job.media_type.map(str::to_owned), body_bytes: job.bytes.len() };
@@ -273,9 +273,9 @@ impl Worker {
                     wait(patience.limit);
                     Ok(())
                 }
-                Sign::Draw(extension) => {
+                Sign::Draw(format) => {
                     wait(patience.drawing);
-                    let told = protocol::write_drawn(requests, &draw(&extension));
+                    let told = protocol::write_drawn(requests, &draw(format));
                     wait(patience.limit);
                     told
                 }

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, ImageLink};
 
 use crate::converters::{Converted, EmbeddedFile};
+use crate::slides::SlideFormat;
 
 /// Longest head in bytes: metadata and image links of a document lie in it.
 pub const MAXIMUM_HEAD: usize = 32 << 20;
@@ -38,11 +39,8 @@ pub struct RequestHead {
 pub enum AnswerHead {
     /// A page was read; the answer is still to come.
     Working,
-    /// The document is a presentation with this usual extension, and wants to be drawn; a [`DrawnHead`] is waited for.
-    Draw {
-        /// Such as `pptx`.
-        extension: String,
-    },
+    /// The document is a presentation of this format, and wants to be drawn; a [`DrawnHead`] is waited for.
+    Draw(SlideFormat),
     /// Converted.
     Done(DoneHead),
     /// Not converted.
@@ -66,12 +64,12 @@ pub enum DrawnHead {
 }
 
 /// What a worker says before its answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// It goes on.
     Working,
     /// See [`AnswerHead::Draw`].
-    Draw(String),
+    Draw(SlideFormat),
 }
 
 /// A [`Converted`] without its long parts.
@@ -165,11 +163,16 @@ pub fn read_answer(
     maximum_bytes: usize,
     mut on_sign: impl FnMut(Sign) -> io::Result<()>,
 ) -> io::Result<Result<Converted, Error>> {
+    let mut was_drawn = false;
     let done = loop {
         let head = read_head::<AnswerHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         match head {
             AnswerHead::Working => on_sign(Sign::Working)?,
-            AnswerHead::Draw { extension } => on_sign(Sign::Draw(extension))?,
+            AnswerHead::Draw(_) if was_drawn => return Err(io::Error::other("it wants to be drawn once more")),
+            AnswerHead::Draw(format) => {
+                was_drawn = true;
+                on_sign(Sign::Draw(format))?;
+            }
             AnswerHead::Failed { kind, message, hint } => {
                 let error = Error::new(kind, message);
                 return Ok(Err(match hint {
@@ -230,7 +233,7 @@ mod tests {
     #[test]
     fn a_drawing_is_asked_for_and_comes_before_the_answer() {
         let mut pipe = Vec::new();
-        write(&mut pipe, &AnswerHead::Draw { extension: "pptx".into() }, &[]).unwrap();
+        write(&mut pipe, &AnswerHead::Draw(SlideFormat::Pptx), &[]).unwrap();
         write(&mut pipe, &AnswerHead::Working, &[]).unwrap();
         write_answer(&mut pipe, &Ok(Converted::default())).unwrap();
         let mut signs = Vec::new();
@@ -239,7 +242,7 @@ mod tests {
             Ok(())
         };
         assert!(read_answer(&mut pipe.as_slice(), 1000, keep).unwrap().is_ok());
-        assert_eq!(signs, [Sign::Draw("pptx".into()), Sign::Working]);
+        assert_eq!(signs, [Sign::Draw(SlideFormat::Pptx), Sign::Working]);
 
         let mut drawn = Vec::new();
         write_drawn(&mut drawn, &Ok(b"%PDF-".to_vec())).unwrap();
@@ -248,6 +251,23 @@ mod tests {
         assert_eq!(read_drawn(&mut from, 5).unwrap().unwrap(), b"%PDF-");
         assert_eq!(read_drawn(&mut from, 5).unwrap().unwrap_err().kind(), ErrorKind::Timeout);
         assert!(read_drawn(&mut drawn.as_slice(), 4).is_err(), "over the limit");
+    }
+
+    #[test]
+    fn a_worker_is_drawn_for_once_and_only_in_formats_that_are_known() {
+        let mut pipe = Vec::new();
+        write(&mut pipe, &AnswerHead::Draw(SlideFormat::Ppt), &[]).unwrap();
+        write(&mut pipe, &AnswerHead::Draw(SlideFormat::Ppt), &[]).unwrap();
+        let mut asked = 0;
+        let answer = read_answer(&mut pipe.as_slice(), 1000, |_| {
+            asked += 1;
+            Ok(())
+        });
+        assert!(answer.is_err() && asked == 1, "{asked}");
+
+        let mut pipe = Vec::new();
+        write(&mut pipe, &serde_json::json!({"Draw": "../../x"}), &[]).unwrap();
+        assert!(read_answer(&mut pipe.as_slice(), 1000, |sign| panic!("{sign:?}")).is_err());
     }
 
     #[test]

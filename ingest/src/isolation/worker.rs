@@ -75,9 +75,9 @@ fn answer_all(requests: impl Read, answers: impl Write, config: &Config, engine:
         allow_processor_time(config);
         Ok(())
     };
-    let most_drawn = usize::try_from(config.maximum_temporary_file_bytes()).unwrap_or(usize::MAX);
-    let draw = |extension: &str| {
-        say(&AnswerHead::Draw { extension: extension.to_owned() })?;
+    let most_drawn = usize::try_from(config.maximum_embedded_bytes).unwrap_or(usize::MAX);
+    let draw = |format| {
+        say(&AnswerHead::Draw(format))?;
         protocol::read_drawn(&mut *requests.borrow_mut(), most_drawn).map_err(nobody)?
     };
     let maximum = usize::try_from(config.maximum_body_bytes).unwrap_or(usize::MAX);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::SlidesConfig;
+use super::{SlideFormat, SlidesConfig};
 use crate::config::Config;
 use crate::isolation::{Launch, ProgramBounds, SOCKETS};
 
@@ -52,7 +52,8 @@ pub fn find(config: &SlidesConfig) -> Option<PathBuf> {
         return None;
     }
     if !config.program.as_os_str().is_empty() {
-        return Some(config.program.clone());
+        // It is started in another folder.
+        return Some(std::path::absolute(&config.program).unwrap_or_else(|_| config.program.clone()));
     }
     let folders: Vec<PathBuf> = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
     let in_path = NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
@@ -62,11 +63,19 @@ pub fn find(config: &SlidesConfig) -> Option<PathBuf> {
 /// Draws a presentation: a PDF with a page for each slide, hidden ones too.
 ///
 /// `launch` says how a confined process is started; without it LibreOffice runs as it is. Errors: `Unavailable` if it cannot be started,
-/// `Timeout` if it takes too long, `Corrupt` if it makes nothing of the document. Takes seconds: call it on a blocking thread.
-pub fn draw(program: &Path, launch: Option<&Launch>, scratch: &Path, config: &Config, bytes: &[u8], extension: &str) -> Result<Vec<u8>> {
+/// `Timeout` if it takes too long, `Invalid` if the PDF is larger than all embedded files may be, `Corrupt` if it makes nothing of
+/// the document. Takes seconds: call it on a blocking thread.
+pub fn draw(
+    program: &Path,
+    launch: Option<&Launch>,
+    scratch: &Path,
+    config: &Config,
+    bytes: &[u8],
+    format: SlideFormat,
+) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Error::io("cannot prepare a folder for LibreOffice", &error);
     let folder = tempfile::Builder::new().prefix("slides-").tempdir_in(scratch).map_err(failed)?;
-    let input = folder.path().join(STEM).with_extension(extension);
+    let input = folder.path().join(STEM).with_extension(format.extension());
     std::fs::write(&input, bytes).map_err(failed)?;
     let drawn = folder.path().join(STEM).with_extension("pdf");
     let deadline = Instant::now() + Duration::from_millis(config.slides.drawing_timeout_ms);
@@ -77,10 +86,13 @@ pub fn draw(program: &Path, launch: Option<&Launch>, scratch: &Path, config: &Co
         // A new profile makes it start itself anew, and a confined one cannot remove the socket that then is in its way.
         end = run(program, launch, folder.path(), &input, deadline, config)?;
     }
+    let most = config.maximum_embedded_bytes;
     let mut pdf = Vec::new();
     if is_drawn() {
-        let most = config.maximum_temporary_file_bytes();
-        File::open(&drawn).and_then(|file| file.take(most).read_to_end(&mut pdf)).map_err(failed)?;
+        File::open(&drawn).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut pdf)).map_err(failed)?;
+    }
+    if pdf.len() as u64 > most {
+        return Err(Error::new(ErrorKind::Invalid, format!("LibreOffice makes more than {most} bytes of it")));
     }
     if pdf.is_empty() { Err(Error::new(ErrorKind::Corrupt, format!("LibreOffice makes nothing of it ({end})"))) } else { Ok(pdf) }
 }
@@ -224,8 +236,10 @@ mod tests {
         let named = SlidesConfig { draw: true, program: "/nowhere/soffice".into(), ..SlidesConfig::default() };
         assert_eq!(find(&named), Some(PathBuf::from("/nowhere/soffice")));
         assert_eq!(find(&SlidesConfig { draw: false, ..named.clone() }), None);
+        let here = find(&SlidesConfig { program: "bin/soffice".into(), ..named });
+        assert!(here.is_some_and(|program| program.is_absolute() && program.ends_with("bin/soffice")));
         let scratch = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
-        let error = draw(Path::new("/nowhere/soffice"), None, scratch.path(), &Config::default(), b"x", "pptx").err();
+        let error = draw(Path::new("/nowhere/soffice"), None, scratch.path(), &Config::default(), b"x", SlideFormat::Pptx).err();
         assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Unavailable));
     }
 
@@ -262,12 +276,17 @@ mod tests {
     #[test]
     fn what_is_drawn_comes_back_and_what_fails_says_why() {
         let scratch = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
-        let run = |script: &str, config: &Config| draw(&program(scratch.path(), script), None, scratch.path(), config, b"deck", "pptx");
+        let run = |script: &str, config: &Config| {
+            draw(&program(scratch.path(), script), None, scratch.path(), config, b"deck", SlideFormat::Pptx)
+        };
         let config = Config::default();
         assert_eq!(run("cat slides.pptx > slides.pdf; echo ' drawn' >> slides.pdf", &config).ok(), Some(b"deck drawn\n".to_vec()));
         assert!(run("ln -s slides.pptx slides.pdf", &config).is_err(), "a link is no drawing");
         let error = run("echo no filter found >&2; exit 3", &config).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains("no filter found") && error.contains('3'), "{error}");
+        let small = Config { maximum_embedded_bytes: 4, ..Config::default() };
+        let error = run("cat slides.pptx > slides.pdf; echo ' drawn' >> slides.pdf", &small).err();
+        assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Invalid));
         let mut hurried = Config::default();
         hurried.slides.drawing_timeout_ms = 200;
         let began = Instant::now();

@@ -39,6 +39,11 @@ impl Pictures {
         Some(markdown)
     }
 
+    /// The file that is called `key`, if it was shown.
+    pub fn file(&self, key: &str) -> Option<&EmbeddedFile> {
+        self.known.get(key).and_then(|number| self.blobs.get(*number))
+    }
+
     /// Whether the file of that key is here already.
     pub fn knows(&self, key: &str) -> bool {
         self.known.contains_key(key)

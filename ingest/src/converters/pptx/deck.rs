@@ -1,13 +1,14 @@
-//! The presentation part: its slides in order, their sections, and how high they are. Called by [`super::convert`].
+//! The presentation part: its slides in order, their sections, and their size. Called by [`super::convert`].
 
 use std::collections::HashMap;
 
 use tributary_schemas::Result;
 
+use super::model::SlideSize;
 use crate::converters::office::xml::{Element, XmlReader};
 
-/// Height of a slide that does not say: 7.5 inches in EMU.
-const USUAL_HEIGHT: i64 = 6_858_000;
+/// Size of a slide that does not say: 10 × 7.5 inches in EMU.
+const USUAL_SIZE: SlideSize = SlideSize { width: 9_144_000, height: 6_858_000 };
 /// Names that PowerPoint gives to sections by itself.
 const USUAL_SECTIONS: [&str; 6] = ["Default Section", "Untitled Section", "默认节", "无标题节", "預設章節", "未命名的章節"];
 
@@ -18,21 +19,22 @@ pub struct Deck {
     pub slides: Vec<(String, String)>,
     /// Name of the section that begins with a slide, by the slide's identifier.
     pub sections: HashMap<String, String>,
-    /// Height of the slides in EMU.
-    pub height: i64,
+    /// Size of the slides in EMU.
+    pub size: SlideSize,
 }
 
 impl Deck {
     /// Reads the part.
     pub fn read(xml: &mut XmlReader) -> Result<Self> {
-        let mut deck = Self { height: USUAL_HEIGHT, ..Self::default() };
+        let mut deck = Self { size: USUAL_SIZE, ..Self::default() };
         xml.child()?;
         while let Some(element) = xml.child()? {
             match element.name() {
                 "sldIdLst" => deck.slides = slides(xml)?,
                 "sldSz" => {
-                    let height = element.attribute("cy").and_then(|height| height.parse().ok());
-                    deck.height = height.filter(|height| *height > 0).unwrap_or(USUAL_HEIGHT);
+                    let length = |name| element.attribute(name).and_then(|length| length.parse().ok()).filter(|length| *length > 0);
+                    let (width, height) = (length("cx"), length("cy"));
+                    deck.size = SlideSize { width: width.unwrap_or(USUAL_SIZE.width), height: height.unwrap_or(USUAL_SIZE.height) };
                     xml.skip()?;
                 }
                 "extLst" => deck.extensions(xml)?,

@@ -1,6 +1,7 @@
 //! A slide as it is read: shapes with their places and contents. A layout and a master are slides too.
 
 use crate::converters::office::pieces::Piece;
+use crate::slides::Area;
 
 /// Levels that a list style describes.
 pub const LEVELS: usize = 9;
@@ -48,6 +49,27 @@ pub struct Frame {
     pub top: i64,
     pub width: i64,
     pub height: i64,
+}
+
+/// Width and height of the slides, in the unit of their frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlideSize {
+    pub width: i64,
+    pub height: i64,
+}
+
+impl SlideSize {
+    /// Where a frame lies; a shape without one may lie anywhere.
+    pub fn area(&self, frame: Option<Frame>) -> Area {
+        let share = |length: i64, whole: i64| length as f64 / whole.max(1) as f64;
+        let within = |frame: Frame| Area {
+            left: share(frame.left, self.width),
+            top: share(frame.top, self.height),
+            width: share(frame.width, self.width),
+            height: share(frame.height, self.height),
+        };
+        frame.map_or(Area::WHOLE, within)
+    }
 }
 
 /// What a placeholder holds a place for.

@@ -5,10 +5,9 @@
 
 use tributary_schemas::{ImageLink, Result};
 
-use super::model::{Bullet, Cell, Content, LEVELS, Paragraph, Shape, TextBody};
+use super::model::{Bullet, Cell, Content, Frame, LEVELS, Paragraph, Shape, TextBody};
 use super::parents::{Parents, Role};
 use super::{diagram, order};
-use crate::converters::EmbeddedFile;
 use crate::converters::office::blocks::{Block, check_size, repeated, size};
 use crate::converters::office::chart::Chart;
 use crate::converters::office::package::Package;
@@ -16,6 +15,7 @@ use crate::converters::office::pictures::Pictures;
 use crate::converters::office::pieces::{Piece, to_markdown, to_plain_line};
 use crate::converters::office::relationships::Relationships;
 use crate::converters::office::xml::XmlReader;
+use crate::converters::{EmbeddedFile, image};
 
 /// Bytes of links that one text body may show.
 const SPARE_LINK_BYTES: usize = 1 << 20;
@@ -37,6 +37,8 @@ pub struct Reader<'r, 'b> {
     pub written: usize,
     /// What could not be read.
     pub damage: Option<String>,
+    /// Where pictures lie that no decoder reads.
+    pub unread: Vec<Option<Frame>>,
 }
 
 impl Reader<'_, '_> {
@@ -56,7 +58,7 @@ impl Reader<'_, '_> {
     fn shape(&mut self, shape: &Shape) -> Result<()> {
         match &shape.content {
             Content::Group(children, _) => return self.shapes(children),
-            Content::Picture(id) => self.picture(id, &shape.alt)?,
+            Content::Picture(id) => self.picture(id, shape)?,
             Content::Table(rows) => self.blocks.extend(table(rows)),
             Content::Chart(id) => self.chart(id, &shape.alt)?,
             Content::Diagram(id) => self.diagram(id)?,
@@ -66,15 +68,18 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn picture(&mut self, id: &str, alt: &str) -> Result<()> {
+    fn picture(&mut self, id: &str, shape: &Shape) -> Result<()> {
         let Some(link) = self.links.get(id) else { return Ok(()) };
         if link.is_external {
-            let link = ImageLink { link: link.target.clone(), alt: alt.to_owned() };
+            let link = ImageLink { link: link.target.clone(), alt: shape.alt.clone() };
             self.blocks.push(Block::Paragraph(self.pictures.link(link)));
             return Ok(());
         }
         let file = if self.pictures.knows(&link.target) { None } else { embedded(self.package, &link.target)? };
-        self.blocks.extend(self.pictures.show(&link.target, alt, || file).map(Block::Paragraph));
+        self.blocks.extend(self.pictures.show(&link.target, &shape.alt, || file).map(Block::Paragraph));
+        if !self.pictures.file(&link.target).is_some_and(|file| image::is_readable(&file.bytes)) {
+            self.unread.push(shape.frame);
+        }
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use zip::write::SimpleFileOptions;
 
 use crate::config::Config;
 use crate::converters::{Converted, Limits};
+use crate::slides::{Area, SlideDrawing, SlideFormat};
 
 const NAMESPACES: &str = r#"xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006""#;
 
@@ -216,6 +217,30 @@ fn pictures_are_handed_over_once() {
         (converted.blobs.len(), converted.blobs[0].name.as_str(), converted.blobs[0].media_type.as_str()),
         (1, "i.png", "image/png")
     );
+}
+
+#[test]
+fn where_pictures_lie_that_no_decoder_reads_is_noted() {
+    let picture = |id: &str, [left, top, width, height]: [i64; 4]| {
+        format!(
+            "<p:pic><p:blipFill><a:blip r:embed='{id}'/></p:blipFill><p:spPr><a:xfrm><a:off x='{left}' y='{top}'/><a:ext cx='{width}' cy='{height}'/></a:xfrm></p:spPr></p:pic>"
+        )
+    };
+    let links =
+        "<Relationship Id='e' Type='x/image' Target='../media/e.emf'/><Relationship Id='i' Type='x/image' Target='../media/i.gif'/>";
+    // The group shows its children at half their size.
+    let group = format!(
+        "<p:grpSp><p:grpSpPr><a:xfrm><a:off x='4572000' y='0'/><a:ext cx='4572000' cy='3429000'/><a:chOff x='0' y='0'/><a:chExt cx='9144000' cy='6858000'/></a:xfrm></p:grpSpPr>{}</p:grpSp>",
+        picture("e", [4_572_000, 3_429_000, 4_572_000, 3_429_000])
+    );
+    let readable = picture("i", [0, 0, 100, 100]);
+    let deck = Deck::default().slide("", &readable, links).slide("", &format!("{readable}{group}"), links);
+    let bytes = deck.part("ppt/media/e.emf", "EMF").part("ppt/media/i.gif", "GIF89a").build();
+    let config = Config::default();
+    let never = |format: SlideFormat| panic!("{format:?}");
+    let drawing = SlideDrawing::new(&never, &|| Ok(()));
+    super::convert(&bytes, &Limits::starting_now(&config).with_slides(&drawing)).unwrap();
+    assert_eq!(drawing.unread(1), [Area { left: 0.75, top: 0.25, width: 0.25, height: 0.25 }]);
 }
 
 #[test]
