@@ -15,10 +15,24 @@ pub struct Error {
     hint: Option<String>,
 }
 
+/// Characters of a message: it travels in headers, reports and answers.
+const LONGEST_MESSAGE: usize = 4000;
+
+/// Cuts a text after so many characters; a sign says that more was there.
+pub fn cut(text: &mut String, characters: usize) {
+    if let Some((end, _)) = text.char_indices().nth(characters) {
+        text.truncate(end);
+        text.push('…');
+    }
+}
+
 impl Error {
-    /// A failure of the given kind; the message says what and where, lowercase, no full stop.
+    /// A failure of the given kind; the message says what and where, lowercase, no full stop. Libraries quote what they do not understand,
+    /// however long: a message is cut after 4,000 characters.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None }
+        let mut message = message.into();
+        cut(&mut message, LONGEST_MESSAGE);
+        Self { kind, message, hint: None }
     }
 
     /// Adds what the user can do about it.
@@ -62,5 +76,19 @@ impl Error {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_messages_are_cut_between_characters() {
+        let error = Error::new(ErrorKind::Corrupt, format!("expected `</a>`, but `{}`", "表".repeat(1_000_000)));
+        assert_eq!(error.to_string().chars().count(), LONGEST_MESSAGE + 1);
+        assert!(error.full_message().ends_with("表…"));
+        let whole = "表".repeat(LONGEST_MESSAGE);
+        assert_eq!(Error::new(ErrorKind::Corrupt, whole.clone()).to_string(), whole);
     }
 }

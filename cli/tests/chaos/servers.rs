@@ -58,9 +58,7 @@ impl OwnServer {
         assert_eq!(run.code, 0, "{tool} {arguments:?}: {run:?}");
         run.stdout
     }
-}
 
-impl OwnServer {
     /// Puts its log beside those of the processes: the script takes the instance away with all that it wrote.
     fn keep_log(&self) -> std::io::Result<PathBuf> {
         let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);

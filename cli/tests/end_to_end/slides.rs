@@ -42,6 +42,16 @@ fn pdf(pages: usize) -> String {
     file
 }
 
+/// A workspace whose LibreOffice has drawn a page for each slide; nothing, said loudly, where pages cannot be drawn.
+fn with_drawn_deck() -> Option<Workspace> {
+    if !draws_pages() {
+        return None;
+    }
+    let workspace = with_program("cp \"$(dirname \"$0\")/../drawn.pdf\" slides.pdf");
+    workspace.write("office/drawn.pdf", pdf(5));
+    Some(workspace)
+}
+
 /// Whether pages can be drawn here; says loudly if not.
 fn draws_pages() -> bool {
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tributary/models/pdfium");
@@ -63,11 +73,7 @@ fn missing(converted: &Value) -> &str {
 
 #[test]
 fn a_slide_is_shown_with_what_is_found_on_it() {
-    if !draws_pages() {
-        return;
-    }
-    let workspace = with_program("cp \"$(dirname \"$0\")/../drawn.pdf\" slides.pdf");
-    workspace.write("office/drawn.pdf", pdf(5));
+    let Some(workspace) = with_drawn_deck() else { return };
     workspace.write("docs/deck.pptx", DECK);
     let server = workspace.start();
     let run = workspace.run(["publish", "docs", "--wait", "--format", "json"]);
@@ -82,11 +88,7 @@ fn a_slide_is_shown_with_what_is_found_on_it() {
 
 #[test]
 fn each_slide_that_is_read_has_its_picture() {
-    if !draws_pages() {
-        return;
-    }
-    let workspace = with_program("cp \"$(dirname \"$0\")/../drawn.pdf\" slides.pdf");
-    workspace.write("office/drawn.pdf", pdf(5));
+    let Some(workspace) = with_drawn_deck() else { return };
     let deck = converted(&workspace);
     // One picture lies on a slide itself.
     assert_eq!(list(&deck, "/images").len(), 1 + 4, "the hidden one has none: {deck}");

@@ -53,7 +53,8 @@ class Tributary:
     def start(self):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen([self.program, "convert-worker"], env={"TMPDIR": self.scratch}, cwd=self.scratch, **pipes)
-        self.send({"config": self.config, "scratch": self.scratch, "readable": self.readable})
+        nobody_reads = {"Err": {"reason": "pictures are left unread here"}}
+        self.send({"config": self.config, "ocr": nobody_reads, "draws_slides": False, "scratch": self.scratch, "readable": self.readable})
 
     def send(self, head, body=b""):
         head = json.dumps(head).encode()

@@ -82,6 +82,14 @@ pub fn is_readable(bytes: &[u8]) -> bool {
     decode::format_of(bytes).is_ok()
 }
 
+/// Whether an image that lies in a document is of a format that is read and not too small for text, as its first bytes say.
+pub fn may_show_text(bytes: &[u8], limits: &Limits<'_>) -> bool {
+    let Ok(format) = decode::format_of(bytes) else { return false };
+    // The first image of a TIFF may be a reduced copy.
+    format == image::ImageFormat::Tiff
+        || decode::size(bytes, format, limits).is_some_and(|(width, height)| width.min(height) >= limits.config.ocr.minimum_picture_side)
+}
+
 /// The first frame of an image that lies in a document, upright; `None` for one that cannot be read or is too small for text.
 pub fn embedded_picture(bytes: &[u8], limits: &Limits<'_>) -> Option<RgbImage> {
     let format = decode::format_of(bytes).ok()?;

@@ -38,12 +38,15 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tributary_models::ocr::RgbImage;
-use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
+use tributary_schemas::{Error, ErrorKind, ImageLink, Result, failure};
 
 use crate::config::Config;
 use crate::detect::{Format, detect};
 use crate::ocr::PictureReader;
 use crate::slides::{SlideDrawing, SlideFormat};
+
+/// Longest piece of metadata in characters; longer ones are cut.
+const MAXIMUM_METADATA_CHARACTERS: usize = 8000;
 
 /// What the formats that are read are called in hints.
 pub const SUPPORTED: &str = "Word, PowerPoint, Excel and OpenDocument spreadsheets, PDF, HTML, Markdown, reStructuredText, Jupyter \
@@ -106,6 +109,11 @@ impl<'a> Limits<'a> {
     /// With somebody who draws slides.
     pub fn with_slides(self, slides: &'a SlideDrawing<'a>) -> Self {
         Self { slides: Some(slides), ..self }
+    }
+
+    /// Whether one more picture is read; one that is not need not be decoded or drawn.
+    pub fn reads_another_picture(&self) -> bool {
+        self.pictures.is_some_and(|pictures| pictures.takes_another(self.config))
     }
 
     /// The Markdown of a picture; `None` if it is left unread.
@@ -181,6 +189,7 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, limit
     if let Some(pictures) = limits.pictures {
         pictures.note(&mut converted.metadata);
     }
+    converted.metadata.values_mut().for_each(|value| failure::cut(value, MAXIMUM_METADATA_CHARACTERS));
     check_size("Markdown", converted.markdown.len(), config.maximum_markdown_bytes, "ingest.maximum_markdown_bytes")?;
     limits.check_time()?;
     converted.media_type = detected.media_type.to_owned();
@@ -259,6 +268,14 @@ pub fn note_encoding(metadata: &mut BTreeMap<String, String>, encoding: &str, re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_metadata_are_cut() {
+        let document = format!("---\nsummary: {}\n---\n\nText\n", "表".repeat(MAXIMUM_METADATA_CHARACTERS + 2));
+        let config = Config { maximum_front_matter_bytes: 1 << 20, ..Config::default() };
+        let converted = convert(document.as_bytes(), Some("a.md"), None, &Limits::starting_now(&config)).unwrap_or_default();
+        assert_eq!(converted.metadata.get("summary").map(|value| value.chars().count()), Some(MAXIMUM_METADATA_CHARACTERS + 1));
+    }
 
     #[test]
     fn titles_fall_back_to_the_file_name() {

@@ -79,7 +79,7 @@ fn draw_slides(converted: &Converted, draw: Draw<'_>, slides: &SlideDrawing<'_>,
             continue;
         };
         let areas = areas_to_read(section, slides.unread(index));
-        let text = if areas.is_empty() || limits.pictures.is_none() {
+        let text = if areas.is_empty() || !limits.reads_another_picture() {
             String::new()
         } else {
             let large = slides.slide(|| draw(index, width.saturating_mul(READING_SCALE)).ok())?;
@@ -205,6 +205,8 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use crate::ocr::mirror::Mirror;
+    use crate::ocr::{Engine, PictureReader};
 
     fn deck(markdown: &str) -> Converted {
         Converted { markdown: markdown.into(), ..Converted::default() }
@@ -275,20 +277,24 @@ mod tests {
         let config = crate::Config::default();
         let widths = RefCell::new(Vec::new());
         let draw = |index: usize, width: u16| {
-            widths.borrow_mut().push((index, width / config.slides.image_width));
-            Ok(RgbImage::new(1, 1, vec![0; 3]).unwrap())
+            let times = width / config.slides.image_width;
+            widths.borrow_mut().push((index, times));
+            let side = u32::from(times) * 50;
+            Ok(RgbImage::new(side, side, vec![0; (side * side * 3) as usize]).unwrap())
         };
         let never = |format: SlideFormat| panic!("{format:?}");
         let slides = SlideDrawing::new(&never, &|| Ok(()));
-        slides.note_unread(1, Area::WHOLE);
+        slides.note_unread(1, Area { width: 0.5, ..Area::WHOLE });
+        slides.note_unread(1, Area { width: 0.1, ..Area::WHOLE });
         slides.note_unread(3, Area::WHOLE);
         let mut converted = deck("a\n\u{c}b\n\u{c}c\n\u{c}");
         note_hidden(&mut converted.metadata, &[4]);
-        let engine = crate::ocr::Engine::new(Err(tributary_models::ocr::OcrUnavailable::new("no models")));
-        let pictures = crate::ocr::PictureReader::new(&engine, &|| Ok(()));
+        let engine = Engine::with(Box::new(Mirror::default()));
+        let pictures = PictureReader::new(&engine, &|| Ok(()));
         let limits = Limits::starting_now(&config);
         let drawn = draw_slides(&converted, &draw, &slides, &limits.with_pictures(&pictures)).unwrap();
-        assert_eq!(drawn.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, true, false]);
+        let texts: Vec<Option<&str>> = drawn.iter().map(|drawn| Some(drawn.as_ref()?.text.as_str())).collect();
+        assert_eq!(texts, [Some(""), Some("50x100 [0, 0, 0] [0, 0, 0]"), Some(""), None], "what is too small shows no text");
         assert_eq!(widths.take(), [(0, 1), (1, 1), (1, READING_SCALE), (2, 1)]);
         assert_eq!(draw_slides(&converted, &draw, &slides, &limits).unwrap().len(), 4);
         assert_eq!(widths.take(), [(0, 1), (1, 1), (2, 1)], "nobody reads");

@@ -100,22 +100,28 @@ impl<'a> PictureReader<'a> {
         self.spent.get()
     }
 
+    /// Whether one more picture is read. One that is not need not be decoded or drawn; [`Self::note`] tells of it.
+    pub fn takes_another(&self, config: &Config) -> bool {
+        self.recognizer(config).is_some()
+    }
+
+    /// Who reads one more picture; it is noted where nobody does.
+    fn recognizer(&self, config: &Config) -> Option<&dyn TextRecognizer> {
+        let recognizer = self.engine.recognizer().map_err(|unavailable| self.unavailable(unavailable.reason())).ok()?;
+        let ocr = &config.ocr;
+        if self.tally.borrow().pages >= ocr.maximum_pages || self.spent() >= Duration::from_millis(ocr.document_timeout_ms) {
+            self.tally.borrow_mut().left_out += 1;
+            return None;
+        }
+        Some(recognizer)
+    }
+
     /// The Markdown of a picture, empty if it has no text; `None` if it is left unread, which [`Self::note`] tells.
     ///
     /// Errors: `Internal` if the recogniser fails, which is no fault of the document, and that of `on_page`.
     pub fn read(&self, image: &RgbImage, config: &Config) -> Result<Option<String>> {
-        let recognizer = match self.engine.recognizer() {
-            Ok(recognizer) => recognizer,
-            Err(unavailable) => {
-                self.unavailable(unavailable.reason());
-                return Ok(None);
-            }
-        };
+        let Some(recognizer) = self.recognizer(config) else { return Ok(None) };
         let ocr = &config.ocr;
-        if self.tally.borrow().pages >= ocr.maximum_pages || self.spent() >= Duration::from_millis(ocr.document_timeout_ms) {
-            self.tally.borrow_mut().left_out += 1;
-            return Ok(None);
-        }
         let began = Instant::now();
         let is_late = || began.elapsed() > Duration::from_millis(ocr.page_timeout_ms);
         let too_long = || Error::new(ErrorKind::Timeout, "a picture takes too long to be read");

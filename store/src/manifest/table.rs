@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tributary_schemas::{DocumentState, Error, ErrorKind, Result, State, Topic};
+use tributary_schemas::{Disposition, DocumentState, Error, ErrorKind, Result, State, Topic};
 
 use super::rows::Rows;
 use crate::event_log::topics::Topics;
@@ -67,12 +67,13 @@ impl DocumentTable {
             if batch.is_empty() {
                 return Err(behind());
             }
-            apply_all(&mut rows, &mut applied, &batch);
+            apply_all(&mut rows, &mut applied, &redeemed(topics, &batch).await?);
         }
         let rows = Arc::new(RwLock::new(rows));
         let (sender, receiver) = watch::channel(applied);
         let stop = CancellationToken::new();
-        tokio::spawn(follow(subscription, Arc::clone(&rows), sender, stop.clone()));
+        let follower = Follower { subscription, topics: topics.clone(), rows: Arc::clone(&rows), applied: sender };
+        tokio::spawn(stop.clone().run_until_cancelled_owned(follower.follow()));
         Ok(Self { rows, applied: receiver, _follower: stop.drop_guard() })
     }
 
@@ -141,28 +142,56 @@ fn behind() -> Error {
     Error::new(ErrorKind::Timeout, format!("the document table did not catch up with its topic within {CATCH_UP_SECONDS} s"))
 }
 
-async fn follow(
-    mut subscription: Box<dyn Subscription>,
+/// Keeps a table up to date.
+struct Follower {
+    subscription: Box<dyn Subscription>,
+    topics: Topics,
     rows: Arc<RwLock<Rows>>,
     applied: watch::Sender<HashMap<u32, u64>>,
-    stop: CancellationToken,
-) {
-    loop {
-        let batch = tokio::select! {
-            () = stop.cancelled() => return,
-            batch = subscription.next_batch(READ_LIMIT, Duration::from_secs(5)) => batch,
-        };
-        match batch {
-            Ok(batch) if batch.is_empty() => {}
-            Ok(batch) => applied.send_modify(|applied| {
-                apply_all(&mut rows.write().unwrap_or_else(PoisonError::into_inner), applied, &batch);
-            }),
-            Err(error) => {
-                tracing::warn!(%error, "the document table cannot read its topic, trying again");
-                tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
+impl Follower {
+    async fn follow(mut self) {
+        loop {
+            match self.subscription.next_batch(READ_LIMIT, Duration::from_secs(5)).await {
+                Ok(batch) => self.apply(batch).await,
+                Err(error) => again_soon(&error).await,
             }
         }
     }
+
+    async fn apply(&mut self, batch: Vec<StoredRecord>) {
+        let batch = loop {
+            match redeemed(&self.topics, &batch).await {
+                Ok(batch) => break batch,
+                Err(error) => again_soon(&error).await,
+            }
+        };
+        if !batch.is_empty() {
+            self.applied.send_modify(|applied| {
+                apply_all(&mut self.rows.write().unwrap_or_else(PoisonError::into_inner), applied, &batch);
+            });
+        }
+    }
+}
+
+async fn again_soon(error: &Error) {
+    tracing::warn!(%error, "the document table cannot read its topic, trying again");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
+/// Reports with their values, where these travelled as references. Errors: those that pass, of a store that is away.
+async fn redeemed(topics: &Topics, batch: &[StoredRecord]) -> Result<Vec<StoredRecord>> {
+    let mut redeemed = Vec::with_capacity(batch.len());
+    for stored in batch {
+        redeemed.push(match topics.redeem(stored.record.clone()).await {
+            Ok(record) => StoredRecord { record, ..stored.clone() },
+            Err(error) if error.kind().disposition() == Disposition::Hold => return Err(error),
+            // Gone: who decodes it says so.
+            Err(_) => stored.clone(),
+        });
+    }
+    Ok(redeemed)
 }
 
 fn apply_all(rows: &mut Rows, applied: &mut HashMap<u32, u64>, batch: &[StoredRecord]) {
@@ -247,6 +276,8 @@ mod tests {
     use tributary_schemas::DocumentHeader;
 
     use super::*;
+    use crate::blobs::Blobs;
+    use crate::event_log::embedded::{self, EmbeddedEventLog};
     use crate::manifest::report;
 
     fn state(version: u64, state: State) -> DocumentState {
@@ -307,5 +338,42 @@ mod tests {
         let row = row_after(&[state(1, State::Indexed), state(2, State::Skipped), state(2, State::Deleted)]);
         assert_eq!(row.latest.state, State::Skipped);
         assert_eq!(row.indexed, None);
+    }
+
+    fn log_config() -> embedded::Config {
+        embedded::Config {
+            segment_bytes: 1 << 20,
+            max_record_bytes: 1 << 20,
+            linger_ms: 0,
+            queue_bytes: 1 << 20,
+            maintenance_interval_seconds: 0,
+            compaction_dirty_ratio: 0.5,
+            tombstone_retention_seconds: 0,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_report_that_travels_as_a_reference_counts_like_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = EmbeddedEventLog::open(&folder.path().join("log"), log_config()).unwrap();
+        let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
+        let topics = Topics::new(Arc::new(log), "t".into(), blobs, 1000);
+        topics.create(1, None, None).await.unwrap();
+        let append = |version, now| {
+            let long = DocumentState { reason: Some("x".repeat(2000)), ..state(version, now) };
+            let record = crate::manifest::output(&long).unwrap().record;
+            topics.append(Topic::DocumentsStates, vec![record])
+        };
+        append(1, State::Dead).await.unwrap();
+        let table = DocumentTable::open(&topics).await.unwrap();
+        assert_eq!(table.get("d").unwrap().latest.state, State::Dead);
+        append(2, State::Skipped).await.unwrap();
+        table.catch_up(&topics).await.unwrap();
+        assert_eq!(table.get("d").unwrap().latest.state, State::Skipped, "while it follows, too");
+
+        std::fs::remove_dir_all(folder.path().join("blobs")).unwrap();
+        append(3, State::Dead).await.unwrap();
+        std::fs::remove_dir_all(folder.path().join("blobs")).unwrap();
+        assert!(DocumentTable::open(&topics).await.is_ok(), "what is gone is left out");
     }
 }

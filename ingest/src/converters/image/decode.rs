@@ -37,6 +37,11 @@ pub fn format_of(bytes: &[u8]) -> Result<ImageFormat> {
     }
 }
 
+/// Width and height in pixels, before it is turned upright; `None` if the first bytes are damaged.
+pub fn size(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Option<(u32, u32)> {
+    catch_unwind(AssertUnwindSafe(|| open(bytes, format, limits).ok().map(|decoder| decoder.dimensions()))).ok().flatten()
+}
+
 /// The first frame, upright, on white.
 pub fn decode(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Result<Page> {
     // The decoders are safe code that has panicked on damaged files before.

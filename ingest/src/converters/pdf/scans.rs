@@ -11,18 +11,16 @@ use crate::converters::Limits;
 /// The Markdown of these pages (indices from 0), empty for one without text; those that are left unread are missing.
 pub fn read(document: &Document, pages: &[usize], limits: &Limits<'_>) -> Result<BTreeMap<usize, String>> {
     let mut texts = BTreeMap::new();
-    if limits.pictures.is_none() {
-        return Ok(texts);
-    }
     for index in pages.iter().copied() {
         limits.check_time()?;
         let Some(page) = document.page(index) else { continue };
+        // A limit, or nobody who reads: those after it fare no better.
+        if !limits.reads_another_picture() {
+            break;
+        }
         let picture = page_image::draw(&page, limits.config.ocr.dots_per_inch, &limits.config.pdf)?;
-        match limits.read_picture(&picture)? {
-            Some(text) => texts.insert(index, text),
-            // A limit, or nobody who reads: those after it fare no better.
-            None => break,
-        };
+        let Some(text) = limits.read_picture(&picture)? else { break };
+        texts.insert(index, text);
     }
     Ok(texts)
 }

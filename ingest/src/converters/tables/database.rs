@@ -4,6 +4,8 @@
 //! `_notes(sheet, cell, text)` for cells that stand alone. Dates and times are ISO text, truth values 0 and 1; errors such as `#N/A` and
 //! words for missing values are NULL in columns of numbers and dates. The bytes depend on the content only.
 
+use std::sync::OnceLock;
+
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement, ToSql};
 use tempfile::NamedTempFile;
@@ -19,6 +21,10 @@ const CATALOGUE: &str = "
 CREATE TABLE _tables(table_name TEXT PRIMARY KEY, sheet TEXT, real_title TEXT, range TEXT, header_rows INTEGER, rows INTEGER) WITHOUT ROWID;
 CREATE TABLE _columns(table_name TEXT, column_name TEXT, real_name TEXT, type TEXT, position INTEGER, PRIMARY KEY(table_name, position)) WITHOUT ROWID;
 CREATE TABLE _notes(sheet TEXT, cell TEXT, text TEXT);";
+
+/// Bytes of a page: small ones keep the database of a small table small.
+const SMALL_PAGE_BYTES: u64 = 1024;
+const PAGE_BYTES: u64 = 4096;
 
 /// Nobody reads the file before it is complete, and after a crash it is gone: journals and syncs would protect nothing.
 const FAST: &str = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; \
@@ -45,21 +51,38 @@ fn io_failed(error: std::io::Error) -> Error {
     Error::io("a temporary file for the database of the document's tables", &error)
 }
 
+/// An empty database with its catalogue: a copy of one that is made once, which costs a fraction of making it.
+fn empty_in_memory() -> Result<Connection> {
+    static EMPTY: OnceLock<Vec<u8>> = OnceLock::new();
+    let mut connection = Connection::open_in_memory().map_err(failed)?;
+    let empty = match EMPTY.get() {
+        Some(empty) => empty,
+        None => {
+            let made = make_empty().map_err(failed)?;
+            EMPTY.get_or_init(|| made)
+        }
+    };
+    connection.deserialize_read_exact(rusqlite::MAIN_DB, empty.as_slice(), empty.len(), false).map_err(failed)?;
+    Ok(connection)
+}
+
+fn make_empty() -> rusqlite::Result<Vec<u8>> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.execute_batch(&format!("PRAGMA page_size={SMALL_PAGE_BYTES}; BEGIN;{CATALOGUE} COMMIT;"))?;
+    connection.serialize(rusqlite::MAIN_DB).map(|database| database.to_vec())
+}
+
 impl Database {
     /// An empty database, in memory or in a temporary file, of at most `maximum_bytes`.
     pub fn create(in_memory: bool, maximum_bytes: u64) -> Result<Self> {
-        let file = if in_memory { None } else { Some(NamedTempFile::new().map_err(io_failed)?) };
-        let connection = match &file {
-            Some(file) => Connection::open(file.path()),
-            None => Connection::open_in_memory(),
+        let (connection, file, begin) = if in_memory {
+            (empty_in_memory()?, None, format!("PRAGMA max_page_count={}; {FAST}", maximum_bytes / SMALL_PAGE_BYTES))
+        } else {
+            let file = NamedTempFile::new().map_err(io_failed)?;
+            let sizes = format!("PRAGMA page_size={PAGE_BYTES}; PRAGMA max_page_count={};", maximum_bytes / PAGE_BYTES);
+            (Connection::open(file.path()).map_err(failed)?, Some(file), format!("{sizes}{FAST}{CATALOGUE}"))
         };
-        let connection = connection.map_err(failed)?;
-        // Small pages keep the database of a small table small.
-        let page_bytes: u64 = if in_memory { 1024 } else { 4096 };
-        let pages = maximum_bytes / page_bytes;
-        connection
-            .execute_batch(&format!("PRAGMA page_size={page_bytes}; PRAGMA max_page_count={pages}; {FAST}{CATALOGUE}"))
-            .map_err(failed)?;
+        connection.execute_batch(&begin).map_err(failed)?;
         Ok(Self { connection, file, maximum_bytes })
     }
 
@@ -71,13 +94,14 @@ impl Database {
         let range = range_name(plan.area);
         let about: [&dyn ToSql; 6] = [&name, &sheet, &plan.title, &range, &(plan.header_rows as i64), &rows];
         self.execute("INSERT INTO _tables VALUES (?,?,?,?,?,?)", &about)?;
+        let mut enter = self.prepare("INSERT INTO _columns VALUES (?,?,?,?,?)")?;
         for (column, position) in columns.iter().zip(1_i64..) {
             let about: [&dyn ToSql; 5] = [&name, &column.name, &column.real_name, &column.column_type.sql(), &position];
-            self.execute("INSERT INTO _columns VALUES (?,?,?,?,?)", &about)?;
+            enter.execute(about).map_err(|error| self.explain(error))?;
         }
         let places = vec!["?"; columns.len()].join(",");
-        let statement = self.connection.prepare(&format!("INSERT INTO {} VALUES ({places})", quoted(name)));
-        Ok(Inserter { statement: statement.map_err(failed)?, database: self })
+        let statement = self.prepare(&format!("INSERT INTO {} VALUES ({places})", quoted(name)))?;
+        Ok(Inserter { statement, database: self })
     }
 
     /// Adds the text of a cell that belongs to no table.
@@ -86,8 +110,11 @@ impl Database {
     }
 
     fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<()> {
-        let mut statement = self.connection.prepare(sql).map_err(|error| self.explain(error))?;
-        statement.execute(values).map(|_| ()).map_err(|error| self.explain(error))
+        self.prepare(sql)?.execute(values).map(|_| ()).map_err(|error| self.explain(error))
+    }
+
+    fn prepare(&self, sql: &str) -> Result<Statement<'_>> {
+        self.connection.prepare(sql).map_err(|error| self.explain(error))
     }
 
     /// A full database is a limit of ours.
