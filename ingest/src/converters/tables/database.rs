@@ -76,7 +76,8 @@ impl Database {
     /// An empty database, in memory or in a temporary file, of at most `maximum_bytes`.
     pub fn create(in_memory: bool, maximum_bytes: u64) -> Result<Self> {
         let (connection, file, begin) = if in_memory {
-            (empty_in_memory()?, None, format!("PRAGMA max_page_count={}; {FAST}", maximum_bytes / SMALL_PAGE_BYTES))
+            let begin = format!("PRAGMA max_page_count={}; PRAGMA journal_mode=OFF; BEGIN;", maximum_bytes / SMALL_PAGE_BYTES);
+            (empty_in_memory()?, None, begin)
         } else {
             let file = NamedTempFile::new().map_err(io_failed)?;
             let sizes = format!("PRAGMA page_size={PAGE_BYTES}; PRAGMA max_page_count={};", maximum_bytes / PAGE_BYTES);
