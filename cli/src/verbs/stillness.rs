@@ -43,14 +43,15 @@ impl Stillness {
             return Ok(());
         }
         self.looked = Instant::now();
-        let lag = client.get_text("/metrics").map(|metrics| lag_by_stage(&metrics)).unwrap_or_default();
+        let metrics = client.get_text("/metrics").unwrap_or_default();
+        let lag = by_stage(&metrics, "tributary_lag_records");
         if lag != self.lag && !self.lag.is_empty() {
             self.lag = lag;
             self.moved();
             return Ok(());
         }
         self.lag = lag;
-        let what = describe(&self.states, &self.lag);
+        let what = describe(&self.states, &self.lag, &by_stage(&metrics, "tributary_stage_records_in_progress"));
         if still >= limit {
             bail!(
                 "nothing moved for {} s: {what}\nhint: it goes on where it is once the stage runs; --timeout waits longer",
@@ -68,33 +69,36 @@ impl Stillness {
     }
 }
 
-fn describe(states: &BTreeMap<String, usize>, lag: &BTreeMap<String, u64>) -> String {
-    let documents: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
-    let stages: Vec<String> =
-        lag.iter().filter(|(_, records)| **records > 0).map(|(stage, records)| format!("{stage} ({records})")).collect();
-    match stages.as_slice() {
-        [] => format!("documents {}, and no stage has records to take", documents.join(", ")),
-        stages => {
-            format!("documents {}; stages with records before them: {} - does a process run them?", documents.join(", "), stages.join(", "))
-        }
+/// Records that a stage has taken are worked on (a document may have many pages to read as pictures) or held until something is there again;
+/// those that no stage has taken may have nobody who runs it.
+fn describe(states: &BTreeMap<String, usize>, lag: &BTreeMap<String, u64>, taken: &BTreeMap<String, u64>) -> String {
+    let documents = states.iter().map(|(state, count)| format!("{count} {state}")).collect::<Vec<_>>().join(", ");
+    let named = |records: &BTreeMap<String, u64>| {
+        let named = records.iter().filter(|(_, records)| **records > 0).map(|(stage, records)| format!("{stage} ({records})"));
+        named.collect::<Vec<_>>().join(", ")
+    };
+    match (named(taken).as_str(), named(lag).as_str()) {
+        ("", "") => format!("documents {documents}, and no stage has records to take"),
+        ("", waiting) => format!("documents {documents}; stages with records before them: {waiting} - does a process run them?"),
+        (taken, _) => format!("documents {documents}; taken by {taken}: a long document, or something is away, as its log tells"),
     }
 }
 
-/// `tributary_lag_records` by stage.
-fn lag_by_stage(metrics: &str) -> BTreeMap<String, u64> {
-    let mut lag: BTreeMap<String, u64> = BTreeMap::new();
+/// A gauge by stage.
+fn by_stage(metrics: &str, gauge: &str) -> BTreeMap<String, u64> {
+    let mut stages: BTreeMap<String, u64> = BTreeMap::new();
     for line in metrics.lines() {
         let sample = || {
-            let (labels, value) = line.strip_prefix("tributary_lag_records{")?.split_once("} ")?;
+            let (labels, value) = line.strip_prefix(gauge)?.strip_prefix('{')?.split_once("} ")?;
             let (stage, _) = labels.split_once("stage=\"")?.1.split_once('"')?;
             Some((stage.to_owned(), value.trim().parse::<u64>().ok()?))
         };
         // A stage may have several readers.
         if let Some((stage, records)) = sample() {
-            *lag.entry(stage).or_default() += records;
+            *stages.entry(stage).or_default() += records;
         }
     }
-    lag
+    stages
 }
 
 #[cfg(test)]
@@ -104,9 +108,13 @@ mod tests {
     #[test]
     fn the_stage_that_does_not_move_is_named() {
         let metrics = "# TYPE tributary_lag_records gauge\ntributary_lag_records{group=\"chunk\",stage=\"chunk\"} 0\ntributary_lag_records{group=\"embed\",stage=\"embed\"} 12\n";
-        let lag = lag_by_stage(metrics);
+        let lag = by_stage(metrics, "tributary_lag_records");
         assert_eq!(lag, BTreeMap::from([("chunk".to_owned(), 0), ("embed".to_owned(), 12)]));
-        let said = describe(&BTreeMap::from([("embedding".to_owned(), 12)]), &lag);
+        let waiting = BTreeMap::from([("embedding".to_owned(), 12)]);
+        let said = describe(&waiting, &lag, &BTreeMap::new());
         assert_eq!(said, "documents 12 embedding; stages with records before them: embed (12) - does a process run them?");
+        let taken = by_stage("tributary_stage_records_in_progress{stage=\"embed\"} 2\n", "tributary_stage_records_in_progress");
+        let said = describe(&waiting, &lag, &taken);
+        assert_eq!(said, "documents 12 embedding; taken by embed (2): a long document, or something is away, as its log tells");
     }
 }
