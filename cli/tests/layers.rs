@@ -36,7 +36,7 @@ const OWNERS: &[(&[&str], &[&str])] = &[
         &["chardetng", "ego-tree", "encoding_rs", "html5ever", "image", "landlock", "pdfium-render", "quick-xml", "rusqlite", "scraper"],
         &["ingest"],
     ),
-    (&["msg_parser", "seccompiler", "serde_norway", "tiff", "unpdf"], &["ingest"]),
+    (&["seccompiler", "serde_norway", "tiff", "unpdf"], &["ingest"]),
     // Of the command line: its tests change documents of these kinds.
     (&["cfb"], &["cli", "ingest"]),
     (&["zip"], &["cli", "ingest", "models"]),

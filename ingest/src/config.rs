@@ -34,7 +34,7 @@ pub struct Config {
     pub maximum_embedded_bytes: u64,
     /// Most bytes that one document's archive may unpack to; more is refused as `Invalid`.
     pub maximum_unpacked_bytes: u64,
-    /// Most bytes that one packed byte of an archive's member may become, for members over a megabyte; more is refused as `Invalid`.
+    /// Most bytes that one packed byte of an archive's member may become, for members over 16 MiB; more is refused as `Invalid`.
     pub maximum_unpacking_ratio: u64,
     /// Most front matter in bytes that is read as metadata; longer front matter stays in the text.
     pub maximum_front_matter_bytes: usize,

@@ -130,7 +130,7 @@ const OLE_STREAMS: &[(&str, Format, &str)] = &[
 
 /// Says what the bytes are. `name` is a file name, path or URL; `media_type` is what the producer believes.
 pub fn detect(bytes: &[u8], name: Option<&str>, media_type: Option<&str>) -> Detected {
-    if let Some(binary) = by_magic(bytes) {
+    if let Some(binary) = by_magic(bytes, name) {
         return binary;
     }
     let sample = bytes.get(..SAMPLE_BYTES).unwrap_or(bytes);
@@ -146,9 +146,9 @@ pub fn detect(bytes: &[u8], name: Option<&str>, media_type: Option<&str>) -> Det
     textual(&text, hint)
 }
 
-fn by_magic(bytes: &[u8]) -> Option<Detected> {
+fn by_magic(bytes: &[u8], name: Option<&str>) -> Option<Detected> {
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
-        return Some(zip_content(bytes));
+        return Some(zip_content(bytes, name));
     }
     if bytes.starts_with(b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1") {
         return Some(ole_content(bytes));
@@ -191,8 +191,9 @@ fn reads_as_text(bytes: &[u8]) -> bool {
     valid && !sample.iter().any(|byte| *byte < 0x09 || (0x0E..0x1B).contains(byte))
 }
 
-/// Which format a ZIP container holds, by the names in its directory; by names anywhere near its ends if the directory is damaged.
-fn zip_content(bytes: &[u8]) -> Detected {
+/// Which format a ZIP container holds, by the names in its directory; by names anywhere near its ends, or by its own `name`, if the directory
+/// is damaged.
+fn zip_content(bytes: &[u8], name: Option<&str>) -> Detected {
     let head = bytes.get(..bytes.len().min(SAMPLE_BYTES)).unwrap_or(bytes);
     let tail = bytes.get(bytes.len().saturating_sub(SAMPLE_BYTES)..).unwrap_or(bytes);
     let stands = |text: &[u8]| [head, tail].iter().any(|part| part.windows(text.len()).any(|window| window == text));
@@ -207,9 +208,21 @@ fn zip_content(bytes: &[u8]) -> Detected {
     if holds(b"application/epub+zip") || holds(b"META-INF/container.xml") {
         return Detected::new(Format::Epub, "application/epub+zip");
     }
-    match ZIP_MEMBERS.iter().find(|(member, ..)| holds(member)) {
+    let cut_off = || ZIP_MEMBERS.iter().find(|(member, ..)| names.is_empty() && Some(*member) == member_of_extension(name));
+    match ZIP_MEMBERS.iter().find(|(member, ..)| holds(member)).or_else(cut_off) {
         Some((_, format, media_type)) => Detected::new(*format, media_type),
         None => Detected::new(Format::Unsupported("a ZIP archive"), "application/zip"),
+    }
+}
+
+/// What a file of this name has among its members.
+fn member_of_extension(name: Option<&str>) -> Option<&'static [u8]> {
+    let (_, extension) = name?.rsplit_once('.')?;
+    match extension.to_ascii_lowercase().as_str() {
+        "docx" | "docm" | "dotx" => Some(b"word/"),
+        "xlsx" | "xlsm" | "xltx" | "xlsb" => Some(b"xl/"),
+        "pptx" | "pptm" | "ppsx" | "potx" => Some(b"ppt/"),
+        _ => None,
     }
 }
 
@@ -235,12 +248,12 @@ fn holds_early(bytes: &[u8], wanted: &[u8]) -> bool {
     bytes.get(..bytes.len().min(1024)).is_some_and(|head| head.windows(wanted.len()).any(|window| window == wanted))
 }
 
-/// Which format an OLE2 container holds, by the names of its streams.
+/// Which format an OLE2 container holds, by the names of its streams, which stand there in any case.
 fn ole_content(bytes: &[u8]) -> Detected {
     let holds = |name: &str| {
         // A name in the directory begins an entry, at a multiple of its length.
         let wanted: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).chain([0, 0]).collect();
-        bytes.chunks(128).any(|entry| entry.starts_with(&wanted))
+        bytes.chunks(128).any(|entry| entry.get(..wanted.len()).is_some_and(|name| name.eq_ignore_ascii_case(&wanted)))
     };
     match OLE_STREAMS.iter().find(|(name, ..)| holds(name)) {
         Some((_, format, media_type)) => Detected::new(*format, media_type),
@@ -449,107 +462,4 @@ fn markdown_signs(text: &str) -> usize {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    fn format(bytes: &[u8], name: Option<&str>) -> Format {
-        detect(bytes, name, None).format
-    }
-
-    #[test]
-    fn text_that_begins_like_a_file_format_is_text() {
-        let beginnings = [
-            "ID3 is an algorithm for decision trees",
-            "GSM和LTE的WAVE标准：车载",
-            "the MP4 ftyp box",
-            "BZhang wrote this",
-            "fLaC 是一种格式",
-        ];
-        for text in beginnings {
-            assert!(matches!(format(text.as_bytes(), Some("a.txt")), Format::Text { .. }), "{text}");
-        }
-        assert_eq!(format(b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0", None), Format::Unsupported("WAV audio"));
-        assert_eq!(format(b"ID3\x03\0\0\0\0\x0F\x76", None), Format::Unsupported("MP3 audio"));
-        assert_eq!(format(b"{\\rtf1 text}", None), Format::Rtf);
-    }
-
-    #[test]
-    fn content_beats_name() {
-        assert_eq!(format(b"%PDF-1.7\n...", Some("a.md")), Format::Pdf);
-        assert_eq!(format(b"<!DOCTYPE html><p>x", Some("a.txt")), Format::Html);
-        assert_eq!(format(b"<!DOCTYPE html><p>x", Some("a.md")), Format::Html);
-        let zip = b"PK\x03\x04\x14\0\0\0\0\0 word/document.xml";
-        assert_eq!(detect(zip, Some("x.html"), None).media_type, ZIP_MEMBERS[0].2);
-        assert_eq!(format(b"PK\x03\x04 nothing known", None), Format::Unsupported("a ZIP archive"));
-    }
-
-    #[test]
-    fn a_package_in_a_package_does_not_name_the_outer_one() {
-        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-        let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-        for (name, content) in
-            [("[Content_Types].xml", "x"), ("ppt/embeddings/a.xlsx", "PK\x03\x04 xl/workbook.xml word/"), ("ppt/presentation.xml", "x")]
-        {
-            zip.start_file(name, stored).unwrap();
-            std::io::Write::write_all(&mut zip, content.as_bytes()).unwrap();
-        }
-        let bytes = zip.finish().unwrap().into_inner();
-        assert_eq!(format(&bytes, None), Format::Pptx);
-        assert_eq!(format(&bytes[..bytes.len() - 30], Some("a.pptx")), Format::Docx, "without its directory it is a guess");
-    }
-
-    #[test]
-    fn html_is_seen_after_mark_declaration_and_comments() {
-        for page in [
-            &b"\xEF\xBB\xBF <!-- saved from url --> <!-- x -->\n<HTML><body>x</body></HTML>"[..],
-            b"<?xml version=\"1.0\"?><!DOCTYPE html><html xmlns=\"http://www.w3.org/1999/xhtml\"/>",
-            b"<head><title>t</title></head>",
-            b"<div>fragment</div>",
-        ] {
-            assert_eq!(format(page, None), Format::Html, "{}", String::from_utf8_lossy(page));
-        }
-        assert_eq!(detect(b"<?xml version='1.0'?><html/>", None, None).media_type, "application/xhtml+xml");
-        let utf_16: Vec<u8> = "<html><body>x</body></html>\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(format(&utf_16, None), Format::Html);
-    }
-
-    #[test]
-    fn tags_in_other_text_do_not_make_it_html() {
-        assert_eq!(format(b"# Title\n\n<div>x</div>\n", Some("a.md")), Format::Markdown);
-        assert_eq!(format(b"vector<int> x; a < b", None), Format::Text { language: "" });
-        assert_eq!(format(b"<headline>x</headline>", None), Format::Text { language: "" });
-    }
-
-    #[test]
-    fn markdown_needs_signs_without_a_name() {
-        assert_eq!(format(b"# One\n\ntext\n\n## Two\n", None), Format::Markdown);
-        assert_eq!(format(b"just a line", None), Format::Text { language: "" });
-        assert_eq!(format(b"just a line", Some("x/notes.MD")), Format::Markdown);
-        assert_eq!(format(b"# comment\nkey = value\n", Some("a.txt")), Format::Text { language: "" });
-        assert_eq!(detect(b"x", None, Some("text/markdown; charset=utf-8")).format, Format::Markdown);
-    }
-
-    #[test]
-    fn textual_formats_have_their_language() {
-        assert_eq!(format(b"{\"a\": 1}", None), Format::Structured(Notation::Json));
-        assert_eq!(format(b"{\"a\": 1}\n{\"a\": 2}\n", None), Format::Structured(Notation::JsonLines));
-        assert_eq!(format(b"<?xml version='1.0'?><a/>", None), Format::Structured(Notation::Xml));
-        assert_eq!(format(b"a: 1", Some("x.yml")), Format::Structured(Notation::Yaml));
-        let message = b"Received: by x\r\nFrom: a@b.c\r\nSubject: s\r\nMessage-ID: <1@b.c>\r\n\r\ntext";
-        assert_eq!(format(message, None), Format::Mail);
-        assert_eq!(format(b"From: a\nTo: b\nSubject: c\n\nno message", None), Format::Text { language: "" });
-        assert_eq!(format(b"a,b\n1,2\n", Some("t.csv")), Format::Delimited);
-        assert_eq!(format(b"Title\n=====\n", Some("index.rst")), Format::Rst);
-        assert_eq!(format(b"{\"cells\": []}", Some("n.ipynb")), Format::Notebook);
-    }
-
-    #[test]
-    fn binary_data_is_not_text_but_utf_16_is() {
-        assert_eq!(format(b"\0\x01\x02\x03\xFF\xFE\x00\x10 zz \x05", None), Format::Unsupported("binary data"));
-        let utf_16: Vec<u8> = "多个载波合并起来 mixed text\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
-        assert_eq!(format(&utf_16, None), Format::Text { language: "" });
-        let random: Vec<u8> = (0..4096_u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-        assert!(matches!(format(&random, None), Format::Unsupported(_)));
-        assert_eq!(format(b"", None), Format::Text { language: "" });
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use zip::result::ZipError;
 use crate::config::Config;
 
 /// Unpacked bytes from which the ratio counts: small members pack well without harm.
-const RATIO_FROM_BYTES: u64 = 1 << 20;
+const RATIO_FROM_BYTES: u64 = 16 << 20;
 
 /// An open container.
 pub struct Archive<'a> {

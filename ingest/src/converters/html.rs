@@ -74,7 +74,7 @@ pub fn convert_fragment(html: &str, limits: &Limits) -> Result<String> {
     Ok(render(&blocks))
 }
 
-/// The page's main content; the whole page where the choice leaves too little of it.
+/// The page's main content; the whole page where the choice leaves too little of it, or nothing.
 fn main_markdown(root: Tree, limits: &Limits, images: &mut Vec<ImageLink>, embedded: &mut Embedded) -> Result<String> {
     let everything = content::Selection::everything(root);
     if !limits.config.html.main_content_only {
@@ -83,7 +83,7 @@ fn main_markdown(root: Tree, limits: &Limits, images: &mut Vec<ImageLink>, embed
     let chosen = content::Selection::main_content(root);
     let whole = everything.characters(root) as f64;
     let kept = chosen.characters(chosen.root(root)) as f64;
-    let selection = if kept < whole * limits.config.html.minimum_main_share { &everything } else { &chosen };
+    let selection = if kept == 0.0 || kept < whole * limits.config.html.minimum_main_share { &everything } else { &chosen };
     markdown_of(selection.root(root), blocks::Builder::new(selection, limits.deadline), images, embedded)
 }
 

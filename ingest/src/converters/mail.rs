@@ -201,13 +201,16 @@ impl Writer<'_> {
         };
         let id = picture_id(part);
         if !self.pictures.contains_key(id) {
-            self.embedded.add(&part.name, &part.media_type, bytes.clone());
+            if !bytes.is_empty() {
+                self.embedded.add(&part.name, &part.media_type, bytes.clone());
+            }
         } else if part.name.is_empty() || !part.is_attachment {
             // It is a picture of the text.
             return Ok(());
         }
         let name = if part.name.is_empty() { "…" } else { &part.name };
-        self.listed.push(format!("- {} ({}, {} bytes)", escaped(&one_line(name, MAXIMUM_VALUE)), part.media_type, bytes.len()));
+        let size = if bytes.is_empty() { String::new() } else { format!(", {} bytes", bytes.len()) };
+        self.listed.push(format!("- {} ({}{size})", escaped(&one_line(name, MAXIMUM_VALUE)), part.media_type));
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 pub mod archive;
 pub mod block;
 pub mod cells;
+mod code_pages;
 pub mod csv;
 pub mod doc;
 pub mod docx;

@@ -4,7 +4,6 @@
 //! Deleted text (`\deleted`) and hidden text are dropped, inserted text is kept; comments, headers and footers are dropped; text boxes are
 //! kept. No recursion: groups are a stack of bounded depth.
 
-mod codepage;
 mod document;
 mod reader;
 mod scanner;

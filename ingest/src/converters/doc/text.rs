@@ -1,9 +1,10 @@
 //! The piece table: which bytes of the stream `WordDocument` are which characters ([MS-DOC] 2.9.38, 2.9.177). Called by
 //! [`super::convert`].
 
-use encoding_rs::{BIG5, EUC_KR, Encoding, GBK, SHIFT_JIS, WINDOWS_1252};
+use encoding_rs::{Encoding, WINDOWS_1252};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::converters::code_pages::of_language;
 use crate::converters::office::bytes::{size_at, slice_at, u16_at, u32_at};
 
 /// A run of characters that lie together in the stream.
@@ -134,7 +135,8 @@ fn piece(table: &[u8], count: usize, index: usize) -> Option<Piece> {
 
 /// 8-bit text: windows-1252, or the East Asian code page of the language where all high bytes stand in pairs of that code page.
 fn decode_bytes(bytes: &[u8], language: u16, units: &mut Vec<u16>) {
-    let Some(encoding) = east_asian(language).filter(|encoding| is_double_byte(bytes, encoding)) else {
+    let east_asian = of_language(u32::from(language)).filter(|encoding| !encoding.is_single_byte());
+    let Some(encoding) = east_asian.filter(|encoding| is_double_byte(bytes, encoding)) else {
         let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
         units.extend(text.encode_utf16());
         return;
@@ -147,16 +149,6 @@ fn decode_bytes(bytes: &[u8], language: u16, units: &mut Vec<u16>) {
         let mut decoded = text.encode_utf16();
         units.extend((0..length).map(|_| decoded.next().unwrap_or(0)));
         rest = after;
-    }
-}
-
-fn east_asian(language: u16) -> Option<&'static Encoding> {
-    match language {
-        0x0404 | 0x0C04 | 0x1404 => Some(BIG5),
-        0x0804 | 0x1004 => Some(GBK),
-        0x0411 => Some(SHIFT_JIS),
-        0x0412 => Some(EUC_KR),
-        _ => None,
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Story<'d, 'b> {
     pub floating: Vec<Block>,
     /// Text of a paragraph whose end was deleted: it goes on in the next one.
     pub joined: Option<Inline>,
+    /// Whether the style of the paragraph that is read hides its text.
+    pub hides_text: bool,
     /// Whether the part says where Word last saw pages begin.
     pub relies_on_rendered_pages: bool,
     /// Whether page breaks count here; not in notes and text boxes.
@@ -44,6 +46,7 @@ impl<'d, 'b> Story<'d, 'b> {
             fields: Fields::default(),
             floating: Vec::new(),
             joined: None,
+            hides_text: false,
             relies_on_rendered_pages: false,
             counts_pages: true,
             after_explicit_page: false,

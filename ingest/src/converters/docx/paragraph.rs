@@ -38,15 +38,18 @@ impl Story<'_, '_> {
     /// Adds the paragraph in the element that was entered last.
     pub fn paragraph(&mut self, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
         let outer_floating = std::mem::take(&mut self.floating);
+        let outer_hides_text = self.hides_text;
         let mut inline = self.joined.take().unwrap_or_default();
         let mut properties = Properties::default();
         let mut style = self.document.styles.paragraph(None);
+        self.hides_text = style.look.is_hidden();
         let mut contents = Inline::default();
         let mut contents_number = self.fields.contents();
         while let Some(element) = xml.child()? {
             if element.name() == "pPr" {
                 properties = self.properties(xml)?;
                 style = self.document.styles.paragraph(properties.style.as_deref());
+                self.hides_text = style.look.is_hidden();
                 // A page that has just begun, the first one too, is not begun once more.
                 if properties.page_break_before.unwrap_or(style.page_break_before) && self.has_begun && !self.after_explicit_page {
                     self.explicit_page(&mut inline);
@@ -68,6 +71,7 @@ impl Story<'_, '_> {
         self.end_paragraph(Finished { properties, style, inline }, out)?;
         out.append(&mut self.floating);
         self.floating = outer_floating;
+        self.hides_text = outer_hides_text;
         Ok(())
     }
 
@@ -90,12 +94,12 @@ impl Story<'_, '_> {
 
     fn push_paragraph(&mut self, mut finished: Finished, out: &mut Vec<Block>) -> Result<()> {
         let numbered = self.numbered(&finished);
-        let is_hidden = finished.style.look.is_hidden() && !self.document.limits.config.docx.include_hidden_text;
-        if finished.style.role == Role::Code && !is_hidden {
+        let is_blank = finished.inline.is_blank();
+        if finished.style.role == Role::Code && !(is_blank && finished.style.look.is_hidden()) {
             push_code(&mut finished.inline, out);
             return Ok(());
         }
-        if finished.inline.is_blank() || is_hidden || finished.style.role == Role::Contents {
+        if is_blank || finished.style.role == Role::Contents {
             return Ok(());
         }
         self.after_explicit_page = false;

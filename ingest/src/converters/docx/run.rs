@@ -127,7 +127,7 @@ impl Story<'_, '_> {
     }
 
     fn run_child(&mut self, element: &Element, look: &RunLook, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
-        let is_hidden = look.is_hidden() && !self.document.limits.config.docx.include_hidden_text;
+        let is_hidden = look.hidden.unwrap_or(self.hides_text) && !self.document.limits.config.docx.include_hidden_text;
         match element.name() {
             "t" => {
                 let text = xml.text()?;

@@ -29,7 +29,8 @@ pub struct RunLook {
     bold: Option<bool>,
     italic: Option<bool>,
     strike: Option<bool>,
-    hidden: Option<bool>,
+    /// Whether the author hid the text; a run that says nothing is as hidden as the style of its paragraph.
+    pub hidden: Option<bool>,
     position: Option<Position>,
     /// Font of the text.
     pub font: Option<String>,

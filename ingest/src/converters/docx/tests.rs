@@ -54,6 +54,20 @@ fn tracked_changes_comments_and_hidden_text() {
 }
 
 #[test]
+fn a_run_decides_over_the_style_whether_it_is_hidden() {
+    let shown = "<w:r><w:rPr><w:vanish w:val='0'/></w:rPr><w:t>shown</w:t></w:r>";
+    let body = format!(
+        "<w:p>{}{shown}</w:p><w:p>{}</w:p><w:p><w:pPr><w:pStyle w:val='S'/></w:pPr>{}</w:p>",
+        run("hidden "),
+        run("gone"),
+        run("seen")
+    );
+    let styles = "<w:styles><w:style w:type='paragraph' w:default='1' w:styleId='N'><w:name w:val='Normal'/><w:rPr><w:vanish/></w:rPr></w:style>
+                  <w:style w:type='paragraph' w:styleId='S'><w:basedOn w:val='N'/><w:rPr><w:vanish w:val='0'/></w:rPr></w:style></w:styles>";
+    assert_eq!(TestPackage::with_body(&body).part("word/styles.xml", styles).markdown(), "shown\n\nseen\n");
+}
+
+#[test]
 fn lists_of_several_levels() {
     let level = |place: usize, format: &str, text: &str| {
         format!("<w:lvl w:ilvl='{place}'><w:numFmt w:val='{format}'/><w:lvlText w:val='{text}'/></w:lvl>")

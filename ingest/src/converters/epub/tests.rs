@@ -72,7 +72,7 @@ fn protected_and_damaged_books_are_refused() {
 #[test]
 fn bombs_are_refused() {
     let mut bomb = members();
-    bomb[4].1 = vec![b' '; 3 << 20];
+    bomb[4].1 = vec![b' '; 17 << 20];
     let config = Config { maximum_unpacked_bytes: 1 << 20, ..Config::default() };
     let error = convert(&book(&bomb), &Limits::starting_now(&config)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);

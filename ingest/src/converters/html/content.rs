@@ -9,10 +9,9 @@ use scraper::{ElementRef, Node};
 use super::Tree;
 
 /// Elements that never hold text for a reader.
-const NEVER: [&str; 28] = [
+const NEVER: [&str; 27] = [
     "script", "style", "noscript", "template", "head", "svg", "canvas", "iframe", "object", "embed", "audio", "video", "map", "button",
     "input", "select", "option", "textarea", "datalist", "progress", "meter", "frameset", "noframes", "link", "meta", "base", "param",
-    "label",
 ];
 
 /// Words in `class` or `id` that mark what surrounds the content.

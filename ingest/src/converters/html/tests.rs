@@ -60,15 +60,16 @@ fn tables_without_headers_keep_short_cells_with_tables_in_them() {
 fn what_surrounds_the_content_goes() {
     let html = "<html><head><title>T - Site</title><style>p{}</style></head><body><nav>Menu</nav><header>Top</header><div class='cookie-banner'>Cookies</div>
         <main><h1>T</h1><p>Content that is long enough to count as the main content of the page.</p><p hidden>secret</p><p style='display: none'>secret</p>
-        <form><label>Name</label><input value=x><button>Go</button></form><script>alert(1)</script></main><footer>Foot</footer></body></html>";
+        <form><label>Name</label><input value=x><button>Go</button></form><ul><li><label><input type=checkbox>Done</label></ul><script>alert(1)</script></main><footer>Foot</footer></body></html>";
     let page = page(html);
-    assert_eq!(page.markdown, "# T\n\nContent that is long enough to count as the main content of the page.\n");
+    assert_eq!(page.markdown, "# T\n\nContent that is long enough to count as the main content of the page.\n\nName\n\n- Done\n");
     assert_eq!(page.title.as_deref(), Some("T"));
 }
 
 #[test]
 fn a_page_of_navigation_only_is_kept() {
     assert_eq!(markdown("<body><nav><a href=/a>Alpha</a> <a href=/b>Beta</a></nav></body>"), "[Alpha](/a) [Beta](/b)\n");
+    assert_eq!(markdown("<body><header><img src=a.png alt='Revenue by year'></header></body>"), "![Revenue by year](image:0)\n");
 }
 
 #[test]

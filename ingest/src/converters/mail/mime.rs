@@ -7,10 +7,10 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use super::header::{decoded, fields, with_parameters};
 use super::transfer::{base64, quoted_printable};
 use crate::converters::Limits;
-use crate::text_encoding::decode;
+use crate::text_encoding::{decode, utf_16_without_mark};
 
 /// Multiparts and messages in each other; what is deeper stays bytes.
-const MAXIMUM_DEPTH: usize = 24;
+pub const MAXIMUM_DEPTH: usize = 24;
 
 /// A part of a message, or the message itself.
 #[derive(Debug, Default)]
@@ -69,9 +69,16 @@ impl Part {
 /// Reads a whole message. `Invalid` if it has too many parts or takes too long.
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Part> {
     let mut parser = Parser { limits, parts: 0 };
+    // Editors save messages as UTF-16, which says nothing about their parts.
+    let recoded = is_utf_16(bytes).then(|| decode(bytes, None).text.into_owned());
+    let bytes = recoded.as_ref().map_or(bytes, |text| text.as_bytes());
     let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
     let bytes = bytes.get(start..).unwrap_or_default();
     parser.part(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes), 0)
+}
+
+fn is_utf_16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") || utf_16_without_mark(bytes).is_some()
 }
 
 struct Parser<'l> {

@@ -1,163 +1,174 @@
-//! Messages as Outlook saves them (.msg), read by `msg_parser` and handed on as the same tree of parts as others. Called by the parent.
+//! Messages as Outlook saves them (.msg, [MS-OXMSG]): a compound file of properties, handed on as the same tree of parts as other messages.
+//! Called by the parent.
 //!
-//! The body is the text that Outlook keeps beside the formatted one, else the HTML; what lies in compressed RTF alone is read from there.
-//! Messages attached to a message are listed: their storages are not opened.
+//! The body is the HTML, else the text that Outlook keeps beside the formatted one, else what lies in compressed RTF. Text of eight bits is
+//! in the code page that the message names, or in that of its language. Attached messages are read as messages.
 
-use msg_parser::{Attachment, Outlook, Person};
+mod compressed_rtf;
+mod properties;
+
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::mime::{Content, Part};
+use self::properties::{PROPERTIES, Properties};
+use super::header::fields;
+use super::mime::{Content, MAXIMUM_DEPTH, Part};
+use crate::converters::office::ole::{Compound, Storage};
 use crate::converters::{Limits, rtf};
 
 /// Media type of an Outlook message.
 pub const MEDIA_TYPE: &str = "application/vnd.ms-outlook";
 
-/// Reads a message. `Corrupt` if it cannot be read, `Invalid` with too many attachments.
+/// Most recipients that are named.
+const MAXIMUM_RECIPIENTS: usize = 1000;
+/// Values of the property "method of the attachment": it is a message.
+const IS_MESSAGE: u32 = 5;
+/// Bytes before the properties of the message in the file, and of a message attached to one.
+const HEADER: usize = 32;
+const ATTACHED_HEADER: usize = 24;
+/// The same for an attachment and a recipient.
+const SMALL_HEADER: usize = 8;
+
+/// Reads a message. `Corrupt` if it cannot be read to its end, `Invalid` with too many attachments.
 pub fn parse(bytes: &[u8], limits: &Limits<'_>) -> Result<Part> {
-    let message = Outlook::from_slice(bytes).map_err(|error| {
-        Error::new(ErrorKind::Corrupt, format!("not a readable Outlook message: {error}")).with_hint("open it in Outlook and save it again")
-    })?;
-    let maximum = limits.config.mail.maximum_parts;
-    if message.attachments.len() > maximum {
-        return Err(Error::new(ErrorKind::Invalid, format!("the message has more than {maximum} attachments"))
-            .with_hint("split the message, or raise `ingest.mail.maximum_parts`"));
+    let file = Compound::open(bytes)?;
+    if file.stream_in(Storage::ROOT, PROPERTIES).is_none() {
+        return Err(Error::new(ErrorKind::Corrupt, "not a readable Outlook message: it has no properties")
+            .with_hint("open it in Outlook and save it again"));
     }
-    let mut parts: Vec<Part> = body(&message, limits)?.into_iter().collect();
-    let headers = headers(&message);
-    parts.extend(message.attachments.into_iter().map(attachment));
-    Ok(Part { headers, media_type: "multipart/mixed".to_owned(), content: Content::Parts(parts), ..Part::default() })
+    Reader { file: &file, limits, parts: 0, bytes_left: bytes.len() }.message(Storage::ROOT, HEADER, 0)
 }
 
-/// What the message says of itself, as fields of a mail; those without a value are left out.
-fn headers(message: &Outlook) -> Vec<(String, String)> {
-    let people = |people: &[Person]| people.iter().map(person).filter(|shown| !shown.is_empty()).collect::<Vec<_>>().join(", ");
-    let dates = [&message.client_submit_time, &message.message_delivery_time, &message.headers.date];
-    let date = dates.into_iter().find(|date| !date.is_empty()).cloned().unwrap_or_default();
-    let fields = [
-        ("subject", message.subject.clone()),
-        ("from", person(&message.sender)),
-        ("to", people(&message.to)),
-        ("cc", people(&message.cc)),
-        ("date", date),
-        ("message-id", message.headers.message_id.clone()),
-    ];
-    let named = fields.into_iter().filter(|(_, value)| !value.trim().is_empty());
-    named.map(|(name, value)| (name.to_owned(), value)).collect()
+struct Reader<'f, 'l> {
+    file: &'f Compound<'f>,
+    limits: &'l Limits<'l>,
+    parts: usize,
+    /// What attachments may still take: those of an honest file have no byte in common.
+    bytes_left: usize,
 }
 
-/// `Name <address>`; names within an Exchange server are no addresses.
-fn person(person: &Person) -> String {
-    let is_address = person.email.contains('@') && !person.email.starts_with('/');
-    match (person.name.trim(), person.email.trim()) {
-        (name, _) if !is_address => name.to_owned(),
-        (name, email) if name.is_empty() || name == email => email.to_owned(),
-        (name, email) => format!("{name} <{email}>"),
+impl Reader<'_, '_> {
+    fn message(&mut self, storage: Storage, header: usize, depth: usize) -> Result<Part> {
+        self.limits.check_time()?;
+        let message = Properties::of_message(self.file, storage, header)?;
+        let mut parts: Vec<Part> = self.body(&message)?.into_iter().collect();
+        let headers = self.headers(&message)?;
+        let file = self.file;
+        for (_, attachment) in file.storages(storage).filter(|(name, _)| name.starts_with("__attach_version1.0_")) {
+            self.parts += 1;
+            let maximum = self.limits.config.mail.maximum_parts;
+            if self.parts > maximum {
+                return Err(Error::new(ErrorKind::Invalid, format!("the message has more than {maximum} attachments"))
+                    .with_hint("split the message, or raise `ingest.mail.maximum_parts`"));
+            }
+            parts.push(self.attachment(&message.within(attachment, SMALL_HEADER)?, depth)?);
+        }
+        Ok(Part { headers, media_type: "multipart/mixed".to_owned(), content: Content::Parts(parts), ..Part::default() })
+    }
+
+    /// What the message says of itself, as fields of a mail; those without a value are left out.
+    fn headers(&self, message: &Properties<'_>) -> Result<Vec<(String, String)>> {
+        // A message that came over the internet has the fields that it came with.
+        let (received, _) = fields(message.text(0x007D)?.unwrap_or_default().as_bytes());
+        let received = |name: &str| received.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()).unwrap_or_default();
+        let [mut to, mut cc] = self.recipients(message)?;
+        if to.is_empty() && cc.is_empty() {
+            (to, cc) = (message.text(0x0E04)?.unwrap_or_default(), message.text(0x0E03)?.unwrap_or_default());
+        }
+        let mut sender = person(message, 0x0C1A, &[0x5D01, 0x0C1F])?;
+        if sender.is_empty() {
+            sender = person(message, 0x0042, &[0x5D02, 0x0065])?;
+        }
+        let date = message.time(0x0039).or_else(|| message.time(0x0E06)).unwrap_or_else(|| received("date"));
+        let fields = [
+            ("subject", message.text(0x0037)?.unwrap_or_default()),
+            ("from", sender),
+            ("to", to),
+            ("cc", cc),
+            ("date", date),
+            ("message-id", message.text(0x1035)?.unwrap_or_else(|| received("message-id"))),
+            ("in-reply-to", message.text(0x1042)?.unwrap_or_else(|| received("in-reply-to"))),
+        ];
+        let named = fields.into_iter().filter(|(_, value)| !value.trim().is_empty());
+        Ok(named.map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    /// Those whom it was sent to, and those who got a copy.
+    fn recipients(&self, message: &Properties<'_>) -> Result<[String; 2]> {
+        let mut named = [Vec::new(), Vec::new()];
+        let storages = self.file.storages(message.storage()).filter(|(name, _)| name.starts_with("__recip_version1.0_"));
+        for (_, storage) in storages.take(MAXIMUM_RECIPIENTS) {
+            let recipient = message.within(storage, SMALL_HEADER)?;
+            let shown = person(&recipient, 0x3001, &[0x39FE, 0x3003])?;
+            let [to, cc] = &mut named;
+            match recipient.number(0x0C15).unwrap_or(1) {
+                _ if shown.is_empty() => {}
+                1 => to.push(shown),
+                2 => cc.push(shown),
+                _ => {}
+            }
+        }
+        Ok(named.map(|people| people.join(", ")))
+    }
+
+    fn body(&self, message: &Properties<'_>) -> Result<Option<Part>> {
+        let has_text = |text: &str| text.chars().any(char::is_alphanumeric);
+        let part = |media_type: &str, text: String| {
+            let content = Content::Bytes(text.into_bytes());
+            Part { media_type: media_type.to_owned(), charset: Some("utf-8".to_owned()), content, ..Part::default() }
+        };
+        for (property, media_type) in [(0x1013, "text/html"), (0x1000, "text/plain")] {
+            if let Some(text) = message.text(property)?.filter(|text| has_text(text)) {
+                return Ok(Some(part(media_type, text)));
+            }
+        }
+        // A body that cannot be unpacked leaves the rest of the message.
+        let formatted = message.bytes(0x1009)?.and_then(|packed| compressed_rtf::unpack(&packed));
+        match formatted.map(|formatted| rtf::convert(&formatted, self.limits)).transpose() {
+            Err(error) if error.kind() == ErrorKind::Invalid => Err(error),
+            read => Ok(read.ok().flatten().filter(|read| has_text(&read.markdown)).map(|read| part("text/markdown", read.markdown))),
+        }
+    }
+
+    fn attachment(&mut self, attachment: &Properties<'_>, depth: usize) -> Result<Part> {
+        let mut name = String::new();
+        for property in [0x3707, 0x3704, 0x3001] {
+            if name.trim().is_empty() {
+                name = attachment.text(property)?.unwrap_or_default();
+            }
+        }
+        let id = attachment.text(0x3712)?.unwrap_or_default().trim_matches(['<', '>']).to_owned();
+        let headers = if id.is_empty() { Vec::new() } else { vec![("content-id".to_owned(), id)] };
+        let stated = attachment.text(0x370E)?.unwrap_or_default().to_ascii_lowercase();
+        let attached = attachment.object(0x3701).filter(|_| attachment.number(0x3705) == Some(IS_MESSAGE));
+        let (media_type, content) = match attached {
+            Some(message) if depth < MAXIMUM_DEPTH => {
+                (MEDIA_TYPE.to_owned(), Content::Message(Box::new(self.message(message, ATTACHED_HEADER, depth + 1)?), Vec::new()))
+            }
+            _ => {
+                let bytes = attachment.bytes(0x3701)?.unwrap_or_default();
+                self.bytes_left = self.bytes_left.checked_sub(bytes.len()).ok_or_else(|| properties::damaged("attachments share bytes"))?;
+                let media_type = if stated.is_empty() { "application/octet-stream".to_owned() } else { stated };
+                (media_type, Content::Bytes(bytes))
+            }
+        };
+        Ok(Part { headers, media_type, name, is_attachment: true, content, ..Part::default() })
     }
 }
 
-fn body(message: &Outlook, limits: &Limits<'_>) -> Result<Option<Part>> {
-    let has_text = |text: &str| text.chars().any(char::is_alphanumeric);
-    let part = |media_type: &str, text: &str| {
-        let content = Content::Bytes(text.as_bytes().to_vec());
-        Part { media_type: media_type.to_owned(), charset: Some("utf-8".to_owned()), content, ..Part::default() }
-    };
-    if has_text(&message.body) {
-        return Ok(Some(part("text/plain", &message.body)));
+/// `Name <address>`, from the first property that is an address; names within an Exchange server are none.
+fn person(properties: &Properties<'_>, name: u16, addresses: &[u16]) -> Result<String> {
+    let name = properties.text(name)?.unwrap_or_default();
+    for address in addresses {
+        let Some(address) = properties.text(*address)? else { continue };
+        if address.contains('@') && !address.starts_with('/') {
+            return Ok(match (name.trim(), address.trim()) {
+                (name, address) if name.is_empty() || name == address => address.to_owned(),
+                (name, address) => format!("{name} <{address}>"),
+            });
+        }
     }
-    if has_text(&message.html) {
-        return Ok(Some(part("text/html", &message.html)));
-    }
-    // A body that cannot be unpacked leaves the rest of the message.
-    let formatted = message.rtf_decompressed().filter(|formatted| !formatted.is_empty());
-    let read = formatted.map(|formatted| rtf::convert(&formatted, limits)).transpose();
-    match read {
-        Err(error) if error.kind() == ErrorKind::Invalid => Err(error),
-        read => Ok(read.ok().flatten().filter(|read| has_text(&read.markdown)).map(|read| part("text/markdown", &read.markdown))),
-    }
-}
-
-fn attachment(attachment: Attachment) -> Part {
-    let names = [&attachment.long_file_name, &attachment.file_name, &attachment.display_name];
-    let name = names.into_iter().find(|name| !name.trim().is_empty()).cloned().unwrap_or_default();
-    let stated = attachment.mime_tag.to_ascii_lowercase();
-    let media_type = match stated.as_str() {
-        // What it holds is no message of the other kind.
-        "" | "message/rfc822" if attachment.is_embedded_message() => MEDIA_TYPE.to_owned(),
-        "" => "application/octet-stream".to_owned(),
-        _ => stated,
-    };
-    let id = attachment.content_id.trim_matches(['<', '>']).to_owned();
-    let headers = if id.is_empty() { Vec::new() } else { vec![("content-id".to_owned(), id)] };
-    Part { headers, media_type, name, is_attachment: true, content: Content::Bytes(attachment.payload_bytes), ..Part::default() }
+    Ok(name.trim().to_owned())
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use std::io::{Cursor, Write};
-
-    use crate::Config;
-    use crate::converters::{Converted, Limits, convert};
-
-    /// A message with these texts (property, value) and an attachment.
-    fn message(texts: &[(&str, &str)], attached: &[u8]) -> Vec<u8> {
-        let mut file = cfb::CompoundFile::create_with_version(cfb::Version::V3, Cursor::new(Vec::new())).unwrap();
-        let mut put = |path: &str, bytes: &[u8]| file.create_stream(path).unwrap().write_all(bytes).unwrap();
-        put("/__properties_version1.0", &[0; 32]);
-        let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-        for (property, text) in texts {
-            put(&format!("/__substg1.0_{property}001F"), &utf16(text));
-        }
-        file.create_storage("/__nameid_version1.0").unwrap();
-        file.create_storage("/__attach_version1.0_#00000000").unwrap();
-        let mut put = |path: &str, bytes: &[u8]| {
-            file.create_stream(format!("/__attach_version1.0_#00000000/{path}")).unwrap().write_all(bytes).unwrap();
-        };
-        put("__properties_version1.0", &[0; 8]);
-        put("__substg1.0_3707001F", &utf16("告警.txt"));
-        put("__substg1.0_37010102", attached);
-        file.flush().unwrap();
-        file.into_inner().into_inner()
-    }
-
-    fn converted(bytes: &[u8]) -> tributary_schemas::Result<Converted> {
-        let config = Config::default();
-        convert(bytes, Some("a.msg"), None, &Limits::starting_now(&config))
-    }
-
-    #[test]
-    fn a_message_is_read_like_any_mail() {
-        let texts = [
-            ("0037", "载波聚合 review"),
-            ("1000", "Dear all,\r\n\r\nthe tilt is 6 degrees.\r\n"),
-            ("0C1A", "Li Wei"),
-            ("5D01", "li@example.org"),
-        ];
-        let mail = converted(&message(&texts, b"attached")).unwrap();
-        assert_eq!((mail.title.as_deref(), mail.media_type.as_str()), (Some("载波聚合 review"), super::MEDIA_TYPE));
-        assert!(mail.markdown.starts_with("# 载波聚合 review\n\n- **From**: Li Wei"), "{}", mail.markdown);
-        assert!(mail.markdown.contains("the tilt is 6 degrees."), "{}", mail.markdown);
-        assert!(mail.markdown.contains("- 告警.txt (application/octet-stream, 8 bytes)"), "{}", mail.markdown);
-        assert_eq!(mail.blobs.first().map(|file| file.bytes.as_slice()), Some(b"attached".as_slice()));
-    }
-
-    #[test]
-    fn a_message_that_holds_a_document_is_a_message() {
-        let mut document = cfb::CompoundFile::create_with_version(cfb::Version::V3, Cursor::new(Vec::new())).unwrap();
-        document.create_stream("/WordDocument").unwrap().write_all(&[0; 8192]).unwrap();
-        document.flush().unwrap();
-        let mail = converted(&message(&[("0037", "subject"), ("1000", "body")], &document.into_inner().into_inner())).unwrap();
-        assert_eq!(mail.media_type, super::MEDIA_TYPE);
-    }
-
-    #[test]
-    fn a_damaged_message_is_refused_or_read_in_part() {
-        let whole = message(&[("0037", "subject"), ("1000", "body")], b"attached");
-        for length in (600..whole.len()).step_by(97) {
-            if let Err(error) = converted(whole.get(..length).unwrap_or_default()) {
-                assert!(!error.to_string().is_empty());
-            }
-        }
-        assert!(converted(whole.get(..700).unwrap_or_default()).is_err());
-    }
-}
+mod tests;

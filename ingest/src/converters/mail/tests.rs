@@ -96,6 +96,16 @@ fn text_without_declarations_is_read() {
 }
 
 #[test]
+fn a_message_that_an_editor_saved_as_utf_16_is_read() {
+    let message =
+        "Subject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain; charset=\"UTF-8\"\n\n载波 text\n--x--\n";
+    let units: Vec<u8> = message.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for bytes in [units.clone(), [b"\xFF\xFE".as_slice(), &units].concat()] {
+        assert_eq!(convert_with(&bytes, &Config::default()).unwrap().markdown, "# s\n\n载波 text\n\n");
+    }
+}
+
+#[test]
 fn damage_does_no_harm() {
     withstands(MESSAGE.as_bytes(), convert);
 }

@@ -31,10 +31,10 @@ pub fn refusal(bytes: &[u8]) -> Error {
     Error::new(ErrorKind::Corrupt, "the document is a compound file without a known document in it")
 }
 
-/// Whether a directory entry of that name is there; names are UTF-16.
+/// Whether a directory entry of that name is there; names are UTF-16, in any case.
 fn has_stream(bytes: &[u8], name: &str) -> bool {
     let wanted: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    bytes.windows(wanted.len()).any(|window| window == wanted)
+    bytes.windows(wanted.len()).any(|window| window.eq_ignore_ascii_case(&wanted))
 }
 
 #[cfg(test)]
@@ -53,6 +53,7 @@ mod tests {
         let encrypted = refusal(&compound("EncryptedPackage"));
         assert_eq!(encrypted.kind(), ErrorKind::Unsupported);
         assert!(encrypted.to_string().starts_with("the document is encrypted"));
+        assert_eq!(refusal(&compound("ENCRYPTEDPACKAGE")).kind(), ErrorKind::Unsupported);
         assert!(refusal(&compound("WordDocument")).to_string().contains(".doc"));
         assert_eq!(refusal(&compound("Nothing")).kind(), ErrorKind::Corrupt);
         assert!(!is_compound(b"PK\x03\x04"));

@@ -1,4 +1,4 @@
-//! Compound files (OLE2, [MS-CFB]): the streams of .doc and .ppt, read leniently. Called by the readers of binary Office formats.
+//! Compound files (OLE2, [MS-CFB]): the streams of .doc, .ppt and .msg, read leniently. Called by the readers of binary Office formats.
 //!
 //! A file is sectors that a table chains; a folder of entries of 128 bytes, in which siblings form a tree, says where chains begin;
 //! streams of less than 4 KiB lie in sectors of 64 bytes within a stream of their own. Entries that no tree reaches are not looked at:
@@ -19,7 +19,8 @@ const NO_SECTOR: u32 = 0xFFFF_FFFA;
 const TABLE_SECTORS_IN_HEADER: usize = 109;
 /// Bytes of a folder's entry.
 const ENTRY: usize = 128;
-/// Kind of an entry that is a stream.
+/// Kinds of an entry that is a storage (a folder of streams) and of one that is a stream.
+const STORAGE: u8 = 1;
 const STREAM: u8 = 2;
 
 /// An open compound file.
@@ -36,8 +37,19 @@ pub struct Compound<'a> {
     small_stream: Vec<u8>,
     /// Size from which a stream lies in sectors of its own.
     least_large: usize,
-    /// First sector and size of the streams in the root, by name in lower case.
-    streams: HashMap<String, (u32, usize)>,
+    /// First sector and size of the streams, by storage and name in lower case.
+    streams: HashMap<(Storage, String), (u32, usize)>,
+    /// Storages with the one that they lie in and their names in lower case, in the order of the folder.
+    storages: Vec<(Storage, String, Storage)>,
+}
+
+/// A storage of a compound file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Storage(u32);
+
+impl Storage {
+    /// The storage that all others lie in.
+    pub const ROOT: Self = Self(0);
 }
 
 impl<'a> Compound<'a> {
@@ -58,6 +70,7 @@ impl<'a> Compound<'a> {
             small_stream: Vec::new(),
             least_large: size_at(bytes, 0x38).unwrap_or(4096),
             streams: HashMap::new(),
+            storages: Vec::new(),
         };
         file.read_table();
         let small_table = u32_at(bytes, 0x3C).map(|first| file.chain(first, usize::MAX)).unwrap_or_default();
@@ -136,38 +149,59 @@ impl<'a> Compound<'a> {
         content
     }
 
-    /// Finds the streams in the root: a tree of siblings from the root's child.
+    /// Finds streams and storages: a tree of siblings from the child of the root and of each storage.
     fn read_folder(&mut self, folder: &[u8]) {
         let (entries, _) = folder.as_chunks::<ENTRY>();
         let Some(root) = entries.first() else { return };
         let small_size = size_at(root, 0x78).unwrap_or(0);
         self.small_stream = u32_at(root, 0x74).map(|first| self.chain(first, small_size)).unwrap_or_default();
-        let mut waiting = vec![u32_at(root, 0x4C).unwrap_or(NO_SECTOR)];
+        let mut waiting = vec![(u32_at(root, 0x4C).unwrap_or(NO_SECTOR), Storage::ROOT)];
         let mut seen = vec![false; entries.len()];
-        while let Some(number) = waiting.pop() {
+        while let Some((number, storage)) = waiting.pop() {
             let Some(at) = usize::try_from(number).ok() else { continue };
             let (Some(entry), Some(seen)) = (entries.get(at), seen.get_mut(at)) else { continue };
             if std::mem::replace(seen, true) {
                 continue;
             }
-            waiting.extend([u32_at(entry, 0x44), u32_at(entry, 0x48)].into_iter().flatten());
+            waiting.extend([u32_at(entry, 0x44), u32_at(entry, 0x48)].into_iter().flatten().map(|sibling| (sibling, storage)));
             let length = usize::from(u16_at(entry, 0x40).unwrap_or(0)).clamp(2, 64) - 2;
             let name = utf_16(entry.get(..length).unwrap_or_default()).to_lowercase();
-            if let (Some(STREAM), Some(first), Some(size)) = (u8_at(entry, 0x42), u32_at(entry, 0x74), size_at(entry, 0x78)) {
-                self.streams.entry(name).or_insert((first, size));
+            match u8_at(entry, 0x42) {
+                Some(STORAGE) => {
+                    waiting.extend(u32_at(entry, 0x4C).map(|child| (child, Storage(number))));
+                    self.storages.push((storage, name, Storage(number)));
+                }
+                Some(STREAM) => {
+                    let place = u32_at(entry, 0x74).unwrap_or(NO_SECTOR);
+                    self.streams.entry((storage, name)).or_insert((place, size_at(entry, 0x78).unwrap_or(0)));
+                }
+                _ => {}
             }
         }
+        self.storages.sort_unstable_by_key(|(_, _, number)| *number);
+    }
+
+    /// The storages in a storage, with their names in lower case.
+    pub fn storages(&self, within: Storage) -> impl Iterator<Item = (&str, Storage)> {
+        self.storages.iter().filter(move |(storage, ..)| *storage == within).map(|(_, name, storage)| (name.as_str(), *storage))
     }
 
     /// Whether there is a stream of this name in the root.
     pub fn has(&self, name: &str) -> bool {
-        self.streams.contains_key(&name.to_lowercase())
+        self.streams.contains_key(&(Storage::ROOT, name.to_lowercase()))
     }
 
-    /// A stream as far as its chain goes, at most as long as the file; `None` if there is none.
+    /// A stream in the root as far as its chain goes, at most as long as the file; `None` if there is none.
     pub fn stream(&self, name: &str) -> Option<Vec<u8>> {
-        let (first, size) = *self.streams.get(&name.to_lowercase())?;
-        Some(if size < self.least_large { self.small_chain(first, size) } else { self.chain(first, size) })
+        self.stream_in(Storage::ROOT, name).map(|(content, _)| content)
+    }
+
+    /// A stream in a storage as far as its chain goes, and whether that is all of it; `None` if there is none.
+    pub fn stream_in(&self, storage: Storage, name: &str) -> Option<(Vec<u8>, bool)> {
+        let (first, size) = *self.streams.get(&(storage, name.to_lowercase()))?;
+        let content = if size < self.least_large { self.small_chain(first, size) } else { self.chain(first, size) };
+        let is_whole = content.len() == size;
+        Some((content, is_whole))
     }
 
     /// A stream that the format cannot do without; `Corrupt` if there is none.

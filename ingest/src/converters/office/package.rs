@@ -14,8 +14,8 @@ use super::relationships::Relationships;
 use super::xml::{XmlReader, decode};
 use crate::converters::Limits;
 
-/// Unpacked bytes below which a part may have any ratio.
-const FREE_BYTES: u64 = 1 << 20;
+/// Unpacked bytes below which a part may have any ratio: pictures without compression of their own may be one colour.
+const FREE_BYTES: u64 = 16 << 20;
 
 /// Bytes that are asked for at once, whatever size the archive claims.
 const FIRST_BYTES: u64 = 1 << 20;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use encoding_rs::{BIG5, EUC_KR, Encoding, GBK, SHIFT_JIS, UTF_8, WINDOWS_1251, WINDOWS_1252};
+use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::bytes::{size_at, slice_at, u16_at, u32_at, utf_16};
+use crate::converters::code_pages::of_code_page;
 
 /// Name of the stream.
 pub const STREAM: &str = "\u{5}SummaryInformation";
@@ -34,9 +35,10 @@ pub fn read(stream: &[u8]) -> BTreeMap<String, String> {
     let place = |index: usize| Some((u32_at(section, 8 + 8 * index)?, size_at(section, 12 + 8 * index)?));
     let places: Vec<(u32, usize)> = (0..count).map_while(place).collect();
     let page = places.iter().find(|(number, _)| *number == 1).and_then(|(_, at)| u16_at(section, at.checked_add(4)?));
+    let encoding = page.and_then(|page| of_code_page(i32::from(page))).unwrap_or(WINDOWS_1252);
     for (number, at) in places {
         let Some((_, name)) = NAMES.iter().find(|(known, _)| *known == number) else { continue };
-        if let Some(value) = value(section, at, encoding(page.unwrap_or(1252))).filter(|value| !value.is_empty()) {
+        if let Some(value) = value(section, at, encoding).filter(|value| !value.is_empty()) {
             metadata.insert((*name).to_owned(), value);
         }
     }
@@ -61,20 +63,8 @@ fn value(section: &[u8], at: usize, encoding: &'static Encoding) -> Option<Strin
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn encoding(page: u16) -> &'static Encoding {
-    match page {
-        932 => SHIFT_JIS,
-        936 | 54936 => GBK,
-        949 => EUC_KR,
-        950 => BIG5,
-        1251 => WINDOWS_1251,
-        65001 => UTF_8,
-        _ => WINDOWS_1252,
-    }
-}
-
-/// A time as `2024-05-06T07:08:09Z`; `None` for times before 1970, which stand for no time.
-fn timestamp(steps: u64) -> Option<String> {
+/// A time in steps of 100 nanoseconds since 1601 as `2024-05-06T07:08:09Z`; `None` for times before 1970, which stand for no time.
+pub fn timestamp(steps: u64) -> Option<String> {
     let seconds = steps.checked_sub(EPOCH)? / STEPS_PER_SECOND;
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Days to a date, after Howard Hinnant's `civil_from_days`; years begin in March.

@@ -337,7 +337,7 @@ fn bombs_meet_their_limits() {
     assert!(message.contains("ingest.office.maximum_xml_depth"), "{message}");
     let nested_tables = format!("<p:graphicFrame>{}", "<graphicData>".repeat(200));
     assert!(kind(Deck::default().slide("", &nested_tables, ""), &Config::default()).is_none_or(|(kind, _)| kind == ErrorKind::Corrupt));
-    let blank = " ".repeat(8 << 20);
+    let blank = " ".repeat(17 << 20);
     assert_eq!(kind(Deck::default().slide("", &blank, ""), &Config::default()).map(|(kind, _)| kind), Some(ErrorKind::Invalid));
     let mut small = Config { maximum_markdown_bytes: 100, ..Config::default() };
     assert_eq!(kind(Deck::default().slide("", &title(&"x".repeat(200)), ""), &small).map(|(kind, _)| kind), Some(ErrorKind::Invalid));

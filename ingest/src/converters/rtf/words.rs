@@ -2,13 +2,14 @@
 
 use encoding_rs::Encoding;
 
-use super::codepage::{of_character_set, of_code_page};
 use super::document::Style;
 use super::reader::{Destination, MAXIMUM_ENTRIES, Reader};
+use crate::converters::code_pages::{of_character_set, of_code_page};
 use crate::converters::office::inline::Position;
 
 /// Groups without text for a reader.
-const SILENT: [&str; 40] = [
+const SILENT: [&str; 41] = [
+    "nonesttables",
     "colortbl",
     "listtable",
     "listoverridetable",
