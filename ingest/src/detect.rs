@@ -153,8 +153,8 @@ fn by_magic(bytes: &[u8], name: Option<&str>) -> Option<Detected> {
     if bytes.starts_with(b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1") {
         return Some(ole_content(bytes));
     }
-    // The standard allows for some bytes before it.
-    let is_pdf = bytes.starts_with(b"%PDF-") || bytes.iter().take(1024).any(|byte| *byte == 0) && holds_early(bytes, b"%PDF-");
+    // The standard allows for some bytes before it: jobs for printers have orders there.
+    let is_pdf = bytes.starts_with(b"%PDF-") || holds_early(bytes, b"%PDF-") && !reads_as_text(bytes);
     if is_pdf {
         return Some(Detected::new(Format::Pdf, "application/pdf"));
     }

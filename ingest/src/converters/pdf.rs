@@ -13,6 +13,7 @@ mod characters;
 mod columns;
 pub mod config;
 mod document;
+mod entries;
 mod fallback;
 mod geometry;
 mod headings;
@@ -162,7 +163,7 @@ fn read_pages(
             pages.push(PageText::default());
             continue;
         };
-        let text = page_text::read(document, &page, addresses, limits)?;
+        let text = page_text::read(document, index, page, addresses, limits)?;
         characters += text.characters;
         if characters > maximum {
             let message = format!("the document has more than {maximum} characters on its first {} pages", index + 1);

@@ -19,6 +19,8 @@ fn text_that_begins_like_a_file_format_is_text() {
 #[test]
 fn content_beats_name() {
     assert_eq!(format(b"%PDF-1.7\n...", Some("a.md")), Format::Pdf);
+    assert_eq!(format(b"%%DEBUT_INSTRUCTION\r\n%PDF-1.4\n%\xE2\xE3\xCF\xD3\n", None), Format::Pdf);
+    assert_eq!(format(b"A PDF begins with %PDF- and its version.", Some("a.txt")), Format::Text { language: "" });
     assert_eq!(format(b"<!DOCTYPE html><p>x", Some("a.txt")), Format::Html);
     assert_eq!(format(b"<!DOCTYPE html><p>x", Some("a.md")), Format::Html);
     let zip = b"PK\x03\x04\x14\0\0\0\0\0 word/document.xml";

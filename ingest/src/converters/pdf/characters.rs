@@ -17,6 +17,9 @@ use crate::converters::Limits;
 /// Characters between two looks at the clock.
 const CHARACTERS_PER_CHECK: c_int = 8192;
 
+/// Share of unreadable characters, in percent, from which the text of a page is worth nothing.
+const GARBAGE_PERCENT: usize = 40;
+
 /// Sizes in points outside of which a font's size says nothing about the size of its letters.
 const PLAUSIBLE_SIZES: std::ops::Range<f32> = 0.5..400.0;
 
@@ -80,6 +83,35 @@ pub struct Characters {
     pub guessed: usize,
     /// Those of the guessed ones that are letters or digits.
     pub guessed_letters: usize,
+    /// Those of these that are Latin, and small Latin letters.
+    pub guessed_latin: usize,
+    pub guessed_small: usize,
+    /// Spaces, typed or found.
+    pub spaces: usize,
+}
+
+impl Characters {
+    /// Whether the text says nothing: most of it has no Unicode value, or has guessed ones that are mostly signs, or that are Latin letters
+    /// without words: hardly a small one, hardly a space.
+    pub fn are_garbage(&self) -> bool {
+        let is_guesswork = self.guessed * 10 > self.visible * 8
+            && (self.guessed_letters * 2 < self.guessed
+                || (self.guessed_latin * 5 > self.guessed_letters * 4
+                    && self.guessed_small * 6 < self.guessed_letters
+                    && self.spaces * 20 < self.visible));
+        self.unreadable * 100 > self.visible * GARBAGE_PERCENT || is_guesswork
+    }
+
+    /// Where most values are guessed, a guessed one is no sign of a symbol.
+    fn trust_common_guesses(&mut self) {
+        if self.guessed * 4 > self.visible {
+            for glyph in &mut self.glyphs {
+                if let Glyph::Drawn(character) = glyph {
+                    character.is_guessed = character.value == unicode::UNREADABLE;
+                }
+            }
+        }
+    }
 }
 
 /// Reads all characters of a page whose box is `page_box` (left, bottom, right, top).
@@ -100,6 +132,7 @@ pub fn read(page: &Page, text: &TextPage, page_box: [f32; 4], links: &[PageLink]
         }
         reader.read(index, &mut characters);
     }
+    characters.trust_common_guesses();
     Ok(characters)
 }
 
@@ -120,8 +153,7 @@ impl Reader<'_> {
     }
 
     fn read(&mut self, index: c_int, characters: &mut Characters) {
-        // SAFETY: the text page is open and the index is below its count.
-        let code = unsafe { self.pdfium().FPDFText_GetUnicode(self.text.handle, index) };
+        let Some(code) = self.code(index) else { return };
         // SAFETY: as above.
         let object = unsafe { self.pdfium().FPDFText_GetTextObject(self.text.handle, index) };
         // SAFETY: as above.
@@ -131,6 +163,7 @@ impl Reader<'_> {
             return;
         }
         if object.is_null() || matches!(code, 0x9 | 0xA | 0xD | 0x20 | 0xA0 | 0x3000) {
+            characters.spaces += 1;
             characters.glyphs.push(self.white_space(code, index));
             return;
         }
@@ -146,9 +179,23 @@ impl Reader<'_> {
         if self.is_guessed {
             characters.guessed += 1;
             characters.guessed_letters += usize::from(value.is_some_and(char::is_alphanumeric));
+            characters.guessed_latin += usize::from(value.is_some_and(|value| value.is_ascii_alphanumeric()));
+            characters.guessed_small += usize::from(value.is_some_and(|value| value.is_ascii_lowercase()));
         }
         let placed = self.place(value.unwrap_or(unicode::UNREADABLE), index);
         characters.glyphs.extend(placed.map(Glyph::Drawn));
+    }
+
+    /// The code of a character; `None` for the second half of one.
+    fn code(&self, index: c_int) -> Option<u32> {
+        // SAFETY: the text page is open; PDFium checks the index.
+        let unit = |index| unsafe { self.pdfium().FPDFText_GetUnicode(self.text.handle, index) };
+        let code = unit(index);
+        match code {
+            0xD800..0xDC00 => Some(unicode::joined(code, unit(index + 1)).unwrap_or(code)),
+            0xDC00..0xE000 if index > 0 && unicode::joined(unit(index - 1), code).is_some() => None,
+            _ => Some(code),
+        }
     }
 
     fn white_space(&self, code: std::ffi::c_uint, index: c_int) -> Glyph {
@@ -197,12 +244,14 @@ impl Reader<'_> {
             (size, self.pdfium().FPDFTextObj_GetFont(object), self.pdfium().FPDFTextObj_GetTextRenderMode(object))
         };
         let Font { is_bold, is_fixed, name } = self.font(font);
+        // A size below zero turns the letters by half a circle.
+        let (size, turn) = (size.abs(), size.signum());
         // Mode 2 fills and strokes: the usual way to draw bold letters of a font that has none.
         Style {
             size: size * matrix.c.hypot(matrix.d),
             is_bold: is_bold || mode == 2,
             is_fixed,
-            quarters: quarters(matrix.a, matrix.b),
+            quarters: quarters(turn * matrix.a, turn * matrix.b),
             font: name,
         }
     }

@@ -5,14 +5,12 @@ use tributary_schemas::Result;
 
 use super::characters::{self, Characters, Glyph};
 use super::document::{Document, Page};
+use super::entries;
 use super::geometry::Turn;
 use super::links;
 use super::rules::{self, Rules};
 use super::segments::{self, Segment};
 use crate::converters::Limits;
-
-/// Share of unreadable characters, in percent, from which the text of a page is worth nothing.
-const GARBAGE_PERCENT: usize = 40;
 
 /// Characters below which the text of a page that a picture covers is a stamp, and the share of the page that the picture covers.
 const STAMP_CHARACTERS: usize = 60;
@@ -40,13 +38,14 @@ pub struct PageText {
     pub has_text: bool,
 }
 
-/// Reads a page; the addresses of its links are added to those of the document.
-pub fn read(document: &Document, page: &Page, addresses: &mut Vec<String>, limits: &Limits) -> Result<PageText> {
+/// Reads a page (number `index` from 0) with what was entered on it; the addresses of its links are added to those of the document.
+pub fn read(document: &Document, index: usize, page: Page, addresses: &mut Vec<String>, limits: &Limits) -> Result<PageText> {
+    let links = links::read(document, &page, addresses);
+    let page = &entries::with_entries(document, index, page);
     let Some(text) = page.text() else { return Ok(PageText::default()) };
     let page_box = page_box(page);
-    let links = links::read(document, page, addresses);
     let found = characters::read(page, &text, page_box, &links, limits)?;
-    if found.visible == 0 || is_garbage(&found) {
+    if found.visible == 0 || found.are_garbage() {
         return Ok(PageText::default());
     }
     let layers = layers(page, page_box, &found, limits)?;
@@ -54,12 +53,6 @@ pub fn read(document: &Document, page: &Page, addresses: &mut Vec<String>, limit
     // A scan with a stamp: the few characters are kept, but the page is one to read from its picture.
     let is_scan = characters < STAMP_CHARACTERS && layers.first().is_some_and(|layer| layer.rules.largest_picture > SCAN_SHARE);
     Ok(PageText { layers, characters, has_text: characters > 0 && !is_scan })
-}
-
-/// Whether the text says nothing: most of it has no Unicode value, or has guessed ones that are mostly signs.
-fn is_garbage(found: &Characters) -> bool {
-    let is_guesswork = found.guessed * 10 > found.visible * 8 && found.guessed_letters * 2 < found.guessed;
-    found.unreadable * 100 > found.visible * GARBAGE_PERCENT || is_guesswork
 }
 
 fn layers(page: &Page, page_box: [f32; 4], found: &Characters, limits: &Limits) -> Result<Vec<Layer>> {

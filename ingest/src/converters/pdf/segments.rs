@@ -242,7 +242,7 @@ impl Builder {
 
     /// Spaces between Chinese characters are found where letters are spread, not typed.
     fn is_false_space(&self, next: &Character, gap: f32) -> bool {
-        let is_wide = self.last.is_some_and(|last| unicode::is_wide(last.value)) && unicode::is_wide(next.value);
+        let is_wide = self.last.is_some_and(|last| unicode::are_unspaced(last.value, next.value));
         is_wide && gap < 0.8 * next.style.size
     }
 

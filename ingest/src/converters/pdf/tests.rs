@@ -48,6 +48,13 @@ fn prose(left: f32, top: f32, words: &str, lines: usize) -> String {
 }
 
 #[test]
+fn what_is_entered_in_a_form_is_text_of_the_page() {
+    let Some(config) = pdfium() else { return };
+    let bytes = Maker::new().field("Guangzhou Tower Ltd").page(&text("F1", 10.0, 72.0, 520.0, "Name of the lessee:")).finish();
+    assert_eq!(markdown(&bytes, &config), "Name of the lessee:\nGuangzhou Tower Ltd\n");
+}
+
+#[test]
 fn every_engine_reads_text_and_parts_pages() {
     for config in engines() {
         let bytes = Maker::new()

@@ -46,8 +46,10 @@ pub fn readable(code: u32) -> Option<char> {
 pub fn push(text: &mut String, character: char) {
     match u32::from(character) {
         0xAD | 0x200B | 0x2060 | 0xFEFF => {}
-        // Ligatures, presentation forms of Arabic and Hebrew, radicals and compatibility ideographs.
-        0xFB00..=0xFDFF | 0xFE70..=0xFEFE | 0x2E80..=0x2FDF | 0xF900..=0xFAFF => text.extend(std::iter::once(character).nfkc()),
+        // Ligatures, presentation forms of Arabic and Hebrew, radicals, compatibility ideographs, and letters of formulas.
+        0xFB00..=0xFDFF | 0xFE70..=0xFEFE | 0x2E80..=0x2FDF | 0xF900..=0xFAFF | 0x1_D400..=0x1_D7FF => {
+            text.extend(std::iter::once(character).nfkc())
+        }
         _ => text.push(character),
     }
 }
@@ -56,6 +58,19 @@ pub fn push(text: &mut String, character: char) {
 pub fn is_wide(character: char) -> bool {
     matches!(u32::from(character), 0x2E80..=0x303F | 0x3040..=0x30FF | 0x3100..=0x31FF | 0x3200..=0x9FFF | 0xF900..=0xFAFF | 0xFE30..=0xFE4F
         | 0xFF01..=0xFF60 | 0xFFE0..=0xFFE6 | 0x2_0000..=0x3_FFFF)
+}
+
+/// Whether two characters stand side by side without a space: both are wide, and they are not Latin letters or digits of full width, whose
+/// words are parted.
+pub fn are_unspaced(before: char, after: char) -> bool {
+    let is_latin = |character| matches!(character, '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ');
+    is_wide(before) && is_wide(after) && !(is_latin(before) && is_latin(after))
+}
+
+/// Both halves of a character that PDFium gives as two code units of UTF-16.
+pub fn joined(high: u32, low: u32) -> Option<u32> {
+    let is_pair = (0xD800..0xDC00).contains(&high) && (0xDC00..0xE000).contains(&low);
+    is_pair.then(|| 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00))
 }
 
 /// Whether a character belongs to a script that is written from right to left.
@@ -68,7 +83,7 @@ pub fn needs_space(before: &str, after: &str) -> bool {
     let last = before.chars().rev().find(|character| !is_mark(*character));
     let first = after.chars().find(|character| !is_mark(*character));
     match (last, first) {
-        (Some(last), Some(first)) => !(last.is_whitespace() || first.is_whitespace() || (is_wide(last) && is_wide(first))),
+        (Some(last), Some(first)) => !(last.is_whitespace() || first.is_whitespace() || are_unspaced(last, first)),
         _ => false,
     }
 }
@@ -80,8 +95,9 @@ mod tests {
     #[test]
     fn forms_are_spelt_out() {
         let mut text = String::new();
-        "ﬁﬀ⽂\u{AD}x".chars().for_each(|character| push(&mut text, character));
-        assert_eq!(text, "fiff文x");
+        "ﬁﬀ⽂\u{AD}x𝐿".chars().for_each(|character| push(&mut text, character));
+        assert_eq!(text, "fiff文xL");
+        assert_eq!([joined(0xD835, 0xDC3F), joined(0xD835, 0x41), joined(0x41, 0xDC3F)], [Some(0x1_D43F), None, None]);
     }
 
     #[test]
@@ -92,6 +108,7 @@ mod tests {
 
     #[test]
     fn wide_text_needs_no_spaces() {
+        assert!(needs_space("ｏｆ", "ｗａｔｅｒ") && !needs_space("５", "年"));
         assert!(
             !needs_space("汉", "字") && needs_space("a", "字") && needs_space("a", "b") && !needs_space("a ", "b") && !needs_space("", "b")
         );

@@ -4,11 +4,12 @@
 pub struct Maker {
     turn: u16,
     pages: Vec<(u16, String)>,
+    field: Option<String>,
 }
 
 impl Maker {
     pub fn new() -> Self {
-        Self { turn: 0, pages: Vec::new() }
+        Self { turn: 0, pages: Vec::new(), field: None }
     }
 
     /// The pages that follow are shown turned clockwise.
@@ -22,6 +23,12 @@ impl Maker {
         self
     }
 
+    /// A field of a form at (72, 500) that is filled in, and a hidden one, both on every page.
+    pub fn field(mut self, value: &str) -> Self {
+        self.field = Some(value.to_owned());
+        self
+    }
+
     pub fn finish(self) -> Vec<u8> {
         let kids: Vec<String> = (0..self.pages.len()).map(|page| format!("{} 0 R", 6 + 2 * page)).collect();
         let font = |name: &str| format!("<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>");
@@ -32,13 +39,26 @@ impl Maker {
             font("Helvetica-Bold"),
             font("Courier"),
         ];
+        let after_pages = 6 + 2 * self.pages.len();
+        let annotations = self.field.as_ref().map(|_| format!("/Annots [{} 0 R {} 0 R]", after_pages, after_pages + 1)).unwrap_or_default();
         for (index, (turn, content)) in self.pages.iter().enumerate() {
             let resources = "/Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >>";
             let contents = 7 + 2 * index;
             objects.push(format!(
-                "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate {turn} {resources} /Contents {contents} 0 R >>"
+                "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate {turn} {resources} {annotations} /Contents {contents} 0 R >>"
             ));
             objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len() + 1));
+        }
+        if let Some(value) = &self.field {
+            let shown = text("F1", 10.0, 2.0, 4.0, value);
+            for flags in [0, 2] {
+                objects.push(format!(
+                    "<< /Type /Annot /Subtype /Widget /FT /Tx /T (f{flags}) /V ({value}) /F {flags} /Rect [72 500 400 516] /AP << /N {} 0 R >> >>",
+                    after_pages + 2
+                ));
+            }
+            let form = "/Type /XObject /Subtype /Form /BBox [0 0 328 16] /Resources << /Font << /F1 3 0 R >> >>";
+            objects.push(format!("<< {form} /Length {} >>\nstream\n{shown}\nendstream", shown.len() + 1));
         }
         file(&objects, "")
     }
