@@ -102,6 +102,12 @@ impl Characters {
         self.unreadable * 100 > self.visible * GARBAGE_PERCENT || is_guesswork
     }
 
+    /// Whether these are those of `before` and more that can be read: some files lose their fonts when their entries become text.
+    pub fn continues(&self, before: &Self) -> bool {
+        let without_value = |characters: &Self| characters.unreadable + characters.guessed;
+        self.visible > before.visible && without_value(self).saturating_sub(without_value(before)) * 3 <= self.visible - before.visible
+    }
+
     /// Where most values are guessed, a guessed one is no sign of a symbol.
     fn trust_common_guesses(&mut self) {
         if self.guessed * 4 > self.visible {

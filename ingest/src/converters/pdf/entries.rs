@@ -13,15 +13,15 @@ const WITH_TEXT: [c_int; 3] = [3, 13, 20];
 const AS_DISPLAYED: c_int = 0;
 const SUCCESS: c_int = 1;
 
-/// The page with its entries as text of its own; the page itself if it has none. Links are lost with it.
-pub fn with_entries<'d>(document: &'d Document, index: usize, page: Page<'d>) -> Page<'d> {
-    if !has_entries(&page) {
-        return page;
+/// The page with its entries as text of its own; `None` if it has none. The page that was open before stays as it was.
+pub fn with_entries<'d>(document: &'d Document, index: usize, page: &Page) -> Option<Page<'d>> {
+    if !has_entries(page) {
+        return None;
     }
-    // SAFETY: the page is open; what was read of it before is not used any more.
+    // SAFETY: the page is open.
     let outcome = unsafe { page.pdfium.FPDFPage_Flatten(page.handle, AS_DISPLAYED) };
     // Only a page that is opened again shows what has become part of it.
-    if outcome == SUCCESS { document.page(index).unwrap_or(page) } else { page }
+    if outcome == SUCCESS { document.page(index) } else { None }
 }
 
 fn has_entries(page: &Page) -> bool {

@@ -41,10 +41,19 @@ pub struct PageText {
 /// Reads a page (number `index` from 0) with what was entered on it; the addresses of its links are added to those of the document.
 pub fn read(document: &Document, index: usize, page: Page, addresses: &mut Vec<String>, limits: &Limits) -> Result<PageText> {
     let links = links::read(document, &page, addresses);
-    let page = &entries::with_entries(document, index, page);
-    let Some(text) = page.text() else { return Ok(PageText::default()) };
-    let page_box = page_box(page);
-    let found = characters::read(page, &text, page_box, &links, limits)?;
+    let page_box = page_box(&page);
+    let characters_of = |page: &Page| match page.text() {
+        Some(text) => characters::read(page, &text, page_box, &links, limits),
+        None => Ok(Characters::default()),
+    };
+    let (mut page, mut found) = (&page, characters_of(&page)?);
+    let with_entries = entries::with_entries(document, index, page);
+    if let Some(whole) = &with_entries {
+        let all = characters_of(whole)?;
+        if all.continues(&found) {
+            (page, found) = (whole, all);
+        }
+    }
     if found.visible == 0 || found.are_garbage() {
         return Ok(PageText::default());
     }
