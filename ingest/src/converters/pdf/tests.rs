@@ -51,7 +51,7 @@ fn prose(left: f32, top: f32, words: &str, lines: usize) -> String {
 fn what_is_entered_in_a_form_is_text_of_the_page() {
     let Some(config) = pdfium() else { return };
     let bytes = Maker::new().field("Guangzhou Tower Ltd").page(&text("F1", 10.0, 72.0, 520.0, "Name of the lessee:")).finish();
-    assert_eq!(markdown(&bytes, &config), "Name of the lessee:\nGuangzhou Tower Ltd\n");
+    assert_eq!(markdown(&bytes, &config), "Name of the lessee: Guangzhou Tower Ltd\n");
 }
 
 #[test]
