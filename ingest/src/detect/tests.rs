@@ -1,3 +1,5 @@
+//! What bytes and names are taken for.
+
 use super::*;
 
 fn format(bytes: &[u8], name: Option<&str>) -> Format {

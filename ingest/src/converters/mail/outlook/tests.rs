@@ -1,3 +1,4 @@
+//! Messages of our own making.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Cursor, Write};
