@@ -30,7 +30,7 @@ use crate::converters::{Converted, Limits};
 use fib::{Fib, Place};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "doc/1";
+pub const NAME: &str = "doc/2";
 /// Media type.
 pub const MEDIA_TYPE: &str = "application/msword";
 

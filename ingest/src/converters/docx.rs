@@ -35,7 +35,7 @@ use crate::converters::office::xml::{Damage, XmlReader};
 use crate::converters::{Converted, EmbeddedFile, Limits};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "docx/1";
+pub const NAME: &str = "docx/2";
 
 /// Media type of the usual kind of Word document.
 pub const MEDIA_TYPE: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";

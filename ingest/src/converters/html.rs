@@ -25,7 +25,7 @@ use super::{Converted, Limits, note_encoding, unix_line_ends};
 use crate::text_encoding::decode;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "html/3";
+pub const NAME: &str = "html/4";
 
 /// Bytes given to the parser between two looks at the clock.
 const PIECE_BYTES: usize = 32 * 1024;

@@ -18,7 +18,7 @@ use super::escape::escaped;
 use super::{Converted, Limits, html, one_line};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "mail/1";
+pub const NAME: &str = "mail/2";
 
 /// Longest header value in characters.
 const MAXIMUM_VALUE: usize = 2000;

@@ -17,7 +17,7 @@ use super::render::render;
 use super::{Converted, Limits};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "rtf/1";
+pub const NAME: &str = "rtf/2";
 
 /// Converts a document. `Corrupt` if it is no RTF or breaks off with hardly any text.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {

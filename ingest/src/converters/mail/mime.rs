@@ -38,7 +38,7 @@ pub enum Content {
     Bytes(Vec<u8>),
     /// Parts in order.
     Parts(Vec<Part>),
-    /// A message, and its bytes.
+    /// A message, and its bytes; none where it has no form of its own (in a message of Outlook).
     Message(Box<Part>, Vec<u8>),
 }
 

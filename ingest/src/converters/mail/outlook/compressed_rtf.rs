@@ -72,9 +72,9 @@ mod tests {
 
     #[test]
     fn runs_and_references_are_unpacked() {
-        // The example of the specification: `{\rtf1 WXYZWXYZWXYZWXYZWXYZ}`.
-        let repeated = [0x00, 0x57, 0x58, 0x59, 0x5A, 0x57, 0x58, 0x59, 0x5A];
-        assert_eq!(unpack(&packed(PACKED, 8, &repeated)).unwrap(), b"WXYZWXYZ");
+        // The example of the specification: references to the beginning, and a mark of the end.
+        let example = b"\x03\0\x0A\0rcpg125B2\x0A\xF3 hel\x09\0 bw\x05\xB0ld}\x0A\x80\x0F\xA0";
+        assert_eq!(unpack(&packed(PACKED, 43, example)).unwrap(), b"{\\rtf1\\ansi\\ansicpg1252\\pard hello world}\r\n");
         // Six bytes from the beginning of the window, a byte, then a reference that overlaps itself.
         let at = BEGINNING.len() + 6;
         let reference = [(at >> 4) as u8, ((at & 0xF) << 4) as u8 | 5];
