@@ -9,7 +9,7 @@ mod properties;
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use self::properties::{PROPERTIES, Properties};
+use self::properties::{PROPERTIES, Properties, id};
 use super::header::fields;
 use super::mime::{Content, MAXIMUM_DEPTH, Part};
 use crate::converters::office::ole::{Compound, Storage};
@@ -68,25 +68,27 @@ impl Reader<'_, '_> {
     /// What the message says of itself, as fields of a mail; those without a value are left out.
     fn headers(&self, message: &Properties<'_>) -> Result<Vec<(String, String)>> {
         // A message that came over the internet has the fields that it came with.
-        let (received, _) = fields(message.text(0x007D)?.unwrap_or_default().as_bytes());
+        let (received, _) = fields(message.text(id::TRANSPORT_MESSAGE_HEADERS)?.unwrap_or_default().as_bytes());
         let received = |name: &str| received.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()).unwrap_or_default();
         let [mut to, mut cc] = self.recipients(message)?;
         if to.is_empty() && cc.is_empty() {
-            (to, cc) = (message.text(0x0E04)?.unwrap_or_default(), message.text(0x0E03)?.unwrap_or_default());
+            (to, cc) = (message.text(id::DISPLAY_TO)?.unwrap_or_default(), message.text(id::DISPLAY_CC)?.unwrap_or_default());
         }
-        let mut sender = person(message, 0x0C1A, &[0x5D01, 0x0C1F])?;
+        let mut sender = person(message, id::SENDER_NAME, &[id::SENDER_SMTP_ADDRESS, id::SENDER_EMAIL_ADDRESS])?;
         if sender.is_empty() {
-            sender = person(message, 0x0042, &[0x5D02, 0x0065])?;
+            sender =
+                person(message, id::SENT_REPRESENTING_NAME, &[id::SENT_REPRESENTING_SMTP_ADDRESS, id::SENT_REPRESENTING_EMAIL_ADDRESS])?;
         }
-        let date = message.time(0x0039).or_else(|| message.time(0x0E06)).unwrap_or_else(|| received("date"));
+        let date =
+            message.time(id::CLIENT_SUBMIT_TIME).or_else(|| message.time(id::MESSAGE_DELIVERY_TIME)).unwrap_or_else(|| received("date"));
         let fields = [
-            ("subject", message.text(0x0037)?.unwrap_or_default()),
+            ("subject", message.text(id::SUBJECT)?.unwrap_or_default()),
             ("from", sender),
             ("to", to),
             ("cc", cc),
             ("date", date),
-            ("message-id", message.text(0x1035)?.unwrap_or_else(|| received("message-id"))),
-            ("in-reply-to", message.text(0x1042)?.unwrap_or_else(|| received("in-reply-to"))),
+            ("message-id", message.text(id::INTERNET_MESSAGE_ID)?.unwrap_or_else(|| received("message-id"))),
+            ("in-reply-to", message.text(id::IN_REPLY_TO_ID)?.unwrap_or_else(|| received("in-reply-to"))),
         ];
         let named = fields.into_iter().filter(|(_, value)| !value.trim().is_empty());
         Ok(named.map(|(name, value)| (name.to_owned(), value)).collect())
@@ -97,10 +99,11 @@ impl Reader<'_, '_> {
         let mut named = [Vec::new(), Vec::new()];
         let storages = self.file.storages(message.storage()).filter(|(name, _)| name.starts_with("__recip_version1.0_"));
         for (_, storage) in storages.take(MAXIMUM_RECIPIENTS) {
+            self.limits.check_time()?;
             let recipient = message.within(storage, SMALL_HEADER)?;
-            let shown = person(&recipient, 0x3001, &[0x39FE, 0x3003])?;
+            let shown = person(&recipient, id::DISPLAY_NAME, &[id::SMTP_ADDRESS, id::EMAIL_ADDRESS])?;
             let [to, cc] = &mut named;
-            match recipient.number(0x0C15).unwrap_or(1) {
+            match recipient.number(id::RECIPIENT_TYPE).unwrap_or(1) {
                 _ if shown.is_empty() => {}
                 1 => to.push(shown),
                 2 => cc.push(shown),
@@ -116,13 +119,13 @@ impl Reader<'_, '_> {
             let content = Content::Bytes(text.into_bytes());
             Part { media_type: media_type.to_owned(), charset: Some("utf-8".to_owned()), content, ..Part::default() }
         };
-        for (property, media_type) in [(0x1013, "text/html"), (0x1000, "text/plain")] {
+        for (property, media_type) in [(id::HTML, "text/html"), (id::BODY, "text/plain")] {
             if let Some(text) = message.text(property)?.filter(|text| has_text(text)) {
                 return Ok(Some(part(media_type, text)));
             }
         }
         // A body that cannot be unpacked leaves the rest of the message.
-        let formatted = message.bytes(0x1009)?.and_then(|packed| compressed_rtf::unpack(&packed));
+        let formatted = message.bytes(id::RTF_COMPRESSED)?.and_then(|packed| compressed_rtf::unpack(&packed));
         match formatted.map(|formatted| rtf::convert(&formatted, self.limits)).transpose() {
             Err(error) if error.kind() == ErrorKind::Invalid => Err(error),
             read => Ok(read.ok().flatten().filter(|read| has_text(&read.markdown)).map(|read| part("text/markdown", read.markdown))),
@@ -130,22 +133,23 @@ impl Reader<'_, '_> {
     }
 
     fn attachment(&mut self, attachment: &Properties<'_>, depth: usize) -> Result<Part> {
+        self.limits.check_time()?;
         let mut name = String::new();
-        for property in [0x3707, 0x3704, 0x3001] {
+        for property in [id::ATTACH_LONG_FILENAME, id::ATTACH_FILENAME, id::DISPLAY_NAME] {
             if name.trim().is_empty() {
                 name = attachment.text(property)?.unwrap_or_default();
             }
         }
-        let id = attachment.text(0x3712)?.unwrap_or_default().trim_matches(['<', '>']).to_owned();
-        let headers = if id.is_empty() { Vec::new() } else { vec![("content-id".to_owned(), id)] };
-        let stated = attachment.text(0x370E)?.unwrap_or_default().to_ascii_lowercase();
-        let attached = attachment.object(0x3701).filter(|_| attachment.number(0x3705) == Some(IS_MESSAGE));
+        let content_id = attachment.text(id::ATTACH_CONTENT_ID)?.unwrap_or_default().trim_matches(['<', '>']).to_owned();
+        let headers = if content_id.is_empty() { Vec::new() } else { vec![("content-id".to_owned(), content_id)] };
+        let stated = attachment.text(id::ATTACH_MIME_TAG)?.unwrap_or_default().to_ascii_lowercase();
+        let attached = attachment.object(id::ATTACH_DATA).filter(|_| attachment.number(id::ATTACH_METHOD) == Some(IS_MESSAGE));
         let (media_type, content) = match attached {
             Some(message) if depth < MAXIMUM_DEPTH => {
                 (MEDIA_TYPE.to_owned(), Content::Message(Box::new(self.message(message, ATTACHED_HEADER, depth + 1)?), Vec::new()))
             }
             _ => {
-                let bytes = attachment.bytes(0x3701)?.unwrap_or_default();
+                let bytes = attachment.bytes(id::ATTACH_DATA)?.unwrap_or_default();
                 self.bytes_left = self.bytes_left.checked_sub(bytes.len()).ok_or_else(|| properties::damaged("attachments share bytes"))?;
                 let media_type = if stated.is_empty() { "application/octet-stream".to_owned() } else { stated };
                 (media_type, Content::Bytes(bytes))

@@ -21,8 +21,39 @@ const BINARY: u16 = 0x0102;
 const OBJECT: u16 = 0x000D;
 /// Bytes of a short property.
 const ENTRY: usize = 16;
-/// The body as HTML, in a code page of its own.
-const HTML: u16 = 0x1013;
+/// Numbers of properties, by the names of [MS-OXPROPS].
+pub mod id {
+    pub const SUBJECT: u16 = 0x0037;
+    pub const CLIENT_SUBMIT_TIME: u16 = 0x0039;
+    pub const SENT_REPRESENTING_NAME: u16 = 0x0042;
+    pub const SENT_REPRESENTING_EMAIL_ADDRESS: u16 = 0x0065;
+    pub const TRANSPORT_MESSAGE_HEADERS: u16 = 0x007D;
+    pub const RECIPIENT_TYPE: u16 = 0x0C15;
+    pub const SENDER_NAME: u16 = 0x0C1A;
+    pub const SENDER_EMAIL_ADDRESS: u16 = 0x0C1F;
+    pub const DISPLAY_CC: u16 = 0x0E03;
+    pub const DISPLAY_TO: u16 = 0x0E04;
+    pub const MESSAGE_DELIVERY_TIME: u16 = 0x0E06;
+    pub const BODY: u16 = 0x1000;
+    pub const RTF_COMPRESSED: u16 = 0x1009;
+    pub const HTML: u16 = 0x1013;
+    pub const INTERNET_MESSAGE_ID: u16 = 0x1035;
+    pub const IN_REPLY_TO_ID: u16 = 0x1042;
+    pub const DISPLAY_NAME: u16 = 0x3001;
+    pub const EMAIL_ADDRESS: u16 = 0x3003;
+    pub const ATTACH_DATA: u16 = 0x3701;
+    pub const ATTACH_FILENAME: u16 = 0x3704;
+    pub const ATTACH_METHOD: u16 = 0x3705;
+    pub const ATTACH_LONG_FILENAME: u16 = 0x3707;
+    pub const ATTACH_MIME_TAG: u16 = 0x370E;
+    pub const ATTACH_CONTENT_ID: u16 = 0x3712;
+    pub const SMTP_ADDRESS: u16 = 0x39FE;
+    pub const INTERNET_CODEPAGE: u16 = 0x3FDE;
+    pub const MESSAGE_LOCALE_ID: u16 = 0x3FF1;
+    pub const MESSAGE_CODEPAGE: u16 = 0x3FFD;
+    pub const SENDER_SMTP_ADDRESS: u16 = 0x5D01;
+    pub const SENT_REPRESENTING_SMTP_ADDRESS: u16 = 0x5D02;
+}
 
 /// Properties of one storage.
 pub struct Properties<'f> {
@@ -41,8 +72,8 @@ impl<'f> Properties<'f> {
         let mut message = Self { file, storage, short: Vec::new(), text: None, html: None };
         message.read_short(header)?;
         let page = |property| message.number(property).and_then(|page| of_code_page(i32::try_from(page).ok()?));
-        let of_transport = page(0x3FDE);
-        message.text = page(0x3FFD).or_else(|| message.number(0x3FF1).and_then(of_language)).or(of_transport);
+        let of_transport = page(id::INTERNET_CODEPAGE);
+        message.text = page(id::MESSAGE_CODEPAGE).or_else(|| message.number(id::MESSAGE_LOCALE_ID).and_then(of_language)).or(of_transport);
         message.html = of_transport.or(message.text);
         Ok(message)
     }
@@ -88,10 +119,10 @@ impl<'f> Properties<'f> {
             return Ok(Some(utf_16(&bytes).trim_end_matches('\0').to_owned()));
         }
         let bytes = match self.stream(&stream_name(number, TEXT_8))? {
-            None if number == HTML => self.bytes(number)?,
+            None if number == id::HTML => self.bytes(number)?,
             bytes => bytes,
         };
-        let encoding = if number == HTML { self.html } else { self.text };
+        let encoding = if number == id::HTML { self.html } else { self.text };
         Ok(bytes.map(|bytes| decode(&bytes, encoding.map(Encoding::name)).text.trim_end_matches('\0').to_owned()))
     }
 
