@@ -1,9 +1,11 @@
-//! Dead letters in records: the failed record unchanged, why it failed in headers beside its own.
+//! Dead letters in records: the failed record unchanged, but for its key, which goes into a header; why it failed in headers beside its own.
+//! The key is the letter's id, so that compaction takes a letter away together with the tombstone that resolves it.
 
 use bytes::Bytes;
 use tributary_schemas::event::dead_letter as header;
 use tributary_schemas::{DeadLetter, Error, ErrorKind, Result, Topic};
 
+use super::topics::claimed_bytes;
 use super::{Position, Record, StoredRecord};
 
 /// Why a record was given up.
@@ -35,6 +37,18 @@ pub fn record(failed: &StoredRecord, failure: &Failure<'_>) -> Record {
     ];
     let mut record = failed.record.clone();
     record.headers.extend(ours.map(|(name, value)| (name.to_owned(), Bytes::from(value))));
+    under_id(record, &id(failure.topic, position))
+}
+
+/// A letter of before they were compacted, which has the failed record's key, as it is now.
+pub fn upgraded(record: Record) -> Result<Record> {
+    let (topic, position) = origin(&record)?;
+    Ok(under_id(record, &id(topic, position)))
+}
+
+fn under_id(mut record: Record, id: &str) -> Record {
+    let key = std::mem::replace(&mut record.key, Bytes::copy_from_slice(id.as_bytes()));
+    record.headers.push((header::KEY.to_owned(), key));
     record
 }
 
@@ -43,7 +57,7 @@ pub fn read(record: &Record) -> Result<DeadLetter> {
     let (topic, position) = origin(record)?;
     Ok(DeadLetter {
         id: id(topic, position),
-        document_id: String::from_utf8_lossy(&record.key).into_owned(),
+        document_id: String::from_utf8_lossy(&key(record)).into_owned(),
         topic: topic.name().to_owned(),
         partition: position.partition,
         offset: position.offset,
@@ -52,26 +66,34 @@ pub fn read(record: &Record) -> Result<DeadLetter> {
         kind: last_header(record, header::KIND)?.parse().map_err(|error: String| damaged(&error))?,
         message: last_header(record, header::MESSAGE)?.to_owned(),
         at_ms: number(record, header::AT_MS)?,
-        bytes: record.value.as_ref().map_or(0, |value| value.len() as u64),
+        bytes: claimed_bytes(record).unwrap_or_else(|| record.value.as_ref().map_or(0, |value| value.len() as u64)),
     })
 }
 
 /// The failed record as it was, and the topic it belongs to.
 pub fn original(record: &Record) -> Result<(Topic, Record)> {
     let (topic, _) = origin(record)?;
-    let mut original = record.clone();
+    let mut original = Record { key: key(record), ..record.clone() };
     original.headers.retain(|(name, _)| !name.starts_with("tributary_dead_"));
     Ok((topic, original))
 }
 
-fn origin(record: &Record) -> Result<(Topic, Position)> {
+/// The failed record's key.
+fn key(record: &Record) -> Bytes {
+    let kept = record.headers.iter().rev().find(|(name, _)| name == header::KEY);
+    kept.map_or_else(|| record.key.clone(), |(_, key)| key.clone())
+}
+
+/// Topic and position of the failed record.
+pub fn origin(record: &Record) -> Result<(Topic, Position)> {
     let name = last_header(record, header::TOPIC)?;
     let topic = Topic::ALL.into_iter().find(|topic| topic.name() == name);
     let topic = topic.ok_or_else(|| damaged(&format!("unknown topic `{name}`")))?;
     Ok((topic, Position { partition: number(record, header::PARTITION)?, offset: number(record, header::OFFSET)? }))
 }
 
-fn id(topic: Topic, position: Position) -> String {
+/// The id of the letter about a failed record.
+pub fn id(topic: Topic, position: Position) -> String {
     format!("{}-{}-{}", topic.name(), position.partition, position.offset)
 }
 
@@ -110,6 +132,22 @@ mod tests {
         let read = read(&letter).unwrap();
         assert_eq!((read.id.as_str(), read.kind, read.attempts), ("documents.raw.v1-1-42", ErrorKind::Invalid, 1));
         assert_eq!(read.message, "value is not JSON (hint: send JSON)");
-        assert_eq!(original(&letter).unwrap(), (Topic::DocumentsRaw, failed.record));
+        assert_eq!(letter.key, "documents.raw.v1-1-42");
+        assert_eq!(read.document_id, "d");
+        assert_eq!(original(&letter).unwrap(), (Topic::DocumentsRaw, failed.record.clone()));
+
+        let mut old = letter.clone();
+        old.headers.retain(|(name, _)| name != header::KEY);
+        old.key = failed.record.key;
+        assert_eq!(upgraded(old).unwrap(), letter);
+    }
+
+    #[test]
+    fn a_key_that_is_no_text_comes_back_as_it_was() {
+        let record = Record { key: Bytes::from_static(b"\xff\xfe"), ..Record::default() };
+        let failed = StoredRecord { position: Position { partition: 0, offset: 1 }, record };
+        let error = Error::new(ErrorKind::Invalid, "record key is not UTF-8");
+        let failure = Failure { topic: Topic::DocumentsRaw, stage: "ingest", attempts: 1, error: &error, at_ms: 9 };
+        assert_eq!(original(&super::record(&failed, &failure)).unwrap().1, failed.record);
     }
 }

@@ -102,8 +102,8 @@ impl PartitionLag {
 ///
 /// **Compaction.** On topics that are compacted, a record may vanish once a later one has its key; the newest record of each key
 /// stays, and a newest tombstone may vanish once every group has committed past it and the tombstone retention has passed. Offsets
-/// of the remaining records do not change. Retention by size or age drops whole old segments, never one that a group with a committed
-/// position has yet to read, never on compacted topics.
+/// of the remaining records do not change. Retention by size or age drops whole old segments, never one that a group has yet to read
+/// which has committed or that [`EventLog::hold_for`] was called for, never on compacted topics.
 ///
 /// **Errors.** `Exhausted` when the disk is full (later appends work again once there is room), `Denied` when it is read-only,
 /// `Invalid` for a record over the size limit, `NotFound` for a topic that was never created, `Corrupt` for damage beyond a torn tail.
@@ -119,12 +119,27 @@ pub trait EventLog: Send + Sync {
     /// its start, and `commit` is refused with `Invalid`.
     async fn subscribe(&self, topic: &str, group: Option<&str>) -> Result<Box<dyn Subscription>>;
 
+    /// Opens a reader without a group that begins at these positions, none beyond its partition's end, and at the start of every partition
+    /// that none of them names. What is gone by compaction or retention is passed over.
+    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>>;
+
     /// How far the group is, one entry per partition, by partition. For a group that never committed, `committed` is `start`.
     async fn lag(&self, topic: &str, group: &str) -> Result<Vec<PartitionLag>>;
 
     /// Forgets the positions of a group that will not come back, so that it holds nothing back any more. `Conflict` while it has a
     /// subscription; nothing to do for a group that is not known.
     async fn forget_group(&self, topic: &str, group: &str) -> Result<()>;
+
+    /// Makes a group that has yet to commit hold what is there now, and all that comes, against retention. Brokers know no such thing:
+    /// there nothing happens, and whoever runs them watches the age of what is unread.
+    async fn hold_for(&self, _topic: &str, _group: &str) -> Result<()> {
+        Ok(())
+    }
+
+    /// A round trip through whatever makes appends durable. `Internal` if it has ended for good; any other error may pass.
+    async fn probe(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A reader of one topic.

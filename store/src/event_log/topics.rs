@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result, Topic, event};
 
 use super::{BatchLimit, PartitionLag, Position, Record, SharedEventLog, StoredRecord, Subscription, TopicSettings};
@@ -11,6 +12,22 @@ use crate::blobs::Blobs;
 
 const READ_ALL_BATCH: BatchLimit = BatchLimit { records: 1000, bytes: 8 << 20 };
 const READ_ALL_WAIT: Duration = Duration::from_secs(10);
+
+/// Values of dead letters above this travel as references, however much is inline elsewhere.
+const DEAD_LETTER_INLINE_BYTES: usize = 4 << 10;
+
+/// The value of a record that travels as a reference.
+#[derive(Deserialize, Serialize)]
+struct Claim {
+    claim_check: String,
+    bytes: u64,
+}
+
+/// Bytes of the value that a record stands for with a reference; `None` for one that has its value itself.
+pub fn claimed_bytes(record: &Record) -> Option<u64> {
+    record.header(event::CLAIM_CHECK)?;
+    serde_json::from_slice::<Claim>(record.value.as_ref()?).ok().map(|claim| claim.bytes)
+}
 
 /// The log as services see it: topics by role.
 #[derive(Clone)]
@@ -30,8 +47,8 @@ impl Topics {
     /// Creates the topics that are not there yet.
     pub async fn create(&self, partitions: u32, retention_age: Option<Duration>, retention_bytes: Option<u64>) -> Result<()> {
         for topic in Topic::ALL {
-            // Dead letters wait for somebody to look; what became of each reindex says which generation to go back to.
-            let keeps_all = topic.is_compacted() || matches!(topic, Topic::DeadLetters | Topic::ReindexRequests);
+            // What became of each reindex says which generation to go back to.
+            let keeps_all = topic.is_compacted() || topic == Topic::ReindexRequests;
             let settings = TopicSettings {
                 partitions,
                 compacted: topic.is_compacted(),
@@ -47,7 +64,7 @@ impl Topics {
     pub async fn append(&self, topic: Topic, records: Vec<Record>) -> Result<Vec<Position>> {
         let mut deposited = Vec::with_capacity(records.len());
         for record in records {
-            deposited.push(self.deposit(record).await?);
+            deposited.push(self.deposit(topic, record).await?);
         }
         self.log.append(&topic.full_name(&self.prefix), deposited).await
     }
@@ -81,6 +98,47 @@ impl Topics {
         self.log.subscribe(&topic.full_name(&self.prefix), group).await
     }
 
+    /// Opens a reader without a group that begins at these positions, see [`super::EventLog::subscribe_from`].
+    pub async fn subscribe_from(&self, topic: Topic, from: &[Position]) -> Result<Box<dyn Subscription>> {
+        self.log.subscribe_from(&topic.full_name(&self.prefix), from).await
+    }
+
+    /// The record at a position, if it is still there. It may need [`Topics::redeem`].
+    pub async fn read_at(&self, topic: Topic, position: Position) -> Result<Option<StoredRecord>> {
+        let ends = self.lag(topic, "read-at").await?;
+        if !ends.iter().any(|lag| lag.partition == position.partition && position.offset < lag.end) {
+            return Ok(None);
+        }
+        let deadline = tokio::time::Instant::now() + READ_ALL_WAIT;
+        // The other partitions from their ends on, so that none of their records come first.
+        let from: Vec<Position> = ends
+            .iter()
+            .map(|lag| if lag.partition == position.partition { position } else { Position { partition: lag.partition, offset: lag.end } })
+            .collect();
+        let mut subscription = self.subscribe_from(topic, &from).await?;
+        loop {
+            let batch = subscription.next_batch(BatchLimit { records: 1, bytes: 1 }, READ_ALL_WAIT).await?;
+            let is_past =
+                |stored: &StoredRecord| stored.position.partition == position.partition && stored.position.offset >= position.offset;
+            match batch.into_iter().find(is_past) {
+                Some(stored) => return Ok((stored.position == position).then_some(stored)),
+                // Appended to another partition meanwhile.
+                None if tokio::time::Instant::now() < deadline => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// See [`super::EventLog::hold_for`].
+    pub async fn hold_for(&self, topic: Topic, group: &str) -> Result<()> {
+        self.log.hold_for(&topic.full_name(&self.prefix), group).await
+    }
+
+    /// See [`super::EventLog::probe`].
+    pub async fn probe(&self) -> Result<()> {
+        self.log.probe().await
+    }
+
     /// How far a group is, see [`super::EventLog::lag`].
     pub async fn lag(&self, topic: Topic, group: &str) -> Result<Vec<PartitionLag>> {
         self.log.lag(&topic.full_name(&self.prefix), group).await
@@ -99,11 +157,18 @@ impl Topics {
         Ok(record)
     }
 
-    async fn deposit(&self, mut record: Record) -> Result<Record> {
-        let Some(value) = record.value.clone().filter(|value| value.len() > self.inline_limit_bytes) else { return Ok(record) };
-        let bytes = value.len();
+    async fn deposit(&self, topic: Topic, mut record: Record) -> Result<Record> {
+        let limit = match topic {
+            // Whoever lists them reads the whole topic.
+            Topic::DeadLetters => self.inline_limit_bytes.min(DEAD_LETTER_INLINE_BYTES),
+            _ => self.inline_limit_bytes,
+        };
+        let Some(value) = record.value.clone().filter(|value| value.len() > limit) else { return Ok(record) };
+        let bytes = value.len() as u64;
         let url = self.blobs.put(value).await?;
-        record.value = Some(Bytes::from(format!(r#"{{"claim_check":"{url}","bytes":{bytes}}}"#)));
+        let claim = serde_json::to_vec(&Claim { claim_check: url.clone(), bytes })
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode a reference: {error}")))?;
+        record.value = Some(claim.into());
         record.headers.push((event::CLAIM_CHECK.to_owned(), Bytes::from(url)));
         Ok(record)
     }

@@ -42,7 +42,7 @@ use self::partition::Partition;
 use self::subscription::EmbeddedSubscription;
 use self::tail::Part;
 use self::topic::{Topic, check_name};
-use self::writer::{Append, Command, Commit, Writer};
+use self::writer::{Append, Command, Commit, Tools, Writer, sync_threads};
 use super::{EventLog, PartitionLag, Position, Record, Subscription, TopicSettings};
 
 /// Appends above this are encoded on a blocking thread.
@@ -148,12 +148,8 @@ impl EmbeddedEventLog {
         });
         let (sender, receiver) = channel();
         let commands = Commands(sender);
-        let writer = Writer {
-            commands: receiver,
-            counters: Arc::clone(&shared.counters),
-            segment_bytes: shared.config.segment_bytes,
-            linger: Duration::from_millis(shared.config.linger_ms),
-        };
+        let tools = Tools { counters: Arc::clone(&shared.counters), segment_bytes: shared.config.segment_bytes, syncing: sync_threads()? };
+        let writer = Writer { commands: receiver, linger: Duration::from_millis(shared.config.linger_ms), tools };
         let mut threads = vec![spawn("log-writer", move || writer.run())?];
         if shared.config.maintenance_interval_seconds > 0 {
             let (shared, commands) = (Arc::clone(&shared), commands.clone());
@@ -259,6 +255,32 @@ impl EventLog for EmbeddedEventLog {
     async fn forget_group(&self, topic: &str, group: &str) -> Result<()> {
         let (topic, group) = (self.shared.topic(topic)?, group.to_owned());
         blocking(move || topic.forget_group(&group)).await
+    }
+
+    async fn hold_for(&self, topic: &str, group: &str) -> Result<()> {
+        let topic = self.shared.topic(topic)?;
+        let known = topic.known_group(group).filter(|group| group.has_committed());
+        if known.is_some() {
+            return Ok(());
+        }
+        let start = |partition: &Arc<Partition>| Position { partition: partition.number, offset: partition.start() };
+        let starts = topic.partitions.iter().map(start).collect();
+        self.commands.commit(topic.group(group)?, starts).await
+    }
+
+    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
+        let topic = self.shared.topic(topic)?;
+        let (commands, counters) = (self.commands.clone(), Arc::clone(&self.shared.counters));
+        let mut subscription = EmbeddedSubscription::open(topic, None, commands, counters)?;
+        subscription.seek(from);
+        Ok(Box::new(subscription))
+    }
+
+    async fn probe(&self) -> Result<()> {
+        let gone = |_| Error::new(ErrorKind::Internal, "the writer of the event log has ended; nothing can be appended any more");
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(Command::Probe { reply }).map_err(gone)?;
+        answer.await.map_err(|_| closed()).map_err(gone)
     }
 }
 

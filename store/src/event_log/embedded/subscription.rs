@@ -49,6 +49,15 @@ impl EmbeddedSubscription {
         Ok(Self { topic, group, cursors, turn: 0, ahead: VecDeque::new(), ahead_bytes: 0, appended, commands, counters })
     }
 
+    /// Goes on at these positions instead; other partitions stay where they are. For a reader that has read nothing yet.
+    pub fn seek(&mut self, positions: &[Position]) {
+        for position in positions {
+            if let Some(cursor) = self.cursors.get_mut(position.partition as usize) {
+                *cursor = Cursor::at(position.offset);
+            }
+        }
+    }
+
     /// Reads on until `limit` can be filled or nothing is left. The state changes only after the last wait, so cancelling loses nothing.
     async fn read_ahead(&mut self, limit: BatchLimit) -> Result<()> {
         while self.ahead.len() < limit.records && self.ahead_bytes < limit.bytes.max(1) && !self.is_at_end() {

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
-use tributary_schemas::{Error, Result};
+use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::counters::Counters;
 use super::folder::lock;
@@ -30,6 +32,8 @@ pub enum Command {
     Commit(Commit),
     /// Close the active segment of a partition.
     Roll { partition: Arc<Partition>, reply: oneshot::Sender<Result<()>> },
+    /// Answer once what came before is done.
+    Probe { reply: oneshot::Sender<()> },
     /// Say so, then do nothing until the other end is dropped: what is durable does not change meanwhile.
     Hold { held: mpsc::Sender<()>, released: mpsc::Receiver<()> },
     /// Finish what came before, then end.
@@ -66,19 +70,36 @@ pub struct Append {
 pub struct Writer {
     /// Where commands come from.
     pub commands: Receiver<Command>,
-    /// What it counts.
+    /// How long to wait for more before a sync.
+    pub linger: Duration,
+    /// What its rounds work with.
+    pub tools: Tools,
+}
+
+/// What the rounds of the writer share.
+pub struct Tools {
+    /// What is counted.
     pub counters: Arc<Counters>,
     /// Size at which segments are closed.
     pub segment_bytes: u64,
-    /// How long to wait for more before a sync.
-    pub linger: Duration,
+    /// Threads that sync files. All of them are there from the start: one that could not be made later would end the writer.
+    pub syncing: ThreadPool,
+}
+
+/// The threads that sync files; an error where the system does not give so many.
+pub fn sync_threads() -> Result<ThreadPool> {
+    let pool = ThreadPoolBuilder::new().num_threads(SYNC_THREADS).thread_name(|number| format!("log-sync-{number}"));
+    pool.build().map_err(|error| {
+        Error::new(ErrorKind::Exhausted, format!("cannot start {SYNC_THREADS} threads for the event log: {error}"))
+            .with_hint("raise the limit of threads of this process (`ulimit -u`, TasksMax of systemd, pids of the container)")
+    })
 }
 
 impl Writer {
     /// Works until it is told to stop or nobody can tell it anything more.
     pub fn run(self) {
         while let Ok(first) = self.commands.recv() {
-            let mut round = Round::new(&self);
+            let mut round = Round::new(&self.tools);
             let deadline = Instant::now() + self.linger;
             round.take(first);
             while !round.is_full() {
@@ -97,9 +118,10 @@ impl Writer {
 }
 
 struct Round<'a> {
-    writer: &'a Writer,
+    tools: &'a Tools,
     appends: Vec<Pending>,
     commits: Vec<Commit>,
+    probes: Vec<oneshot::Sender<()>>,
     touched: Vec<Touched>,
     bytes: usize,
     stop: bool,
@@ -120,8 +142,9 @@ struct Touched {
 }
 
 impl<'a> Round<'a> {
-    fn new(writer: &'a Writer) -> Self {
-        Self { writer, appends: Vec::new(), commits: Vec::new(), touched: Vec::new(), bytes: 0, stop: false }
+    fn new(tools: &'a Tools) -> Self {
+        let (appends, commits, probes, touched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { tools, appends, commits, probes, touched, bytes: 0, stop: false }
     }
 
     fn is_full(&self) -> bool {
@@ -132,6 +155,7 @@ impl<'a> Round<'a> {
         match command {
             Command::Append(append) => self.stage(append),
             Command::Commit(commit) => self.commits.push(commit),
+            Command::Probe { reply } => self.probes.push(reply),
             Command::Roll { partition, reply } => {
                 self.settle(|touched| Arc::ptr_eq(&touched.partition, &partition));
                 let result = lock(&partition.tail).roll(&partition);
@@ -161,7 +185,7 @@ impl<'a> Round<'a> {
 
     fn stage_part(&mut self, topic: &Arc<Topic>, part: &Part, index: usize) -> Result<()> {
         let partition = &part.partition;
-        if lock(&partition.tail).is_full(part.frames.len(), self.writer.segment_bytes) {
+        if lock(&partition.tail).is_full(part.frames.len(), self.tools.segment_bytes) {
             self.settle(|touched| Arc::ptr_eq(&touched.partition, partition));
             lock(&partition.tail).close(partition)?;
         }
@@ -188,8 +212,8 @@ impl<'a> Round<'a> {
             let finished = lock(&touched.partition.tail).finish(&touched.partition);
             (finished, started.elapsed())
         };
-        for (touched, (finished, took)) in all.iter().zip(at_once(&all, finish)) {
-            let counters = &self.writer.counters;
+        for (touched, (finished, took)) in all.iter().zip(at_once(&self.tools.syncing, &all, finish)) {
+            let counters = &self.tools.counters;
             counters.syncs.add(1);
             counters.sync_us.add(took.as_micros() as u64);
             if let Ok((records, bytes)) = finished {
@@ -219,19 +243,16 @@ impl<'a> Round<'a> {
 
     fn finish(mut self) {
         let commits = std::mem::take(&mut self.commits);
-        let commit = |commit: &Commit| commit.group.commit(&commit.positions);
+        let syncing = &self.tools.syncing;
+        let commit_all = || at_once(syncing, &commits, |commit: &Commit| commit.group.commit(&commit.positions));
         let committed = if commits.is_empty() || self.touched.is_empty() {
             self.settle(|_| true);
-            at_once(&commits, commit)
+            commit_all()
         } else {
             // Nobody commits in the round of an append that the commit depends on, so they need no order.
-            std::thread::scope(|scope| {
-                let beside = scope.spawn(|| at_once(&commits, commit));
-                self.settle(|_| true);
-                beside.join().unwrap_or_default()
-            })
+            syncing.join(commit_all, || self.settle(|_| true)).0
         };
-        let counters = &self.writer.counters;
+        let counters = &self.tools.counters;
         counters.rounds.add(u64::from(!self.appends.is_empty() || !commits.is_empty()));
         for (commit, result) in commits.into_iter().zip(committed) {
             counters.commits.add(u64::from(result.is_ok()));
@@ -243,23 +264,18 @@ impl<'a> Round<'a> {
             // Whoever stopped waiting does not want the answer.
             drop(pending.reply.send(pending.error.map_or(Ok(pending.positions), Err)));
         }
+        for probe in self.probes {
+            // Whoever stopped waiting does not want the answer.
+            probe.send(()).ok();
+        }
     }
 }
 
 /// Does the work for all items, at the same time if there are several: syncs that run together cost the disk about as much as one.
-fn at_once<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
-    let share = items.len().div_ceil(SYNC_THREADS).max(1);
-    let work_off = |items: &[I]| items.iter().map(&work).collect::<Vec<T>>();
-    std::thread::scope(|scope| {
-        let (first, others) = items.split_at(share.min(items.len()));
-        let others: Vec<_> = others.chunks(share).map(|items| scope.spawn(move || work_off(items))).collect();
-        let mut results = work_off(first);
-        for other in others {
-            match other.join() {
-                Ok(more) => results.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        results
-    })
+fn at_once<I: Sync, T: Send>(threads: &ThreadPool, items: &[I], work: impl Fn(&I) -> T + Send + Sync) -> Vec<T> {
+    match items {
+        [] => Vec::new(),
+        [only] => vec![work(only)],
+        several => threads.install(|| several.par_iter().with_max_len(1).map(work).collect()),
+    }
 }

@@ -20,7 +20,7 @@ mod metadata;
 mod producer;
 mod subscription;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -32,7 +32,7 @@ use self::admin::Admin;
 use self::inspector::Inspector;
 use self::metadata::Metadata;
 use self::producer::Producer;
-use self::subscription::KafkaSubscription;
+use self::subscription::{KafkaSubscription, Start};
 use super::{EventLog, PartitionLag, Position, Record, Subscription, TopicSettings};
 
 /// The event log on Kafka.
@@ -65,6 +65,14 @@ impl KafkaEventLog {
         }
         let (metadata, topic) = (Arc::clone(&self.metadata), topic.to_owned());
         blocking(move || metadata.partitions(&topic)).await
+    }
+
+    async fn open_reader(&self, topic: &str, start: Start) -> Result<Box<dyn Subscription>> {
+        self.metadata.forget(topic);
+        let partitions = self.partitions(topic).await?;
+        let (config, metadata, topic) = (self.config.clone(), Arc::clone(&self.metadata), topic.to_owned());
+        let subscription = blocking(move || KafkaSubscription::open(config, metadata, topic, partitions, start)).await?;
+        Ok(Box::new(subscription))
     }
 
     fn inspector(&self, topic: &str, group: &str) -> Result<Arc<Inspector>> {
@@ -117,12 +125,12 @@ impl EventLog for KafkaEventLog {
         if let Some(group) = group {
             check_group(group)?;
         }
-        self.metadata.forget(topic);
-        let partitions = self.partitions(topic).await?;
-        let (config, metadata) = (self.config.clone(), Arc::clone(&self.metadata));
-        let (topic, group) = (topic.to_owned(), group.map(str::to_owned));
-        let subscription = blocking(move || KafkaSubscription::open(config, metadata, topic, partitions, group)).await?;
-        Ok(Box::new(subscription))
+        self.open_reader(topic, group.map_or_else(|| Start::At(BTreeMap::new()), |group| Start::Group(group.to_owned()))).await
+    }
+
+    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
+        let positions = from.iter().map(|position| (position.partition, position.offset)).collect();
+        self.open_reader(topic, Start::At(positions)).await
     }
 
     async fn lag(&self, topic: &str, group: &str) -> Result<Vec<PartitionLag>> {

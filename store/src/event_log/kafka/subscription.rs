@@ -25,6 +25,14 @@ const MAX_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How long dropping a reader waits for it to leave its group.
 const LEAVING: Duration = Duration::from_secs(2);
 
+/// Where a reader begins.
+pub enum Start {
+    /// Where the group is, with the partitions that it gives.
+    Group(String),
+    /// At these offsets by partition, with all partitions; those that are not named from their start.
+    At(BTreeMap<u32, u64>),
+}
+
 /// A reader of one topic.
 pub struct KafkaSubscription {
     shared: Arc<Shared>,
@@ -46,20 +54,26 @@ struct Shared {
 }
 
 impl KafkaSubscription {
-    /// Joins the group, or takes all partitions from their start. Blocks.
-    pub fn open(config: Config, metadata: Arc<Metadata>, topic: String, partitions: u32, group: Option<String>) -> Result<Self> {
+    /// Joins the group, or takes all partitions. Blocks.
+    pub fn open(config: Config, metadata: Arc<Metadata>, topic: String, partitions: u32, start: Start) -> Result<Self> {
+        let group = match &start {
+            Start::Group(group) => Some(group.as_str()),
+            Start::At(_) => None,
+        };
         let membership = Arc::new(Membership::default());
-        let settings = config.consumer(&group_id(&topic, group.as_deref()));
+        let settings = config.consumer(&group_id(&topic, group));
         let what = || format!("cannot subscribe to topic `{topic}`");
         let callbacks = Callbacks { membership: Arc::clone(&membership), brokers: Brokers::new(&config.brokers) };
         let created = Consumer::from_config_and_context(&settings, callbacks);
         let consumer = Arc::new(created.map_err(|error| errors::failed(what(), &error))?);
-        let begun = if group.is_some() {
-            consumer.subscribe(&[&topic])
-        } else {
-            let all: Vec<u32> = (0..partitions).collect();
-            membership.assign(&all);
-            list(&topic, all.iter().map(|partition| (*partition, Offset::Beginning))).and_then(|list| consumer.assign(&list))
+        let begun = match &start {
+            Start::Group(_) => consumer.subscribe(&[&topic]),
+            Start::At(positions) => {
+                let all: Vec<u32> = (0..partitions).collect();
+                membership.assign(&all);
+                let from = all.iter().map(|partition| (*partition, offset(positions.get(partition).copied())));
+                list(&topic, from).and_then(|list| consumer.assign(&list))
+            }
         };
         begun.map_err(|error| errors::failed(what(), &error))?;
         let polling = Polling {
@@ -72,7 +86,7 @@ impl KafkaSubscription {
         let consumer = Mutex::new(Some(consumer));
         let shared = Arc::new(Shared { topic, partitions, consumer, membership, metadata, timeout: config.request_timeout() });
         let session_timeout = Duration::from_millis(config.session_timeout_ms);
-        Ok(Self { shared, has_group: group.is_some(), revoked: Vec::new(), session_timeout, is_closed })
+        Ok(Self { shared, has_group: matches!(start, Start::Group(_)), revoked: Vec::new(), session_timeout, is_closed })
     }
 
     /// What is there to return now; `None` if there is nothing. Revocations are noted together with the records that came after them.
@@ -270,4 +284,9 @@ pub fn list(topic: &str, offsets: impl Iterator<Item = (u32, Offset)>) -> rdkafk
         list.add_partition_offset(topic, i32::try_from(partition).unwrap_or(i32::MAX), offset)?;
     }
     Ok(list)
+}
+
+/// An offset to begin at; the start of the partition for none.
+fn offset(at: Option<u64>) -> Offset {
+    at.map_or(Offset::Beginning, |at| Offset::Offset(i64::try_from(at).unwrap_or(i64::MAX)))
 }

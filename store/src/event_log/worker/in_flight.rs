@@ -3,11 +3,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use bytes::Bytes;
-use serde::Deserialize;
-use tributary_schemas::event;
 
 use super::low_water::Assignment;
 use super::{Claimed, WorkerSettings};
+use crate::event_log::topics::claimed_bytes;
 use crate::event_log::{BatchLimit, StoredRecord};
 
 /// A record and the assignment under which it was read.
@@ -120,13 +119,8 @@ impl InFlight {
 
 /// Bytes that a record takes in memory while it is processed: with the body that a claim check stands for.
 fn held_bytes(stored: &StoredRecord) -> usize {
-    #[derive(Deserialize)]
-    struct Claim {
-        bytes: usize,
-    }
-    let claimed = stored.record.header(event::CLAIM_CHECK).and(stored.record.value.as_ref());
-    let body = claimed.and_then(|value| serde_json::from_slice::<Claim>(value).ok()).map_or(0, |claim| claim.bytes);
-    stored.record.size().saturating_add(body)
+    let body = claimed_bytes(&stored.record).unwrap_or(0);
+    stored.record.size().saturating_add(usize::try_from(body).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]

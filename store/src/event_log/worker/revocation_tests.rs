@@ -59,6 +59,10 @@ impl EventLog for ScriptedLog {
         Ok(Box::new(ScriptedSubscription { script, revoked: Vec::new(), committed, commits_fail }))
     }
 
+    async fn subscribe_from(&self, topic: &str, _: &[Position]) -> Result<Box<dyn Subscription>> {
+        self.subscribe(topic, None).await
+    }
+
     async fn lag(&self, _: &str, _: &str) -> Result<Vec<PartitionLag>> {
         Ok(Vec::new())
     }

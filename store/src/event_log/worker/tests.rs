@@ -69,6 +69,10 @@ impl EventLog for CrashingLog {
         Ok(Box::new(CrashingSubscription { subscription, crash: Arc::clone(&self.crash) }))
     }
 
+    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
+        self.log.subscribe_from(topic, from).await
+    }
+
     async fn lag(&self, topic: &str, group: &str) -> Result<Vec<PartitionLag>> {
         self.log.lag(topic, group).await
     }
