@@ -59,8 +59,10 @@ pub fn data_schema(event_type: &str) -> Option<&'static str> {
     }
 }
 
-/// Headers of a dead letter; key and value are the failed record's own, unchanged.
+/// Headers of a dead letter beside those of the failed record. The value is the failed record's own, unchanged; the key is the letter's id.
 pub mod dead_letter {
+    /// Key of the failed record, unchanged.
+    pub const KEY: &str = "tributary_dead_key";
     /// Topic in which the failed record lies.
     pub const TOPIC: &str = "tributary_dead_topic";
     /// Its partition, decimal.

@@ -17,12 +17,14 @@ pub enum Topic {
     KnowledgeSets,
     /// Requests to build a new index generation.
     ReindexRequests,
-    /// Records that can never succeed, with the reason.
+    /// Records that can never succeed, with the reason; compacted, so that one that was replayed or dropped goes.
     DeadLetters,
+    /// The dead letters of before they were compacted; read once and moved.
+    OldDeadLetters,
 }
 
 impl Topic {
-    /// All topics, along the route of a document.
+    /// All topics that are written, along the route of a document.
     pub const ALL: [Self; 8] = [
         Self::DocumentsRaw,
         Self::DocumentsClean,
@@ -44,13 +46,14 @@ impl Topic {
             Self::DocumentsStates => "documents.states.v1",
             Self::KnowledgeSets => "knowledge-sets.v1",
             Self::ReindexRequests => "reindex.requests.v1",
-            Self::DeadLetters => "dead-letters.v1",
+            Self::DeadLetters => "dead-letters.v2",
+            Self::OldDeadLetters => "dead-letters.v1",
         }
     }
 
     /// Whether only the newest record of each key must be kept.
     pub fn is_compacted(self) -> bool {
-        matches!(self, Self::DocumentsClean | Self::DocumentsStates | Self::KnowledgeSets)
+        matches!(self, Self::DocumentsClean | Self::DocumentsStates | Self::KnowledgeSets | Self::DeadLetters)
     }
 
     /// The name in the log: `<prefix>.<name>`.

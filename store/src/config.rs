@@ -14,6 +14,7 @@ use crate::event_log::embedded::{self as embedded_log, EmbeddedEventLog};
 use crate::event_log::kafka::{self, KafkaEventLog};
 use crate::event_log::topics::Topics;
 use crate::event_log::worker::WorkerSettings;
+use crate::manifest::versions::VersionRule;
 use crate::search_index::SharedSearchIndex;
 use crate::search_index::elasticsearch::{self, ElasticsearchIndex};
 use crate::search_index::embedded::{self as embedded_index, EmbeddedIndex};
@@ -34,6 +35,10 @@ pub struct Config {
     pub retention_hours: u64,
     /// Bytes per partition at which records that are done may go; 0 keeps them.
     pub retention_bytes: u64,
+    /// How far ahead of the time a version of a producer may be, hours; 0 takes any.
+    pub maximum_version_ahead_hours: u64,
+    /// Age at which dead letters are dropped, hours; 0 keeps them.
+    pub dead_letter_retention_hours: u64,
     /// Room that the disk of the data folder must have for a process to be ready, bytes.
     pub minimum_free_bytes: u64,
     /// Bodies by reference.
@@ -118,6 +123,20 @@ impl Config {
         if is_embedded { Access::Alone } else { Access::Shared }
     }
 
+    /// Age at which records go, also those that a stage has yet to read: brokers do not ask; the embedded log does.
+    pub fn forgets_after(&self) -> Option<Duration> {
+        (self.event_log.kind == EventLogKind::Kafka).then(|| self.retention_age()).flatten()
+    }
+
+    fn retention_age(&self) -> Option<Duration> {
+        (self.retention_hours > 0).then(|| Duration::from_secs(self.retention_hours.saturating_mul(3600)))
+    }
+
+    /// Which versions of documents are taken.
+    pub fn version_rule(&self) -> VersionRule {
+        VersionRule::new(self.maximum_version_ahead_hours)
+    }
+
     /// Everything that is wrong with the values, one line each.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
@@ -158,8 +177,7 @@ pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
     let blobs = Blobs::open(&config.blobs.url, &folder.join("blobs"))?;
     let (log, embedded_log) = open_log(&config.event_log, folder).await?;
     let topics = Topics::new(log, config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
-    let age = (config.retention_hours > 0).then(|| Duration::from_secs(config.retention_hours.saturating_mul(3600)));
-    topics.create(config.partitions, age, (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;
+    topics.create(config.partitions, config.retention_age(), (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;
     let (index, embedded_index) = open_index(&config.search_index, folder).await?;
     let backup = backup::Source::new(backup::Parts {
         folder: folder.join(""),

@@ -114,6 +114,10 @@ impl EventLog for Prefixed {
         self.log.subscribe(&self.name(topic), group).await
     }
 
+    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
+        self.log.subscribe_from(&self.name(topic), from).await
+    }
+
     async fn lag(&self, topic: &str, group: &str) -> Result<Vec<PartitionLag>> {
         self.log.lag(&self.name(topic), group).await
     }

@@ -1,7 +1,6 @@
 //! What users do with documents: publish, delete, look, list, reconcile. Called by the HTTP server.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 use tributary_schemas::id::{MAX_DOCUMENT_ID_BYTES, derive_document_id};
@@ -9,14 +8,13 @@ use tributary_schemas::{DocumentEvent, DocumentHeader, Error, ErrorKind, Reconci
 
 use super::reconcile::{on_the_way, reconcile};
 use super::table::{DocumentRow, DocumentTable, ListFilter};
+use super::versions::{VersionRule, Versions};
 use super::{output, report};
 use crate::Clock;
 use crate::event_log::topics::Topics;
 use crate::event_log::{Record, message};
 use crate::generations::chunk_group;
 use crate::search_index::{GenerationStatus, IndexedDocument, SharedSearchIndex};
-
-const TEN_YEARS_MS: u64 = 10 * 365 * 24 * 3_600_000;
 
 /// A reader whose lag counts as work to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,22 +53,26 @@ pub struct Documents {
     table: Arc<DocumentTable>,
     index: SharedSearchIndex,
     clock: Clock,
-    /// Versions given here only grow, also within one millisecond.
-    last_version: AtomicU64,
+    rule: VersionRule,
+    versions: Versions,
 }
 
 impl Documents {
-    /// Over the given log, table and index.
-    pub fn new(topics: Topics, table: Arc<DocumentTable>, index: SharedSearchIndex, clock: Clock) -> Self {
-        let last_version = AtomicU64::new(newest_time(&table, clock()));
-        Self { topics, table, index, clock, last_version }
+    /// Over the given log, table and index; versions are taken as `rule` says.
+    pub fn new(topics: Topics, table: Arc<DocumentTable>, index: SharedSearchIndex, rule: VersionRule, clock: Clock) -> Self {
+        let versions = Versions::after(newest_time(&table));
+        Self { topics, table, index, clock, rule, versions }
     }
 
-    /// Accepts a document: on return it is durable and will end indexed, skipped, deleted or dead.
+    /// Accepts a document: on return it is durable and will end indexed, skipped, deleted or dead. `Conflict` for a version that is not
+    /// newer than the newest one that is known of the document.
     pub async fn publish(&self, mut published: DocumentEvent) -> Result<Accepted> {
         let document_id = checked_id(&published)?;
         check_content(&published)?;
-        let version = published.version.unwrap_or_else(|| self.next_version(&document_id));
+        let version = match published.version {
+            Some(version) => self.checked_version(&document_id, version)?,
+            None => self.next_version(&document_id),
+        };
         published.document_id = Some(document_id.clone());
         published.version = Some(version);
         let header = DocumentHeader {
@@ -161,26 +163,33 @@ impl Documents {
         Ok(Accepted { document_id: header.document_id, version: header.version })
     }
 
+    fn checked_version(&self, document_id: &str, version: u64) -> Result<u64> {
+        self.rule.check(version, (self.clock)())?;
+        let known = self.table.get(document_id).map(|row| row.latest);
+        match known {
+            Some(known) if known.version >= version => {
+                let what = format!(
+                    "version {version} of `{document_id}` is not newer than version {}, which is {}",
+                    known.version,
+                    known.state.as_str()
+                );
+                Err(Error::new(ErrorKind::Conflict, what).with_hint("publish a higher version, or leave `version` out"))
+            }
+            _ => Ok(version),
+        }
+    }
+
     fn next_version(&self, document_id: &str) -> u64 {
-        let stored = self.table.get(document_id).map_or(0, |row| row.latest.version);
-        let now = u64::try_from((self.clock)()).unwrap_or(0);
-        let candidate = now.max(stored.saturating_add(1));
-        let previous = self.last_version.fetch_max(candidate, Ordering::AcqRel);
-        if previous < candidate { candidate } else { self.last_version.fetch_add(1, Ordering::AcqRel).saturating_add(1) }
+        self.versions.next(document_id, (self.clock)(), |document_id| self.table.newest_version(document_id))
     }
 }
 
-/// The newest version that was given by the time of day. Versions grow from there even if the clock was set back since: a record that was
-/// written and not reported before a crash is older than whatever is published next. A producer's own numbers far ahead do not count.
-fn newest_time(table: &DocumentTable, now_ms: i64) -> u64 {
-    let limit = u64::try_from(now_ms).unwrap_or(0).saturating_add(TEN_YEARS_MS);
+/// The newest time at which anything was reported. Versions by the time go on from there even if the clock was set back since: a record
+/// that was written and not reported before a crash is older than whatever is published next. Numbers of producers do not count.
+fn newest_time(table: &DocumentTable) -> u64 {
     let mut newest = 0;
-    table.for_each(|_, row| {
-        if row.latest.version < limit {
-            newest = row.latest.version.max(newest);
-        }
-    });
-    newest
+    table.for_each(|_, row| newest = row.latest.at_ms.max(newest));
+    u64::try_from(newest).unwrap_or(0)
 }
 
 fn checked_id(published: &DocumentEvent) -> Result<String> {
@@ -228,15 +237,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_start_at_the_newest_time_that_was_given_and_not_at_numbers_of_producers() {
-        let state = |document_id: &str, version| {
+    fn the_newest_time_is_that_of_a_report_and_no_number_of_a_producer() {
+        let state = |document_id: &str, version, at_ms| {
             let document = DocumentHeader { document_id: document_id.into(), version, ..DocumentHeader::default() };
-            report(&document, State::Indexed, 0)
+            report(&document, State::Indexed, at_ms)
         };
-        let now = 1_700_000_000_000_u64;
-        let table =
-            DocumentTable::with_reports(&[state("a", now + 86_400_000), state("b", now - 1), state("c", u64::MAX - 1), state("d", 7)]);
-        assert_eq!(newest_time(&table, 1_700_000_000_000), now + 86_400_000);
-        assert_eq!(newest_time(&DocumentTable::with_reports(&[]), 1_700_000_000_000), 0);
+        let now = 1_700_000_000_000;
+        let table = DocumentTable::with_reports(&[state("a", 7, now), state("b", u64::MAX - 1, now - 1)]);
+        assert_eq!(newest_time(&table), 1_700_000_000_000);
+        assert_eq!(newest_time(&DocumentTable::with_reports(&[])), 0);
     }
 }

@@ -3,10 +3,14 @@
 
 pub mod dead_letters;
 pub mod documents;
+mod letters;
 pub mod reconcile;
 mod rows;
 pub mod table;
+mod texts;
 pub mod unchanged;
+pub mod versions;
+mod view;
 
 use tributary_schemas::{DocumentHeader, DocumentState, Error, State, Topic, event};
 

@@ -1,12 +1,13 @@
 //! The rows of the document table, packed: what many documents have in common is kept once. Used by [`super::table`].
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use tributary_schemas::{DocumentState, Lineage, StageTime, State};
 
 use super::table::{DocumentRow, IndexedVersion};
+use super::texts::{SWEEP_AT_LEAST, Texts};
 
 /// Rows by document id.
 #[derive(Debug, Default)]
@@ -20,8 +21,10 @@ pub(super) struct Rows {
 /// Values that many rows have.
 #[derive(Debug, Default)]
 struct Shared {
-    texts: HashSet<Arc<str>>,
+    texts: Texts,
     lineages: Vec<Arc<Lineage>>,
+    /// How many lineages there may be before those are let go that no row has any more.
+    sweep_at: usize,
 }
 
 #[derive(Debug)]
@@ -29,6 +32,7 @@ struct Packed {
     version: u64,
     at_ms: i64,
     passed: u64,
+    taken: u64,
     chunks: u32,
     state: State,
     indexed_version: Option<u64>,
@@ -46,6 +50,12 @@ impl Rows {
     /// One row.
     pub fn get(&self, document_id: &str) -> Option<DocumentRow> {
         self.packed.get(document_id).map(|packed| packed.unpack(document_id))
+    }
+
+    /// Of a document the version of its newest report, the newest that ingest is done with, and the newest that went past it; 0 where
+    /// there is none.
+    pub fn versions(&self, document_id: &str) -> (u64, u64, u64) {
+        self.packed.get(document_id).map_or((0, 0, 0), |packed| (packed.version, packed.taken, packed.passed))
     }
 
     /// Rows by document id, those after `document_id`.
@@ -82,33 +92,29 @@ impl Shared {
             version: latest.version,
             at_ms: latest.at_ms,
             passed: row.passed,
+            taken: row.taken,
             chunks: latest.chunks,
             state: latest.state,
             indexed_version: latest.indexed_version,
             indexed,
             fingerprint,
             reason: latest.reason.map(String::into_boxed_str),
-            source: self.text(&latest.source),
+            source: self.texts.share(&latest.source),
             source_path: latest.source_path.into_boxed_str(),
             title: latest.title.into_boxed_str(),
             lineage: latest.lineage.map(|lineage| self.lineage(lineage)),
-            timeline: latest.timeline.into_iter().map(|time| (self.text(&time.stage), time.at_ms)).collect(),
+            timeline: latest.timeline.into_iter().map(|time| (self.texts.share(&time.stage), time.at_ms)).collect(),
         }
-    }
-
-    fn text(&mut self, text: &str) -> Arc<str> {
-        if let Some(known) = self.texts.get(text) {
-            return Arc::clone(known);
-        }
-        let new: Arc<str> = text.into();
-        self.texts.insert(Arc::clone(&new));
-        new
     }
 
     /// Settings change seldom, so there are few lineages; the newest are looked at first.
     fn lineage(&mut self, lineage: Lineage) -> Arc<Lineage> {
         if let Some(known) = self.lineages.iter().rev().find(|known| ***known == lineage) {
             return Arc::clone(known);
+        }
+        if self.lineages.len() >= self.sweep_at.max(SWEEP_AT_LEAST) {
+            self.lineages.retain(|lineage| Arc::strong_count(lineage) > 1);
+            self.sweep_at = 2 * self.lineages.len();
         }
         let new = Arc::new(lineage);
         self.lineages.push(Arc::clone(&new));
@@ -138,7 +144,7 @@ impl Packed {
             chunks: *chunks,
             fingerprint: fingerprint.to_string(),
         });
-        DocumentRow { latest, indexed, passed: self.passed }
+        DocumentRow { latest, indexed, passed: self.passed, taken: self.taken }
     }
 }
 
@@ -167,6 +173,7 @@ mod tests {
             },
             indexed: Some(IndexedVersion { version: 6, chunks: 3, fingerprint: "f".into() }),
             passed: 6,
+            taken: 7,
         };
         let mut rows = Rows::default();
         rows.set(row("x"));
@@ -174,5 +181,21 @@ mod tests {
         assert_eq!(rows.get("x").unwrap(), row("x"));
         assert_eq!(rows.after(Some("x")).collect::<Vec<_>>(), [row("y")]);
         assert_eq!((rows.shared.lineages.len(), rows.shared.texts.len()), (1, 2));
+    }
+
+    #[test]
+    fn common_values_that_no_row_has_any_more_are_let_go() {
+        let mut rows = Rows::default();
+        for number in 0..10 * SWEEP_AT_LEAST {
+            let lineage = Lineage { converter: format!("c/{number}"), ..Lineage::default() };
+            let latest = DocumentState { source: format!("s{number}"), lineage: Some(lineage), ..state_of("d") };
+            rows.set(DocumentRow { latest, indexed: None, passed: 0, taken: 0 });
+        }
+        assert!(rows.shared.texts.len().max(rows.shared.lineages.len()) <= SWEEP_AT_LEAST);
+    }
+
+    fn state_of(document_id: &str) -> DocumentState {
+        let document = tributary_schemas::DocumentHeader { document_id: document_id.into(), ..Default::default() };
+        crate::manifest::report(&document, State::Indexed, 0)
     }
 }

@@ -1,19 +1,11 @@
 //! All documents in memory, built from `documents.states` at start and followed from then on. Any process can have one.
 
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
-
-use tokio::sync::watch;
-use tokio_util::sync::{CancellationToken, DropGuard};
-use tributary_schemas::{Disposition, DocumentState, Error, ErrorKind, Result, State, Topic};
+use tributary_schemas::{DocumentState, Result, State, Topic};
 
 use super::rows::Rows;
+use super::view::{Applied, Fold, View, ended};
 use crate::event_log::topics::Topics;
-use crate::event_log::{BatchLimit, StoredRecord, Subscription, message};
-
-const READ_LIMIT: BatchLimit = BatchLimit { records: 10_000, bytes: 8 << 20 };
-const CATCH_UP_SECONDS: u64 = 30;
+use crate::event_log::{StoredRecord, message};
 
 /// What is known of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +16,9 @@ pub struct DocumentRow {
     pub indexed: Option<IndexedVersion>,
     /// The newest version that went past ingest; 0 if none did.
     pub passed: u64,
+    /// The newest version that ingest is done with, also by finding it unchanged; 0 if there is none. What is older and comes later is
+    /// dropped there.
+    pub taken: u64,
 }
 
 /// A version that is searchable.
@@ -49,32 +44,13 @@ pub struct ListFilter {
 /// The table of all documents.
 #[derive(Debug)]
 pub struct DocumentTable {
-    rows: Arc<RwLock<Rows>>,
-    /// Per partition the offset after the last report applied.
-    applied: watch::Receiver<HashMap<u32, u64>>,
-    _follower: DropGuard,
+    view: View<Rows>,
 }
 
 impl DocumentTable {
     /// Reads all reports that are there and follows the topic until the table is dropped.
     pub async fn open(topics: &Topics) -> Result<Self> {
-        let mut subscription = topics.subscribe(Topic::DocumentsStates, None).await?;
-        let ends = ends(topics).await?;
-        let mut rows = Rows::default();
-        let mut applied = HashMap::new();
-        while !reached(&applied, &ends) {
-            let batch = subscription.next_batch(READ_LIMIT, Duration::from_secs(CATCH_UP_SECONDS)).await?;
-            if batch.is_empty() {
-                return Err(behind());
-            }
-            apply_all(&mut rows, &mut applied, &redeemed(topics, &batch).await?);
-        }
-        let rows = Arc::new(RwLock::new(rows));
-        let (sender, receiver) = watch::channel(applied);
-        let stop = CancellationToken::new();
-        let follower = Follower { subscription, topics: topics.clone(), rows: Arc::clone(&rows), applied: sender };
-        tokio::spawn(stop.clone().run_until_cancelled_owned(follower.follow()));
-        Ok(Self { rows, applied: receiver, _follower: stop.drop_guard() })
+        Ok(Self { view: View::open(topics, Rows::default(), Applied::new()).await? })
     }
 
     /// A table that follows nothing.
@@ -82,19 +58,17 @@ impl DocumentTable {
     pub(crate) fn with_reports(states: &[DocumentState]) -> Self {
         let mut rows = Rows::default();
         states.iter().for_each(|state| apply(&mut rows, state.clone()));
-        let (_, applied) = watch::channel(HashMap::new());
-        Self { rows: Arc::new(RwLock::new(rows)), applied, _follower: CancellationToken::new().drop_guard() }
+        Self { view: View::of(rows) }
     }
 
     /// Waits until everything is applied that was reported before this call.
     pub async fn catch_up(&self, topics: &Topics) -> Result<()> {
-        let ends = ends(topics).await?;
-        let mut applied = self.applied.clone();
-        let reached = tokio::time::timeout(Duration::from_secs(CATCH_UP_SECONDS), applied.wait_for(|applied| reached(applied, &ends)));
-        match reached.await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(behind()),
-        }
+        self.view.catch_up(topics).await
+    }
+
+    /// Completes when reports are followed no more, which only a panic can cause.
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        ended(self.view.changes())
     }
 
     /// What is known of a document.
@@ -117,8 +91,23 @@ impl DocumentTable {
         self.read(|rows| rows.after(None).for_each(|row| visit(&row.latest.document_id, &row)));
     }
 
+    /// The version that the newest report is about; 0 for an unknown document.
+    pub fn newest_version(&self, document_id: &str) -> u64 {
+        self.read(|rows| rows.versions(document_id).0)
+    }
+
+    /// The newest version that ingest is done with; 0 if there is none.
+    pub fn newest_taken(&self, document_id: &str) -> u64 {
+        self.read(|rows| rows.versions(document_id).1)
+    }
+
+    /// The newest version that went past ingest; 0 if there is none.
+    pub fn newest_passed(&self, document_id: &str) -> u64 {
+        self.read(|rows| rows.versions(document_id).2)
+    }
+
     fn read<T>(&self, look: impl FnOnce(&Rows) -> T) -> T {
-        look(&self.rows.read().unwrap_or_else(PoisonError::into_inner))
+        self.view.read(look)
     }
 }
 
@@ -128,86 +117,27 @@ impl ListFilter {
     }
 }
 
-async fn ends(topics: &Topics) -> Result<HashMap<u32, u64>> {
-    // The name of a group that never commits: only the ends matter here.
-    let lag = topics.lag(Topic::DocumentsStates, "document-table").await?;
-    Ok(lag.into_iter().filter(|partition| partition.end > partition.start).map(|partition| (partition.partition, partition.end)).collect())
-}
+impl Fold for Rows {
+    const TOPIC: Topic = Topic::DocumentsStates;
+    const NEEDS_VALUES: bool = true;
 
-fn reached(applied: &HashMap<u32, u64>, ends: &HashMap<u32, u64>) -> bool {
-    ends.iter().all(|(partition, end)| applied.get(partition).is_some_and(|offset| offset >= end))
-}
-
-fn behind() -> Error {
-    Error::new(ErrorKind::Timeout, format!("the document table did not catch up with its topic within {CATCH_UP_SECONDS} s"))
-}
-
-/// Keeps a table up to date.
-struct Follower {
-    subscription: Box<dyn Subscription>,
-    topics: Topics,
-    rows: Arc<RwLock<Rows>>,
-    applied: watch::Sender<HashMap<u32, u64>>,
-}
-
-impl Follower {
-    async fn follow(mut self) {
-        loop {
-            match self.subscription.next_batch(READ_LIMIT, Duration::from_secs(5)).await {
-                Ok(batch) => self.apply(batch).await,
-                Err(error) => again_soon(&error).await,
-            }
-        }
-    }
-
-    async fn apply(&mut self, batch: Vec<StoredRecord>) {
-        let batch = loop {
-            match redeemed(&self.topics, &batch).await {
-                Ok(batch) => break batch,
-                Err(error) => again_soon(&error).await,
-            }
-        };
-        if !batch.is_empty() {
-            self.applied.send_modify(|applied| {
-                apply_all(&mut self.rows.write().unwrap_or_else(PoisonError::into_inner), applied, &batch);
-            });
-        }
-    }
-}
-
-async fn again_soon(error: &Error) {
-    tracing::warn!(%error, "the document table cannot read its topic, trying again");
-    tokio::time::sleep(Duration::from_secs(1)).await;
-}
-
-/// Reports with their values, where these travelled as references. Errors: those that pass, of a store that is away.
-async fn redeemed(topics: &Topics, batch: &[StoredRecord]) -> Result<Vec<StoredRecord>> {
-    let mut redeemed = Vec::with_capacity(batch.len());
-    for stored in batch {
-        redeemed.push(match topics.redeem(stored.record.clone()).await {
-            Ok(record) => StoredRecord { record, ..stored.clone() },
-            Err(error) if error.kind().disposition() == Disposition::Hold => return Err(error),
-            // Gone: who decodes it says so.
-            Err(_) => stored.clone(),
-        });
-    }
-    Ok(redeemed)
-}
-
-fn apply_all(rows: &mut Rows, applied: &mut HashMap<u32, u64>, batch: &[StoredRecord]) {
-    for stored in batch {
+    fn apply(&mut self, stored: &StoredRecord) {
         match message::decode::<DocumentState>(&stored.record) {
-            Ok(Some(state)) => apply(rows, state),
+            Ok(Some(state)) => apply(self, state),
             Ok(None) => {}
             Err(error) => tracing::warn!(position = ?stored.position, %error, "a report about a document cannot be read and is left out"),
         }
-        applied.insert(stored.position.partition, stored.position.offset + 1);
     }
 }
 
 fn apply(rows: &mut Rows, state: DocumentState) {
     let row = match rows.get(&state.document_id) {
-        None => DocumentRow { indexed: IndexedVersion::reported_by(&state), passed: passed_ingest(&state), latest: state },
+        None => DocumentRow {
+            indexed: IndexedVersion::reported_by(&state),
+            passed: passed_ingest(&state),
+            taken: taken_by_ingest(&state),
+            latest: state,
+        },
         Some(row) => changed(row, state),
     };
     rows.set(row);
@@ -215,6 +145,7 @@ fn apply(rows: &mut Rows, state: DocumentState) {
 
 fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
     row.passed = row.passed.max(passed_ingest(&state));
+    row.taken = row.taken.max(taken_by_ingest(&state));
     match state.state {
         State::Indexed if row.indexed.as_ref().is_none_or(|indexed| indexed.version <= state.version) => {
             row.indexed = IndexedVersion::reported_by(&state);
@@ -248,6 +179,11 @@ fn passed_ingest(state: &DocumentState) -> u64 {
     }
 }
 
+/// The version of a report that tells of the end of ingest or of what came after it, else 0.
+fn taken_by_ingest(state: &DocumentState) -> u64 {
+    if state.state == State::Accepted { 0 } else { state.version }
+}
+
 impl IndexedVersion {
     /// What a report says is searchable. An unchanged document's skip names the version that stays so, which matters once compaction has
     /// removed that version's own report.
@@ -273,6 +209,8 @@ fn supersedes(new: &DocumentState, old: &DocumentState) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::sync::Arc;
+
     use tributary_schemas::DocumentHeader;
 
     use super::*;

@@ -1,15 +1,21 @@
 //! The skip gate: whether a document that comes again is what is searchable already.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::table::DocumentTable;
+
+/// Documents that are remembered before those are forgotten that the table knows of by now.
+const SWEEP_AT: usize = 10_000;
 
 /// Remembers what passed in this process until the table knows its end, so that a change in flight is never mistaken for no change.
 pub struct SkipGate {
     table: Arc<DocumentTable>,
-    passed: Mutex<HashMap<String, u64>>,
+    passed: Mutex<Passed>,
 }
+
+/// Versions by document.
+type Passed = HashMap<String, u64>;
 
 impl SkipGate {
     /// Over the given table.
@@ -19,14 +25,32 @@ impl SkipGate {
 
     /// A version of the document passes the gate without being compared: a deletion, or one whose content is gone.
     pub fn pass(&self, document_id: &str, version: u64) {
-        self.passed.lock().unwrap_or_else(PoisonError::into_inner).insert(document_id.to_owned(), version);
+        self.remember(&mut self.passed(), document_id, version);
+    }
+
+    /// The newest version that ingest is done with, if it is newer than this one.
+    pub fn superseded_by(&self, document_id: &str, version: u64) -> Option<u64> {
+        let passed_here = self.passed().get(document_id).copied().unwrap_or(0);
+        let newest = self.table.newest_taken(document_id).max(passed_here);
+        (newest > version).then_some(newest)
+    }
+
+    fn passed(&self) -> MutexGuard<'_, Passed> {
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember(&self, passed: &mut Passed, document_id: &str, version: u64) {
+        if passed.len() >= SWEEP_AT {
+            passed.retain(|document_id, version| self.table.newest_passed(document_id) < *version);
+        }
+        passed.insert(document_id.to_owned(), version);
     }
 
     /// The searchable version and its chunk count, if it has this fingerprint, is older than `version`, and nothing newer is on its
     /// way. Otherwise the document passes, and that is remembered.
     pub fn unchanged_since(&self, document_id: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)> {
         let row = self.table.get(document_id);
-        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut passed = self.passed();
         let passed_here = passed.get(document_id).copied().unwrap_or(0);
         let unchanged = row.and_then(|row| {
             let indexed = row.indexed?;
@@ -36,7 +60,7 @@ impl SkipGate {
         if unchanged.is_some() {
             passed.remove(document_id);
         } else {
-            passed.insert(document_id.to_owned(), version);
+            self.remember(&mut passed, document_id, version);
         }
         unchanged
     }
@@ -84,6 +108,22 @@ mod tests {
     fn a_change_in_flight_is_remembered_over_a_restart() {
         let gate = gate(&[(1, State::Indexed), (2, State::Chunking), (3, State::Accepted)]);
         assert_eq!(gate.unchanged_since("d", 3, "f1"), None);
+    }
+
+    #[test]
+    fn only_what_the_table_does_not_know_yet_is_remembered() {
+        let gate = gate(&[(5, State::Indexed)]);
+        gate.pass("d", 5);
+        (0..SWEEP_AT as u64).for_each(|number| gate.pass(&format!("unknown {number}"), 1));
+        assert!(!gate.passed().contains_key("d") && gate.passed().contains_key("unknown 0"));
+    }
+
+    #[test]
+    fn a_version_is_superseded_by_what_ingest_is_done_with_and_not_by_what_waits() {
+        let gate = gate(&[(3, State::Dead), (5, State::Accepted)]);
+        assert_eq!([2, 3, 4].map(|version| gate.superseded_by("d", version)), [Some(3), None, None]);
+        gate.pass("d", 6);
+        assert_eq!(gate.superseded_by("d", 5), Some(6));
     }
 
     #[test]

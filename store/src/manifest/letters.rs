@@ -1,0 +1,246 @@
+//! The open dead letters in memory: what their headers say, and where each lies in its topic. Used by [`super::dead_letters`].
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display, Formatter};
+use std::ops::Bound;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use tributary_schemas::{DeadLetter, Error, ErrorKind, Result, Topic};
+
+use super::texts::Texts;
+use super::view::Fold;
+use crate::event_log::{Position, Record, StoredRecord, dead_letter};
+
+/// The failed record that a letter is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LetterId {
+    topic: Topic,
+    position: Position,
+}
+
+impl LetterId {
+    /// Of a dead-letter record.
+    pub fn of(record: &Record) -> Result<Self> {
+        let (topic, position) = dead_letter::origin(record)?;
+        Ok(Self { topic, position })
+    }
+}
+
+impl Display for LetterId {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&dead_letter::id(self.topic, self.position))
+    }
+}
+
+impl FromStr for LetterId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut parts = text.rsplitn(3, '-');
+        let (offset, partition, name) = (parts.next(), parts.next(), parts.next());
+        let topic = Topic::ALL.into_iter().find(|topic| Some(topic.name()) == name);
+        let position = || Some(Position { partition: partition?.parse().ok()?, offset: offset?.parse().ok()? });
+        let id = topic.zip(position()).map(|(topic, position)| Self { topic, position });
+        id.ok_or_else(|| Error::new(ErrorKind::NotFound, format!("`{text:.100}` is no id of a dead letter")))
+    }
+}
+
+/// A place in the list: newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    at_ms: Reverse<i64>,
+    id: LetterId,
+}
+
+impl Display for Place {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.at_ms.0, self.id)
+    }
+}
+
+impl FromStr for Place {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let strange = || {
+            Error::new(ErrorKind::Invalid, format!("`after={text:.100}` is no place in the list of dead letters"))
+                .with_hint("give `next` of the page before, unchanged")
+        };
+        let (at_ms, id) = text.split_once('/').ok_or_else(strange)?;
+        Ok(Self { at_ms: Reverse(at_ms.parse().map_err(|_| strange())?), id: id.parse().map_err(|_| strange())? })
+    }
+}
+
+/// All open letters.
+#[derive(Debug, Default)]
+pub(super) struct Letters {
+    packed: BTreeMap<LetterId, Packed>,
+    places: BTreeSet<Place>,
+    texts: Texts,
+}
+
+#[derive(Debug)]
+struct Packed {
+    lies_at: Position,
+    document_id: Box<str>,
+    stage: Arc<str>,
+    attempts: u32,
+    kind: ErrorKind,
+    message: Arc<str>,
+    at_ms: i64,
+    bytes: u64,
+}
+
+impl Letters {
+    /// A letter, and where its record lies.
+    pub fn get(&self, id: LetterId) -> Option<(DeadLetter, Position)> {
+        self.packed.get(&id).map(|packed| (packed.unpack(id), packed.lies_at))
+    }
+
+    /// Letters after a place, newest first, at most `limit`; and the place of the last if there are more.
+    pub fn page(&self, after: Option<Place>, limit: usize) -> (Vec<DeadLetter>, Option<Place>) {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut places = self.places.range((from, Bound::Unbounded));
+        let shown: Vec<Place> = places.by_ref().take(limit).copied().collect();
+        let next = shown.last().copied().filter(|_| places.next().is_some());
+        let letters = shown.iter().filter_map(|place| self.get(place.id)).map(|(letter, _)| letter).collect();
+        (letters, next)
+    }
+
+    /// Ids of all letters of this moment or before; of all without one.
+    pub fn ids(&self, until_ms: Option<i64>) -> Vec<LetterId> {
+        let is_meant = |place: &&Place| until_ms.is_none_or(|until_ms| place.at_ms.0 <= until_ms);
+        self.places.iter().filter(is_meant).map(|place| place.id).collect()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.packed.len()
+    }
+
+    fn insert(&mut self, id: LetterId, letter: DeadLetter, lies_at: Position) {
+        let packed = Packed {
+            lies_at,
+            stage: self.texts.share(&letter.stage),
+            message: self.texts.share(&letter.message),
+            document_id: letter.document_id.into_boxed_str(),
+            attempts: letter.attempts,
+            kind: letter.kind,
+            at_ms: letter.at_ms,
+            bytes: letter.bytes,
+        };
+        self.remove(id);
+        self.places.insert(Place { at_ms: Reverse(packed.at_ms), id });
+        self.packed.insert(id, packed);
+    }
+
+    fn remove(&mut self, id: LetterId) {
+        if let Some(removed) = self.packed.remove(&id) {
+            self.places.remove(&Place { at_ms: Reverse(removed.at_ms), id });
+        }
+    }
+}
+
+impl Packed {
+    fn unpack(&self, id: LetterId) -> DeadLetter {
+        DeadLetter {
+            id: id.to_string(),
+            document_id: self.document_id.to_string(),
+            topic: id.topic.name().to_owned(),
+            partition: id.position.partition,
+            offset: id.position.offset,
+            stage: self.stage.to_string(),
+            attempts: self.attempts,
+            kind: self.kind,
+            message: self.message.to_string(),
+            at_ms: self.at_ms,
+            bytes: self.bytes,
+        }
+    }
+}
+
+impl Fold for Letters {
+    const TOPIC: Topic = Topic::DeadLetters;
+    const NEEDS_VALUES: bool = false;
+
+    fn apply(&mut self, stored: &StoredRecord) {
+        let record = &stored.record;
+        // A failed deletion has no value either, but it says what failed.
+        let resolved = || std::str::from_utf8(&record.key).ok()?.parse().ok();
+        match dead_letter::read(record).and_then(|letter| Ok((LetterId::of(record)?, letter))) {
+            Ok((id, letter)) => self.insert(id, letter, stored.position),
+            Err(_) if record.value.is_none() && record.headers.is_empty() => {
+                if let Some(id) = resolved() {
+                    self.remove(id);
+                }
+            }
+            Err(error) => tracing::warn!(position = ?stored.position, %error, "a record among the dead letters cannot be read"),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn letter(offset: u64, at_ms: i64) -> StoredRecord {
+        let record = Record { key: Bytes::from(format!("d{offset}")), value: None, ..Record::default() };
+        let failed = StoredRecord { position: Position { partition: 1, offset }, record };
+        let error = Error::new(ErrorKind::Invalid, "strange");
+        let failure = dead_letter::Failure { topic: Topic::DocumentsRaw, stage: "ingest", attempts: 1, error: &error, at_ms };
+        StoredRecord { position: Position { partition: 0, offset }, record: dead_letter::record(&failed, &failure) }
+    }
+
+    fn resolution(offset: u64) -> StoredRecord {
+        let record = Record { key: Bytes::from(format!("documents.raw.v1-1-{offset}")), ..Record::default() };
+        StoredRecord { position: Position { partition: 0, offset: 1000 + offset }, record }
+    }
+
+    fn letters(times: &[i64]) -> Letters {
+        let mut letters = Letters::default();
+        times.iter().enumerate().for_each(|(offset, at_ms)| letters.apply(&letter(offset as u64, *at_ms)));
+        letters
+    }
+
+    fn offsets(page: &[DeadLetter]) -> Vec<u64> {
+        page.iter().map(|letter| letter.offset).collect()
+    }
+
+    #[test]
+    fn pages_go_from_the_newest_to_the_oldest_whatever_is_resolved_meanwhile() {
+        let mut letters = letters(&[10, 30, 20, 20]);
+        let (first, next) = letters.page(None, 2);
+        assert_eq!(offsets(&first), [1, 2]);
+        let next: Place = next.unwrap().to_string().parse().unwrap();
+        letters.apply(&resolution(2));
+        let (second, end) = letters.page(Some(next), 5);
+        assert_eq!((offsets(&second), end), (vec![3, 0], None), "the letter of the place is gone and the place is not");
+    }
+
+    #[test]
+    fn a_resolved_letter_is_gone_and_may_come_again() {
+        let mut letters = letters(&[10, 20]);
+        letters.apply(&resolution(0));
+        letters.apply(&resolution(7));
+        assert_eq!((letters.len(), letters.ids(None).len(), letters.places.len()), (1, 1, 1));
+        letters.apply(&letter(0, 40));
+        assert_eq!(offsets(&letters.page(None, 9).0), [0, 1]);
+        assert_eq!(letters.ids(Some(39)), ["documents.raw.v1-1-1".parse().unwrap()]);
+        let (found, lies_at) = letters.get("documents.raw.v1-1-0".parse().unwrap()).unwrap();
+        assert_eq!((found.document_id.as_str(), found.at_ms, lies_at.offset), ("d0", 40, 0));
+    }
+
+    #[test]
+    fn strange_ids_and_places_are_refused() {
+        for strange in ["", "nothing", "documents.raw.v1-1", "no.such.topic-1-2", "documents.raw.v1-1-x", "documents.raw.v1--1"] {
+            assert!(strange.parse::<LetterId>().is_err(), "{strange}");
+            assert!(format!("5/{strange}").parse::<Place>().is_err(), "{strange}");
+        }
+        assert!("documents.raw.v1-1-2".parse::<Place>().is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! Versions of documents: those that are given here, and which of those that producers give are taken. Used by [`super::documents`] and,
+//! for what comes through the log, by ingest.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tributary_schemas::{Error, ErrorKind, Result};
+
+/// Versions from here on have no room above them for the next one.
+const LIMIT: u64 = 1 << 63;
+/// Documents with a version ahead of the time that are remembered until the table knows what was given to them.
+const MOST_AHEAD: usize = 1000;
+
+/// Which versions are taken.
+#[derive(Clone, Copy, Debug)]
+pub struct VersionRule {
+    /// How far ahead of the time, in milliseconds, a version may be; `None` takes any.
+    maximum_ahead: Option<Duration>,
+}
+
+impl VersionRule {
+    /// A version may be so many hours ahead of the time; 0 takes any.
+    pub fn new(maximum_ahead_hours: u64) -> Self {
+        let ahead = Duration::from_secs(maximum_ahead_hours.saturating_mul(3600));
+        Self { maximum_ahead: (maximum_ahead_hours > 0).then_some(ahead) }
+    }
+
+    /// `Invalid` for a version that is not taken.
+    pub fn check(&self, version: u64, now_ms: i64) -> Result<()> {
+        if version >= LIMIT {
+            let what = format!("version {version} is not below 2^63");
+            return Err(Error::new(ErrorKind::Invalid, what).with_hint("use milliseconds since 1970, or a revision number"));
+        }
+        let Some(maximum) = self.maximum_ahead else { return Ok(()) };
+        let now = u64::try_from(now_ms).unwrap_or(0);
+        let ahead_ms = u128::from(version.saturating_sub(now));
+        if ahead_ms <= maximum.as_millis() {
+            return Ok(());
+        }
+        let what = format!("version {version} is {} hours ahead of the time in milliseconds ({now})", ahead_ms / 3_600_000);
+        Err(Error::new(ErrorKind::Invalid, what).with_hint(format!(
+            "use milliseconds since 1970, or a revision number below that; store.maximum_version_ahead_hours is {}, 0 takes any version",
+            maximum.as_secs() / 3600
+        )))
+    }
+}
+
+/// Gives versions by the time: they only grow, for each document by itself.
+#[derive(Debug)]
+pub struct Versions {
+    /// The last time that was given.
+    last_time: AtomicU64,
+    /// What was last given to documents whose versions are ahead of the time.
+    ahead: Mutex<HashMap<String, u64>>,
+}
+
+impl Versions {
+    /// Goes on after the newest time that is known to have been given, also if the clock was set back since.
+    pub fn after(newest_time: u64) -> Self {
+        Self { last_time: AtomicU64::new(newest_time), ahead: Mutex::default() }
+    }
+
+    /// The next version of a document. `known` tells what the table knows to be the newest version of a document.
+    pub fn next(&self, document_id: &str, now_ms: i64, known: impl Fn(&str) -> u64) -> u64 {
+        let time = self.next_time(u64::try_from(now_ms).unwrap_or(0));
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = known(document_id).max(ahead.get(document_id).copied().unwrap_or(0));
+        if newest < time {
+            ahead.remove(document_id);
+            return time;
+        }
+        if ahead.len() >= MOST_AHEAD {
+            ahead.retain(|document_id, given| known(document_id) < *given);
+        }
+        let version = newest.saturating_add(1);
+        ahead.insert(document_id.to_owned(), version);
+        version
+    }
+
+    /// No two documents get the same time, so that the order of publications can be seen.
+    fn next_time(&self, now: u64) -> u64 {
+        let previous = self.last_time.fetch_max(now, Ordering::AcqRel);
+        if previous < now { now } else { self.last_time.fetch_add(1, Ordering::AcqRel).saturating_add(1) }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_700_000_000_000;
+    const HOUR: u64 = 3_600_000;
+
+    #[test]
+    fn versions_far_ahead_of_the_time_are_refused_and_others_are_not() {
+        let rule = VersionRule::new(24);
+        let now = NOW as u64;
+        let cases = [
+            (0, true),
+            (7, true),
+            (now, true),
+            (now + 24 * HOUR, true),
+            (now + 25 * HOUR, false),
+            (now * 1000, false),
+            (now * 1_000_000, false),
+            (u64::MAX, false),
+        ];
+        for (version, is_taken) in cases {
+            assert_eq!(rule.check(version, NOW).is_ok(), is_taken, "{version}");
+        }
+        let any = VersionRule::new(0);
+        assert!(any.check(now * 1_000_000, NOW).is_ok() && any.check(LIMIT - 1, NOW).is_ok());
+        assert_eq!(any.check(LIMIT, NOW).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn a_version_ahead_of_the_time_concerns_its_document_alone() {
+        let versions = Versions::after(0);
+        let far = NOW as u64 + HOUR;
+        let known = |document_id: &str| if document_id == "far" { far } else { 0 };
+        assert_eq!(versions.next("far", NOW, known), far + 1);
+        assert_eq!(versions.next("far", NOW, known), far + 2, "the table does not know the one before yet");
+        let other = versions.next("other", NOW, known);
+        assert!((NOW as u64..NOW as u64 + 10).contains(&other), "{other}");
+        assert!(versions.next("other", NOW, |_| other) > other);
+        assert!(versions.next("far", NOW + 2 * HOUR as i64, known) > far + 2);
+        assert!(versions.ahead.lock().unwrap().is_empty(), "the time has passed it");
+    }
+
+    #[test]
+    fn times_go_on_when_the_clock_is_set_back() {
+        let versions = Versions::after(NOW as u64 + HOUR);
+        let first = versions.next("a", NOW, |_| 0);
+        assert_eq!((first, versions.next("b", NOW, |_| 0)), (NOW as u64 + HOUR + 1, NOW as u64 + HOUR + 2));
+    }
+
+    #[test]
+    fn documents_ahead_of_the_time_are_forgotten_once_the_table_knows_them() {
+        let versions = Versions::after(0);
+        let far = NOW as u64 + HOUR;
+        for number in 0..3 * MOST_AHEAD {
+            versions.next(&format!("d{number}"), NOW, |_| far);
+            versions.ahead.lock().unwrap().values_mut().for_each(|given| *given = far);
+        }
+        assert!(versions.ahead.lock().unwrap().len() <= MOST_AHEAD);
+    }
+}
