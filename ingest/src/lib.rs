@@ -27,5 +27,5 @@ pub mod text_encoding;
 
 pub use config::Config;
 pub use converters::{Converted, convert};
-pub use process::{BodySource, Clock, IndexedFingerprints, IngestStage, LaterSettings};
+pub use process::{BodySource, Clock, IndexedFingerprints, IngestParts, IngestStage, LaterSettings};
 pub use source_cleaning::SourceCleaning;

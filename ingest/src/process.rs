@@ -15,6 +15,7 @@ use tributary_schemas::{
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Record, StoredRecord, message};
 use tributary_store::manifest;
+use tributary_store::manifest::versions::VersionRule;
 use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
 
 use crate::config::Config;
@@ -47,6 +48,9 @@ pub trait IndexedFingerprints: Send + Sync {
 
     /// A version goes on without being compared: a deletion, or a document of which nothing is left.
     fn pass(&self, document_id: &str, version: u64);
+
+    /// The newest version that went through this stage before, if it is newer than this one.
+    fn superseded_by(&self, document_id: &str, version: u64) -> Option<u64>;
 }
 
 /// Milliseconds since 1970.
@@ -55,11 +59,30 @@ pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 /// A hash of every setting of later stages that shapes the index. Asked for each document: some settings change while the stage runs.
 pub type LaterSettings = Arc<dyn Fn() -> String + Send + Sync>;
 
+/// What the stage needs of the rest of the product.
+pub struct IngestParts {
+    /// Where documents are converted.
+    pub pool: ConversionPool,
+    /// How each source is treated.
+    pub profiles: Arc<SourceProfiles>,
+    /// When what it gives changes, nothing counts as unchanged.
+    pub later_settings: LaterSettings,
+    /// Bodies that are not in the event.
+    pub bodies: Arc<dyn BodySource>,
+    /// What is searchable now.
+    pub gate: Arc<dyn IndexedFingerprints>,
+    /// Which versions are taken.
+    pub version_rule: VersionRule,
+    /// Time.
+    pub clock: Clock,
+}
+
 /// The stage.
 pub struct IngestStage {
     shared: Arc<Shared>,
     bodies: Arc<dyn BodySource>,
     gate: Arc<dyn IndexedFingerprints>,
+    version_rule: VersionRule,
     clock: Clock,
     permits: Arc<Semaphore>,
 }
@@ -80,21 +103,25 @@ struct Published {
 }
 
 impl IngestStage {
-    /// A stage over the given profiles. When what `later_settings` gives changes, nothing counts as unchanged. `Invalid` if a profile
-    /// names an unknown cleaning step or sets one wrongly.
-    pub fn new(
-        config: Config,
-        pool: ConversionPool,
-        profiles: Arc<SourceProfiles>,
-        later_settings: LaterSettings,
-        bodies: Arc<dyn BodySource>,
-        gate: Arc<dyn IndexedFingerprints>,
-        clock: Clock,
-    ) -> Result<Self> {
+    /// A stage over the given profiles. `Invalid` if a profile names an unknown cleaning step or sets one wrongly.
+    pub fn new(config: Config, parts: IngestParts) -> Result<Self> {
+        let IngestParts { pool, profiles, later_settings, bodies, gate, version_rule, clock } = parts;
         let cleaning = SourceCleaning::new(profiles, &config)?;
         let permits = Arc::new(Semaphore::new(config.conversion_workers.max(1)));
         let shared = Arc::new(Shared { config, pool, cleaning, later_settings });
-        Ok(Self { shared, bodies, gate, clock, permits })
+        Ok(Self { shared, bodies, gate, version_rule, clock, permits })
+    }
+
+    /// `Invalid` for a version that is not taken, `Conflict` for one that comes after a newer one.
+    fn check_version(&self, document_id: &str, version: u64) -> Result<()> {
+        self.version_rule.check(version, (self.clock)())?;
+        match self.gate.superseded_by(document_id, version) {
+            None => Ok(()),
+            Some(newer) => {
+                let what = format!("version {version} of `{}` comes after version {newer}", shown(document_id));
+                Err(Error::new(ErrorKind::Conflict, what))
+            }
+        }
     }
 
     async fn clean(&self, published: Published) -> Result<CleanDocument> {
@@ -180,6 +207,7 @@ impl Stage for IngestStage {
         let key = checked_id(message::document_id(record)?)?;
         if record.value.is_none() {
             let version = message::version(record);
+            self.check_version(key, version)?;
             self.gate.pass(key, version);
             let now_ms = (self.clock)();
             // Reported, so that after a restart the gate still knows that the stored content is on its way out.
@@ -188,6 +216,7 @@ impl Stage for IngestStage {
             return Ok(vec![state, removal(key, version, now_ms, record)]);
         }
         let published = published(record, key)?;
+        self.check_version(key, published.version)?;
         let body_is = describe_body(&published.event);
         let clean = self.clean(published).await?;
         self.outputs(&clean, &body_is, record)
@@ -372,5 +401,9 @@ impl IndexedFingerprints for tributary_store::manifest::unchanged::SkipGate {
 
     fn pass(&self, document_id: &str, version: u64) {
         Self::pass(self, document_id, version);
+    }
+
+    fn superseded_by(&self, document_id: &str, version: u64) -> Option<u64> {
+        Self::superseded_by(self, document_id, version)
     }
 }

@@ -11,11 +11,12 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tributary_ingest::Config;
 use tributary_ingest::isolation::ConversionPool;
-use tributary_ingest::{BodySource, IndexedFingerprints, IngestStage, LaterSettings};
+use tributary_ingest::{BodySource, IndexedFingerprints, IngestParts, IngestStage, LaterSettings};
 use tributary_models::ocr::{OcrSetup, OcrUnavailable};
 use tributary_schemas::{CleanDocument, DocumentState, Error, ErrorKind, Result, State, Topic, event, id};
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Position, Record, StoredRecord, message};
+use tributary_store::manifest::versions::VersionRule;
 use tributary_taxonomy::source_profiles::SourceProfiles;
 
 const NOW: i64 = 1_700_000_000_000;
@@ -41,6 +42,7 @@ impl BodySource for Bodies {
 struct Gate {
     indexed: Mutex<Option<(u64, String)>>,
     passed: Mutex<Vec<(String, u64)>>,
+    newest: Mutex<Option<u64>>,
 }
 
 impl IndexedFingerprints for Gate {
@@ -51,6 +53,10 @@ impl IndexedFingerprints for Gate {
 
     fn pass(&self, document_id: &str, version: u64) {
         self.passed.lock().unwrap().push((document_id.to_owned(), version));
+    }
+
+    fn superseded_by(&self, _: &str, version: u64) -> Option<u64> {
+        self.newest.lock().unwrap().filter(|newest| *newest > version)
     }
 }
 
@@ -82,12 +88,15 @@ fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
     let gate: Arc<Gate> = Arc::clone(gate);
     IngestStage::new(
         config(),
-        ConversionPool::new(config(), no_ocr(), None),
-        profiles,
-        later(settings),
-        Arc::new(Bodies),
-        gate,
-        Arc::new(|| NOW),
+        IngestParts {
+            pool: ConversionPool::new(config(), no_ocr(), None),
+            profiles,
+            later_settings: later(settings),
+            bodies: Arc::new(Bodies),
+            gate,
+            version_rule: VersionRule::new(24),
+            clock: Arc::new(|| NOW),
+        },
     )
     .unwrap()
 }
@@ -252,18 +261,35 @@ async fn a_dead_record_is_reported() {
     assert!(report.reason.unwrap().contains("unsupported: no converter for PostScript"));
 }
 
+#[tokio::test]
+async fn what_comes_after_something_newer_is_dropped_and_strange_versions_are_dead() {
+    let gate = Arc::new(Gate { newest: Mutex::new(Some(5)), ..Gate::default() });
+    let document = |version: u64| published(&json!({ "document_id": "d", "version": version, "source": "s", "content": "text" }));
+    let mut kinds = Vec::new();
+    for version in [4, 5, NOW as u64 + 48 * 3_600_000, 1 << 63] {
+        kinds.push(stage(&gate, "s").process(&document(version)).await.map(drop).map_err(|error| error.kind()));
+    }
+    assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(()), Err(ErrorKind::Invalid), Err(ErrorKind::Invalid)]);
+    let mut deletion = record("d", None);
+    deletion.record.headers.push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"4")));
+    assert_eq!(stage(&gate, "s").process(&deletion).await.unwrap_err().kind(), ErrorKind::Conflict);
+}
+
 #[test]
 fn a_profile_with_an_unknown_step_is_refused() {
     let profiles =
         SourceProfiles::from_toml("[[source_profile]]\nname = \"p\"\nsource = \"s\"\ncleaners = [{ step = \"drop_ancors\" }]\n").unwrap();
     let made = IngestStage::new(
         config(),
-        ConversionPool::new(config(), no_ocr(), None),
-        Arc::new(profiles),
-        later(""),
-        Arc::new(Bodies),
-        Arc::new(Gate::default()),
-        Arc::new(|| 0),
+        IngestParts {
+            pool: ConversionPool::new(config(), no_ocr(), None),
+            profiles: Arc::new(profiles),
+            later_settings: later(""),
+            bodies: Arc::new(Bodies),
+            gate: Arc::new(Gate::default()),
+            version_rule: VersionRule::new(24),
+            clock: Arc::new(|| 0),
+        },
     );
     let error = made.err().unwrap();
     assert!(error.hint().unwrap().contains("`drop_anchors`"));
@@ -281,12 +307,15 @@ fn learned_stage(learned: &str) -> IngestStage {
     let gate: Arc<Gate> = Arc::default();
     IngestStage::new(
         config(),
-        ConversionPool::new(config(), no_ocr(), None),
-        Arc::new(profiles),
-        later(""),
-        Arc::new(Bodies),
-        gate,
-        Arc::new(|| NOW),
+        IngestParts {
+            pool: ConversionPool::new(config(), no_ocr(), None),
+            profiles: Arc::new(profiles),
+            later_settings: later(""),
+            bodies: Arc::new(Bodies),
+            gate,
+            version_rule: VersionRule::new(24),
+            clock: Arc::new(|| NOW),
+        },
     )
     .unwrap()
 }
@@ -320,12 +349,15 @@ async fn an_edition_names_its_work_and_is_no_exact_duplicate() {
     let gate: Arc<Gate> = Arc::default();
     let stage = IngestStage::new(
         config(),
-        ConversionPool::new(config(), no_ocr(), None),
-        profiles,
-        later(""),
-        Arc::new(Bodies),
-        gate,
-        Arc::new(|| NOW),
+        IngestParts {
+            pool: ConversionPool::new(config(), no_ocr(), None),
+            profiles,
+            later_settings: later(""),
+            bodies: Arc::new(Bodies),
+            gate,
+            version_rule: VersionRule::new(24),
+            clock: Arc::new(|| NOW),
+        },
     )
     .unwrap();
     let document = |path: &str| published(&json!({ "source": "s", "source_path": path, "content": "same text" }));

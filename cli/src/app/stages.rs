@@ -7,8 +7,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tributary_enrich::summarize::{ExtractiveSummarizer, Summarizer};
 use tributary_enrich::{EmbedParts, EmbedStage, chunkers};
+use tributary_indexer::reindex::ReindexParts;
 use tributary_indexer::{IndexStage, ReindexStage};
-use tributary_ingest::{IngestStage, LaterSettings};
+use tributary_ingest::{IngestParts, IngestStage, LaterSettings};
 
 use crate::conversion;
 use tributary_schemas::Topic;
@@ -67,15 +68,16 @@ fn worker(parts: &Parts, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSe
 
 fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
     let gate = SkipGate::new(Arc::clone(&parts.table));
-    let stage = IngestStage::new(
-        config.ingest.clone(),
-        conversion::pool(config),
-        Arc::clone(&parts.source_profiles),
-        later_settings(config, parts),
-        Arc::new(parts.stores.blobs.clone()),
-        Arc::new(gate),
-        Arc::clone(&parts.clock),
-    );
+    let stage_parts = IngestParts {
+        pool: conversion::pool(config),
+        profiles: Arc::clone(&parts.source_profiles),
+        later_settings: later_settings(config, parts),
+        bodies: Arc::new(parts.stores.blobs.clone()),
+        gate: Arc::new(gate),
+        version_rule: config.store.version_rule(),
+        clock: Arc::clone(&parts.clock),
+    };
+    let stage = IngestStage::new(config.ingest.clone(), stage_parts);
     stage.context("cannot start the service ingest")
 }
 
@@ -109,13 +111,13 @@ fn embed(config: &Config, parts: &Parts) -> EmbedStage {
 }
 
 fn reindex(config: &Config, parts: &Parts, shutdown: &CancellationToken) -> ReindexStage {
-    ReindexStage::new(
-        parts.stores.topics.clone(),
-        Arc::clone(&parts.stores.index),
-        Arc::clone(parts.pipelines.generations()),
-        Arc::clone(&parts.pipelines) as _,
-        config.indexer.keep_previous_generation,
-        Arc::clone(&parts.clock),
-        shutdown.clone(),
-    )
+    let stage_parts = ReindexParts {
+        topics: parts.stores.topics.clone(),
+        table: Arc::clone(&parts.table),
+        index: Arc::clone(&parts.stores.index),
+        generations: Arc::clone(parts.pipelines.generations()),
+        builder: Arc::clone(&parts.pipelines) as _,
+        clock: Arc::clone(&parts.clock),
+    };
+    ReindexStage::new(stage_parts, config.indexer.keep_previous_generation, shutdown.clone())
 }

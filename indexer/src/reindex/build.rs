@@ -14,8 +14,10 @@ use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{PartitionLag, StoredRecord, message};
 use tributary_store::generations::{Generations, chunk_group};
+use tributary_store::manifest::table::DocumentTable;
 use tributary_store::search_index::{GenerationStatus, IndexSettings, SharedSearchIndex};
 
+use super::removals::remember_removals;
 use super::{Origin, history};
 
 /// Pause between two looks at how far the stages are.
@@ -40,9 +42,26 @@ pub trait GenerationBuilder: Send + Sync {
     async fn settings(&self, request: &ReindexRequest, serving: &GenerationStatus) -> Result<IndexSettings>;
 }
 
+/// What the stage needs of the rest of the product.
+pub struct ReindexParts {
+    /// The log.
+    pub topics: Topics,
+    /// Which documents are gone.
+    pub table: Arc<DocumentTable>,
+    /// Where generations are built.
+    pub index: SharedSearchIndex,
+    /// Generations as last seen.
+    pub generations: Arc<Generations>,
+    /// Settings for new ones.
+    pub builder: Arc<dyn GenerationBuilder>,
+    /// Time.
+    pub clock: Clock,
+}
+
 /// The stage.
 pub struct ReindexStage {
     topics: Topics,
+    table: Arc<DocumentTable>,
     index: SharedSearchIndex,
     generations: Arc<Generations>,
     builder: Arc<dyn GenerationBuilder>,
@@ -62,16 +81,9 @@ enum Progress {
 
 impl ReindexStage {
     /// Builds in `index` until `shutdown`; what is half done goes on at the next start.
-    pub fn new(
-        topics: Topics,
-        index: SharedSearchIndex,
-        generations: Arc<Generations>,
-        builder: Arc<dyn GenerationBuilder>,
-        keeps_previous: bool,
-        clock: Clock,
-        shutdown: CancellationToken,
-    ) -> Self {
-        Self { topics, index, generations, builder, keeps_previous, clock, shutdown }
+    pub fn new(parts: ReindexParts, keeps_previous: bool, shutdown: CancellationToken) -> Self {
+        let ReindexParts { topics, table, index, generations, builder, clock } = parts;
+        Self { topics, table, index, generations, builder, keeps_previous, clock, shutdown }
     }
 
     async fn build(&self, request: &ReindexRequest) -> Result<()> {
@@ -96,6 +108,8 @@ impl ReindexStage {
                 Err(error) => return self.report(request, ReindexState::Failed, "", &serving.name, Some(error.full_message())).await,
             },
         };
+        // Again after a crash: it may have come between the two.
+        remember_removals(&self.table, &self.index, &name).await?;
         self.report(request, ReindexState::Building, &name, &serving.name, None).await?;
         self.complete(request, &name, &serving.name).await
     }
@@ -107,6 +121,8 @@ impl ReindexStage {
             drop_generation(&self.topics, &self.index, &self.generations, &old.name).await?;
         }
         let name = next_name(&serving.name, &request.request_id);
+        // Before its reader exists, so that no tombstone goes that it has yet to read.
+        self.topics.hold_for(Topic::DocumentsClean, &chunk_group(&name)).await?;
         self.index.create(&name, &settings).await?;
         self.generations.refresh().await?;
         tracing::info!(generation = %name, previous = %serving.name, "a new generation of the index is being built");

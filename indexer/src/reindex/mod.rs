@@ -12,13 +12,15 @@ pub mod build;
 pub mod desk;
 mod history;
 pub mod paced;
+mod removals;
 
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-pub use build::{GenerationBuilder, ReindexStage};
+pub use build::{GenerationBuilder, ReindexParts, ReindexStage};
 pub use desk::ReindexDesk;
 pub use paced::PacedStage;
+pub use removals::remember_removals;
 
 /// All requests and reports have one key: builds come one after the other.
 const KEY: &str = "reindex";
