@@ -286,8 +286,15 @@ pub enum Documents {
 /// `dead-letters …`.
 #[derive(Debug, Subcommand)]
 pub enum DeadLetters {
-    /// List open dead letters
-    List(Output),
+    /// List open dead letters, newest first
+    List {
+        /// The newest so many; all of them without it
+        #[arg(long)]
+        limit: Option<usize>,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
     /// Show one, with the beginning of the record
     Show {
         /// Dead letter id

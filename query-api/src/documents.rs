@@ -37,10 +37,17 @@ pub struct DocumentPage {
     pub next: Option<String>,
 }
 
+/// How many dead letters were dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DroppedDeadLetters {
+    /// Letters.
+    pub dropped: u64,
+}
+
 /// One page of dead letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadLetterPage {
-    /// Oldest first.
+    /// Newest first.
     pub dead_letters: Vec<DeadLetter>,
     /// Give this as `after` for the next page; `null` at the end.
     pub next: Option<String>,
@@ -86,7 +93,7 @@ pub trait Documents: Send + Sync {
 /// Records that were given up.
 #[async_trait]
 pub trait DeadLetters: Send + Sync {
-    /// Dead letters that wait for a decision, oldest first, those after the id `after`, at most `limit`.
+    /// Dead letters that wait for a decision, newest first, those after the place `after`, at most `limit`. `Invalid` for a strange place.
     async fn list(&self, after: Option<&str>, limit: usize) -> Result<DeadLetterPage>;
 
     /// One of them; `None` if it does not exist (any more).
@@ -97,4 +104,7 @@ pub trait DeadLetters: Send + Sync {
 
     /// Forgets it. `NotFound` for an unknown id.
     async fn forget(&self, id: &str) -> Result<()>;
+
+    /// Forgets all that are there now; says how many.
+    async fn forget_all(&self) -> Result<u64>;
 }

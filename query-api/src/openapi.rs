@@ -9,7 +9,7 @@ use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest}
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::state::Reconciliation;
 
-use crate::documents::{Accepted, DeadLetterDetail, DeadLetterPage, DocumentPage};
+use crate::documents::{Accepted, DeadLetterDetail, DeadLetterPage, DocumentPage, DroppedDeadLetters};
 use crate::http::dead_letters::PageParameters;
 use crate::http::documents::{DocumentDetail, GetParameters, ListParameters, StatesAnswer, StatesRequest};
 use crate::http::health::{Readiness, Version};
@@ -152,6 +152,7 @@ fn dead_letters(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             Some(answer::<DeadLetterDetail>(schemas)),
         ),
         operation("delete", "/v1/dead-letters/{id}", "Forget it", 204, None),
+        operation("delete", "/v1/dead-letters", "Forget all that are there now", 200, Some(answer::<DroppedDeadLetters>(schemas))),
         operation("post", "/v1/dead-letters/{id}/replay", "Send it through the pipeline again", 204, None),
     ]
 }

@@ -99,12 +99,8 @@ impl DeadLetterSide {
 #[async_trait]
 impl DeadLetterSeam for DeadLetterSide {
     async fn list(&self, after: Option<&str>, limit: usize) -> Result<DeadLetterPage> {
-        let letters = self.letters.list().await?;
-        let start = after.and_then(|after| letters.iter().position(|letter| letter.id == after)).map_or(0, |index| index + 1);
-        let page: Vec<_> = letters.iter().skip(start).take(limit).cloned().collect();
-        let more = start + page.len() < letters.len();
-        let next = page.last().filter(|_| more).map(|letter| letter.id.clone());
-        Ok(DeadLetterPage { dead_letters: page, next })
+        let page = self.letters.page(after, limit).await?;
+        Ok(DeadLetterPage { dead_letters: page.letters, next: page.next })
     }
 
     async fn show(&self, id: &str) -> Result<Option<DeadLetterDetail>> {
@@ -123,6 +119,10 @@ impl DeadLetterSeam for DeadLetterSide {
     }
 
     async fn forget(&self, id: &str) -> Result<()> {
-        self.letters.drop_letter(id).await.map(drop)
+        self.letters.drop_letter(id).await
+    }
+
+    async fn forget_all(&self) -> Result<u64> {
+        self.letters.drop_all().await
     }
 }

@@ -13,18 +13,23 @@ use tributary_store::search_index::GenerationStatus;
 use super::Parts;
 
 const REFRESH: Duration = Duration::from_secs(5);
+/// Share of the retention after which every look says so.
+const NEARLY_FORGOTTEN: f64 = 0.75;
 
 /// The gauges.
 pub struct LagGauges {
     records: IntGaugeVec,
     seconds: GaugeVec,
+    retention: GaugeVec,
+    /// Age at which the log forgets records, read or not; `None` for one that keeps what is unread.
+    forgets_after: Option<Duration>,
     index_documents: IntGaugeVec,
     index_chunks: IntGaugeVec,
 }
 
 impl LagGauges {
-    /// Registers them.
-    pub fn register(registry: &Registry) -> Result<Self> {
+    /// Registers them. `forgets_after` is the age at which the log forgets records, read or not, if it does.
+    pub fn register(registry: &Registry, forgets_after: Option<Duration>) -> Result<Self> {
         let (reader, generation) = (&["stage", "group"], &["generation", "serving"]);
         let gauges = Self {
             records: int_gauge("tributary_lag_records", "Records that a stage has yet to finish.", reader)?,
@@ -33,10 +38,21 @@ impl LagGauges {
                 reader,
             )
             .context("cannot make metrics")?,
+            retention: GaugeVec::new(
+                Opts::new(
+                    "tributary_retention_used_ratio",
+                    "Age of the oldest record that a stage has yet to finish, as a share of the age at which the brokers forget it.",
+                ),
+                reader,
+            )
+            .context("cannot make metrics")?,
+            forgets_after,
             index_documents: int_gauge("tributary_index_documents", "Documents in a generation of the index.", generation)?,
             index_chunks: int_gauge("tributary_index_chunks", "Chunks that can be found in a generation of the index.", generation)?,
         };
-        registry.register(Box::new(gauges.seconds.clone())).context("cannot register metrics")?;
+        for family in [&gauges.seconds, &gauges.retention] {
+            registry.register(Box::new(family.clone())).context("cannot register metrics")?;
+        }
         for family in [&gauges.records, &gauges.index_documents, &gauges.index_chunks] {
             registry.register(Box::new(family.clone())).context("cannot register metrics")?;
         }
@@ -57,6 +73,7 @@ impl LagGauges {
             // A generation that is gone takes its reader with it.
             self.records.reset();
             self.seconds.reset();
+            self.retention.reset();
             for reader in &readers {
                 match parts.stores.topics.lag(reader.topic, &reader.group).await {
                     Ok(lag) => self.set(reader, &lag, (parts.clock)()),
@@ -76,7 +93,20 @@ impl LagGauges {
         let oldest = lag.iter().filter_map(|partition| partition.oldest_uncommitted_ms).min();
         self.records.with_label_values(&labels).set(i64::try_from(records).unwrap_or(i64::MAX));
         let age_ms = oldest.map_or(0, |oldest| now_ms.saturating_sub(oldest).max(0));
-        self.seconds.with_label_values(&labels).set(Duration::from_millis(age_ms.unsigned_abs()).as_secs_f64());
+        let age = Duration::from_millis(age_ms.unsigned_abs());
+        self.seconds.with_label_values(&labels).set(age.as_secs_f64());
+        // What the chunk stage reads is compacted: the newest record of each document stays.
+        if let Some(forgets_after) = self.forgets_after.filter(|_| !reader.topic.is_compacted()) {
+            let used = age.as_secs_f64() / forgets_after.as_secs_f64();
+            self.retention.with_label_values(&labels).set(used);
+            if used > NEARLY_FORGOTTEN {
+                tracing::error!(
+                    stage = reader.stage,
+                    used,
+                    "the oldest record that a stage has yet to finish is about to be forgotten by the brokers: run the stage, or raise store.retention_hours"
+                );
+            }
+        }
     }
 
     fn set_index(&self, generations: &[GenerationStatus]) {
@@ -104,7 +134,7 @@ mod tests {
     #[test]
     fn lag_is_that_of_all_partitions_and_age_that_of_the_oldest() {
         let registry = Registry::new();
-        let gauges = LagGauges::register(&registry).unwrap();
+        let gauges = LagGauges::register(&registry, Some(Duration::from_secs(22))).unwrap();
         let partition =
             |committed, oldest_uncommitted_ms| PartitionLag { partition: 0, start: 2, committed, end: 10, oldest_uncommitted_ms };
         let reader = StageReader { stage: "embed", topic: Topic::ChunksTagged, group: "embed".to_owned() };
@@ -116,6 +146,7 @@ mod tests {
         };
         assert_eq!(value("tributary_lag_records"), Some(3.0 + 8.0), "compaction or retention took the first two");
         assert_eq!(value("tributary_oldest_uncommitted_seconds"), Some(5.5));
+        assert_eq!(value("tributary_retention_used_ratio"), Some(0.25));
         gauges.set(&reader, &[partition(10, None)], 10_000);
         assert_eq!((value("tributary_lag_records"), value("tributary_oldest_uncommitted_seconds")), (Some(0.0), Some(0.0)));
     }

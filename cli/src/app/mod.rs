@@ -12,6 +12,7 @@ mod readiness;
 mod recipe;
 mod reindex;
 mod stages;
+mod watch;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -45,14 +46,13 @@ impl App {
         let parts = Arc::new(Parts::open(config, &folder).await?);
         let shutdown = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        tokio::spawn(Arc::clone(parts.pipelines.generations()).follow(shutdown.clone()));
-        tokio::spawn(Arc::clone(&parts.pipelines).follow(parts.serving.clone(), shutdown.clone()));
-        tokio::spawn(Arc::clone(&parts.knowledge_sets).follow(shutdown.clone()));
+        watch::spawn(&mut tasks, config, &parts, &shutdown);
         for service in services {
             stages::spawn(&mut tasks, *service, config, &parts, &shutdown)?;
         }
         gauges::register(&parts.registry, Arc::clone(&parts.table), PathBuf::from(&config.store.data_folder))?;
-        tokio::spawn(lag::LagGauges::register(&parts.registry)?.follow(Arc::clone(&parts), shutdown.clone()));
+        let lag = lag::LagGauges::register(&parts.registry, config.store.forgets_after())?.follow(Arc::clone(&parts), shutdown.clone());
+        watch::keep(&mut tasks, "the gauges of the lag", lag, &shutdown);
         let mut url = None;
         if let Some(listener) = bind(config, services, listen)? {
             let address = listener.local_addr().context("cannot read the address of the listener")?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use prometheus::Registry;
+use tributary_indexer::reindex::remember_removals;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::retrieval::{Retriever, SharedServing};
 use tributary_query_api::server::Parts as ServerParts;
@@ -12,7 +13,7 @@ use tributary_store::config::Stores;
 use tributary_store::data_folder::DataFolder;
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::manifest::dead_letters::DeadLetters;
-use tributary_store::manifest::documents::Documents;
+use tributary_store::manifest::documents::{Documents, StageReader, stage_readers};
 use tributary_store::manifest::table::DocumentTable;
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::SourceProfiles;
@@ -54,8 +55,13 @@ impl Parts {
         let index = Arc::clone(&stores.index);
         let pipelines = Pipelines::open(config, folder.join("models"), index, stores.blobs.clone(), knowledge_sets.shared()).await?;
         let table = Arc::new(DocumentTable::open(&stores.topics).await?);
-        let documents = Documents::new(stores.topics.clone(), Arc::clone(&table), Arc::clone(&stores.index), Arc::clone(&clock));
-        let dead_letters = DeadLetters::new(stores.topics.clone(), Arc::clone(&clock));
+        hold_for_readers(&stores).await?;
+        remember_removals_in_an_empty_index(&stores, &table).await?;
+        let documents = {
+            let (topics, index) = (stores.topics.clone(), Arc::clone(&stores.index));
+            Documents::new(topics, Arc::clone(&table), index, config.store.version_rule(), Arc::clone(&clock))
+        };
+        let dead_letters = DeadLetters::open(stores.topics.clone(), Arc::clone(&clock)).await?;
         let retrieval = config.query_api.retrieval.clone();
         let serving = pipelines.for_queries();
         let retriever = Retriever::new(Arc::clone(&stores.index), serving.clone(), retrieval)?;
@@ -99,4 +105,21 @@ impl Parts {
             backup: Some(self.stores.backup.clone()),
         }
     }
+}
+
+/// What a stage has yet to read stays in the log, also while the stage has never run.
+async fn hold_for_readers(stores: &Stores) -> Result<()> {
+    for StageReader { topic, group, .. } in stage_readers(&stores.index.status().await?) {
+        stores.topics.hold_for(topic, &group).await?;
+    }
+    Ok(())
+}
+
+/// An index that was lost and begins anew must know what was deleted, as one that is built anew does.
+async fn remember_removals_in_an_empty_index(stores: &Stores, table: &DocumentTable) -> Result<()> {
+    let generations = stores.index.status().await?;
+    for generation in generations.iter().filter(|generation| generation.documents == 0) {
+        remember_removals(table, &stores.index, &generation.name).await?;
+    }
+    Ok(())
 }

@@ -42,7 +42,10 @@ impl Readiness {
     }
 
     async fn look(&self) -> Vec<Check> {
-        let log = async { self.stores.topics.lag(Topic::DocumentsRaw, "ingest").await.map(|_| "answers".to_owned()) };
+        let log = async {
+            self.stores.topics.probe().await?;
+            self.stores.topics.lag(Topic::DocumentsRaw, "ingest").await.map(|_| "answers".to_owned())
+        };
         let index = async {
             let generations = self.stores.index.status().await?;
             let serving = generations.iter().find(|generation| generation.serving);

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use tributary_query_api::documents::{DeadLetterDetail, DeadLetterPage};
+use tributary_query_api::documents::{DeadLetterDetail, DeadLetterPage, DroppedDeadLetters};
 use tributary_schemas::DeadLetter;
 
 use crate::args::{DeadLetterIds, DeadLetters, Global, Output, Service};
@@ -15,33 +15,42 @@ pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcom
     let services: &[Service] = if matches!(verb, DeadLetters::Replay(_)) { &Service::ALL } else { &[Service::Query] };
     let client = Client::connect(global, config, services)?;
     let outcome = match verb {
-        DeadLetters::List(output) => list(&client, output),
+        DeadLetters::List { limit, output } => list(&client, limit.unwrap_or(usize::MAX), output),
         DeadLetters::Show { id, output } => show(&client, &id, output),
         DeadLetters::Replay(ids) => {
             each(&client, &ids, "replayed", |id| client.post::<Value>(&format!("/v1/dead-letters/{}/replay", segment(id)), &json!({})))
         }
+        DeadLetters::Drop(ids) if ids.all => drop_all(&client, ids.output),
         DeadLetters::Drop(ids) => each(&client, &ids, "dropped", |id| client.delete::<Value>(&format!("/v1/dead-letters/{}", segment(id)))),
     }?;
     client.close()?;
     Ok(outcome)
 }
 
-fn all(client: &Client) -> Result<Vec<DeadLetter>> {
-    let mut letters = Vec::new();
+/// The newest so many.
+fn newest(client: &Client, limit: usize) -> Result<Vec<DeadLetter>> {
+    let mut letters: Vec<DeadLetter> = Vec::new();
     let mut after: Option<String> = None;
     loop {
         let path = after.as_ref().map_or("/v1/dead-letters".to_owned(), |after| format!("/v1/dead-letters?after={}", segment(after)));
         let page: DeadLetterPage = client.get(&path)?;
         letters.extend(page.dead_letters);
         after = page.next;
-        if after.is_none() {
+        if after.is_none() || letters.len() >= limit {
+            letters.truncate(limit);
             return Ok(letters);
         }
     }
 }
 
-fn list(client: &Client, output: Output) -> Result<Outcome> {
-    let letters = all(client)?;
+fn drop_all(client: &Client, output: Output) -> Result<Outcome> {
+    let answer: DroppedDeadLetters = client.delete("/v1/dead-letters")?;
+    print::result(output, &json!({"dead_letters": [], "dropped": answer.dropped}), || format!("{} dropped", answer.dropped))?;
+    Ok(Outcome::Done)
+}
+
+fn list(client: &Client, limit: usize, output: Output) -> Result<Outcome> {
+    let letters = newest(client, limit.max(1))?;
     print::result(output, &json!({"dead_letters": letters}), || {
         let mut lines: Vec<String> = letters
             .iter()
@@ -62,7 +71,7 @@ fn show(client: &Client, id: &str, output: Output) -> Result<Outcome> {
 }
 
 fn each(client: &Client, wanted: &DeadLetterIds, done: &str, act: impl Fn(&str) -> Result<Value>) -> Result<Outcome> {
-    let ids = if wanted.all { all(client)?.into_iter().map(|letter| letter.id).collect() } else { wanted.ids.clone() };
+    let ids = if wanted.all { newest(client, usize::MAX)?.into_iter().map(|letter| letter.id).collect() } else { wanted.ids.clone() };
     let mut rows = Vec::new();
     let mut failed = 0;
     for id in &ids {

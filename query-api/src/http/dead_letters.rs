@@ -7,6 +7,7 @@ use serde::Deserialize;
 use tributary_schemas::{Error, ErrorKind};
 
 use super::json;
+use crate::documents::DroppedDeadLetters;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -42,6 +43,11 @@ pub async fn replay(state: web::Data<ServerState>, id: web::Path<String>) -> Res
 pub async fn forget(state: web::Data<ServerState>, id: web::Path<String>) -> Result<HttpResponse, Problem> {
     state.dead_letters.forget(&id).await.map_err(|error| named(error, &id))?;
     Ok(HttpResponse::NoContent().finish())
+}
+
+/// `DELETE /v1/dead-letters`.
+pub async fn forget_all(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
+    json(StatusCode::OK, &DroppedDeadLetters { dropped: state.dead_letters.forget_all().await? })
 }
 
 fn named(error: Error, id: &str) -> Problem {

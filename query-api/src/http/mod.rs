@@ -43,7 +43,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::delete().to(reindex::cancel)),
         )
         .service(resource("/v1/reindex/rollback").route(web::post().to(reindex::rollback)))
-        .service(resource("/v1/dead-letters").route(web::get().to(dead_letters::list)))
+        .service(resource("/v1/dead-letters").route(web::get().to(dead_letters::list)).route(web::delete().to(dead_letters::forget_all)))
         .service(resource("/v1/dead-letters/{id}/replay").route(web::post().to(dead_letters::replay)))
         .service(resource("/v1/dead-letters/{id}").route(web::get().to(dead_letters::show)).route(web::delete().to(dead_letters::forget)))
         .service(resource("/openapi.json").route(web::get().to(page::openapi)))

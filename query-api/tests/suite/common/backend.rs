@@ -213,6 +213,10 @@ impl DeadLetters for MemoryDeadLetters {
     async fn forget(&self, id: &str) -> Result<()> {
         self.take(id)
     }
+
+    async fn forget_all(&self) -> Result<u64> {
+        Ok(self.letters.lock().unwrap_or_else(PoisonError::into_inner).drain(..).count() as u64)
+    }
 }
 
 pub struct MemoryCatalog(RwLock<Arc<KnowledgeSets>>);

@@ -1,0 +1,79 @@
+//! What must live for the process to be of use, and what is done now and then. Something that has ended for good ends the process with a
+//! clear line, so that whoever supervises it starts it again: one that goes on without it would look healthy and do nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tributary_schemas::ErrorKind;
+
+use super::Parts;
+use crate::config::Config;
+
+/// Between two looks at the writer of the log.
+const LOOK: Duration = Duration::from_secs(1);
+/// Between two looks for dead letters that are too old.
+const RETENTION_PAUSE: Duration = Duration::from_secs(60);
+
+/// Runs something that goes on until `shutdown`; if it ends before, or panics, the process ends.
+pub fn keep(
+    tasks: &mut JoinSet<Result<()>>,
+    what: &'static str,
+    work: impl Future<Output = ()> + Send + 'static,
+    shutdown: &CancellationToken,
+) {
+    let shutdown = shutdown.clone();
+    tasks.spawn(async move {
+        work.await;
+        if shutdown.is_cancelled() { Ok(()) } else { Err(anyhow!("{what} ended before the process was to stop")) }
+    });
+}
+
+/// Starts the watches, and what follows changes that other processes make.
+pub fn spawn(tasks: &mut JoinSet<Result<()>>, config: &Config, parts: &Arc<Parts>, shutdown: &CancellationToken) {
+    keep(tasks, "the reader of generations", Arc::clone(parts.pipelines.generations()).follow(shutdown.clone()), shutdown);
+    keep(tasks, "the reader of promotions", Arc::clone(&parts.pipelines).follow(parts.serving.clone(), shutdown.clone()), shutdown);
+    keep(tasks, "the reader of knowledge sets", Arc::clone(&parts.knowledge_sets).follow(shutdown.clone()), shutdown);
+    tasks.spawn(until(shutdown.clone(), log_writer(Arc::clone(parts))));
+    tasks.spawn(until(shutdown.clone(), gone(parts.table.ended(), "reports about documents")));
+    tasks.spawn(until(shutdown.clone(), gone(parts.dead_letters.ended(), "dead letters")));
+    let hours = config.store.dead_letter_retention_hours;
+    if hours > 0 {
+        let age = Duration::from_secs(hours.saturating_mul(3600));
+        tasks.spawn(until(shutdown.clone(), drop_old_letters(Arc::clone(parts), age)));
+    }
+}
+
+async fn until(shutdown: CancellationToken, watch: impl Future<Output = Result<()>>) -> Result<()> {
+    shutdown.run_until_cancelled(watch).await.unwrap_or(Ok(()))
+}
+
+/// Ends with an error when nothing can be appended any more; whatever may pass is shown by readiness.
+async fn log_writer(parts: Arc<Parts>) -> Result<()> {
+    loop {
+        if let Err(error) = parts.stores.topics.probe().await
+            && error.kind() == ErrorKind::Internal
+        {
+            return Err(anyhow!("{error}; what was accepted is durable, start the process again"));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn gone(ended: impl Future<Output = ()>, what: &str) -> Result<()> {
+    ended.await;
+    Err(anyhow!("the reader of {what} has ended, see the panic above; start the process again"))
+}
+
+async fn drop_old_letters(parts: Arc<Parts>, age: Duration) -> Result<()> {
+    loop {
+        match parts.dead_letters.drop_older_than(age).await {
+            Ok(0) => {}
+            Ok(letters) => tracing::warn!(letters, "dropped dead letters older than store.dead_letter_retention_hours"),
+            Err(error) => tracing::warn!(%error, "old dead letters cannot be dropped, trying again"),
+        }
+        tokio::time::sleep(RETENTION_PAUSE).await;
+    }
+}
