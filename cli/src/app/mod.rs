@@ -99,6 +99,11 @@ impl App {
             }
             self.shutdown.cancel();
         }
+        if self.parts.table.reports_since_checkpoint() >= watch::WORTH_KEEPING
+            && let Err(error) = self.parts.table.checkpoint().await
+        {
+            tracing::warn!(%error, "the document table cannot be kept; the next start reads more reports");
+        }
         self.folder.withdraw();
         outcome
     }

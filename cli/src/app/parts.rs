@@ -9,12 +9,12 @@ use tributary_indexer::reindex::remember_removals;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::retrieval::{Retriever, SharedServing};
 use tributary_query_api::server::Parts as ServerParts;
-use tributary_store::config::Stores;
+use tributary_store::config::{EventLogKind, Stores};
 use tributary_store::data_folder::DataFolder;
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::{Documents, StageReader, stage_readers};
-use tributary_store::manifest::table::DocumentTable;
+use tributary_store::manifest::table::{CheckpointFile, DocumentTable};
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::SourceProfiles;
 
@@ -54,7 +54,7 @@ impl Parts {
         let knowledge_sets = Catalog::open(stores.topics.clone(), sets, config.enrich.chunker.clone(), Arc::clone(&clock)).await?;
         let index = Arc::clone(&stores.index);
         let pipelines = Pipelines::open(config, folder.join("models"), index, stores.blobs.clone(), knowledge_sets.shared()).await?;
-        let table = Arc::new(DocumentTable::open(&stores.topics).await?);
+        let table = Arc::new(open_table(config, folder, &stores).await?);
         hold_for_readers(&stores).await?;
         remember_removals_in_an_empty_index(&stores, &table).await?;
         let documents = {
@@ -105,6 +105,17 @@ impl Parts {
             backup: Some(self.stores.backup.clone()),
         }
     }
+}
+
+/// From its checkpoint on, where the log goes with the data folder.
+async fn open_table(config: &Config, folder: &DataFolder, stores: &Stores) -> Result<DocumentTable> {
+    Ok(match config.store.event_log.kind {
+        EventLogKind::Embedded => {
+            let file = CheckpointFile::in_folder(&folder.join("manifest"), folder.id())?;
+            DocumentTable::open_from(&stores.topics, file).await?
+        }
+        EventLogKind::Kafka => DocumentTable::open(&stores.topics).await?,
+    })
 }
 
 /// What a stage has yet to read stays in the log, also while the stage has never run.

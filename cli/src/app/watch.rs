@@ -17,6 +17,14 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Between two looks for dead letters that are too old.
 const RETENTION_PAUSE: Duration = Duration::from_secs(60);
 
+/// Between two looks whether the document table is to be kept.
+const CHECKPOINT_LOOK: Duration = Duration::from_secs(10);
+/// Reports after which it is, and after which it is if none have come since the last look. A start reads about 300 000 reports a second.
+const REPORTS: u64 = 200_000;
+const REPORTS_AT_REST: u64 = WORTH_KEEPING;
+/// Fewer reports than this are read in no time.
+pub const WORTH_KEEPING: u64 = 10_000;
+
 /// Runs something that goes on until `shutdown`; if it ends before, or panics, the process ends.
 pub fn keep(
     tasks: &mut JoinSet<Result<()>>,
@@ -39,6 +47,7 @@ pub fn spawn(tasks: &mut JoinSet<Result<()>>, config: &Config, parts: &Arc<Parts
     tasks.spawn(until(shutdown.clone(), log_writer(Arc::clone(parts))));
     tasks.spawn(until(shutdown.clone(), gone(parts.table.ended(), "reports about documents")));
     tasks.spawn(until(shutdown.clone(), gone(parts.dead_letters.ended(), "dead letters")));
+    tasks.spawn(until(shutdown.clone(), keep_table(Arc::clone(parts))));
     let hours = config.store.dead_letter_retention_hours;
     if hours > 0 {
         let age = Duration::from_secs(hours.saturating_mul(3600));
@@ -75,5 +84,21 @@ async fn drop_old_letters(parts: Arc<Parts>, age: Duration) -> Result<()> {
             Err(error) => tracing::warn!(%error, "old dead letters cannot be dropped, trying again"),
         }
         tokio::time::sleep(RETENTION_PAUSE).await;
+    }
+}
+
+/// Writes the document table to its file when a start without that would take long.
+async fn keep_table(parts: Arc<Parts>) -> Result<()> {
+    let mut before = 0;
+    loop {
+        tokio::time::sleep(CHECKPOINT_LOOK).await;
+        let reports = parts.table.reports_since_checkpoint();
+        let is_at_rest = reports == before && reports >= REPORTS_AT_REST;
+        if (reports >= REPORTS || is_at_rest)
+            && let Err(error) = parts.table.checkpoint().await
+        {
+            tracing::warn!(%error, "the document table cannot be kept; the next start reads more reports");
+        }
+        before = reports;
     }
 }

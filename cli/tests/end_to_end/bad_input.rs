@@ -195,7 +195,8 @@ fn an_older_version_stays_away() {
         |version: u64, word: &str| json!({"document_id": "versions", "version": version, "source": "v", "content": format!("{word} text")});
     let newest = server.publish(&event(7, "kowari"));
     assert_eq!(text(&server.settled(&newest), "/state"), "indexed");
-    server.publish(&event(5, "antechinus"));
+    let (status, problem) = server.post("/v1/documents", &event(5, "antechinus"));
+    assert_eq!((status, text(&problem, "/code")), (409, "conflict"), "{problem}");
     let last = server.publish(&json!({"document_id": "after-versions", "source": "v", "content": "phascogale"}));
     server.settled(&last);
     let (_, proof) = server.post("/v1/documents/states", &json!({"document_ids": ["versions"]}));

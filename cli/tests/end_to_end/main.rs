@@ -25,3 +25,4 @@ mod shutdown;
 mod slides;
 mod storage;
 mod usage;
+mod versions;

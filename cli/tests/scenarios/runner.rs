@@ -44,7 +44,10 @@ fn act(step: &Step, workspace: &Workspace, server: &Server) {
         workspace.json(["knowledge-sets", "apply", file.to_str().unwrap(), "--format", "json"]);
     }
     for event in step.publish.iter().flat_map(scenario::Publication::events) {
-        server.publish(&event);
+        let (status, answer) = server.post("/v1/documents", &event);
+        // The door knows already that a version is not newer; a producer that writes to the log finds that out later.
+        let is_late = status == 409 && event.get("version").is_some();
+        assert!(status == 202 || is_late, "{status}: {answer}");
     }
     for id in &step.delete {
         let (status, answer) = server.try_delete(&format!("/v1/documents/{id}")).unwrap();

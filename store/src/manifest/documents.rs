@@ -60,7 +60,9 @@ pub struct Documents {
 impl Documents {
     /// Over the given log, table and index; versions are taken as `rule` says.
     pub fn new(topics: Topics, table: Arc<DocumentTable>, index: SharedSearchIndex, rule: VersionRule, clock: Clock) -> Self {
-        let versions = Versions::after(newest_time(&table));
+        // Versions by the time go on from the newest time of a report even if the clock was set back since: a record that was written and
+        // not reported before a crash is older than whatever is published next. Numbers of producers do not count.
+        let versions = Versions::after(u64::try_from(table.newest_time()).unwrap_or(0));
         Self { topics, table, index, clock, rule, versions }
     }
 
@@ -184,14 +186,6 @@ impl Documents {
     }
 }
 
-/// The newest time at which anything was reported. Versions by the time go on from there even if the clock was set back since: a record
-/// that was written and not reported before a crash is older than whatever is published next. Numbers of producers do not count.
-fn newest_time(table: &DocumentTable) -> u64 {
-    let mut newest = 0;
-    table.for_each(|_, row| newest = row.latest.at_ms.max(newest));
-    u64::try_from(newest).unwrap_or(0)
-}
-
 fn checked_id(published: &DocumentEvent) -> Result<String> {
     if published.source.trim().is_empty() {
         return Err(Error::new(ErrorKind::Invalid, "`source` is empty").with_hint("name where the document comes from, such as `wiki`"));
@@ -229,22 +223,5 @@ fn check_content(published: &DocumentEvent) -> Result<()> {
         0 => Err(Error::new(ErrorKind::Invalid, "no content is given").with_hint("give one of content, content_base64 and content_url")),
         _ => Err(Error::new(ErrorKind::Invalid, "more than one content is given")
             .with_hint("give only one of content, content_base64 and content_url")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_time_is_that_of_a_report_and_no_number_of_a_producer() {
-        let state = |document_id: &str, version, at_ms| {
-            let document = DocumentHeader { document_id: document_id.into(), version, ..DocumentHeader::default() };
-            report(&document, State::Indexed, at_ms)
-        };
-        let now = 1_700_000_000_000;
-        let table = DocumentTable::with_reports(&[state("a", 7, now), state("b", u64::MAX - 1, now - 1)]);
-        assert_eq!(newest_time(&table), 1_700_000_000_000);
-        assert_eq!(newest_time(&DocumentTable::with_reports(&[])), 0);
     }
 }

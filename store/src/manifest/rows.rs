@@ -1,5 +1,7 @@
 //! The rows of the document table, packed: what many documents have in common is kept once. Used by [`super::table`].
 
+mod checkpoint;
+
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -9,10 +11,12 @@ use tributary_schemas::{DocumentState, Lineage, StageTime, State};
 use super::table::{DocumentRow, IndexedVersion};
 use super::texts::{SWEEP_AT_LEAST, Texts};
 
+pub use checkpoint::CheckpointFile;
+
 /// Rows by document id.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    packed: BTreeMap<Box<str>, Packed>,
+    packed: BTreeMap<Box<str>, Box<Packed>>,
     shared: Shared,
     /// Rows by state, in the order of [`State::ALL`].
     counts: [u64; State::ALL.len()],
@@ -60,14 +64,23 @@ impl Rows {
 
     /// Rows by document id, those after `document_id`.
     pub fn after(&self, document_id: Option<&str>) -> impl Iterator<Item = DocumentRow> {
+        self.packed_after(document_id).map(|(document_id, packed)| packed.unpack(document_id))
+    }
+
+    fn packed_after(&self, document_id: Option<&str>) -> impl Iterator<Item = (&str, &Packed)> {
         let from = document_id.map_or(Bound::Unbounded, Bound::Excluded);
-        self.packed.range::<str, _>((from, Bound::Unbounded)).map(|(document_id, packed)| packed.unpack(document_id))
+        self.packed.range::<str, _>((from, Bound::Unbounded)).map(|(document_id, packed)| (&**document_id, &**packed))
+    }
+
+    /// The newest time of a report, milliseconds since 1970; 0 if there is none.
+    pub fn newest_time(&self) -> i64 {
+        self.packed.values().map(|packed| packed.at_ms).max().unwrap_or(0)
     }
 
     /// Puts a row in the place of the one with its id.
     pub fn set(&mut self, row: DocumentRow) {
         let document_id = row.latest.document_id.clone().into_boxed_str();
-        let packed = self.shared.pack(row);
+        let packed = Box::new(self.shared.pack(row));
         self.counts[packed.state as usize] += 1;
         if let Some(replaced) = self.packed.insert(document_id, packed) {
             self.counts[replaced.state as usize] -= 1;

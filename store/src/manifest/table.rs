@@ -1,11 +1,16 @@
 //! All documents in memory, built from `documents.states` at start and followed from then on. Any process can have one.
 
-use tributary_schemas::{DocumentState, Result, State, Topic};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tributary_schemas::{DocumentState, Error, ErrorKind, Result, State, Topic};
 
 use super::rows::Rows;
 use super::view::{Applied, Fold, View, ended};
 use crate::event_log::topics::Topics;
 use crate::event_log::{StoredRecord, message};
+
+pub use super::rows::CheckpointFile;
 
 /// What is known of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,13 +49,49 @@ pub struct ListFilter {
 /// The table of all documents.
 #[derive(Debug)]
 pub struct DocumentTable {
-    view: View<Rows>,
+    view: Arc<View<Rows>>,
+    file: Option<CheckpointFile>,
+    /// Reports that the last checkpoint has.
+    kept: AtomicU64,
 }
 
 impl DocumentTable {
     /// Reads all reports that are there and follows the topic until the table is dropped.
     pub async fn open(topics: &Topics) -> Result<Self> {
-        Ok(Self { view: View::open(topics, Rows::default(), Applied::new()).await? })
+        Self::go_on(topics, None, Rows::default(), Applied::new()).await
+    }
+
+    /// The same, from a checkpoint on if there is one that fits the topic. Only for a log that goes with the data folder: brokers may have
+    /// been exchanged since.
+    pub async fn open_from(topics: &Topics, checkpoint: CheckpointFile) -> Result<Self> {
+        let file = checkpoint.clone();
+        let read = tokio::task::spawn_blocking(move || file.read()).await.ok().flatten();
+        let (rows, applied) = match read {
+            Some((rows, applied)) if fits(topics, &applied).await? => (rows, applied),
+            _ => (Rows::default(), Applied::new()),
+        };
+        Self::go_on(topics, Some(checkpoint), rows, applied).await
+    }
+
+    async fn go_on(topics: &Topics, file: Option<CheckpointFile>, rows: Rows, applied: Applied) -> Result<Self> {
+        let kept = AtomicU64::new(reports(&applied));
+        Ok(Self { view: Arc::new(View::open(topics, rows, applied).await?), file, kept })
+    }
+
+    /// How many reports were applied since the last checkpoint.
+    pub fn reports_since_checkpoint(&self) -> u64 {
+        reports(&self.view.applied()).saturating_sub(self.kept.load(Ordering::Acquire))
+    }
+
+    /// Writes a checkpoint, where there is a place for one.
+    pub async fn checkpoint(&self) -> Result<()> {
+        let Some(file) = self.file.clone() else { return Ok(()) };
+        let (view, applied) = (Arc::clone(&self.view), self.view.applied());
+        let count = reports(&applied);
+        let written = tokio::task::spawn_blocking(move || file.write(&applied, |look| view.read(|rows| look(rows)))).await;
+        written.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, format!("a checkpoint was broken off: {error}"))))?;
+        self.kept.store(count, Ordering::Release);
+        Ok(())
     }
 
     /// A table that follows nothing.
@@ -58,7 +99,7 @@ impl DocumentTable {
     pub(crate) fn with_reports(states: &[DocumentState]) -> Self {
         let mut rows = Rows::default();
         states.iter().for_each(|state| apply(&mut rows, state.clone()));
-        Self { view: View::of(rows) }
+        Self { view: Arc::new(View::of(rows)), file: None, kept: AtomicU64::new(0) }
     }
 
     /// Waits until everything is applied that was reported before this call.
@@ -101,6 +142,11 @@ impl DocumentTable {
         self.read(|rows| rows.versions(document_id).1)
     }
 
+    /// The newest time of a report, milliseconds since 1970; 0 if there is none.
+    pub fn newest_time(&self) -> i64 {
+        self.read(Rows::newest_time)
+    }
+
     /// The newest version that went past ingest; 0 if there is none.
     pub fn newest_passed(&self, document_id: &str) -> u64 {
         self.read(|rows| rows.versions(document_id).2)
@@ -115,6 +161,17 @@ impl ListFilter {
     fn shows(&self, row: &DocumentRow) -> bool {
         self.state.is_none_or(|state| row.latest.state == state) && self.source.as_ref().is_none_or(|source| row.latest.source == *source)
     }
+}
+
+/// Whether all that a checkpoint has is in the topic: a log that was put back from a copy may end before it.
+async fn fits(topics: &Topics, applied: &Applied) -> Result<bool> {
+    let ends: Applied = topics.lag(Topic::DocumentsStates, "document-table").await?.iter().map(|lag| (lag.partition, lag.end)).collect();
+    Ok(applied.iter().all(|(partition, offset)| ends.get(partition).is_some_and(|end| offset <= end)))
+}
+
+/// Records up to these positions, all partitions together.
+fn reports(applied: &Applied) -> u64 {
+    applied.values().sum()
 }
 
 impl Fold for Rows {
@@ -209,8 +266,6 @@ fn supersedes(new: &DocumentState, old: &DocumentState) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::Arc;
-
     use tributary_schemas::DocumentHeader;
 
     use super::*;
@@ -290,12 +345,15 @@ mod tests {
         }
     }
 
+    fn topics_blobs(folder: &std::path::Path) -> Blobs {
+        Blobs::local(&folder.join("blobs")).unwrap()
+    }
+
     #[tokio::test]
     async fn a_report_that_travels_as_a_reference_counts_like_any_other() {
         let folder = tempfile::tempdir().unwrap();
         let log = EmbeddedEventLog::open(&folder.path().join("log"), log_config()).unwrap();
-        let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
-        let topics = Topics::new(Arc::new(log), "t".into(), blobs, 1000);
+        let topics = Topics::new(Arc::new(log), "t".into(), topics_blobs(folder.path()), 1000);
         topics.create(1, None, None).await.unwrap();
         let append = |version, now| {
             let long = DocumentState { reason: Some("x".repeat(2000)), ..state(version, now) };
@@ -308,6 +366,23 @@ mod tests {
         append(2, State::Skipped).await.unwrap();
         table.catch_up(&topics).await.unwrap();
         assert_eq!(table.get("d").unwrap().latest.state, State::Skipped, "while it follows, too");
+
+        let checkpoint = || CheckpointFile::in_folder(&folder.path().join("manifest"), "id").unwrap();
+        let table = DocumentTable::open_from(&topics, checkpoint()).await.unwrap();
+        assert_eq!(table.reports_since_checkpoint(), 2);
+        table.checkpoint().await.unwrap();
+        assert_eq!(table.reports_since_checkpoint(), 0);
+        append(7, State::Chunking).await.unwrap();
+        let continued = DocumentTable::open_from(&topics, checkpoint()).await.unwrap();
+        assert_eq!((continued.get("d").unwrap().latest.version, continued.reports_since_checkpoint()), (7, 1));
+        let other = Topics::new(
+            Arc::new(EmbeddedEventLog::open(&folder.path().join("other"), log_config()).unwrap()),
+            "t".into(),
+            topics_blobs(folder.path()),
+            1000,
+        );
+        other.create(1, None, None).await.unwrap();
+        assert!(DocumentTable::open_from(&other, checkpoint()).await.unwrap().get("d").is_none(), "a log that ends before it");
 
         std::fs::remove_dir_all(folder.path().join("blobs")).unwrap();
         append(3, State::Dead).await.unwrap();

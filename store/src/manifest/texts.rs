@@ -29,6 +29,11 @@ impl Texts {
         new
     }
 
+    /// Takes over copies that somebody has already.
+    pub fn take_over(&mut self, texts: Vec<Arc<str>>) {
+        self.known.extend(texts);
+    }
+
     /// How many there are.
     #[cfg(test)]
     pub fn len(&self) -> usize {

@@ -4,7 +4,7 @@
 mod compaction;
 mod config;
 mod counters;
-mod folder;
+pub(crate) mod folder;
 mod format;
 mod group;
 mod image;
