@@ -96,8 +96,8 @@ impl LagGauges {
         let age = Duration::from_millis(age_ms.unsigned_abs());
         self.seconds.with_label_values(&labels).set(age.as_secs_f64());
         // What the chunk stage reads is compacted: the newest record of each document stays.
-        if let Some(forgets_after) = self.forgets_after.filter(|_| !reader.topic.is_compacted()) {
-            let used = age.as_secs_f64() / forgets_after.as_secs_f64();
+        if !reader.topic.is_compacted() {
+            let used = self.forgets_after.map_or(0.0, |forgets_after| age.as_secs_f64() / forgets_after.as_secs_f64());
             self.retention.with_label_values(&labels).set(used);
             if used > NEARLY_FORGOTTEN {
                 tracing::error!(
