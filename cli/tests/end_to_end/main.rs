@@ -10,6 +10,7 @@ mod crash;
 mod dead_letters;
 mod editions;
 mod evaluation;
+mod fake_elasticsearch;
 mod harness;
 mod isolation;
 mod knowledge_sets;
@@ -24,4 +25,5 @@ mod shutdown;
 #[cfg(unix)]
 mod slides;
 mod storage;
+mod surroundings;
 mod usage;
