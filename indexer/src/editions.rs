@@ -11,11 +11,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tributary_schemas::edition::{superseded_term, work_term};
-use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, ErrorKind, Result, State};
+use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, Result, State};
 use tributary_store::blobs::Blobs;
 use tributary_store::search_index::{IndexedDocument, Operation, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
 
+use crate::index_stage::is_gone;
 use crate::near_duplicates::Settled;
 use crate::rewriting;
 
@@ -48,6 +49,16 @@ struct Touched {
 
 /// All live editions of a work, the one that stands first.
 type Work = Vec<IndexedDocument>;
+
+/// What became of an edition that should have its chunks again.
+enum Restored {
+    /// It has them.
+    Written(DocumentState),
+    /// A newer version of the document came.
+    Outrun,
+    /// What was kept of it cannot be read.
+    Damaged(DocumentState),
+}
 
 impl Editions {
     /// Over the given index; records of editions are kept as blobs, since any of them may have to be written again.
@@ -86,7 +97,7 @@ impl Editions {
             match self.settle_generation(&generation, &documents).await {
                 Ok(()) => {}
                 // Dropped meanwhile.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) if is_gone(&error) => {}
                 Err(error) => {
                     touched.insert(generation, documents);
                     self.put_back(touched);
@@ -116,7 +127,14 @@ impl Editions {
         for _ in 0..MOST_LOOKS {
             let mut changed = false;
             for work in self.works(generation, touched, &mut looked_at).await? {
-                changed |= self.order(generation, &work).await?;
+                match self.order(generation, &work).await {
+                    Ok(did) => changed |= did,
+                    Err(error) if error.is_held() || is_gone(&error) => return Err(error),
+                    Err(error) => {
+                        let editions: Vec<&str> = work.iter().map(|edition| edition.document.document_id.as_str()).collect();
+                        tracing::error!(generation, ?editions, error = %error.full_message(), "the editions of a work are left as they are");
+                    }
+                }
             }
             if !changed {
                 break;
@@ -152,9 +170,17 @@ impl Editions {
         let mut changed = false;
         // First the newest: there is never a moment without any.
         if newest.document.superseded_by.is_some() {
-            let Some(state) = self.restore(generation, &newest.document).await? else { return Ok(false) };
-            self.report(generation, state);
-            changed = true;
+            match self.restore(generation, &newest.document).await? {
+                Restored::Written(state) => {
+                    self.report(generation, state);
+                    changed = true;
+                }
+                Restored::Outrun => return Ok(false),
+                Restored::Damaged(state) => {
+                    self.report_once(generation, state);
+                    return Ok(false);
+                }
+            }
         }
         for edition in older {
             if let Some(state) = self.set_aside(generation, edition, &newest.document).await? {
@@ -169,18 +195,36 @@ impl Editions {
         self.waiting().settled.push(Settled { generation: generation.to_owned(), state });
     }
 
-    /// Gives an edition its chunks again. `None` if a newer version of the document came, or its record is not to be had.
-    async fn restore(&self, generation: &str, document: &DocumentHeader) -> Result<Option<DocumentState>> {
-        let Some(body) = self.body(document).await? else {
-            tracing::error!(generation, document_id = document.document_id, "an edition cannot be written again; publish the document");
-            return Ok(None);
+    /// The same unless it was said already: damage does not go away by another look.
+    fn report_once(&self, generation: &str, state: DocumentState) {
+        let mut waiting = self.waiting();
+        let is_same = |said: &Settled| (said.state.document_id.as_str(), said.state.state) == (state.document_id.as_str(), state.state);
+        if !waiting.settled.iter().any(is_same) {
+            waiting.settled.push(Settled { generation: generation.to_owned(), state });
+        }
+    }
+
+    /// Gives an edition its chunks again. Where the record that was kept of it is gone or damaged, nothing can, and its state says so.
+    async fn restore(&self, generation: &str, document: &DocumentHeader) -> Result<Restored> {
+        let body = match self.body(document).await {
+            Ok(Some(body)) => body,
+            Err(error) if error.is_held() => return Err(error),
+            unreadable => {
+                let document_id = &document.document_id;
+                let error = unreadable.err().map_or_else(|| "it has no vectors".to_owned(), |error| error.full_message());
+                tracing::error!(generation, document_id, error, "an edition cannot be written again; publish the document");
+                let reason = Some("it is the newest edition again, and what was kept of it cannot be read; publish it again".to_owned());
+                let damaged = DocumentState { reason, ..manifest::report(document, State::Dead, (self.clock)()) };
+                return Ok(Restored::Damaged(damaged));
+            }
         };
         let document = DocumentHeader { superseded_by: None, ..document.clone() };
         let report = manifest::report(&document, State::Indexed, (self.clock)());
         let chunks = u32::try_from(body.chunks.len()).unwrap_or(u32::MAX);
         let state = DocumentState { chunks, lineage: Some(document.lineage.clone()), ..report };
         let written = Operation::Replace { document: Box::new(document), chunks: body.chunks, vectors: body.vectors };
-        Ok(rewriting::write(self.index.as_ref(), generation, written).await?.then_some(state))
+        let is_written = rewriting::write(self.index.as_ref(), generation, written).await?;
+        Ok(if is_written { Restored::Written(state) } else { Restored::Outrun })
     }
 
     /// Takes an older edition's chunks away. Nothing if that is done already, or could not be undone.
@@ -199,10 +243,9 @@ impl Editions {
     }
 
     async fn body(&self, document: &DocumentHeader) -> Result<Option<EmbeddedDocument>> {
-        let Some(url) = &document.body else { return Ok(None) };
-        match self.blobs.get(url).await {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            other => rewriting::read(other?).await,
+        match &document.body {
+            Some(url) => rewriting::read(self.blobs.get(url).await?).await,
+            None => Ok(None),
         }
     }
 }

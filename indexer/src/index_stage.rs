@@ -44,11 +44,22 @@ impl IndexStage {
     /// The generation that the record names, or the serving one; `None` when it is gone.
     async fn target(&self, input: &StoredRecord) -> Result<Option<Target>> {
         let serving = || self.generations.serving();
-        let Some(name) = input.record.header(event::GENERATION).map(str::to_owned).or_else(serving) else {
-            return Err(Error::new(ErrorKind::Unavailable, "no generation of the index serves queries"));
-        };
-        let found = self.generations.find(&name).await?;
-        Ok(found.map(|found| Target { name, is_serving: found.serving }))
+        let Some(name) = input.record.header(event::GENERATION).map(str::to_owned).or_else(serving) else { return Err(no_generation()) };
+        match self.generations.find(&name).await? {
+            Some(found) => Ok(Some(Target { name, is_serving: found.serving })),
+            None if serving().is_none() => Err(no_generation()),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether this error says no more than that a generation was dropped meanwhile. An index that has lost the serving one too holds all
+    /// work: it is away, or somebody removed it.
+    async fn was_dropped(&self, error: &Error) -> Result<bool> {
+        if !is_gone(error) {
+            return Ok(false);
+        }
+        self.generations.refresh().await?;
+        if self.generations.serving().is_none() { Err(no_generation()) } else { Ok(true) }
     }
 
     fn written(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -56,7 +67,9 @@ impl IndexStage {
     }
 
     async fn write(&self, target: &Target, operation: Operation) -> Result<Outcome> {
-        let outcomes = self.index.write(&target.name, vec![operation]).await?;
+        let written = self.index.write(&target.name, vec![operation]).await;
+        // The record comes again at once, and finds out what became of its generation.
+        let outcomes = written.map_err(|error| if is_gone(&error) { error.of_surroundings() } else { error })?;
         self.written().insert(target.name.clone());
         match outcomes.into_iter().next() {
             Some(Outcome::Failed(error)) => Err(error),
@@ -98,6 +111,16 @@ impl IndexStage {
     }
 }
 
+/// Whether there is no such generation, as far as the index can tell.
+pub(crate) fn is_gone(error: &Error) -> bool {
+    error.kind() == ErrorKind::NotFound && !error.is_held()
+}
+
+fn no_generation() -> Error {
+    Error::new(ErrorKind::Unavailable, "no generation of the index serves queries")
+        .with_hint("if the index was removed, start again: a new one is made; `tributary knowledge-sets reindex --all` fills it")
+}
+
 fn superseded(document: &DocumentHeader, stored: u64, now_ms: i64) -> DocumentState {
     DocumentState { reason: Some(format!("superseded by version {stored}")), ..manifest::report(document, State::Skipped, now_ms) }
 }
@@ -137,13 +160,15 @@ impl Stage for IndexStage {
         let written = std::mem::take(&mut *self.written());
         for (done, name) in written.iter().enumerate() {
             match self.index.flush(name, None).await {
-                // Dropped meanwhile: there is nothing left to make durable.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => {
-                    self.written().extend(written.iter().skip(done).cloned());
-                    return Err(error);
-                }
                 Ok(()) => {}
+                Err(error) => {
+                    let looked = self.was_dropped(&error).await;
+                    // Dropped meanwhile: there is nothing left to make durable.
+                    if !looked.as_ref().is_ok_and(|dropped| *dropped) {
+                        self.written().extend(written.iter().skip(done).cloned());
+                        return Err(looked.err().unwrap_or(error));
+                    }
+                }
             }
         }
         Ok(())

@@ -13,12 +13,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tributary_schemas::near_duplicate::{canonical_term, content_term, duplicate_term};
 use tributary_schemas::{
-    Attributes, Chunk, ChunkId, Disposition, DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Lineage, Result, State,
+    Attributes, Chunk, ChunkId, DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Lineage, Result, State,
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::search_index::{IndexedDocument, Operation, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
 
+use crate::index_stage::is_gone;
 use crate::rewriting;
 
 /// Members of a family, at most; documents beyond it, last in canonical order, are stored on their own.
@@ -123,7 +124,7 @@ impl NearDuplicates {
             let settled = match self.settle_generation(&generation, &documents).await {
                 Ok(settled) => settled,
                 // Dropped meanwhile.
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) if is_gone(&error) => continue,
                 Err(error) => {
                     touched.insert(generation, documents);
                     self.put_back(touched);
@@ -160,7 +161,7 @@ impl NearDuplicates {
                         changed |= !states.is_empty();
                         settled.extend(states.into_iter().map(|state| (state.document_id.clone(), state)));
                     }
-                    Err(error) if error.kind().disposition() == Disposition::Hold => return Err(error),
+                    Err(error) if error.is_held() => return Err(error),
                     Err(error) => {
                         let members: Vec<&str> = family.iter().map(|member| member.document.document_id.as_str()).collect();
                         tracing::error!(generation, ?members, error = %error.full_message(), "exact duplicates are left as they are");
@@ -251,6 +252,7 @@ impl NearDuplicates {
     /// The record from which members of the family are written, and where it is kept: the first member's in canonical order, and one
     /// that just came before one that is kept.
     async fn body(&self, family: &Family, touched: &Touched) -> Result<Option<(String, EmbeddedDocument)>> {
+        let mut damage = None;
         for member in family.iter().map(|member| &member.document) {
             if let Some((_, Some(body))) = touched.documents.get(&member.document_id)
                 && body.content_hash == member.content_hash
@@ -258,13 +260,20 @@ impl NearDuplicates {
             {
                 return Ok(Some((self.blobs.put(body.bytes.clone()).await?, document)));
             }
-            if let Some(url) = &member.body
-                && let Some(document) = rewriting::read(self.blobs.get(url).await?).await?
-            {
-                return Ok(Some((url.clone(), document)));
+            let Some(url) = &member.body else { continue };
+            match self.kept(url).await {
+                Ok(Some(document)) => return Ok(Some((url.clone(), document))),
+                Ok(None) => {}
+                Err(error) if error.is_held() => return Err(error),
+                // The record of another member says the same.
+                Err(error) => damage = damage.or(Some(error)),
             }
         }
-        Ok(None)
+        damage.map_or(Ok(None), Err)
+    }
+
+    async fn kept(&self, url: &str) -> Result<Option<EmbeddedDocument>> {
+        rewriting::read(self.blobs.get(url).await?).await
     }
 }
 

@@ -1,9 +1,9 @@
-//! The error kinds that decide what happens to a record, in every stage and in every HTTP answer.
+//! The error kinds and faults that decide what happens to a record, in every stage and in every HTTP answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whose fault a failure is and whether trying again can help. Every crate's error has a `kind()` of this type.
+/// What went wrong; with the [`Fault`] it says whether trying again can help. Every crate's error has a `kind()` of this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
@@ -27,6 +27,16 @@ pub enum ErrorKind {
     Timeout,
     /// A bug of ours, or something nobody foresaw.
     Internal,
+}
+
+/// Whose fault a failure is. The call knows: a refused permission is the record's fault where it asks for what it may not have, and the
+/// surroundings' where a store of ours refuses us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The record, or our treatment of it: others may do better.
+    Record,
+    /// A store, a folder, a model, the machine: no record is to blame, and all would fail alike.
+    Surroundings,
 }
 
 /// What the worker loop does with a record that failed.
@@ -75,7 +85,16 @@ impl ErrorKind {
         }
     }
 
-    /// What the worker loop does with a record that failed this way.
+    /// Whose fault it is unless the call says otherwise.
+    pub fn fault(self) -> Fault {
+        match self {
+            Self::Exhausted | Self::Unavailable => Fault::Surroundings,
+            _ => Fault::Record,
+        }
+    }
+
+    /// What the worker loop does with a record that failed this way, if nobody says that the surroundings are at fault
+    /// ([`crate::Error::disposition`]).
     pub fn disposition(self) -> Disposition {
         match self {
             Self::Invalid | Self::Unsupported | Self::Corrupt | Self::NotFound | Self::Denied => Disposition::DeadLetter,

@@ -79,6 +79,8 @@ pub mod dead_letter {
     pub const MESSAGE: &str = "tributary_dead_message";
     /// When it was given up, milliseconds since 1970, decimal.
     pub const AT_MS: &str = "tributary_dead_at_ms";
+    /// Headers of the failed record that were too large to be kept, in words.
+    pub const LEFT_OUT: &str = "tributary_dead_left_out";
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The one error of every crate below the command line: a kind that decides what happens next, a message, and a hint where the user
-//! can help.
+//! The one error of every crate below the command line: a kind and whose fault it is, which decide what happens next, a message, and a
+//! hint where the user can help.
 
-use crate::ErrorKind;
+use crate::error::{Disposition, ErrorKind, Fault};
 
 /// Result of a call that may fail this way.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -11,6 +11,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[error("{message}")]
 pub struct Error {
     kind: ErrorKind,
+    fault: Fault,
     message: String,
     hint: Option<String>,
 }
@@ -28,11 +29,19 @@ pub fn cut(text: &mut String, characters: usize) {
 
 impl Error {
     /// A failure of the given kind; the message says what and where, lowercase, no full stop. Libraries quote what they do not understand,
-    /// however long: a message is cut after 4,000 characters.
+    /// however long: a message is cut after 4,000 characters. Whose fault it is follows from the kind, see [`ErrorKind::fault`].
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let mut message = message.into();
         cut(&mut message, LONGEST_MESSAGE);
-        Self { kind, message, hint: None }
+        Self { kind, fault: kind.fault(), message, hint: None }
+    }
+
+    /// The same as a fault of the surroundings, whatever its kind: said where a store, a folder or a model of ours failed, which no record
+    /// is to blame for. Work is held until it passes.
+    #[must_use]
+    pub fn of_surroundings(mut self) -> Self {
+        self.fault = Fault::Surroundings;
+        self
     }
 
     /// Adds what the user can do about it.
@@ -42,27 +51,35 @@ impl Error {
         self
     }
 
-    /// An input/output failure while doing `what`. A full or read-only disk is `Exhausted` or `Denied`, not `Internal`.
+    /// An input/output failure of a file of ours while doing `what`. A full or read-only disk is `Exhausted` or `Denied`, not `Internal`.
+    /// A fault of the surroundings (no free descriptor, no memory, a broken disk), unless bytes were read that do not decode.
     pub fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
-        use std::io::ErrorKind as Io;
-        let failed = Self::new(ErrorKind::Internal, format!("{what}: {error}"));
-        match error.kind() {
-            Io::StorageFull | Io::QuotaExceeded | Io::FileTooLarge => {
-                Self { kind: ErrorKind::Exhausted, ..failed }.with_hint("free some disk space; work goes on by itself once there is room")
-            }
-            Io::PermissionDenied | Io::ReadOnlyFilesystem => {
-                Self { kind: ErrorKind::Denied, ..failed }.with_hint("make the data folder writable for this user")
-            }
-            Io::NotFound => Self { kind: ErrorKind::NotFound, ..failed },
-            Io::InvalidData | Io::UnexpectedEof => Self { kind: ErrorKind::Corrupt, ..failed },
-            Io::TimedOut => Self { kind: ErrorKind::Timeout, ..failed },
-            _ => failed,
+        let kind = io_kind(error.kind());
+        let failed = Self::new(kind, format!("{what}: {error}"));
+        match kind {
+            ErrorKind::Exhausted => failed.with_hint("free some disk space; work goes on by itself once there is room"),
+            ErrorKind::Denied => failed.of_surroundings().with_hint("make the data folder writable for this user"),
+            ErrorKind::Corrupt => failed,
+            _ => failed.of_surroundings(),
         }
     }
 
-    /// Whose fault it is and whether trying again can help.
+    /// What went wrong.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// What the worker loop does with a record that failed this way: the kind says so, unless the surroundings are at fault.
+    pub fn disposition(&self) -> Disposition {
+        match self.fault {
+            Fault::Surroundings => Disposition::Hold,
+            Fault::Record => self.kind.disposition(),
+        }
+    }
+
+    /// Whether work waits for this to pass, for as long as it takes.
+    pub fn is_held(&self) -> bool {
+        self.disposition() == Disposition::Hold
     }
 
     /// Message and hint in one line, for logs and dead letters.
@@ -79,6 +96,18 @@ impl Error {
     }
 }
 
+fn io_kind(kind: std::io::ErrorKind) -> ErrorKind {
+    use std::io::ErrorKind as Io;
+    match kind {
+        Io::StorageFull | Io::QuotaExceeded | Io::FileTooLarge => ErrorKind::Exhausted,
+        Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::Denied,
+        Io::NotFound => ErrorKind::NotFound,
+        Io::InvalidData | Io::UnexpectedEof => ErrorKind::Corrupt,
+        Io::TimedOut => ErrorKind::Timeout,
+        _ => ErrorKind::Internal,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +119,24 @@ mod tests {
         assert!(error.full_message().ends_with("表…"));
         let whole = "表".repeat(LONGEST_MESSAGE);
         assert_eq!(Error::new(ErrorKind::Corrupt, whole.clone()).to_string(), whole);
+    }
+
+    #[test]
+    fn the_call_says_whose_fault_it_is() {
+        for kind in [ErrorKind::Denied, ErrorKind::NotFound, ErrorKind::Internal, ErrorKind::Timeout] {
+            assert!(!Error::new(kind, "x").is_held(), "{kind} of a record");
+            assert!(Error::new(kind, "x").of_surroundings().is_held(), "{kind} of a store");
+        }
+    }
+
+    #[test]
+    fn no_record_is_to_blame_for_a_file_of_ours() {
+        // EIO, ENOMEM, ENFILE, EMFILE, EACCES, ENOENT, EROFS, ENOSPC.
+        for code in [5, 12, 23, 24, 13, 2, 30, 28] {
+            let error = std::io::Error::from_raw_os_error(code);
+            assert!(Error::io("cannot read", &error).is_held(), "{error}");
+        }
+        let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+        assert_eq!(Error::io("cannot read", &cut).disposition(), Disposition::DeadLetter);
     }
 }

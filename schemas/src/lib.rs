@@ -24,7 +24,7 @@ pub use chunk::{Chunk, ChunkKind, ChunkVectors, EmbeddedDocument, TaggedDocument
 pub use dead_letter::DeadLetter;
 pub use document::{CleanDocument, DocumentEvent, DocumentHeader, ImageLink, Lineage, StageTime};
 pub use edition::Edition;
-pub use error::{Disposition, ErrorKind};
+pub use error::{Disposition, ErrorKind, Fault};
 pub use failure::{Error, Result};
 pub use filter::Filter;
 pub use id::ChunkId;

@@ -158,6 +158,8 @@ fn settings() -> WorkerSettings {
         backoff_maximum_ms: 1_000,
         internal_attempts: 3,
         timeout_attempts: 3,
+        breaker_records: 0,
+        breaker_release_seconds: 0,
         linger_ms: 0,
         drain_ms: 20_000,
     }

@@ -1,7 +1,11 @@
 //! Content-addressed bodies that are too large for a log record, in any store that `object_store` speaks to.
 //! A blob's URL is `blob:<64 hexadecimal digits>`, the BLAKE3 hash of its bytes: writing twice changes nothing.
+//!
+//! A folder of blobs has a marker, `store.json`, written once. A folder without it, or with another one, is not the one that this process
+//! opened, such as the empty place of a share that is not mounted: no blob is missing there, and none is written.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,12 +14,24 @@ use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::data_folder::replace_file;
+
+const MARKER: &str = "store.json";
 const SCHEME: &str = "blob:";
 
 /// Keeps and returns blobs.
 #[derive(Clone, Debug)]
 pub struct Blobs {
     store: Arc<dyn ObjectStore>,
+    /// Of a folder.
+    marker: Option<Arc<Marker>>,
+}
+
+/// What tells a folder of blobs from another one in its place.
+#[derive(Debug)]
+struct Marker {
+    path: PathBuf,
+    content: Vec<u8>,
 }
 
 impl Blobs {
@@ -34,16 +50,18 @@ impl Blobs {
         std::fs::create_dir_all(folder).map_err(|error| Error::io(format!("cannot create {}", folder.display()), &error))?;
         let store = LocalFileSystem::new_with_prefix(folder)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot open blobs in {}: {error}", folder.display())))?;
-        Ok(Self::new(Arc::new(store.with_fsync(true))))
+        let marker = Marker::read_or_create(folder.join(MARKER))?;
+        Ok(Self { marker: Some(Arc::new(marker)), ..Self::new(Arc::new(store.with_fsync(true))) })
     }
 
     /// Blobs in the given store.
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
-        Self { store }
+        Self { store, marker: None }
     }
 
     /// Keeps the bytes durably and returns their URL.
     pub async fn put(&self, bytes: Bytes) -> Result<String> {
+        self.check().await?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
         let path = object_path(&hash);
         if self.store.head(&path).await.is_ok_and(|found| found.size == bytes.len() as u64) {
@@ -53,10 +71,25 @@ impl Blobs {
         Ok(format!("{SCHEME}{hash}"))
     }
 
-    /// The bytes behind a URL. `Invalid` for another kind of URL, `NotFound`, or `Corrupt` when the bytes do not match their hash.
+    /// Whether the store is the one that was opened. `Unavailable`, a fault of the surroundings, if it is away or another is in its place.
+    pub async fn check(&self) -> Result<()> {
+        let Some(marker) = self.marker.clone() else { return Ok(()) };
+        let looked = tokio::task::spawn_blocking(move || marker.check()).await;
+        looked.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, format!("nobody looked at the blob store: {error}"))))
+    }
+
+    /// The bytes behind a URL. `Invalid` for another kind of URL, `NotFound` in a store that is there, or `Corrupt` when the bytes do not
+    /// match their hash; whatever else fails is a fault of the surroundings.
     pub async fn get(&self, url: &str) -> Result<Bytes> {
         let hash = parse(url)?;
-        let found = self.store.get(&object_path(hash)).await.map_err(|error| failed(hash, error))?;
+        let found = match self.store.get(&object_path(hash)).await {
+            Ok(found) => found,
+            Err(error @ object_store::Error::NotFound { .. }) => {
+                self.check().await?;
+                return Err(failed(hash, error));
+            }
+            Err(error) => return Err(failed(hash, error)),
+        };
         let bytes = found.bytes().await.map_err(|error| failed(hash, error))?;
         if blake3::hash(&bytes).to_hex().as_str() != hash {
             return Err(Error::new(ErrorKind::Corrupt, format!("blob {hash} does not match its hash")));
@@ -79,18 +112,65 @@ fn object_path(hash: &str) -> ObjectPath {
     ObjectPath::from_iter([folder, name])
 }
 
-fn failed(hash: &str, error: object_store::Error) -> Error {
-    let message = format!("blob {hash}: {error}");
-    match error {
-        object_store::Error::NotFound { .. } => Error::new(ErrorKind::NotFound, message),
-        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
-            Error::new(ErrorKind::Denied, message)
+impl Marker {
+    fn read_or_create(path: PathBuf) -> Result<Self> {
+        let failed = |error: io::Error| Error::io(format!("cannot mark the folder of blobs with {}", path.display()), &error);
+        let content = match std::fs::read(&path) {
+            Ok(content) => content,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create(&path)?;
+                std::fs::read(&path).map_err(failed)?
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Self { path, content })
+    }
+
+    fn check(&self) -> Result<()> {
+        let found = std::fs::read(&self.path);
+        if found.as_ref().is_ok_and(|found| *found == self.content) {
+            return Ok(());
         }
-        object_store::Error::Generic { source, .. } => match io_error(source.as_ref()) {
-            Some(io) => Error::io(format!("blob {hash}"), io),
-            None => Error::new(ErrorKind::Unavailable, message),
-        },
-        _ => Error::new(ErrorKind::Unavailable, message),
+        let why = found
+            .err()
+            .filter(|error| error.kind() != io::ErrorKind::NotFound)
+            .map_or_else(|| "its folder is not the one that this process opened".to_owned(), |error| error.to_string());
+        // Producers are told too, and a path of this machine is not for them.
+        tracing::warn!(marker = %self.path.display(), why, "the blob store is away");
+        let message = format!("the blob store is away: {why}");
+        let hint = "mount or put back the folder of store.blobs.url (`blobs` in the data folder, if that is empty); work goes on by itself";
+        Err(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
+    }
+}
+
+/// Makes the marker; of several processes that come at once, all have the one that was there first.
+fn create(path: &Path) -> Result<()> {
+    let seed = format!("{:?} {} {}", std::time::SystemTime::now(), std::process::id(), path.display());
+    let id: String = blake3::hash(seed.as_bytes()).to_hex().chars().take(32).collect();
+    let draft = path.with_extension(format!("{id}.json"));
+    replace_file(&draft, format!("{{\"format\": 1, \"id\": \"{id}\"}}\n").as_bytes())?;
+    let placed = match std::fs::hard_link(&draft, path) {
+        // Not every file system has links.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => std::fs::rename(&draft, path),
+        _ => std::fs::remove_file(&draft),
+    };
+    placed.map_err(|error| Error::io(format!("cannot create {}", path.display()), &error))
+}
+
+/// Names no path: it is told to producers, in states and dead letters. The log line has it.
+fn failed(hash: &str, error: object_store::Error) -> Error {
+    use object_store::Error as Store;
+    if let Store::NotFound { .. } = error {
+        tracing::debug!(hash, %error, "a blob is not there");
+        let message = format!("a stored body could not be read: there is no blob {hash}");
+        return Error::new(ErrorKind::NotFound, message).with_hint("upload the body again, then publish the document again");
+    }
+    tracing::warn!(hash, %error, "the blob store failed");
+    let what = format!("the blob store failed at blob {hash}");
+    match (&error, io_error(&error)) {
+        (_, Some(io)) => Error::io(what, io).of_surroundings(),
+        (Store::PermissionDenied { .. } | Store::Unauthenticated { .. }, None) => Error::new(ErrorKind::Denied, what).of_surroundings(),
+        (_, None) => Error::new(ErrorKind::Unavailable, what),
     }
 }
 
@@ -141,9 +221,51 @@ mod tests {
         std::fs::write(folder.path().join(first).join(rest), "bodi").unwrap();
         assert_eq!(blobs.get(&url).await.unwrap_err().kind(), ErrorKind::Corrupt);
         let absent = format!("blob:{}", "0".repeat(64));
-        assert_eq!(blobs.get(&absent).await.unwrap_err().kind(), ErrorKind::NotFound);
+        let error = blobs.get(&absent).await.unwrap_err();
+        assert_eq!((error.kind(), error.is_held()), (ErrorKind::NotFound, false));
+        assert!(!error.full_message().contains('/'), "a path of this machine is told: {error:?}");
         for strange in ["", "blob:", "blob:../../etc/passwd", "file:///etc/passwd"] {
             assert_eq!(blobs.get(strange).await.unwrap_err().kind(), ErrorKind::Invalid);
         }
+    }
+
+    #[tokio::test]
+    async fn in_a_folder_that_is_another_one_no_blob_is_missing_and_none_is_written() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, away) = (place.path().join("blobs"), place.path().join("away"));
+        let blobs = Blobs::local(&folder).unwrap();
+        let url = blobs.put(Bytes::from_static(b"body")).await.unwrap();
+        std::fs::rename(&folder, &away).unwrap();
+        // Gone, an empty place, another installation's folder.
+        let empty = || std::fs::create_dir(&folder).unwrap();
+        let other = || drop(Blobs::local(&folder).unwrap());
+        let places: [&dyn Fn(); 3] = [&|| {}, &empty, &other];
+        for replace in places {
+            replace();
+            let (read, written) = (blobs.get(&url).await, blobs.put(Bytes::from_static(b"new")).await);
+            for error in [read.unwrap_err(), written.unwrap_err()] {
+                assert!(error.is_held() && error.hint().is_some(), "{error:?}");
+                assert!(!error.full_message().contains(place.path().to_str().unwrap()), "{error:?}");
+            }
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::rename(&away, &folder).unwrap();
+        assert_eq!(blobs.get(&url).await.unwrap(), "body", "work goes on by itself");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_blob_that_cannot_be_read_is_no_fault_of_its_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(folder.path()).unwrap();
+        let url = blobs.put(Bytes::from_static(b"body")).await.unwrap();
+        let hash = url.strip_prefix("blob:").unwrap();
+        // A name that leads to itself is refused with ELOOP, whoever reads: root may do anything else.
+        let (first, rest) = hash.split_at(2);
+        let file = folder.path().join(first).join(rest);
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink(&file, &file).unwrap();
+        let error = blobs.get(&url).await.unwrap_err();
+        assert!(error.is_held() && !error.full_message().contains(folder.path().to_str().unwrap()), "{error:?}");
     }
 }

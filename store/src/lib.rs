@@ -10,6 +10,7 @@ pub mod data_folder;
 pub mod event_log;
 pub mod generations;
 pub mod manifest;
+mod panics;
 pub mod search_index;
 
 pub use tributary_schemas::{Error, Result};

@@ -168,7 +168,7 @@ impl Opening<'_> {
     /// The pipeline of a generation that is there. `Conflict` if its models are not what they were.
     async fn existing(&self, status: &GenerationStatus, loaded: &HashMap<String, Arc<Pipeline>>) -> Result<Pipeline> {
         let recipe = match Origin::decode(&status.settings.origin)? {
-            Some(origin) => Recipe::read(self.blobs, &origin.recipe).await?,
+            Some(origin) => Recipe::of_origin(&origin, &status.name, self.blobs).await?,
             None => Recipe::of_today(self.config, &self.knowledge_sets.current())?,
         };
         let pipeline = self.load(&status.name, recipe, loaded).await?;
@@ -179,7 +179,7 @@ impl Opening<'_> {
     /// A pipeline with today's settings and the settings of its generation.
     async fn of_today(&self, name: &str, request_id: &str, loaded: &HashMap<String, Arc<Pipeline>>) -> Result<(Pipeline, IndexSettings)> {
         let recipe = Recipe::of_today(self.config, &self.knowledge_sets.current())?;
-        let origin = Origin { request_id: request_id.to_owned(), recipe: recipe.keep(self.blobs).await? };
+        let origin = recipe.origin(request_id, self.blobs).await?;
         let pipeline = self.load(name, recipe, loaded).await?;
         let settings = index_settings(&pipeline, origin.encode()?);
         Ok((pipeline, settings))
@@ -275,7 +275,7 @@ impl GenerationBuilder for Pipelines {
             Some(before) => today.for_sets(&request.knowledge_sets, before),
             None => today,
         };
-        let origin = Origin { request_id: request.request_id.clone(), recipe: recipe.keep(&self.blobs).await? };
+        let origin = recipe.origin(&request.request_id, &self.blobs).await?;
         let loaded = self.loaded.lock().await;
         let pipeline = Opening { config: &config, ..self.opening() }.load("new", recipe, &loaded).await?;
         Ok(index_settings(&pipeline, origin.encode()?))

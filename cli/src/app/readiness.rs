@@ -11,6 +11,7 @@ use tributary_query_api::retrieval::SharedServing;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
 use tributary_store::config::Stores;
 use tributary_store::data_folder::{free_bytes, probe_writing};
+use tributary_store::event_log::worker::holds::{Held, Holds};
 
 use super::Parts;
 use crate::config::Config;
@@ -19,10 +20,13 @@ use crate::config::Config;
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Probes that come together look once.
 const FRESH: Duration = Duration::from_millis(500);
+/// A stage that waits for longer does not just meet a moment without room.
+const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Log and index answer, the data folder takes writes and has room, models are loaded.
+/// Log, index and blob store answer, the data folder takes writes and has room, no stage is held up, models are loaded.
 pub struct Readiness {
     stores: Stores,
+    holds: Holds,
     serving: SharedServing,
     folder: PathBuf,
     minimum_free_bytes: u64,
@@ -34,6 +38,7 @@ impl Readiness {
     pub fn new(parts: &Parts, config: &Config) -> Self {
         Self {
             stores: parts.stores.clone(),
+            holds: parts.worker_metrics.holds(),
             serving: parts.serving.clone(),
             folder: PathBuf::from(&config.store.data_folder),
             minimum_free_bytes: config.store.minimum_free_bytes,
@@ -57,12 +62,14 @@ impl Readiness {
             let looked = tokio::task::spawn_blocking(move || room(&folder, minimum)).await;
             looked.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, error.to_string())))
         };
-        let (log, index, folder) = tokio::join!(
+        let blobs = async { self.stores.blobs.check().await.map(|()| "is there".to_owned()) };
+        let (log, index, blobs, folder) = tokio::join!(
             bounded("event_log", "look whether its brokers or its disk answer", log),
             bounded("search_index", "look whether its nodes or its disk answer", index),
+            bounded("blobs", "look whether the disk of store.blobs.url answers", blobs),
             bounded("data_folder", "look whether its disk answers", folder),
         );
-        vec![log, index, folder, self.models()]
+        vec![log, index, blobs, folder, stages(&self.holds.held()), self.models()]
     }
 
     /// They were loaded before the process answered at all: this tells which, and what stands in for a missing one.
@@ -88,6 +95,19 @@ impl ReadinessProbe for Readiness {
         *last = Some((Instant::now(), checks.clone()));
         checks
     }
+}
+
+/// What stages of this process wait for.
+fn stages(held: &[Held]) -> Check {
+    let long = held.iter().filter(|held| held.waited >= PATIENCE);
+    let waiting: Vec<String> =
+        long.map(|held| format!("{} has waited for {} s: {}", held.stage, held.waited.as_secs(), held.reason)).collect();
+    let check = Check { name: "stages".to_owned(), ok: waiting.is_empty(), detail: "none is held up".to_owned(), hint: None };
+    if check.ok {
+        return check;
+    }
+    let hint = "nothing is lost: work goes on by itself when the cause is gone; the log has every try".to_owned();
+    Check { detail: waiting.join("; "), hint: Some(hint), ..check }
 }
 
 fn room(folder: &std::path::Path, minimum_free_bytes: u64) -> Result<String> {
@@ -128,6 +148,14 @@ mod tests {
     async fn what_does_not_answer_is_away_within_a_bounded_time() {
         let check = bounded_by(Duration::from_millis(20), "event_log", "look at it", std::future::pending()).await;
         assert_eq!((check.ok, check.detail.as_str(), check.hint.as_deref()), (false, "no answer within 20 ms", Some("look at it")));
+    }
+
+    #[test]
+    fn a_stage_that_waits_for_long_is_named_with_its_reason() {
+        let held = |seconds| Held { stage: "index".into(), count: 2, waited: Duration::from_secs(seconds), reason: "refused".into() };
+        assert!(stages(&[]).ok && stages(&[held(1)]).ok, "a moment is no reason to be taken out of service");
+        let check = stages(&[held(61)]);
+        assert_eq!((check.ok, check.detail.as_str()), (false, "index has waited for 61 s: refused"));
     }
 
     #[test]

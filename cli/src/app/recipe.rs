@@ -7,6 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tributary_enrich::{ChunkerConfig, Chunkers, EmbedConfig, embed_stage};
+use tributary_indexer::reindex::Origin;
 use tributary_models::EmbedderKind;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
@@ -29,6 +30,14 @@ pub struct Recipe {
     /// How documents are cut.
     pub chunkers: Chunkers,
 }
+
+/// Bytes of settings that the index's own description takes; every process reads it every second.
+const LARGEST_IN_INDEX: usize = 64 << 10;
+const BLOBS_HINT: &str = "all processes that share a log and an index need the same bodies: set store.blobs.url to one folder that every \
+                          machine reaches, or put the folder `blobs` back. If the blobs are lost for good, set the index aside (another \
+                          store.search_index.elasticsearch.index_prefix, or the folder `index`) and run `tributary knowledge-sets reindex \
+                          --all`: what lies in the log is indexed again, and documents over store.inline_limit_bytes are to be published \
+                          again";
 
 /// The part of `[models]` that shapes vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +105,28 @@ impl Recipe {
         self
     }
 
+    /// What a generation remembers of it: its place, and itself unless it is large.
+    pub async fn origin(&self, request_id: &str, blobs: &Blobs) -> Result<Origin> {
+        let json = self.to_json()?;
+        let settings = if json.len() <= LARGEST_IN_INDEX { serde_json::from_slice(&json).ok() } else { None };
+        Ok(Origin { request_id: request_id.to_owned(), recipe: self.keep(blobs).await?, settings })
+    }
+
+    /// Reads what a generation remembers.
+    pub async fn of_origin(origin: &Origin, generation: &str, blobs: &Blobs) -> Result<Self> {
+        if let Some(settings) = &origin.settings {
+            return serde_json::from_value(settings.clone()).map_err(unreadable);
+        }
+        Self::read(blobs, &origin.recipe).await.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                let message =
+                    format!("the blob store does not have the settings of generation `{generation}` of the index ({})", origin.recipe);
+                Error::new(ErrorKind::NotFound, message).with_hint(BLOBS_HINT)
+            }
+            _ => error,
+        })
+    }
+
     /// Keeps it durably and returns its place.
     pub async fn keep(&self, blobs: &Blobs) -> Result<String> {
         blobs.put(Bytes::from(self.to_json()?)).await
@@ -104,8 +135,7 @@ impl Recipe {
     /// Reads what [`Recipe::keep`] kept.
     pub async fn read(blobs: &Blobs, url: &str) -> Result<Self> {
         let json = blobs.get(url).await?;
-        serde_json::from_slice(&json)
-            .map_err(|error| Error::new(ErrorKind::Corrupt, format!("the settings of a generation of the index cannot be read: {error}")))
+        serde_json::from_slice(&json).map_err(unreadable)
     }
 
     /// Hash of all of it, 16 hexadecimal digits.
@@ -173,6 +203,10 @@ impl Recipe {
     }
 }
 
+fn unreadable(error: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("the settings of a generation of the index cannot be read: {error}"))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -197,6 +231,23 @@ mod tests {
         assert_eq!(one.differences(&before), ["analyzer", "chunker of wireless"]);
         assert_eq!(one.chunkers.of(&["wireless".to_owned()]), &changed.chunkers.default);
         assert_eq!(changed.clone().for_sets(&[], &before), changed);
+    }
+
+    #[tokio::test]
+    async fn a_generation_can_be_continued_beside_another_blob_store() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (blobs, others) = (Blobs::local(folder.path()).unwrap(), Blobs::local(other.path()).unwrap());
+        let recipe = today();
+        let origin = recipe.origin("r", &blobs).await.unwrap();
+        let decoded = Origin::decode(&origin.encode().unwrap()).unwrap().unwrap();
+        assert_eq!(Recipe::of_origin(&decoded, "g", &others).await.unwrap(), recipe);
+        // As generations of before remember it, and those with a large lexicon.
+        let old = Origin { settings: None, ..decoded };
+        assert_eq!(Recipe::of_origin(&old, "g", &blobs).await.unwrap(), recipe);
+        let error = Recipe::of_origin(&old, "g", &others).await.unwrap_err();
+        assert!(error.to_string().contains("generation `g`") && error.hint().unwrap().contains("store.blobs.url"), "{error:?}");
+        let large = Recipe { lexicon: "载波聚合\t1\n".repeat(10_000), ..recipe };
+        assert_eq!(large.origin("r", &blobs).await.unwrap().settings, None);
     }
 
     #[tokio::test]

@@ -1,6 +1,8 @@
 //! `newest_only` through the whole binary: of the versions of a document only the newest is found, whatever came first, after a restart,
 //! a reindex and a deletion.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::harness::{Server, Workspace, list, number, text, wait_for};
@@ -82,6 +84,45 @@ fn only_the_newest_version_of_a_document_is_found_whatever_came_first() {
     });
     let (_, answer) = server.post("/v1/search", &json!({"query": "changed", "strategy": "full_text"}));
     assert!(list(&answer, "/hits").iter().any(|hit| text(hit, "/text").contains("changed")), "as it was last published: {answer}");
+    reconciled(&server);
+    server.stop();
+}
+
+#[test]
+fn a_damaged_record_of_an_older_edition_costs_that_edition_alone() {
+    let workspace = workspace();
+    let server = workspace.start();
+    let (older, _) = publish(&server, "ca/Aggregation V2.1.md", "first");
+    let (newest, _) = publish(&server, "ca/Aggregation V10.md", "second");
+    // One bit of what was kept of the older edition rots.
+    let mut damaged = 0;
+    for shelf in fs::read_dir(workspace.data().join("blobs")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+        for blob in fs::read_dir(shelf).unwrap().map(|entry| entry.unwrap().path()) {
+            let mut bytes = fs::read(&blob).unwrap();
+            if String::from_utf8_lossy(&bytes).contains("The first") {
+                let middle = bytes.len() / 2;
+                bytes[middle] ^= 1;
+                fs::write(&blob, bytes).unwrap();
+                damaged += 1;
+            }
+        }
+    }
+    assert!(damaged > 0, "no record was kept");
+    let (_, accepted) = server.try_delete(&format!("/v1/documents/{newest}")).unwrap();
+    server.settled(&(newest, number(&accepted, "/version")));
+    for number in 0..5 {
+        let event =
+            json!({"source": "wiki", "document_id": format!("innocent{number}"), "content": format!("nothing to do with it {number}")});
+        assert_eq!(text(&server.settled(&server.publish(&event)), "/state"), "indexed", "{}", server.log());
+    }
+    let shown = wait_for("the damage to be reported", || {
+        let (_, shown) = server.get(&format!("/v1/documents/{older}"));
+        (text(&shown, "/state") == "dead").then_some(shown)
+    });
+    assert!(text(&shown, "/reason").contains("publish it again"), "{shown}");
+    let (_, again) = publish(&server, "ca/Aggregation V2.1.md", "first");
+    assert_eq!(text(&again, "/state"), "indexed", "{again}");
+    assert!(found(&server).contains(&"ca/Aggregation V2.1.md".to_owned()));
     reconciled(&server);
     server.stop();
 }

@@ -10,6 +10,7 @@ mod crash;
 mod dead_letters;
 mod editions;
 mod evaluation;
+mod fake_elasticsearch;
 mod harness;
 mod isolation;
 mod knowledge_sets;
@@ -24,5 +25,6 @@ mod shutdown;
 #[cfg(unix)]
 mod slides;
 mod storage;
+mod surroundings;
 mod usage;
 mod versions;

@@ -162,7 +162,7 @@ fn a_process_without_queries_has_health_and_says_what_it_is() {
     let (status, ready) = server.get("/health/readyz");
     assert_eq!((status, ready.get("ready")), (200, Some(&Value::Bool(true))), "{ready}");
     let names: Vec<&str> = list(&ready, "/checks").iter().map(|check| text(check, "/name")).collect();
-    assert_eq!(names, ["event_log", "search_index", "data_folder", "models"]);
+    assert_eq!(names, ["event_log", "search_index", "blobs", "data_folder", "stages", "models"]);
     assert!(Metrics::of(&server).0.contains_key("tributary_stage_records_in_total{stage=\"embed\"}"));
     workspace.write("a.md", "hello");
     let refused = workspace.run(["publish", "a.md"]);

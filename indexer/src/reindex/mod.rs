@@ -33,6 +33,10 @@ pub struct Origin {
     pub request_id: String,
     /// Where the settings lie that it is built with (a blob's URL).
     pub recipe: String,
+    /// The settings themselves, so that the index can be continued where the blob is not to be had. Absent in generations of before, and
+    /// where they are too large for the index's own description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<serde_json::Value>,
 }
 
 impl Origin {

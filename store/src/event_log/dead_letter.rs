@@ -22,7 +22,12 @@ pub struct Failure<'a> {
     pub at_ms: i64,
 }
 
-/// The record for the dead-letter topic.
+/// Bytes of the failed record's own headers that its dead letter keeps: with ours and an inline value they fit into a record of any log.
+const OWN_HEADER_BYTES: usize = 64 << 10;
+/// Headers that say what the record is, and where its value lies: they are kept before others.
+const NEEDED: [&str; 3] = ["tributary_", "ce_", "content-type"];
+
+/// The record for the dead-letter topic. Headers beyond [`OWN_HEADER_BYTES`] are left out, which a header says.
 pub fn record(failed: &StoredRecord, failure: &Failure<'_>) -> Record {
     let position = failed.position;
     let ours = [
@@ -36,6 +41,8 @@ pub fn record(failed: &StoredRecord, failure: &Failure<'_>) -> Record {
         (header::AT_MS, failure.at_ms.to_string()),
     ];
     let mut record = failed.record.clone();
+    let left_out = keep_some(&mut record.headers, OWN_HEADER_BYTES);
+    record.headers.extend(left_out.map(|note| (header::LEFT_OUT.to_owned(), Bytes::from(note))));
     record.headers.extend(ours.map(|(name, value)| (name.to_owned(), Bytes::from(value))));
     under_id(record, &id(failure.topic, position))
 }
@@ -50,6 +57,26 @@ fn under_id(mut record: Record, id: &str) -> Record {
     let key = std::mem::replace(&mut record.key, Bytes::copy_from_slice(id.as_bytes()));
     record.headers.push((header::KEY.to_owned(), key));
     record
+}
+
+/// Keeps headers of so many bytes, those that are needed first; says what it leaves out.
+fn keep_some(headers: &mut Vec<(String, Bytes)>, limit: usize) -> Option<String> {
+    let size = |(name, value): &(String, Bytes)| name.len() + value.len();
+    if headers.iter().map(size).sum::<usize>() <= limit {
+        return None;
+    }
+    let is_needed = |(name, _): &(String, Bytes)| NEEDED.iter().any(|needed| name.starts_with(needed));
+    let (mut is_kept, mut room) = (vec![false; headers.len()], limit);
+    for wanted in [true, false] {
+        for (header, kept) in headers.iter().zip(&mut is_kept).filter(|(header, _)| is_needed(header) == wanted) {
+            *kept = size(header) <= room;
+            room -= if *kept { size(header) } else { 0 };
+        }
+    }
+    let left: Vec<usize> = headers.iter().zip(&is_kept).filter(|(_, kept)| !**kept).map(|(header, _)| size(header)).collect();
+    let mut kept = is_kept.into_iter();
+    headers.retain(|_| kept.next().unwrap_or_default());
+    Some(format!("{} headers of {} bytes", left.len(), left.iter().sum::<usize>()))
 }
 
 /// What a dead-letter record says.
@@ -149,5 +176,27 @@ mod tests {
         let error = Error::new(ErrorKind::Invalid, "record key is not UTF-8");
         let failure = Failure { topic: Topic::DocumentsRaw, stage: "ingest", attempts: 1, error: &error, at_ms: 9 };
         assert_eq!(original(&super::record(&failed, &failure)).unwrap().1, failed.record);
+    }
+
+    #[test]
+    fn headers_that_no_log_takes_are_left_out_and_what_is_needed_stays() {
+        let long = Bytes::from(vec![b'x'; 16 << 20]);
+        let headers = vec![
+            ("traceparent".into(), long.clone()),
+            ("a".into(), Bytes::from_static(b"short")),
+            ("tributary_claim_check".into(), Bytes::from_static(b"blob:00")),
+            ("ce_id".into(), long),
+            ("b".into(), Bytes::from(vec![b'y'; 64 << 10])),
+        ];
+        let record = Record { key: Bytes::from_static(b"d"), value: Some(Bytes::from_static(b"v")), headers, timestamp_ms: 7 };
+        let failed = StoredRecord { position: Position { partition: 1, offset: 42 }, record };
+        let error = Error::new(ErrorKind::Invalid, "表".repeat(4000));
+        let letter = super::record(&failed, &Failure { topic: Topic::DocumentsRaw, stage: "s", attempts: 1, error: &error, at_ms: 9 });
+        assert!(letter.size() < 128 << 10, "{}", letter.size());
+        let note = letter.headers.iter().find(|(name, _)| name == header::LEFT_OUT).map(|(_, note)| note.clone()).unwrap();
+        assert_eq!(note, "3 headers of 33619985 bytes".as_bytes());
+        let (_, original) = original(&letter).unwrap();
+        let kept: Vec<&str> = original.headers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((kept, original.value, original.key), (vec!["a", "tributary_claim_check"], failed.record.value, failed.record.key));
     }
 }

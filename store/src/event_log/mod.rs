@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
 
 use crate::Result;
 
@@ -161,6 +162,12 @@ pub trait Subscription: Send {
     /// group never takes any away.
     fn revoked(&mut self) -> Vec<u32> {
         Vec::new()
+    }
+
+    /// Ends in the moment in which this partition is taken away, which may be before [`Subscription::revoked`] is asked: for whoever is
+    /// about to publish what came of its records. Ended already for a partition that this reader does not hold.
+    fn revocation(&self, _: u32) -> CancellationToken {
+        CancellationToken::new()
     }
 }
 

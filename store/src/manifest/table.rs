@@ -208,6 +208,8 @@ fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
             row.indexed = IndexedVersion::reported_by(&state);
         }
         State::Deleted if row.indexed.as_ref().is_some_and(|indexed| indexed.version <= state.version) => row.indexed = None,
+        // It cannot be found again as it was: the same content, published again, is to pass.
+        State::Dead if row.indexed.as_ref().is_some_and(|indexed| indexed.version == state.version) => row.indexed = None,
         _ => {}
     }
     if supersedes(&state, &row.latest) {
@@ -308,6 +310,14 @@ mod tests {
         let row = row_after(&[state(2, State::Chunking), state(1, State::Indexed)]);
         assert_eq!((row.latest.version, row.latest.state), (2, State::Chunking));
         assert_eq!(row.indexed.unwrap().version, 1);
+    }
+
+    #[test]
+    fn a_version_that_is_lost_later_is_not_searchable_and_one_before_it_is() {
+        let row = row_after(&[state(1, State::Indexed), state(2, State::Dead)]);
+        assert_eq!(row.indexed.map(|indexed| indexed.version), Some(1));
+        let row = row_after(&[state(2, State::Indexed), state(2, State::Skipped), state(2, State::Dead)]);
+        assert!(row.indexed.is_none(), "the same content would be taken for unchanged");
     }
 
     #[test]

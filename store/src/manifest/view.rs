@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tributary_schemas::{Disposition, Error, ErrorKind, Result, Topic};
+use tributary_schemas::{Error, ErrorKind, Result, Topic};
 
 use crate::event_log::topics::Topics;
 use crate::event_log::{BatchLimit, Position, StoredRecord, Subscription};
@@ -161,7 +161,7 @@ async fn redeemed<F: Fold>(topics: &Topics, batch: Vec<StoredRecord>) -> Result<
     for stored in batch {
         redeemed.push(match topics.redeem(stored.record.clone()).await {
             Ok(record) => StoredRecord { record, ..stored },
-            Err(error) if error.kind().disposition() == Disposition::Hold => return Err(error),
+            Err(error) if error.is_held() => return Err(error),
             // Gone: who decodes it says so.
             Err(_) => stored,
         });

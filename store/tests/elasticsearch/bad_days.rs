@@ -86,6 +86,17 @@ async fn a_cluster_that_stays_busy_or_away_holds_the_record() {
 }
 
 #[tokio::test]
+async fn no_record_is_to_blame_for_a_cluster_that_refuses_or_fails() {
+    let cases =
+        [(401, "security_exception"), (403, "security_exception"), (404, "index_not_found_exception"), (500, "node_closed_exception")];
+    for (status, kind) in cases {
+        let (_fake, config) = start(&[Step::Refuse(status, kind, "scripted")]).await;
+        let error = write(config, vec![replace("d", 1)]).await.unwrap_err();
+        assert!(error.is_held(), "{status}: {error:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_full_disk_holds_the_record_at_once() {
     for status in [403, 429] {
         let (fake, config) = start(&[Step::RefuseItems("d-", status, "cluster_block_exception", FLOOD)]).await;

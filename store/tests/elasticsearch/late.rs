@@ -52,8 +52,8 @@ async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, holding: Option<A
             return;
         }
     }
-    // The node answers to nobody, but it does what it was asked.
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    // The node answers to nobody, but it does what it was asked: its connection stays for as long as the test.
+    std::future::pending::<()>().await;
 }
 
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {

@@ -77,7 +77,7 @@ impl Polling {
     }
 
     fn set_paused(&self, paused: bool) {
-        if self.membership.state().is_paused == paused {
+        if self.membership.state().is_all(paused) {
             return;
         }
         let done = self
@@ -87,7 +87,8 @@ impl Polling {
         match done {
             Ok(()) => {
                 tracing::debug!(topic = self.topic, paused, "back-pressure");
-                self.membership.state().is_paused = paused;
+                let mut state = self.membership.state();
+                (state.is_paused, state.is_mixed) = (paused, false);
             }
             Err(error) => tracing::warn!(topic = self.topic, %error, "cannot pause or resume reading"),
         }

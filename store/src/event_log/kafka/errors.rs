@@ -12,7 +12,7 @@ pub fn failed(what: impl std::fmt::Display, error: &KafkaError) -> Error {
         }
         other => match other.rdkafka_error_code() {
             Some(code) => from_code(what, code),
-            None => Error::new(ErrorKind::Internal, format!("{what}: {other}")),
+            None => Error::new(ErrorKind::Internal, format!("{what}: {other}")).of_surroundings(),
         },
     }
 }
@@ -21,6 +21,7 @@ pub fn failed(what: impl std::fmt::Display, error: &KafkaError) -> Error {
 pub fn from_code(what: impl std::fmt::Display, code: Code) -> Error {
     let kind = kind(code);
     let error = Error::new(kind, format!("{what}: {code}"));
+    let error = if is_about_the_request(kind) { error } else { error.of_surroundings() };
     match (kind, code) {
         (_, Code::MessageSizeTooLarge | Code::InvalidMessageSize) => error.with_hint(
             "raise max.message.bytes of the topic and store.event_log.kafka.max_record_bytes, or lower store.inline_limit_bytes",
@@ -33,6 +34,12 @@ pub fn from_code(what: impl std::fmt::Display, code: Code) -> Error {
         }
         _ => error,
     }
+}
+
+/// Whether the brokers refuse this request and would take others. All else holds work up: rights that were withdrawn, a topic that somebody
+/// removed, a broker that fails.
+fn is_about_the_request(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Conflict)
 }
 
 /// A setting that librdkafka refuses, in its words but without the value, which may be a secret.
@@ -159,6 +166,10 @@ mod tests {
         for code in [Code::AllBrokersDown, Code::MessageTimedOut, Code::NotEnoughReplicas, Code::RebalanceInProgress, Code::QueueFull] {
             assert_eq!(kind(code).disposition(), Disposition::Hold, "{code}");
         }
+        for code in [Code::TopicAuthorizationFailed, Code::UnknownTopicOrPartition, Code::Unknown, Code::BadMessage] {
+            assert!(from_code("cannot append", code).is_held(), "{code}");
+        }
+        assert!(!from_code("cannot append", Code::MessageSizeTooLarge).is_held());
         assert_eq!(kind(Code::MessageSizeTooLarge), ErrorKind::Invalid);
         assert_eq!(kind(Code::TopicAuthorizationFailed), ErrorKind::Denied);
         assert_eq!(kind(Code::UnknownTopicOrPartition), ErrorKind::NotFound);

@@ -11,6 +11,7 @@ use rdkafka::consumer::{BaseConsumer, ConsumerContext, Rebalance};
 use rdkafka::error::KafkaError;
 use rdkafka::topic_partition_list::TopicPartitionList;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 use tributary_schemas::Error;
 
 use super::brokers::Brokers;
@@ -49,11 +50,15 @@ pub struct State {
     pub is_stopped: bool,
     /// Fetching is paused.
     pub is_paused: bool,
+    /// Partitions were assigned since fetching was last paused or resumed: what holds for the others does not hold for them.
+    pub is_mixed: bool,
 }
 
 /// An owned partition.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Owned {
+    /// Cancelled in the moment in which it is taken away.
+    pub revoked: CancellationToken,
     /// Offset after the last record that was read.
     pub end: u64,
     /// What the group has committed, once known.
@@ -126,7 +131,8 @@ impl Membership {
     pub fn assign(&self, partitions: &[u32]) {
         let mut state = self.state();
         state.owned.extend(partitions.iter().map(|partition| (*partition, Owned::default())));
-        (state.is_member, state.is_paused) = (true, false);
+        // Not paused are only the new ones: librdkafka leaves the others as they were.
+        (state.is_member, state.is_mixed) = (true, true);
         drop(state);
         self.news.notify_one();
     }
@@ -135,7 +141,13 @@ impl Membership {
     pub fn revoke(&self, partitions: &[u32]) {
         let _no_commit = lock(&self.commits);
         let mut state = self.state();
-        state.owned.retain(|partition, _| !partitions.contains(partition));
+        state.owned.retain(|partition, owned| {
+            let is_lost = partitions.contains(partition);
+            if is_lost {
+                owned.revoked.cancel();
+            }
+            !is_lost
+        });
         state.ahead.retain(|stored| !partitions.contains(&stored.position.partition));
         state.ahead_bytes = state.ahead.iter().map(|stored| stored.record.size()).sum();
         state.revoked.extend(partitions);
@@ -146,6 +158,11 @@ impl Membership {
 }
 
 impl State {
+    /// Whether every partition is paused, or none is, as asked for.
+    pub fn is_all(&self, paused: bool) -> bool {
+        self.is_paused == paused && !self.is_mixed
+    }
+
     fn room(&self, limit_bytes: usize) -> Room {
         let limit = if self.is_paused { limit_bytes / 2 } else { limit_bytes };
         match (self.is_stopped, self.ahead.is_empty() || self.ahead_bytes < limit) {
@@ -219,6 +236,36 @@ mod tests {
         assert_eq!(state.ahead.iter().map(|stored| stored.position.partition).collect::<Vec<_>>(), [1]);
         assert_eq!((state.ahead_bytes, state.revoked.as_slice()), (10, [0].as_slice()));
         assert_eq!(state.owned.keys().copied().collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn a_partition_that_comes_back_is_held_anew() {
+        let membership = Membership::default();
+        let revoked = |partition: u32| membership.state().owned.get(&partition).map(|owned| owned.revoked.clone());
+        membership.assign(&[0, 1]);
+        let (before, other) = (revoked(0), revoked(1));
+        membership.revoke(&[0]);
+        membership.assign(&[0]);
+        let ended = [before, revoked(0), other].map(|token| token.map(|token| token.is_cancelled()));
+        assert_eq!(ended, [Some(true), Some(false), Some(false)]);
+    }
+
+    #[test]
+    fn after_an_assignment_fetching_is_paused_or_resumed_anew() {
+        let membership = Membership::default();
+        membership.assign(&[0]);
+        let is_all = |paused| membership.state().is_all(paused);
+        assert!(!is_all(true) && !is_all(false), "what librdkafka does with new partitions is not known");
+        {
+            let mut state = membership.state();
+            (state.is_paused, state.is_mixed) = (true, false);
+        }
+        assert!(is_all(true));
+        membership.assign(&[1]);
+        assert!(!is_all(true), "1 would be fetched");
+        membership.accept(stored(0, 0));
+        assert_eq!(membership.wait_for_room(30, Duration::ZERO), Room::Free, "room is there at half of the limit only");
+        assert!(!is_all(false), "0 would stay paused for ever");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use rdkafka::config::FromClientConfigAndContext;
 use rdkafka::consumer::Consumer as _;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::brokers::Brokers;
@@ -159,6 +160,15 @@ impl Subscription for KafkaSubscription {
     fn revoked(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.revoked)
     }
+
+    fn revocation(&self, partition: u32) -> CancellationToken {
+        let owned = self.shared.membership.state().owned.get(&partition).map(|owned| owned.revoked.clone());
+        owned.unwrap_or_else(|| {
+            let ended = CancellationToken::new();
+            ended.cancel();
+            ended
+        })
+    }
 }
 
 impl Drop for KafkaSubscription {
@@ -231,7 +241,7 @@ impl Shared {
 
     /// Refuses a position that no record can have yet; asks the brokers only about those that were not read here.
     fn check(&self, partition: u32, offset: u64) -> Result<()> {
-        let owned = self.membership.state().owned.get(&partition).copied();
+        let owned = self.membership.state().owned.get(&partition).cloned();
         let refuse = |what: String| Err(Error::new(ErrorKind::Invalid, what));
         match owned {
             None if partition >= self.partitions => {

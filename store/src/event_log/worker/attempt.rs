@@ -1,20 +1,19 @@
-//! One record through one stage: tries, waits, tries again, gives up, as the error kinds say.
+//! One record through one stage: tries, waits, tries again, gives up, as the errors say.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures::FutureExt;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tributary_schemas::{Disposition, Error, Topic, event};
+use tributary_schemas::{Disposition, Error, event};
 
+use super::breaker::Turn;
 use super::in_flight::Taken;
 use super::low_water::Assignment;
 use super::metrics::Ending;
-use super::{Claimed, Finished, Worker, panic_error};
+use super::{Claimed, Finished, Worker};
 use crate::event_log::StoredRecord;
-use crate::event_log::dead_letter;
 use crate::event_log::stage::Output;
+use crate::panics::caught;
 
 /// What the processing of a record needs.
 pub(super) struct Attempt {
@@ -26,6 +25,8 @@ pub(super) struct Attempt {
 enum Outcome {
     /// What is to be appended for it.
     Done(Ending, Vec<Output>),
+    /// It failed as many others did: it is tried again after them.
+    Later,
     /// Its partition is another worker's now.
     Revoked,
     /// A shutdown came first.
@@ -34,54 +35,79 @@ enum Outcome {
 
 impl Attempt {
     /// Processes the record to its end and hands it on; says nothing if a shutdown came first (the record comes again). One whose
-    /// partition was taken away is handed on without outputs: it only frees what it held.
-    pub async fn run(&self, taken: Taken, finished: &mpsc::UnboundedSender<Finished>) {
-        let Taken { stored, assignment, bytes } = taken;
-        let (position, key) = (stored.position, stored.record.key.clone());
+    /// partition was taken away is handed on without outputs: it only frees what it held. Returns a record that is to be tried once more
+    /// after others.
+    pub async fn run(&self, taken: Taken, finished: &mpsc::UnboundedSender<Finished>) -> Option<Taken> {
         let underway = self.worker.metrics.take();
-        let outcome = if assignment.revoked.is_cancelled() { Outcome::Revoked } else { self.outcome(stored, &assignment).await };
-        let (ending, outputs) = match outcome {
+        let (ending, outputs) = match self.in_turn(&taken).await {
             Outcome::Done(ending, outputs) => (Some(ending), outputs),
             Outcome::Revoked => (None, Vec::new()),
-            Outcome::Stopped => return,
+            Outcome::Later => return Some(Taken { trials: taken.trials + 1, ..taken }),
+            Outcome::Stopped => return None,
         };
-        let record = Claimed { position, key, bytes, assignment };
-        if finished.send(Finished { record, outputs, ending, underway }).is_err() {
+        let Taken { stored, assignment, bytes, .. } = taken;
+        let record = Claimed { position: stored.position, key: stored.record.key.clone(), bytes, assignment };
+        if finished.send(Finished { record, stored, outputs, ending, underway }).is_err() {
             tracing::debug!(stage = self.worker.stage.name(), "stopped before a record was acknowledged; it comes again");
         }
+        None
     }
 
-    async fn outcome(&self, stored: StoredRecord, assignment: &Assignment) -> Outcome {
-        let metrics = &self.worker.metrics;
+    /// Waits for its turn while the stage's breaker is open, then processes the record.
+    async fn in_turn(&self, taken: &Taken) -> Outcome {
+        // Records that were not tried yet may show that all is well again: they wait for a short time only.
+        let pause = |trials| self.worker.pause(if taken.trials == 0 { 1 } else { trials }, &self.shutdown);
+        let _turn: Turn<'_> = tokio::select! {
+            biased;
+            () = taken.assignment.revoked.cancelled() => return Outcome::Revoked,
+            () = self.shutdown.cancelled() => return Outcome::Stopped,
+            turn = self.worker.breaker.turn(pause) => turn,
+        };
+        self.outcome(&taken.stored, &taken.assignment).await
+    }
+
+    async fn outcome(&self, stored: &StoredRecord, assignment: &Assignment) -> Outcome {
+        let (worker, metrics, stage) = (&self.worker, &self.worker.metrics, self.worker.stage.name());
         let started = tokio::time::Instant::now();
+        let mut holding = None;
         for attempt in 1_u32.. {
-            let error = match self.process(&stored).await {
+            let error = match self.process(stored).await {
                 Ok(outputs) => {
                     metrics.seconds.observe(started.elapsed().as_secs_f64());
+                    worker.breaker.passed(stage, metrics);
                     return Outcome::Done(Ending::Finished, outputs);
                 }
                 Err(error) => error,
             };
-            metrics.failed.with_label_values(&[self.worker.stage.name(), error.kind().as_str()]).inc();
-            match self.verdict(&error, attempt) {
-                Verdict::GiveUp => return Outcome::Done(Ending::Dead, self.give_up(&stored, &error, attempt)),
-                Verdict::Drop => {
-                    tracing::info!(stage = self.worker.stage.name(), %error, "record dropped: something newer is there");
-                    return Outcome::Done(Ending::Dropped, Vec::new());
-                }
-                Verdict::TryAgain => {
-                    tracing::warn!(stage = self.worker.stage.name(), attempt, error = %error.full_message(), "trying again");
-                    tokio::select! {
-                        () = self.worker.pause(attempt, &self.shutdown) => {}
-                        () = assignment.revoked.cancelled() => return Outcome::Revoked,
-                    }
-                }
+            metrics.failed.with_label_values(&[stage, error.kind().as_str()]).inc();
+            if error.disposition() == Disposition::Drop {
+                tracing::info!(stage, %error, "record dropped: something newer is there");
+                return Outcome::Done(Ending::Dropped, Vec::new());
+            }
+            if worker.is_hopeless(&error, attempt) {
+                return self.hopeless(stored, &error, attempt);
+            }
+            tracing::warn!(stage, attempt, error = %error.full_message(), "trying again");
+            if error.is_held() {
+                holding.get_or_insert_with(|| metrics.hold(stage, &error)).because(&error);
+            }
+            tokio::select! {
+                () = worker.pause(attempt, &self.shutdown) => {}
+                () = assignment.revoked.cancelled() => return Outcome::Revoked,
             }
             if self.shutdown.is_cancelled() {
                 return Outcome::Stopped;
             }
         }
         Outcome::Stopped
+    }
+
+    fn hopeless(&self, stored: &StoredRecord, error: &Error, attempts: u32) -> Outcome {
+        let worker = &self.worker;
+        if worker.breaker.keeps(error, worker.stage.name(), &worker.metrics) {
+            return Outcome::Later;
+        }
+        Outcome::Done(Ending::Dead, worker.give_up(stored, error, attempts))
     }
 
     async fn process(&self, stored: &StoredRecord) -> Result<Vec<Output>, Error> {
@@ -93,35 +119,6 @@ impl Attempt {
         } else {
             stored
         };
-        let processing = AssertUnwindSafe(self.worker.stage.process(input)).catch_unwind();
-        processing.await.unwrap_or_else(|panic| Err(panic_error(self.worker.stage.name(), panic.as_ref())))
+        caught(self.worker.stage.name(), self.worker.stage.process(input)).await
     }
-
-    fn verdict(&self, error: &Error, attempt: u32) -> Verdict {
-        let settings = &self.worker.settings;
-        match error.kind().disposition() {
-            Disposition::DeadLetter => Verdict::GiveUp,
-            Disposition::Drop => Verdict::Drop,
-            Disposition::Hold => Verdict::TryAgain,
-            Disposition::HoldThenDeadLetter if attempt < settings.timeout_attempts => Verdict::TryAgain,
-            Disposition::RetryThenDeadLetter if attempt < settings.internal_attempts => Verdict::TryAgain,
-            Disposition::HoldThenDeadLetter | Disposition::RetryThenDeadLetter => Verdict::GiveUp,
-        }
-    }
-
-    fn give_up(&self, stored: &StoredRecord, error: &Error, attempts: u32) -> Vec<Output> {
-        let worker = &self.worker;
-        let stage = worker.stage.name();
-        tracing::error!(stage, position = ?stored.position, attempts, error = %error.full_message(), "record goes to the dead letters");
-        let failure = dead_letter::Failure { topic: worker.input, stage, attempts, error, at_ms: (worker.clock)() };
-        let mut outputs = vec![Output { topic: Topic::DeadLetters, record: dead_letter::record(stored, &failure) }];
-        outputs.extend(worker.stage.abandoned(stored, error));
-        outputs
-    }
-}
-
-enum Verdict {
-    TryAgain,
-    GiveUp,
-    Drop,
 }

@@ -15,13 +15,15 @@ pub(super) struct Taken {
     pub assignment: Assignment,
     /// What it holds in memory while it is processed.
     pub bytes: usize,
+    /// How often it was put back after it had failed.
+    pub trials: u32,
 }
 
 impl Taken {
     /// A record that was just read.
     pub fn new(stored: StoredRecord, assignment: Assignment) -> Self {
         let bytes = held_bytes(&stored);
-        Self { stored, assignment, bytes }
+        Self { stored, assignment, bytes, trials: 0 }
     }
 }
 

@@ -22,8 +22,15 @@ pub(super) struct Lanes {
 
 #[derive(Default)]
 struct Queue {
-    ready: Mutex<VecDeque<Taken>>,
+    waiting: Mutex<Waiting>,
     news: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    ready: VecDeque<Taken>,
+    /// Failed as many others did, and are tried again when nothing else is there.
+    failed: VecDeque<Taken>,
 }
 
 impl Lanes {
@@ -40,11 +47,11 @@ impl Lanes {
 
     /// Hands records over, to be started in this order.
     pub fn add(&self, taken: impl IntoIterator<Item = Taken>) {
-        let mut ready = self.queue.lock();
-        let before = ready.len();
-        ready.extend(taken);
-        let is_more = ready.len() > before;
-        drop(ready);
+        let mut waiting = self.queue.lock();
+        let before = waiting.ready.len();
+        waiting.ready.extend(taken);
+        let is_more = waiting.ready.len() > before;
+        drop(waiting);
         if is_more {
             self.queue.news.notify_waiters();
         }
@@ -57,12 +64,18 @@ impl Lanes {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Taken>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self) -> Option<Taken> {
-        self.lock().pop_front()
+        let mut waiting = self.lock();
+        waiting.ready.pop_front().or_else(|| waiting.failed.pop_front())
+    }
+
+    fn put_back(&self, taken: Taken) {
+        self.lock().failed.push_back(taken);
+        self.news.notify_waiters();
     }
 
     /// Until there is something, or may have been a moment ago.
@@ -71,7 +84,11 @@ impl Queue {
         tokio::pin!(news);
         // Registered before the look, so that what is added after it ends the wait.
         news.as_mut().enable();
-        if self.lock().is_empty() {
+        let is_empty = {
+            let waiting = self.lock();
+            waiting.ready.is_empty() && waiting.failed.is_empty()
+        };
+        if is_empty {
             news.await;
         }
     }
@@ -84,7 +101,11 @@ async fn run(queue: Arc<Queue>, attempt: Attempt, finished: mpsc::UnboundedSende
                 return;
             }
             match queue.take() {
-                Some(taken) => attempt.run(taken, &finished).await,
+                Some(taken) => {
+                    if let Some(failed) = attempt.run(taken, &finished).await {
+                        queue.put_back(failed);
+                    }
+                }
                 None => tokio::select! {
                     () = attempt.shutdown.cancelled() => return,
                     () = queue.wait() => {}

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::holds::{Holding, Holds};
+
 /// The metric families that all stages share.
 #[derive(Clone)]
 pub struct WorkerMetrics {
@@ -16,6 +18,9 @@ pub struct WorkerMetrics {
     in_progress: IntGaugeVec,
     failed: IntCounterVec,
     seconds: HistogramVec,
+    held: IntGaugeVec,
+    breaker_open: IntGaugeVec,
+    holds: Holds,
 }
 
 /// The metrics of one stage.
@@ -31,6 +36,10 @@ pub struct StageMetrics {
     pub failed: IntCounterVec,
     /// Seconds from the first attempt to the last, waits included.
     pub seconds: Histogram,
+    /// 1 while the stage's breaker is open.
+    pub breaker_open: IntGauge,
+    held: IntGauge,
+    holds: Holds,
 }
 
 /// How a record left a stage for good.
@@ -63,9 +72,11 @@ impl WorkerMetrics {
             .buckets(vec![0.0005, 0.002, 0.01, 0.05, 0.2, 1.0, 5.0, 30.0]);
         let seconds = HistogramVec::new(options, &["stage"]).map_err(failed)?;
         registry.register(Box::new(seconds.clone())).map_err(failed)?;
-        let options = Opts::new("tributary_stage_records_in_progress", "Records that a stage has taken and not yet made durable.");
-        let in_progress = IntGaugeVec::new(options, &["stage"]).map_err(failed)?;
-        registry.register(Box::new(in_progress.clone())).map_err(failed)?;
+        let gauge = |name: &str, help: &str| {
+            let family = IntGaugeVec::new(Opts::new(name, help), &["stage"]).map_err(failed)?;
+            registry.register(Box::new(family.clone())).map_err(failed)?;
+            Ok::<_, Error>(family)
+        };
         let stage = &["stage"];
         Ok(Self {
             taken: counter("tributary_stage_records_in_total", "Records that a stage took.", stage)?,
@@ -74,9 +85,17 @@ impl WorkerMetrics {
             dead: counter("tributary_stage_records_dead_total", "Records that went to the dead letters, durably.", stage)?,
             returned: counter("tributary_stage_records_returned_total", "Records broken off, which come again or elsewhere.", stage)?,
             failed: counter("tributary_stage_attempts_failed_total", "Failed attempts by error kind.", &["stage", "kind"])?,
-            in_progress,
+            in_progress: gauge("tributary_stage_records_in_progress", "Records that a stage has taken and not yet made durable.")?,
+            held: gauge("tributary_stage_held", "Records and steps of a stage that wait for a store or a dependency.")?,
+            breaker_open: gauge("tributary_stage_breaker_open", "1 while many records in a row failed of one reason.")?,
             seconds,
+            holds: Holds::default(),
         })
+    }
+
+    /// What the stages of this process wait for.
+    pub fn holds(&self) -> Holds {
+        self.holds.clone()
     }
 
     /// The metrics of the named stage; all of them are there from now on, at 0.
@@ -91,6 +110,9 @@ impl WorkerMetrics {
             in_progress: self.in_progress.with_label_values(&[name]),
             failed: self.failed.clone(),
             seconds: self.seconds.with_label_values(&[name]),
+            breaker_open: self.breaker_open.with_label_values(&[name]),
+            held: self.held.with_label_values(&[name]),
+            holds: self.holds.clone(),
         }
     }
 }
@@ -101,6 +123,11 @@ impl StageMetrics {
         self.in_progress.inc();
         self.taken.inc();
         Underway { metrics: Arc::clone(self), ending: None }
+    }
+
+    /// Something of the stage waits for this to pass, for as long as the result is kept.
+    pub(super) fn hold(&self, stage: &str, error: &Error) -> Holding {
+        self.holds.begin(stage, &self.held, error.full_message())
     }
 }
 

@@ -11,10 +11,15 @@
 //! in bytes: the log is the queue (back-pressure).
 //!
 //! Where several workers share a group, a partition may be taken away at any time. What was read of it and not started is dropped, what
-//! runs finishes without its outputs, and none of it counts for the low-water mark, also should the partition come back.
+//! runs finishes without its outputs, and none of it counts for the low-water mark, also should the partition come back. An append that is
+//! on its way in that moment cannot be called back: whoever reads a compacted topic from its start compares versions.
 
 mod acknowledge;
 mod attempt;
+mod breaker;
+#[cfg(test)]
+mod breaker_tests;
+pub mod holds;
 mod in_flight;
 mod lanes;
 mod low_water;
@@ -34,15 +39,16 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
-use tributary_schemas::{Disposition, Error, ErrorKind, Result, Topic};
+use tributary_schemas::{Disposition, Error, Result, Topic};
 
+use self::breaker::Breaker;
 use self::lanes::Lanes;
 use self::low_water::Assignment;
 use self::metrics::{Ending, StageMetrics, Underway};
 use self::reading::Reading;
-use super::Position;
 use super::stage::{Output, Stage};
 use super::topics::Topics;
+use super::{Position, StoredRecord, dead_letter};
 use crate::Clock;
 
 /// Limits and patience of a worker.
@@ -63,6 +69,11 @@ pub struct WorkerSettings {
     pub internal_attempts: u32,
     /// Attempts before a timeout goes to the dead letters.
     pub timeout_attempts: u32,
+    /// Records in a row that fail of one reason, which does not lie in their content, before the stage stops to give records up and tries
+    /// one at a time; 0 gives every one up.
+    pub breaker_records: u32,
+    /// How often a record is given up all the same while none passes, seconds; 0 for never.
+    pub breaker_release_seconds: u64,
     /// How long a finished record waits for others that are flushed with it, milliseconds.
     pub linger_ms: u64,
     /// How long a stop waits for records in progress, milliseconds; the rest comes again after the restart.
@@ -78,12 +89,15 @@ pub struct Worker {
     stage: Arc<dyn Stage>,
     settings: WorkerSettings,
     metrics: Arc<StageMetrics>,
+    breaker: Arc<Breaker>,
     clock: Clock,
 }
 
 /// A record whose processing has ended, with what is to be appended.
 struct Finished {
     record: Claimed,
+    /// As it was read, for a dead letter.
+    stored: StoredRecord,
     outputs: Vec<Output>,
     /// `None`: broken off, because its partition was taken away.
     ending: Option<Ending>,
@@ -103,7 +117,8 @@ impl Worker {
     /// Joins `stage` to `input`; the stage's name is the consumer group.
     pub fn new(topics: Topics, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSettings, metrics: StageMetrics, clock: Clock) -> Self {
         let group = stage.name().to_owned();
-        Self { topics, input, group, stage, settings, metrics: Arc::new(metrics), clock }
+        let breaker = Arc::new(Breaker::new(&settings));
+        Self { topics, input, group, stage, settings, metrics: Arc::new(metrics), breaker, clock }
     }
 
     /// The same with another consumer group, for a stage that reads its topic several times side by side.
@@ -123,6 +138,7 @@ impl Worker {
         let acknowledger = tokio::spawn(acknowledge::run(Arc::clone(&worker), finished, done_sender));
         let lanes = Lanes::start(&worker, &finished_sender, &shutdown);
         drop(finished_sender);
+        let mut holding = None;
         tracing::info!(stage = self.stage.name(), topic = self.input.name(), group = self.group, "stage started");
         while !shutdown.is_cancelled() {
             lanes.add(std::iter::from_fn(|| reading.start()));
@@ -132,11 +148,15 @@ impl Worker {
                 Some(records) = done.recv() => reading.done(records).await,
                 () = sleep_until(commit_at.unwrap_or_else(tokio::time::Instant::now)), if commit_at.is_some() => reading.commit().await,
                 read = reading.next() => match read {
-                    Err(error) if error.kind().disposition() == Disposition::Hold => {
-                        tracing::warn!(stage = self.stage.name(), %error, "cannot read, trying again");
+                    Err(error) if error.is_held() => {
+                        tracing::warn!(stage = self.stage.name(), error = %error.full_message(), "cannot read, trying again");
+                        holding.get_or_insert_with(|| self.metrics.hold(self.stage.name(), &error)).because(&error);
                         self.pause(1, &shutdown).await;
                     }
-                    read => read?,
+                    read => {
+                        read?;
+                        holding = None;
+                    }
                 },
             }
         }
@@ -162,17 +182,36 @@ impl Worker {
 
     /// Waits with exponential backoff; `attempt` counts from 1. Ends early at a shutdown.
     async fn pause(&self, attempt: u32, shutdown: &CancellationToken) {
-        let factor = 1_u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX);
-        let pause_ms = self.settings.backoff_initial_ms.saturating_mul(factor).min(self.settings.backoff_maximum_ms);
         tokio::select! {
             () = shutdown.cancelled() => {}
-            () = tokio::time::sleep(Duration::from_millis(pause_ms)) => {}
+            () = tokio::time::sleep(self.pause_after(attempt)) => {}
         }
     }
-}
 
-/// The error that stands for a panic.
-fn panic_error(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned()).or_else(|| panic.downcast_ref::<String>().cloned());
-    Error::new(ErrorKind::Internal, format!("{what} panicked: {}", text.unwrap_or_else(|| "no message".to_owned())))
+    /// The pause after so many attempts.
+    fn pause_after(&self, attempt: u32) -> Duration {
+        let factor = 1_u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX);
+        Duration::from_millis(self.settings.backoff_initial_ms.saturating_mul(factor).min(self.settings.backoff_maximum_ms))
+    }
+
+    /// Whether to try again makes no sense after this attempt.
+    fn is_hopeless(&self, error: &Error, attempt: u32) -> bool {
+        match error.disposition() {
+            Disposition::DeadLetter | Disposition::Drop => true,
+            Disposition::Hold => false,
+            Disposition::HoldThenDeadLetter => attempt >= self.settings.timeout_attempts,
+            Disposition::RetryThenDeadLetter => attempt >= self.settings.internal_attempts,
+        }
+    }
+
+    /// The dead letter of a record, and what the stage says of it.
+    fn give_up(&self, stored: &StoredRecord, error: &Error, attempts: u32) -> Vec<Output> {
+        let stage = self.stage.name();
+        tracing::error!(stage, position = ?stored.position, attempts, error = %error.full_message(), "record goes to the dead letters");
+        let failure = dead_letter::Failure { topic: self.input, stage, attempts, error, at_ms: (self.clock)() };
+        let letter = Output { topic: Topic::DeadLetters, record: dead_letter::record(stored, &failure) };
+        let mut outputs = vec![letter];
+        outputs.extend(self.stage.abandoned(stored, error));
+        outputs
+    }
 }

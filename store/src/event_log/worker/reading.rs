@@ -80,7 +80,8 @@ impl Reading {
             self.in_flight.drop_partition(partition);
         }
         for stored in batch? {
-            let assignment = self.low_water.add(stored.position);
+            let revocation = || self.subscription.revocation(stored.position.partition);
+            let assignment = self.low_water.add(stored.position, revocation);
             self.in_flight.accept(Taken::new(stored, assignment));
         }
         Ok(())

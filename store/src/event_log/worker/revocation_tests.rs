@@ -1,6 +1,8 @@
 //! Proves what the loop does when partitions are taken away, on a log that does what the test says.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -29,6 +31,12 @@ struct Step {
 struct ScriptedLog {
     script: Mutex<Option<mpsc::UnboundedReceiver<Step>>>,
     appended: Mutex<Vec<String>>,
+    /// Appends fail as those to brokers that are away.
+    is_away: AtomicBool,
+    /// Appends that failed.
+    refused: AtomicUsize,
+    /// By partition: cancelled before the reader is told.
+    revocations: Arc<Mutex<HashMap<u32, CancellationToken>>>,
     committed: Arc<Mutex<Vec<Position>>>,
     commits_fail: Arc<Mutex<u32>>,
     group: Mutex<String>,
@@ -36,6 +44,7 @@ struct ScriptedLog {
 
 struct ScriptedSubscription {
     script: mpsc::UnboundedReceiver<Step>,
+    revocations: Arc<Mutex<HashMap<u32, CancellationToken>>>,
     revoked: Vec<u32>,
     committed: Arc<Mutex<Vec<Position>>>,
     commits_fail: Arc<Mutex<u32>>,
@@ -48,6 +57,10 @@ impl EventLog for ScriptedLog {
     }
 
     async fn append(&self, _: &str, records: Vec<Record>) -> Result<Vec<Position>> {
+        if self.is_away.load(Ordering::SeqCst) {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return Err(Error::new(ErrorKind::Unavailable, "scripted"));
+        }
         self.appended.lock().unwrap().extend(records.iter().map(|record| text(&record.key)));
         Ok(vec![at(0, 0); records.len()])
     }
@@ -56,7 +69,8 @@ impl EventLog for ScriptedLog {
         *self.group.lock().unwrap() = group.unwrap().to_owned();
         let script = self.script.lock().unwrap().take().unwrap();
         let (committed, commits_fail) = (Arc::clone(&self.committed), Arc::clone(&self.commits_fail));
-        Ok(Box::new(ScriptedSubscription { script, revoked: Vec::new(), committed, commits_fail }))
+        let revocations = Arc::clone(&self.revocations);
+        Ok(Box::new(ScriptedSubscription { script, revocations, revoked: Vec::new(), committed, commits_fail }))
     }
 
     async fn subscribe_from(&self, topic: &str, _: &[Position]) -> Result<Box<dyn Subscription>> {
@@ -100,6 +114,10 @@ impl Subscription for ScriptedSubscription {
 
     fn revoked(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.revoked)
+    }
+
+    fn revocation(&self, partition: u32) -> CancellationToken {
+        self.revocations.lock().unwrap().entry(partition).or_default().clone()
     }
 }
 
@@ -154,6 +172,8 @@ impl Bench {
             backoff_maximum_ms: 60_000,
             internal_attempts: 2,
             timeout_attempts: 2,
+            breaker_records: 0,
+            breaker_release_seconds: 0,
             linger_ms: 0,
             drain_ms: 10_000,
         };
@@ -269,5 +289,35 @@ async fn a_commit_that_failed_is_tried_again_without_new_records() {
     bench.stage.gate.add_permits(1);
     bench.step(&[], &[(0, 0, "a")]);
     bench.until("the record is committed", |bench| bench.committed() == [at(0, 1)]).await;
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_that_is_tried_again_ends_with_the_partition() {
+    let bench = Bench::start(false, 100);
+    bench.log.is_away.store(true, Ordering::SeqCst);
+    bench.stage.gate.add_permits(10);
+    bench.step(&[], &[(0, 5, "lost")]);
+    bench.until("the append fails", |bench| bench.log.refused.load(Ordering::SeqCst) == 1).await;
+    // It is to be tried again in a minute: only the loss ends the wait.
+    bench.log.is_away.store(false, Ordering::SeqCst);
+    bench.step(&[0], &[(1, 3, "other")]);
+    bench.until("the other partition is committed", |bench| bench.committed().contains(&at(1, 4))).await;
+    assert_eq!(bench.appended(), ["other"], "outputs of a lost partition were appended");
+    bench.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_appended_from_the_moment_in_which_a_partition_is_lost() {
+    let bench = Bench::start(false, 100);
+    bench.step(&[], &[(0, 5, "lost")]);
+    bench.until("the record runs", |bench| bench.begun().len() == 1).await;
+    // The group has taken it away; the loop has not asked yet.
+    bench.log.revocations.lock().unwrap()[&0].cancel();
+    bench.stage.gate.add_permits(10);
+    bench.step(&[], &[(1, 3, "other")]);
+    bench.until("the other partition is committed", |bench| bench.committed().contains(&at(1, 4))).await;
+    assert_eq!(bench.appended(), ["other"], "outputs of a lost partition were appended");
+    assert!(bench.committed().iter().all(|position| position.partition == 1), "{:?}", bench.committed());
     bench.end().await;
 }

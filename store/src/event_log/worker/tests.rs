@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -103,6 +103,8 @@ struct ScriptedStage {
     attempts: Mutex<BTreeMap<Position, u32>>,
     written: Mutex<BTreeMap<String, String>>,
     flushed: Arc<Mutex<BTreeMap<String, String>>>,
+    /// Nothing can be put in order any more.
+    unsettled: AtomicBool,
 }
 
 #[async_trait]
@@ -124,6 +126,8 @@ impl Stage for ScriptedStage {
         match script {
             "invalid" => return Err(Error::new(ErrorKind::Invalid, "scripted")),
             "panic" => panic!("scripted panic"),
+            "huge" => return Ok(vec![self.report(input), huge(input)]),
+            "unsettled" => self.unsettled.store(true, Ordering::SeqCst),
             "unavailable" if attempt <= rest.parse().unwrap() => return Err(Error::new(ErrorKind::Unavailable, "scripted")),
             _ => {}
         }
@@ -141,9 +145,28 @@ impl Stage for ScriptedStage {
         Ok(())
     }
 
-    fn abandoned(&self, input: &StoredRecord, _: &Error) -> Vec<Output> {
-        vec![Output { topic: Topic::DocumentsStates, record: input.record.clone() }]
+    async fn settle(&self) -> Result<Vec<Output>> {
+        match self.unsettled.load(Ordering::SeqCst) {
+            true => Err(Error::new(ErrorKind::Corrupt, "a kept record cannot be read")),
+            false => Ok(Vec::new()),
+        }
     }
+
+    fn abandoned(&self, input: &StoredRecord, _: &Error) -> Vec<Output> {
+        vec![self.report(input)]
+    }
+}
+
+impl ScriptedStage {
+    fn report(&self, input: &StoredRecord) -> Output {
+        Output { topic: Topic::DocumentsStates, record: input.record.clone() }
+    }
+}
+
+/// An output that no log takes: its headers do not travel by reference.
+fn huge(input: &StoredRecord) -> Output {
+    let headers = vec![("traceparent".to_owned(), Bytes::from(vec![b'x'; 2 << 20]))];
+    Output { topic: Topic::DocumentsClean, record: Record { headers, ..input.record.clone() } }
 }
 
 /// A folder with a log, and what the stage's sink holds durably.
@@ -173,6 +196,8 @@ fn worker_settings() -> WorkerSettings {
         backoff_maximum_ms: 4,
         internal_attempts: 2,
         timeout_attempts: 2,
+        breaker_records: 0,
+        breaker_release_seconds: 0,
         linger_ms: 0,
         drain_ms: 10_000,
     }
@@ -234,6 +259,7 @@ impl Bench {
             attempts: Mutex::default(),
             written: Mutex::default(),
             flushed: Arc::clone(&self.flushed),
+            unsettled: AtomicBool::new(false),
         };
         let metrics = WorkerMetrics::register(&Registry::new()).unwrap().stage("scripted");
         Worker::new(topics.clone(), Topic::DocumentsRaw, Arc::new(stage), worker_settings(), metrics, Arc::new(|| 7))
@@ -341,4 +367,41 @@ fn a_body_over_the_inline_limit_reaches_the_stage_whole() {
     let body = format!("ok {}", "长".repeat(100_000));
     assert!(bench.run(&[("big", &body)], None));
     assert_eq!(bench.flushed.lock().unwrap().get("big"), Some(&body));
+}
+
+#[test]
+fn an_output_that_the_log_refuses_costs_its_record_alone() {
+    let bench = Bench::new();
+    assert!(bench.run(&[("a", "ok 1"), ("b", "huge"), ("c", "ok 1"), ("d", "huge"), ("e", "ok 1")], None));
+    let mut letters = letters(&bench);
+    letters.sort_by(|left, right| left.document_id.cmp(&right.document_id));
+    let said: Vec<(&str, ErrorKind)> = letters.iter().map(|letter| (letter.document_id.as_str(), letter.kind)).collect();
+    assert_eq!(said, [("b", ErrorKind::Invalid), ("d", ErrorKind::Invalid)]);
+    assert_eq!(newest_by_key(&bench.outputs(Topic::DocumentsClean)).into_keys().collect::<Vec<_>>(), ["a", "c", "e"]);
+}
+
+#[test]
+fn what_cannot_be_put_in_order_stops_nobody() {
+    let bench = Bench::new();
+    assert!(bench.run(&[("a", "unsettled"), ("b", "ok 1"), ("c", "ok 1")], None));
+    assert_eq!(newest_by_key(&bench.outputs(Topic::DocumentsClean)).len(), 3);
+    assert!(letters(&bench).is_empty());
+}
+
+#[test]
+fn a_record_with_headers_that_no_log_takes_becomes_a_dead_letter() {
+    let bench = Bench::new();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let failed = runtime.block_on(async {
+        let topics = Bench::open(bench.folder.path(), &Arc::default()).await;
+        // As much as the log takes, and then the letter's own.
+        let headers = vec![("x".to_owned(), Bytes::from(vec![b'x'; (1 << 20) - 100]))];
+        let failed = Record { headers, ..record("a", "invalid") };
+        topics.append(Topic::DocumentsRaw, vec![failed.clone()]).await.unwrap();
+        failed
+    });
+    assert!(bench.run(&[("b", "ok 1")], None));
+    let kept = bench.outputs(Topic::DeadLetters);
+    assert_eq!(kept.iter().map(|letter| (&letter.key, &letter.value)).collect::<Vec<_>>(), [(&failed.key, &failed.value)]);
+    assert_eq!(letters(&bench)[0].kind, ErrorKind::Invalid);
 }

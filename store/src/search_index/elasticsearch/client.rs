@@ -216,8 +216,9 @@ impl Patience {
 }
 
 fn decode<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| Error::new(ErrorKind::Corrupt, format!("{what}: the answer of Elasticsearch cannot be read: {error}")))
+    serde_json::from_slice(bytes).map_err(|error| {
+        Error::new(ErrorKind::Corrupt, format!("{what}: the answer of Elasticsearch cannot be read: {error}")).of_surroundings()
+    })
 }
 
 fn secret(key: &str, path: &str) -> Result<String> {

@@ -94,10 +94,12 @@ impl Failure {
         }
     }
 
-    /// In our words.
+    /// In our words. No record is to blame for a cluster that does not let us in, has lost an index, or fails.
     pub fn error(&self, what: &str) -> Error {
         let kind = self.kind();
         let error = Error::new(kind, format!("{what}: {}", self.describe()));
+        let is_about_the_request = matches!(kind, ErrorKind::Invalid | ErrorKind::Conflict);
+        let error = if is_about_the_request { error } else { error.of_surroundings() };
         match kind {
             ErrorKind::Exhausted if self.is_disk_full() => error.with_hint(DISK_HINT),
             ErrorKind::Exhausted => error.with_hint("the cluster has more work than it can queue; it is tried again by itself"),
@@ -166,6 +168,8 @@ mod tests {
         ];
         for (failure, kind, may_pass) in cases {
             assert_eq!((failure.kind(), failure.may_pass()), (kind, may_pass), "{failure:?}");
+            let is_held = failure.error("cannot write").is_held();
+            assert_eq!(is_held, !matches!(kind, ErrorKind::Invalid | ErrorKind::Conflict), "{failure:?}");
         }
     }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{RwLock, oneshot};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::batch::{self, Target};
+use super::batch::{self, Done, Target};
 use super::leftovers::{self, Attempt, Watched};
+use crate::panics::caught;
 use crate::search_index::{Operation, Outcome};
 
 /// Time between two looks for what stopped writers left.
@@ -181,7 +182,7 @@ impl Writer {
             let Some(target) = target else { continue };
             let done = {
                 let _whole = self.whole.read().await;
-                batch::run(&target, operations).await
+                unharmed(callers.len(), batch::run(&target, operations)).await
             };
             self.watch(&target, done.unfinished);
             {
@@ -235,6 +236,16 @@ impl Writer {
     }
 }
 
+/// The same, with an error for every operation where it panicked: whoever waits is told, and the documents can be written again. What it
+/// left in the cluster is found by a later sweep.
+async fn unharmed(operations: usize, batch: impl Future<Output = Done>) -> Done {
+    let done = caught("a write to the search index", async { Ok(batch.await) }).await;
+    done.unwrap_or_else(|error| {
+        tracing::error!(%error, operations, "a batch was not written");
+        Done { written: vec![Err(error); operations], unfinished: Vec::new() }
+    })
+}
+
 fn document_id(operation: &Operation) -> &str {
     match operation {
         Operation::Replace { document, .. } => &document.document_id,
@@ -251,5 +262,22 @@ fn bytes(operation: &Operation) -> usize {
             texts + numbers * 12
         }
         Operation::Delete { .. } => 200,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn panicking() -> Done {
+        tokio::task::yield_now().await;
+        panic!("scripted")
+    }
+
+    #[tokio::test]
+    async fn a_batch_that_panics_tells_everybody_who_waits() {
+        let done = unharmed(3, panicking()).await;
+        let said: Vec<String> = done.written.into_iter().filter_map(|written| written.err()).map(|error| error.to_string()).collect();
+        assert_eq!(said, ["a write to the search index panicked: scripted"; 3]);
     }
 }

@@ -200,7 +200,9 @@ pub fn failure(what: impl std::fmt::Display, error: &TantivyError) -> Error {
         TantivyError::LockFailure(..) => ErrorKind::Conflict,
         _ => ErrorKind::Internal,
     };
-    Error::new(kind, format!("{what}: {error}"))
+    let failed = Error::new(kind, format!("{what}: {error}"));
+    // Files that do not read or are locked: no document is to blame.
+    if matches!(kind, ErrorKind::Corrupt | ErrorKind::Conflict) { failed.of_surroundings() } else { failed }
 }
 
 #[cfg(test)]
