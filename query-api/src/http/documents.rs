@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, State};
+use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, Filter, State};
 use tributary_store::search_index::IndexedDocument;
 
 use super::idempotency::Claim;
 use super::{body, json, upload};
-use crate::access;
+use crate::access::{self, Principal};
 use crate::documents::{Accepted, DocumentConditions};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
@@ -140,11 +140,12 @@ pub async fn get(
         found => found?,
     };
     let duplicate_of = indexed.as_ref().and_then(|indexed| indexed.document.duplicate_of.clone());
+    let filter = access::filter(&Filter::default(), &Principal::unrestricted(), &state.knowledge_sets.current())?;
     let family = match &indexed {
-        Some(indexed) => state.retriever.family(&indexed.document).await?,
+        Some(indexed) => state.retriever.family(&indexed.document, &filter).await?,
         None => Vec::new(),
     };
-    let passages = if parameters.passages { Some(passages(&state, indexed).await?) } else { None };
+    let passages = if parameters.passages { Some(passages(&state, indexed, &filter).await?) } else { None };
     json(StatusCode::OK, &DocumentDetail { state: report, duplicate_of, family, passages })
 }
 
@@ -153,8 +154,7 @@ async fn indexed(state: &ServerState, id: &str) -> tributary_schemas::Result<Opt
 }
 
 /// An exact duplicate has none of its own: it shows those of the document that stands for it.
-async fn passages(state: &ServerState, found: Option<IndexedDocument>) -> Result<Vec<Passage>, Problem> {
-    let index = state.retriever.index();
+async fn passages(state: &ServerState, found: Option<IndexedDocument>, filter: &Filter) -> Result<Vec<Passage>, Problem> {
     let canonical = found.as_ref().and_then(|found| found.document.duplicate_of.clone());
     let found = match canonical {
         Some(canonical) => indexed(state, &canonical).await?,
@@ -162,12 +162,7 @@ async fn passages(state: &ServerState, found: Option<IndexedDocument>) -> Result
     };
     let mut chunk_ids = found.map(|found| found.chunk_ids).unwrap_or_default();
     chunk_ids.truncate(state.config.maximum_page);
-    let stored = index.fetch(None, &chunk_ids).await?;
-    let passage = |stored: tributary_store::search_index::StoredChunk| {
-        let chunk = stored.chunk;
-        Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text }
-    };
-    Ok(stored.into_iter().flatten().map(passage).collect())
+    Ok(state.retriever.passages(&chunk_ids, filter).await?)
 }
 
 /// `DELETE /v1/documents/{id}`.
