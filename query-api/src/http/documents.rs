@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, Filter, State};
+use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, Filter, State, limits};
 use tributary_store::search_index::IndexedDocument;
 
 use super::idempotency::Claim;
@@ -95,6 +95,7 @@ async fn accept(state: &ServerState, request: &HttpRequest, body: Bytes, is_form
 
 /// Rules of an event that its types cannot say.
 fn check(event: &DocumentEvent) -> Result<(), Problem> {
+    limits::check(event)?;
     let invalid = |detail: &str, hint: &str| Err(Problem::new(Code::Invalid, detail).with_hint(hint));
     if event.source.trim().is_empty() {
         return invalid("`source` is missing or empty", "name the source, such as `wiki`; it picks the source profile");
@@ -110,8 +111,8 @@ fn check(event: &DocumentEvent) -> Result<(), Problem> {
         return invalid("neither `document_id` nor `source_path` is given", "the id is derived from source and source path when absent");
     }
     let id = event.document_id.as_deref().unwrap_or("derived");
-    if id.is_empty() || id.len() > MAX_DOCUMENT_ID_BYTES {
-        return invalid(&format!("`document_id` has {} bytes", id.len()), &format!("give 1 to {MAX_DOCUMENT_ID_BYTES} bytes"));
+    if id.is_empty() {
+        return invalid("`document_id` has 0 bytes", &format!("give 1 to {MAX_DOCUMENT_ID_BYTES} bytes"));
     }
     if id.chars().any(char::is_control) {
         return invalid("`document_id` holds a control character", "use a hash or a path as the id, or leave it out to have one derived");

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 use tributary_schemas::id::{MAX_DOCUMENT_ID_BYTES, derive_document_id};
-use tributary_schemas::{DocumentEvent, DocumentHeader, Error, ErrorKind, Reconciliation, Result, State, Topic, event};
+use tributary_schemas::{DocumentEvent, DocumentHeader, Error, ErrorKind, Reconciliation, Result, State, Topic, event, limits};
 
 use super::reconcile::{on_the_way, reconcile};
 use super::table::{DocumentRow, DocumentTable, ListFilter};
@@ -184,6 +184,7 @@ fn newest_time(table: &DocumentTable, now_ms: i64) -> u64 {
 }
 
 fn checked_id(published: &DocumentEvent) -> Result<String> {
+    limits::check(published)?;
     if published.source.trim().is_empty() {
         return Err(Error::new(ErrorKind::Invalid, "`source` is empty").with_hint("name where the document comes from, such as `wiki`"));
     }
