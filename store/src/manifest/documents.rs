@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
+use tokio::sync::Semaphore;
 use tributary_schemas::id::{MAX_DOCUMENT_ID_BYTES, derive_document_id};
 use tributary_schemas::{DocumentEvent, DocumentHeader, Error, ErrorKind, Reconciliation, Result, State, Topic, event, limits};
 
@@ -16,6 +17,8 @@ use crate::event_log::{Record, message};
 use crate::generations::chunk_group;
 use crate::search_index::{GenerationStatus, IndexedDocument, SharedSearchIndex};
 
+/// Each may take a second of a core where there are millions of documents.
+const LISTINGS_AT_ONCE: usize = 2;
 const TEN_YEARS_MS: u64 = 10 * 365 * 24 * 3_600_000;
 
 /// A reader whose lag counts as work to come.
@@ -55,6 +58,7 @@ pub struct Documents {
     table: Arc<DocumentTable>,
     index: SharedSearchIndex,
     clock: Clock,
+    listings: Semaphore,
     /// Versions given here only grow, also within one millisecond.
     last_version: AtomicU64,
 }
@@ -63,7 +67,7 @@ impl Documents {
     /// Over the given log, table and index.
     pub fn new(topics: Topics, table: Arc<DocumentTable>, index: SharedSearchIndex, clock: Clock) -> Self {
         let last_version = AtomicU64::new(newest_time(&table, clock()));
-        Self { topics, table, index, clock, last_version }
+        Self { topics, table, index, clock, listings: Semaphore::new(LISTINGS_AT_ONCE), last_version }
     }
 
     /// Accepts a document: on return it is durable and will end indexed, skipped, deleted or dead.
@@ -132,7 +136,11 @@ impl Documents {
     /// Documents by id after `after`, at most `limit`.
     pub async fn list(&self, filter: &ListFilter, after: Option<&str>, limit: usize) -> Result<Vec<DocumentRow>> {
         self.table.catch_up(&self.topics).await?;
-        Ok(self.table.page(filter, after, limit))
+        let (table, filter, after) = (Arc::clone(&self.table), filter.clone(), after.map(str::to_owned));
+        let stopped = |error| Error::new(ErrorKind::Internal, format!("the listing of documents stopped: {error}"));
+        let _turn = self.listings.acquire().await.map_err(|_| Error::new(ErrorKind::Internal, "listings are closed"))?;
+        // A filter that few documents meet looks at all of them.
+        tokio::task::spawn_blocking(move || table.page(&filter, after.as_deref(), limit)).await.map_err(stopped)
     }
 
     /// Compares what was accepted with what can be found.
