@@ -107,10 +107,26 @@ fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
         let hint = "call it by a name of query_api.server.host_names, or add this one there";
         return Some(Problem::new(Code::Denied, format!("this server is not called `{name}`")).with_hint(hint));
     }
+    if let Some(problem) = foreign_fetch(request) {
+        return Some(problem);
+    }
     let origin = request.headers().get(header::ORIGIN)?.to_str().unwrap_or("null");
     let origin_host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let same_origin = host.is_some_and(|host| host.eq_ignore_ascii_case(origin_host));
     (!same_origin).then(|| Problem::new(Code::Denied, format!("requests of pages from `{origin}` are refused")))
+}
+
+/// A browser says where a request comes from, also where it sends no `Origin`: that of a picture, a script or a link of another page. Only
+/// a link that opens the page itself is followed.
+fn foreign_fetch(request: &ServiceRequest) -> Option<Problem> {
+    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
+    let site = header("sec-fetch-site").filter(|site| !matches!(*site, "same-origin" | "none"))?;
+    let opens_a_page = header("sec-fetch-mode") == Some("navigate") && header("sec-fetch-dest") == Some("document");
+    if opens_a_page && request.method() == Method::GET && request.path() == "/" {
+        return None;
+    }
+    let shown = if site == "same-site" { "same-site" } else { "cross-site" };
+    Some(Problem::new(Code::Denied, format!("{shown} requests of browsers are refused")).with_hint("open the page of this server itself"))
 }
 
 /// `Host` without the port; `[::1]:80` is `::1`.

@@ -3,6 +3,7 @@
 
 mod canary;
 mod common;
+mod door;
 mod http;
 mod openapi;
 mod retrieval;
