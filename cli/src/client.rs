@@ -64,10 +64,10 @@ impl Client {
         self.answer(self.agent.post(self.url(path)).send_json(body))
     }
 
-    /// POST without a body, for a stream: the bytes that the server expects to send, and a reader.
-    pub fn post_for_stream(&self, path: &str) -> Result<(u64, impl std::io::Read)> {
-        let mut response =
-            self.agent.post(self.url(path)).send_empty().with_context(|| format!("cannot reach the server at {}", self.base))?;
+    /// POST without a body and with a header, for a stream: the bytes that the server expects to send, and a reader.
+    pub fn post_for_stream(&self, path: &str, (name, value): (&str, &str)) -> Result<(u64, impl std::io::Read)> {
+        let sent = self.agent.post(self.url(path)).header(name, value).send_empty();
+        let mut response = sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
         let status = response.status();
         if !status.is_success() {
             return Err(problem(status.as_u16(), &response.body_mut().read_to_string().unwrap_or_default()));

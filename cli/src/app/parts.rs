@@ -41,6 +41,7 @@ pub struct Parts {
     pub registry: Registry,
     pub worker_metrics: WorkerMetrics,
     pub clock: Clock,
+    backup_token: String,
 }
 
 impl Parts {
@@ -72,6 +73,7 @@ impl Parts {
             knowledge_sets: Arc::new(knowledge_sets),
             retriever: Arc::new(retriever),
             clock,
+            backup_token: folder.backup_token()?,
             stores,
         })
     }
@@ -97,6 +99,7 @@ impl Parts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             services: services.iter().map(ToString::to_string).collect(),
             backup: Some(self.stores.backup.clone()),
+            backup_token: self.backup_token.clone(),
         }
     }
 }

@@ -401,8 +401,12 @@ async fn a_process_without_queries_answers_health_metrics_and_version() {
     let elsewhere = server.get("/v1/documents").await;
     assert_eq!((elsewhere.status, elsewhere.code().as_str()), (404, "route_not_found"));
     assert!(elsewhere.body.contains("this process runs ingest, chunk"), "{elsewhere:?}");
-    let nothing = server.post("/v1/backup", &json!({})).await;
+    let backup = async |token: &str| server.send("POST", "/v1/backup", &[("X-Tributary-Backup-Token", token)], b"").await;
+    let nothing = backup(backend::BACKUP_TOKEN).await;
     assert_eq!((nothing.status, nothing.code().as_str()), (422, "unsupported"));
+    for refused in [backup("").await, backup("0123456789abcdee").await, server.post("/v1/backup", &json!({})).await] {
+        assert_eq!((refused.status, refused.code().as_str()), (403, "denied"), "from this machine, as a proxy would be: {refused:?}");
+    }
     assert_eq!(server.send("GET", "/health/livez", &[("Host", "evil.example")], b"").await.status, 403);
     assert_eq!(server.stop().await, Ok(()));
 }

@@ -285,6 +285,9 @@ impl ReadinessProbe for Ready {
     }
 }
 
+/// What the server of the tests wants to be shown for a backup.
+pub const BACKUP_TOKEN: &str = "0123456789abcdef";
+
 /// What every process answers.
 pub fn operations(ready: bool) -> OperationsParts {
     OperationsParts {
@@ -293,6 +296,7 @@ pub fn operations(ready: bool) -> OperationsParts {
         version: "0.1.0".into(),
         services: vec!["ingest".into(), "chunk".into()],
         backup: None,
+        backup_token: BACKUP_TOKEN.into(),
     }
 }
 
