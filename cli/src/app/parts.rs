@@ -87,6 +87,7 @@ impl Parts {
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,
             reindexing: Arc::new(ReindexSide::new(self)),
             blobs: self.stores.blobs.clone(),
+            inline_limit_bytes: config.store.inline_limit_bytes,
             operations: self.operations_parts(config, services),
         })
     }

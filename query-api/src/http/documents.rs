@@ -10,8 +10,9 @@ use tributary_schemas::search::{FamilyMember, Passage};
 use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, Filter, State, limits};
 use tributary_store::search_index::IndexedDocument;
 
+use super::body::Incoming;
 use super::idempotency::Claim;
-use super::{body, json, upload};
+use super::{body, json, large_bodies, upload};
 use crate::access::{self, Principal};
 use crate::documents::{Accepted, DocumentConditions};
 use crate::problem::{Code, Problem};
@@ -64,20 +65,33 @@ pub async fn publish(state: web::Data<ServerState>, request: HttpRequest, payloa
     if !is_form && media_type != "application/json" && !media_type.ends_with("+json") {
         return Err(body::unsupported_media_type(&media_type, "application/json or multipart/form-data"));
     }
-    let body = body::read(payload, state.config.document_limit_bytes).await?;
-    let Some(key) = idempotency_key(&request)? else {
-        let accepted = accept(&state, &request, body, is_form).await?;
-        return json(StatusCode::ACCEPTED, &accepted);
+    let key = idempotency_key(&request)?;
+    let mut incoming = Incoming::document(&state, &request, payload);
+    if key.is_some() {
+        incoming.hash_bytes();
+    }
+    let body = if is_form { Body::Form(incoming.read_blocks().await?) } else { Body::Json(incoming.read().await?) };
+    let accepted = match key.zip(incoming.hash()) {
+        None => accept(&state, &request, body).await?,
+        Some((key, hash)) => match state.idempotency_keys.claim(&key, hash)? {
+            Claim::Answered(accepted) => accepted,
+            Claim::New(reservation) => {
+                let accepted = accept(&state, &request, body).await?;
+                reservation.answer(&accepted);
+                accepted
+            }
+        },
     };
-    let accepted = match state.idempotency_keys.claim(&key, &body)? {
-        Claim::Answered(accepted) => accepted,
-        Claim::New(reservation) => {
-            let accepted = accept(&state, &request, body, is_form).await?;
-            reservation.answer(&accepted);
-            accepted
-        }
-    };
+    // What the body holds of the memory for bodies.
+    drop(incoming);
     json(StatusCode::ACCEPTED, &accepted)
+}
+
+/// A publication as it came.
+enum Body {
+    Json(Bytes),
+    /// Freed piece by piece while it is read.
+    Form(Vec<Bytes>),
 }
 
 fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
@@ -86,22 +100,29 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
     Ok(Some(key.to_owned()))
 }
 
-async fn accept(state: &ServerState, request: &HttpRequest, body: Bytes, is_form: bool) -> Result<Accepted, Problem> {
-    let event = if is_form { upload::event(request, body).await? } else { body::parse_json::<DocumentEvent>(body).await? };
-    check(&event)?;
+async fn accept(state: &ServerState, request: &HttpRequest, body: Body) -> Result<Accepted, Problem> {
+    let (mut event, file) = match body {
+        Body::Json(body) => (body::parse_json::<DocumentEvent>(body).await?, None),
+        Body::Form(blocks) => upload::event(request, blocks).await.map(|(event, file)| (event, Some(file)))?,
+    };
+    check(&event, file.is_some())?;
     access::check_knowledge_sets(&event.knowledge_sets, &state.knowledge_sets.current())?;
+    match file {
+        Some(file) => large_bodies::put_file(state, &mut event, file).await?,
+        None => large_bodies::move_out(state, &mut event).await?,
+    }
     Ok(state.documents.publish(event).await?)
 }
 
 /// Rules of an event that its types cannot say.
-fn check(event: &DocumentEvent) -> Result<(), Problem> {
+fn check(event: &DocumentEvent, has_file: bool) -> Result<(), Problem> {
     limits::check(event)?;
     let invalid = |detail: &str, hint: &str| Err(Problem::new(Code::Invalid, detail).with_hint(hint));
     if event.source.trim().is_empty() {
         return invalid("`source` is missing or empty", "name the source, such as `wiki`; it picks the source profile");
     }
     let contents = [&event.content, &event.content_base64, &event.content_url].into_iter().filter(|content| content.is_some()).count();
-    if contents != 1 {
+    if contents != 1 && !has_file {
         return invalid(
             &format!("{contents} of `content`, `content_base64` and `content_url` are given"),
             "give exactly one: text, bytes in base64, or a reference into the blob store",
@@ -190,11 +211,11 @@ pub struct StatesAnswer {
 }
 
 /// `POST /v1/documents/states`: what became of several documents, for those who wait for them.
-pub async fn states(state: web::Data<ServerState>, payload: web::Payload) -> Result<HttpResponse, Problem> {
-    let body = body::read(payload, state.config.request_limit_bytes).await?;
-    let request: StatesRequest = body::parse_json(body).await?;
-    state.page_limit(Some(request.document_ids.len().max(1)))?;
-    json(StatusCode::OK, &StatesAnswer { documents: state.documents.get_many(&request.document_ids).await? })
+pub async fn states(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+    let body = Incoming::small(&state, &request, payload).read().await?;
+    let asked: StatesRequest = body::parse_json(body).await?;
+    state.page_limit(Some(asked.document_ids.len().max(1)))?;
+    json(StatusCode::OK, &StatesAnswer { documents: state.documents.get_many(&asked.document_ids).await? })
 }
 
 /// `POST /v1/documents/reconcile`.
