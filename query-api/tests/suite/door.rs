@@ -45,6 +45,13 @@ async fn requests_that_a_foreign_page_makes_are_refused_whatever_their_method() 
     assert_eq!((posted.status, posted.code().as_str()), (403, "denied"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn line_breaks_in_an_id_become_no_headers() {
+    let server = Server::start().await;
+    let answer = server.get("/v1/documents/a%0d%0aSet-Cookie:x=1").await;
+    assert_eq!((answer.status, answer.code().as_str(), answer.header("set-cookie")), (404, "document_not_found", None), "{answer:?}");
+}
+
 /// A request whose body is sent piece by piece.
 struct Upload {
     stream: TcpStream,
