@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use serde::de::DeserializeOwned;
 
-use super::budget::Share;
+use super::budget::{FORM_COPIES, JSON_COPIES, Share};
 use super::trace::Progress;
 use crate::config::ServerConfig;
 use crate::problem::{Code, Problem};
@@ -86,18 +86,18 @@ impl Incoming {
         self.hasher.as_ref().map(blake3::Hasher::finalize)
     }
 
-    /// The whole body in one piece.
+    /// The whole body in one piece, to be parsed as JSON or the like.
     pub async fn read(&mut self) -> Result<Bytes, Problem> {
         let mut body = BytesMut::new();
-        self.each_part(|part| body.extend_from_slice(part)).await?;
+        self.each_part(JSON_COPIES, |part| body.extend_from_slice(part)).await?;
         Ok(body.freeze())
     }
 
-    /// The whole body in pieces.
+    /// The whole body in pieces, to be parsed one after the other.
     pub async fn read_blocks(&mut self) -> Result<Vec<Bytes>, Problem> {
         let mut blocks = Vec::new();
         let mut block = BytesMut::new();
-        self.each_part(|part| {
+        self.each_part(FORM_COPIES, |part| {
             block.extend_from_slice(part);
             if block.len() >= BLOCK_BYTES {
                 blocks.push(std::mem::take(&mut block).freeze());
@@ -108,8 +108,8 @@ impl Incoming {
         Ok(blocks)
     }
 
-    async fn each_part(&mut self, mut take: impl FnMut(&[u8])) -> Result<(), Problem> {
-        if let Err(problem) = self.admit(self.declared_bytes) {
+    async fn each_part(&mut self, copies: usize, mut take: impl FnMut(&[u8])) -> Result<(), Problem> {
+        if let Err(problem) = self.admit(self.declared_bytes, copies) {
             return self.refuse(problem).await;
         }
         loop {
@@ -119,7 +119,7 @@ impl Incoming {
             let Some(part) = part else { return Ok(()) };
             let part = part.map_err(|error| Problem::new(Code::MalformedBody, format!("body did not arrive: {error}")))?;
             self.received_bytes += part.len();
-            if let Err(problem) = self.admit(self.received_bytes) {
+            if let Err(problem) = self.admit(self.received_bytes, copies) {
                 return self.refuse(problem).await;
             }
             self.pace.check(self.received_bytes)?;
@@ -133,12 +133,12 @@ impl Incoming {
         }
     }
 
-    fn admit(&mut self, bytes: usize) -> Result<(), Problem> {
+    fn admit(&mut self, bytes: usize, copies: usize) -> Result<(), Problem> {
         if bytes > self.limit_bytes {
             let hint = "send less, or raise `query_api.server.document_limit_bytes` (documents) or `request_limit_bytes` (all else) there";
             return Err(Problem::new(Code::BodyTooLarge, format!("body is larger than {} bytes", self.limit_bytes)).with_hint(hint));
         }
-        self.share.grow_to(bytes)
+        self.share.grow_to(bytes, copies)
     }
 
     async fn refuse(&mut self, problem: Problem) -> Result<(), Problem> {
