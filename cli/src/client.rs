@@ -1,6 +1,6 @@
 //! Talks to a server over HTTP: the one that runs on the data folder, a named one, or one that this process starts for itself.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
@@ -11,6 +11,11 @@ use tributary_query_api::http::backup::BYTES_HEADER;
 use crate::app::LocalServer;
 use crate::args::{Global, Service};
 use crate::config::Config;
+
+/// How long a request is made again that the server has no room for.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest pause before it is.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// A connection; with its own server if none was running.
 pub struct Client {
@@ -56,18 +61,18 @@ impl Client {
 
     /// GET.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        self.answer(self.agent.get(self.url(path)).call())
+        self.answer(patiently(|| self.agent.get(self.url(path)).call()))
     }
 
     /// POST with a JSON body.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
-        self.answer(self.agent.post(self.url(path)).send_json(body))
+        self.answer(patiently(|| self.agent.post(self.url(path)).send_json(body)))
     }
 
-    /// POST without a body, for a stream: the bytes that the server expects to send, and a reader.
-    pub fn post_for_stream(&self, path: &str) -> Result<(u64, impl std::io::Read)> {
-        let mut response =
-            self.agent.post(self.url(path)).send_empty().with_context(|| format!("cannot reach the server at {}", self.base))?;
+    /// POST without a body and with a header, for a stream: the bytes that the server expects to send, and a reader.
+    pub fn post_for_stream(&self, path: &str, (name, value): (&str, &str)) -> Result<(u64, impl std::io::Read)> {
+        let sent = self.agent.post(self.url(path)).header(name, value).send_empty();
+        let mut response = sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
         let status = response.status();
         if !status.is_success() {
             return Err(problem(status.as_u16(), &response.body_mut().read_to_string().unwrap_or_default()));
@@ -109,6 +114,21 @@ impl Client {
     }
 }
 
+/// Asks again for a while if the server has too much to do: it refuses what it has no room for, and says when to come again.
+fn patiently(
+    ask: impl Fn() -> Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
+    let started = Instant::now();
+    loop {
+        let response = ask()?;
+        if response.status() != ureq::http::StatusCode::TOO_MANY_REQUESTS || started.elapsed() >= PATIENCE {
+            return Ok(response);
+        }
+        let seconds = response.headers().get("retry-after").and_then(|seconds| seconds.to_str().ok()?.parse().ok()).unwrap_or(1);
+        std::thread::sleep(Duration::from_secs(seconds).min(LONGEST_PAUSE));
+    }
+}
+
 /// The error that an RFC 9457 problem stands for.
 fn problem(status: u16, body: &str) -> anyhow::Error {
     let Ok(problem) = serde_json::from_str::<Value>(body) else { return anyhow!("the server answered {status}: {}", body.trim()) };
@@ -145,6 +165,18 @@ mod tests {
     #[test]
     fn ids_with_slashes_and_emoji_fit_into_a_path() {
         assert_eq!(segment("a/b c😀"), "a%2Fb%20c%F0%9F%98%80");
+    }
+
+    #[test]
+    fn what_the_server_has_no_room_for_is_asked_again() {
+        let asked = std::cell::Cell::new(0);
+        let answered = patiently(|| {
+            asked.set(asked.get() + 1);
+            let status = if asked.get() < 3 { 429 } else { 200 };
+            let response = ureq::http::Response::builder().status(status).header("retry-after", "0");
+            Ok(response.body(ureq::Body::builder().data("")).unwrap_or_else(|error| panic!("{error}")))
+        });
+        assert_eq!((answered.map(|response| response.status().as_u16()).ok(), asked.get()), (Some(200), 3));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tributary_schemas::{
-    CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result, StageTime, State, Topic, event, id,
+    CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result, StageTime, State, Topic, event, id, limits,
 };
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Record, StoredRecord, message};
@@ -304,6 +304,7 @@ fn published(record: &Record, key: &str) -> Result<Published> {
     if event.source.trim().is_empty() {
         return Err(Error::new(ErrorKind::Invalid, "`source` is empty").with_hint("name where the document comes from, such as `wiki`"));
     }
+    limits::check(&event)?;
     let derived = || event.source_path.as_deref().map(|path| id::derive_document_id(&event.source, path));
     let document_id = event.document_id.clone().or_else(derived).unwrap_or_else(|| key.to_owned());
     checked_id(&document_id)?;

@@ -173,6 +173,12 @@ async fn what_breaks_the_rules_is_refused_with_a_reason() {
         ),
         (json!({ "document_id": "d", "source": "s", "content_base64": "?" }), ErrorKind::Corrupt, "does not decode"),
         (json!({ "document_id": "d", "source": " ", "content": "x" }), ErrorKind::Invalid, "`source` is empty"),
+        (json!({ "document_id": "d", "source": "s".repeat(1025), "content": "x" }), ErrorKind::Invalid, "`source` has 1025 bytes"),
+        (
+            json!({ "document_id": "d", "source": "s", "content": "x", "attributes": { "custom": { "k": "x".repeat(4097) } } }),
+            ErrorKind::Invalid,
+            "`attributes.custom.k` has 4097 bytes, at most 4096",
+        ),
         (json!({ "document_id": long, "source": "s", "content": "x" }), ErrorKind::Invalid, "too long"),
         (json!({ "document_id": "d", "source": "s", "content": "%!PS-Adobe-3.0" }), ErrorKind::Unsupported, "no converter for PostScript"),
         (json!({ "document_id": "d", "source": "s", "content_base64": "A".repeat(2 << 20) }), ErrorKind::Invalid, "over the limit"),
@@ -273,6 +279,22 @@ async fn what_comes_after_something_newer_is_dropped_and_strange_versions_are_de
     let mut deletion = record("d", None);
     deletion.record.headers.push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"4")));
     assert_eq!(stage(&gate, "s").process(&deletion).await.unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+#[tokio::test]
+async fn a_report_of_a_refused_record_is_small_whatever_the_record_says() {
+    let long = "表".repeat(1_000_000);
+    let input = published(&json!({ "document_id": "d", "source": long, "source_path": long, "title": long, "content": "x" }));
+    let stage = stage(&Arc::default(), "s");
+    let error = stage.process(&input).await.unwrap_err();
+    let report = stage.abandoned(&input, &error).remove(0).record;
+    let bytes = report.value.as_ref().unwrap().len();
+    assert!(bytes < 16_384, "{bytes} bytes");
+    let report: DocumentState = message::decode(&report).unwrap().unwrap();
+    assert!(report.state == State::Dead && report.reason.unwrap().contains("`source` has 3000000 bytes"));
+    let no_id = record(&"k".repeat(100_000), None);
+    let error = stage.process(&no_id).await.unwrap_err();
+    assert!(stage.abandoned(&no_id, &error).is_empty(), "no document can have such a key");
 }
 
 #[test]

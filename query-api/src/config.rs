@@ -35,7 +35,18 @@ pub struct ServerConfig {
     pub document_limit_bytes: usize,
     /// Largest body of any other request, in bytes.
     pub request_limit_bytes: usize,
-    /// Longest time from the head of a request to its answer.
+    /// Bytes of request bodies that may be in memory at the same time, the copies made of them included; bodies up to 64 KiB do not
+    /// count.
+    pub body_budget_bytes: u64,
+    /// Longest time between two parts of a body.
+    pub body_idle_timeout_ms: u64,
+    /// Slowest pace of a document's body, beyond the time that every request has.
+    pub body_minimum_bytes_per_second: u64,
+    /// Searches that run at the same time; 0 for as many as there are cores.
+    pub concurrent_searches: usize,
+    /// Searches that wait for their turn; more are refused.
+    pub waiting_searches: usize,
+    /// Longest time from the head of a request, or from the last part of a document's body, to the answer.
     pub request_timeout_ms: u64,
     /// Longest time that a stop waits for requests being worked on.
     pub shutdown_timeout_ms: u64,
@@ -64,6 +75,9 @@ impl Config {
             ("connections_per_worker", server.connections_per_worker as u64),
             ("document_limit_bytes", server.document_limit_bytes as u64),
             ("request_limit_bytes", server.request_limit_bytes as u64),
+            ("body_budget_bytes", server.body_budget_bytes),
+            ("body_idle_timeout_ms", server.body_idle_timeout_ms),
+            ("body_minimum_bytes_per_second", server.body_minimum_bytes_per_second),
             ("request_timeout_ms", server.request_timeout_ms),
             ("maximum_page", server.maximum_page as u64),
             ("idempotency_keys", server.idempotency_keys as u64),
@@ -75,5 +89,16 @@ impl Config {
         }
         problems.extend(self.retrieval.problems());
         problems
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The server of the tests.
+    pub fn server() -> ServerConfig {
+        let config: Config = toml::from_str(include_str!("../tests/suite/common/config.toml")).unwrap_or_else(|error| panic!("{error}"));
+        config.server
     }
 }

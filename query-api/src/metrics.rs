@@ -14,12 +14,16 @@ const CANDIDATES: [f64; 10] = [0.0, 1.0, 5.0, 10.0, 40.0, 80.0, 320.0, 1000.0, 2
 /// What a search can do without.
 const DEGRADABLE: [&str; 2] = ["embedder", "reranker"];
 
+/// What a server can have too much of.
+const SHEDDABLE: [&str; 2] = ["body", "search"];
+
 /// Handles of all metrics of this crate.
 #[derive(Clone)]
 pub struct Metrics {
     search_seconds: HistogramVec,
     search_candidates: HistogramVec,
     searches_degraded: IntCounterVec,
+    requests_shed: IntCounterVec,
     http_requests: IntCounterVec,
     http_request_seconds: HistogramVec,
 }
@@ -42,6 +46,11 @@ impl Metrics {
                     "Searches answered in a lesser way, by what was missing",
                     &["what"],
                 )?,
+                requests_shed: counter(
+                    "tributary_requests_shed_total",
+                    "Requests refused because too much was asked at once, by what there was too much of",
+                    &["what"],
+                )?,
                 http_requests: counter("tributary_http_requests_total", "HTTP requests answered", &["method", "route", "status"])?,
                 http_request_seconds: histogram(
                     "tributary_http_request_seconds",
@@ -52,6 +61,8 @@ impl Metrics {
             };
             // There from the first moment on, so that a rise can be seen.
             DEGRADABLE.iter().for_each(|what| metrics.searches_degraded.with_label_values(&[what]).inc_by(0));
+            SHEDDABLE.iter().for_each(|what| metrics.requests_shed.with_label_values(&[what]).inc_by(0));
+            registry.register(Box::new(metrics.requests_shed.clone()))?;
             registry.register(Box::new(metrics.search_seconds.clone()))?;
             registry.register(Box::new(metrics.search_candidates.clone()))?;
             registry.register(Box::new(metrics.searches_degraded.clone()))?;
@@ -73,6 +84,11 @@ impl Metrics {
         for what in &response.degraded {
             self.searches_degraded.with_label_values(&[what]).inc();
         }
+    }
+
+    /// Counts a request that was refused because there was too much of `what`, one of [`SHEDDABLE`].
+    pub fn observe_shed(&self, what: &str) {
+        self.requests_shed.with_label_values(&[what]).inc();
     }
 
     /// Counts one request. `route` is a pattern, never a path: labels stay a closed list.

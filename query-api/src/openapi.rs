@@ -172,13 +172,16 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             200,
             Some(answer::<Readiness>(schemas)),
         ),
-        operation(
-            "post",
-            "/v1/backup",
-            "What is embedded, as of this moment, as a tar archive; only for this machine",
-            200,
-            text("application/x-tar"),
-        ),
+        Operation {
+            headers: &[("X-Tributary-Backup-Token", "What the file `backup.token` in the server's data folder holds")],
+            ..operation(
+                "post",
+                "/v1/backup",
+                "What is embedded, as of this moment, as a tar archive; only for who may read the data folder",
+                200,
+                text("application/x-tar"),
+            )
+        },
         operation(
             "get",
             "/v1/images/{id}",

@@ -23,6 +23,8 @@ pub struct OperationsParts {
     pub services: Vec<String>,
     /// What of its data can be backed up; `None` if nothing.
     pub backup: Option<backup::Source>,
+    /// What a caller of a backup must show, which lies in the data folder.
+    pub backup_token: String,
 }
 
 /// What the routes of every process share.
@@ -33,6 +35,8 @@ pub struct Operations {
     pub(crate) version: Version,
     pub(crate) services: Vec<String>,
     pub(crate) backup: Option<backup::Source>,
+    /// Hashed: hashes are compared in constant time.
+    pub(crate) backup_token: blake3::Hash,
     pub(crate) config: ServerConfig,
 }
 
@@ -46,6 +50,7 @@ impl Operations {
             version: Version { name: "tributary".to_owned(), version: parts.version },
             services: parts.services,
             backup: parts.backup,
+            backup_token: blake3::hash(parts.backup_token.as_bytes()),
             config,
         })
     }

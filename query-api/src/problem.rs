@@ -85,6 +85,10 @@ codes! {
     IdempotencyInProgress => "idempotency_in_progress", 409, "The same request is still being worked on", Conflict;
     /// The caller may not do this.
     Denied => "denied", 403, "This is not allowed", Denied;
+    /// Too many searches or large bodies at once; come again after the time in `Retry-After`.
+    Overloaded => "overloaded", 429, "Too much is asked at once", Exhausted;
+    /// A body that came too slowly, or stopped.
+    BodyTooSlow => "body_too_slow", 408, "The body came too slowly", Timeout;
     /// A limit was reached (disk, quota); room may appear.
     Exhausted => "exhausted", 507, "A limit of the server was reached", Exhausted;
     /// Something that the server needs is away; it may come back.
@@ -221,7 +225,7 @@ impl ResponseError for Problem {
         }
         let body = serde_json::to_vec(&self.body(trace::current())).unwrap_or_default();
         let mut response = HttpResponse::build(self.status_code());
-        if self.status_code() == StatusCode::SERVICE_UNAVAILABLE {
+        if matches!(self.status_code(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             response.insert_header(("retry-after", "1"));
         }
         response.content_type("application/problem+json").body(body)

@@ -12,7 +12,9 @@ use tributary_store::blobs::Blobs;
 
 use crate::config::{NetworkAccess, ServerConfig};
 use crate::documents::{DeadLetters, Documents};
+use crate::http::budget::BodyBudget;
 use crate::http::idempotency::IdempotencyKeys;
+use crate::http::search_queue::SearchQueue;
 use crate::http::{self, trace};
 use crate::knowledge_sets::KnowledgeSetCatalog;
 use crate::metrics::Metrics;
@@ -33,8 +35,10 @@ pub struct Parts {
     pub knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
     /// Builds new generations of the index.
     pub reindexing: Arc<dyn Reindexing>,
-    /// Where pictures of documents are kept.
+    /// Where large bodies and pictures of documents are kept.
     pub blobs: Blobs,
+    /// Contents over this size go there.
+    pub inline_limit_bytes: usize,
     /// What every process answers.
     pub operations: OperationsParts,
 }
@@ -47,6 +51,9 @@ pub struct ServerState {
     pub(crate) knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
     pub(crate) reindexing: Arc<dyn Reindexing>,
     pub(crate) blobs: Blobs,
+    pub(crate) inline_limit_bytes: usize,
+    pub(crate) bodies: Arc<BodyBudget>,
+    pub(crate) searches: SearchQueue,
     pub(crate) metrics: Metrics,
     pub(crate) idempotency_keys: IdempotencyKeys,
     pub(crate) config: ServerConfig,
@@ -59,7 +66,6 @@ impl ServerState {
         let operations = Operations::new(parts.operations, config.clone())?;
         Ok(Self {
             metrics: operations.metrics.clone(),
-            operations: web::Data::new(operations),
             idempotency_keys: IdempotencyKeys::new(config.idempotency_keys),
             retriever: parts.retriever,
             documents: parts.documents,
@@ -67,6 +73,10 @@ impl ServerState {
             knowledge_sets: parts.knowledge_sets,
             reindexing: parts.reindexing,
             blobs: parts.blobs,
+            inline_limit_bytes: parts.inline_limit_bytes,
+            bodies: Arc::new(BodyBudget::new(config.body_budget_bytes, operations.metrics.clone())),
+            searches: SearchQueue::new(&config, operations.metrics.clone()),
+            operations: web::Data::new(operations),
             config,
         })
     }

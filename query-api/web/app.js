@@ -18,6 +18,7 @@ const WORDS = {
     replay: "Replay", forget: "Drop", stage: "stage", attempts: "attempts", preview: "Record", timeline: "Timeline", lineage: "Made with",
     version: "Version", reason: "Reason", path: "Path", noSets: "none defined", consistent: "everything accepted is accounted for",
     inconsistent: "not everything is accounted for", uploading: "sending", refused: "refused",
+    busy: "The server has too much to do at the moment. Try again in a few seconds.",
     states: { accepted: "accepted", chunking: "chunking", embedding: "embedding", indexing: "indexing", indexed: "indexed", skipped: "skipped", deleted: "deleted", dead: "dead" },
   },
   zh: {
@@ -35,6 +36,7 @@ const WORDS = {
     replay: "重放", forget: "丢弃", stage: "阶段", attempts: "尝试次数", preview: "记录", timeline: "时间线", lineage: "生成方式",
     version: "版本", reason: "原因", path: "路径", noSets: "尚未定义", consistent: "所有已接收的文档都有下落",
     inconsistent: "有文档没有下落", uploading: "发送中", refused: "被拒绝",
+    busy: "服务器现在太忙，请几秒后再试。",
     states: { accepted: "已接收", chunking: "切片中", embedding: "向量化", indexing: "索引中", indexed: "已索引", skipped: "已跳过", deleted: "已删除", dead: "死信" },
   },
 };
@@ -80,6 +82,7 @@ async function call(method, path, body) {
   const text = await response.text();
   let value = null;
   try { value = text ? JSON.parse(text) : null; } catch { /* not JSON: the status says enough */ }
+  if (response.status === 429) throw { ...value, detail: t("busy"), hint: null };
   if (!response.ok) throw value ?? { detail: `${response.status} ${response.statusText}` };
   return value;
 }

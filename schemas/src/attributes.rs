@@ -5,33 +5,44 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a producer says about a document beside its content. Unknown names are refused; free ones go into `custom`.
+use crate::limits;
+
+/// What a producer says about a document beside its content. Unknown names are refused; free ones go into `custom`. A value has at most
+/// 4096 bytes, names and values of all attributes together 65536.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Attributes {
     /// Who wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub author: Option<String>,
     /// Where a reader finds the original.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub link: Option<String>,
     /// Product that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub product: Option<String>,
     /// Version of that product.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub product_version: Option<String>,
     /// Department that owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub department: Option<String>,
     /// Subject domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub domain: Option<String>,
     /// Organisation (1+X+Y: the Y side).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub organization: Option<String>,
     /// BCP 47 language tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub language: Option<String>,
     /// Security level (密级): 0 is public, higher is stricter. A document without one is not visible to a filter that names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,12 +53,28 @@ pub struct Attributes {
     /// Milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<i64>,
-    /// Anything else, by name; tag rules can read it.
+    /// Anything else, by name; tag rules can read it. At most 256 of them, names of at most 256 bytes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = limits::CUSTOM_ATTRIBUTES))]
     pub custom: BTreeMap<String, String>,
 }
 
 impl Attributes {
+    /// The textual attributes that have a value, by name; `custom` ones are not among them.
+    pub fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let named = [
+            ("author", &self.author),
+            ("link", &self.link),
+            ("product", &self.product),
+            ("product_version", &self.product_version),
+            ("department", &self.department),
+            ("domain", &self.domain),
+            ("organization", &self.organization),
+            ("language", &self.language),
+        ];
+        named.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
+    }
+
     /// Value of a textual attribute by name, `custom` ones included; what tag rules read.
     pub fn text(&self, name: &str) -> Option<&str> {
         let known = match name {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::id::MAX_DOCUMENT_ID_BYTES;
+use crate::limits;
 use crate::near_duplicate::{Duplicate, is_zero};
 use crate::{Attributes, Edition};
 
@@ -14,22 +16,27 @@ use crate::{Attributes, Edition};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentEvent {
-    /// Stable id; derived from source and source path when absent.
+    /// Stable id; derived from source and source path when absent. At most 1024 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MAX_DOCUMENT_ID_BYTES))]
     pub document_id: Option<String>,
     /// Grows with every change; the event's time in milliseconds when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// Name of the source; picks the source profile.
+    /// Name of the source; picks the source profile. At most 1024 bytes.
+    #[schemars(length(max = limits::SOURCE_BYTES))]
     pub source: String,
-    /// Path or URL within the source.
+    /// Path or URL within the source. At most 4096 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::SOURCE_PATH_BYTES))]
     pub source_path: Option<String>,
-    /// Title; the converter finds one when absent.
+    /// Title; the converter finds one when absent. At most 4096 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::TITLE_BYTES))]
     pub title: Option<String>,
-    /// A hint only: the format is detected from the content.
+    /// A hint only: the format is detected from the content. At most 256 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::MEDIA_TYPE_BYTES))]
     pub media_type: Option<String>,
     /// Body as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,12 +46,14 @@ pub struct DocumentEvent {
     pub content_base64: Option<String>,
     /// Body as a reference into the blob store (`blob:<hash>`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::CONTENT_URL_BYTES))]
     pub content_url: Option<String>,
     /// What the producer knows about it.
     #[serde(default)]
     pub attributes: Attributes,
-    /// Knowledge sets named by the producer, beside those that rules assign.
+    /// Knowledge sets named by the producer, beside those that rules assign. At most 256 of them, with names of at most 256 bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = limits::KNOWLEDGE_SETS))]
     pub knowledge_sets: Vec<String>,
 }
 

@@ -12,6 +12,7 @@ pub mod failure;
 pub mod filter;
 pub mod id;
 pub mod json_schema;
+pub mod limits;
 pub mod near_duplicate;
 pub mod reindex;
 pub mod search;

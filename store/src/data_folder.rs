@@ -6,6 +6,7 @@
 //!   tributary.json     {"format": 1, "id": "<32 hexadecimal digits>"}, written once
 //!   lock               held (advisory) by the one process that writes, or shared by several; holds a pid for messages
 //!   server.json        {"url": "http://…", "pid": N} while a server runs; stale after a crash: server.lock decides
+//!   backup.token       what a caller of `POST /v1/backup` must show; only the owner may read it
 //!   server.lock        held (advisory, exclusive) by the process that serves
 //!   log/               the embedded event log
 //!   index/             the embedded search index
@@ -14,13 +15,16 @@
 //!   backup.staging/    while a backup is being made; restore.draft/, restore.ready/ while one is restored
 //! ```
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
+
+const BACKUP_TOKEN_FILE: &str = "backup.token";
 
 /// The format that this build reads and writes.
 pub const FORMAT: u32 = 1;
@@ -100,6 +104,26 @@ impl DataFolder {
         replace_file(&self.join("server.json"), &to_json(&address)?)
     }
 
+    /// What a caller must show to be given everything: who may read it may read the folder. Made at the first call, mode 0600.
+    pub fn backup_token(&self) -> Result<String> {
+        if let Some(token) = read_backup_token(&self.path)? {
+            return Ok(token);
+        }
+        let path = self.join(BACKUP_TOKEN_FILE);
+        let failed = |error: std::io::Error| Error::io(format!("cannot write {}", path.display()), &error);
+        let draft = self.join(&format!("backup.{}.tmp", std::process::id()));
+        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft).map_err(failed)?;
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
+        file.write_all(random_token().map_err(failed)?.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        // Of several processes that come at once, the first one's stays: a link is not made over a file that is there.
+        let linked = fs::hard_link(&draft, &path);
+        fs::remove_file(&draft).map_err(failed)?;
+        match linked {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failed(error)),
+            _ => read_backup_token(&self.path)?.ok_or_else(|| Error::new(ErrorKind::Corrupt, format!("{} is empty", path.display()))),
+        }
+    }
+
     /// Removes the announcement.
     pub fn withdraw(&self) {
         if self.serving.get().is_none() {
@@ -128,6 +152,31 @@ pub fn running_server(path: &Path) -> Option<ServerAddress> {
         return None;
     }
     serde_json::from_slice(&fs::read(path.join("server.json")).ok()?).ok()
+}
+
+/// What the server of this folder wants to be shown before it gives a backup; `None` where no server ever ran. `Denied` where this user may
+/// not read it, or where others may, too.
+pub fn read_backup_token(folder: &Path) -> Result<Option<String>> {
+    let path = folder.join(BACKUP_TOKEN_FILE);
+    let failed = |error: std::io::Error| Error::io(format!("cannot read {}", path.display()), &error);
+    let mut file = match File::open(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    if file.metadata().map_err(failed)?.permissions().mode() & 0o077 != 0 {
+        let message = format!("{} can be read by other users", path.display());
+        return Err(Error::new(ErrorKind::Denied, message).with_hint("remove it and start the server again: it makes a new one"));
+    }
+    let mut token = String::new();
+    file.read_to_string(&mut token).map_err(failed)?;
+    Ok(Some(token).filter(|token| !token.is_empty()))
+}
+
+/// 256 bits of the system's randomness, in hexadecimal digits.
+fn random_token() -> std::io::Result<String> {
+    let mut bytes = [0_u8; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Holds the folder alone without opening it, for as long as the file lives.
@@ -282,6 +331,22 @@ mod tests {
         drop(data);
         assert!(folder.path().join("server.json").exists(), "as after a crash");
         assert_eq!(running_server(folder.path()), None);
+    }
+
+    #[test]
+    fn the_token_of_backups_is_random_stays_and_is_readable_by_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataFolder::open(folder.path(), Access::Alone).unwrap();
+        assert_eq!(read_backup_token(folder.path()).unwrap(), None);
+        let token = data.backup_token().unwrap();
+        assert_eq!((token.len(), data.backup_token().unwrap()), (64, token.clone()));
+        assert_eq!(read_backup_token(folder.path()).unwrap(), Some(token.clone()));
+        let path = folder.path().join(BACKUP_TOKEN_FILE);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(data.backup_token().unwrap_err().kind(), ErrorKind::Denied, "others may have seen it");
+        fs::remove_file(&path).unwrap();
+        assert_ne!(data.backup_token().unwrap(), token);
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub struct Parts {
     pub registry: Registry,
     pub worker_metrics: WorkerMetrics,
     pub clock: Clock,
+    backup_token: String,
 }
 
 impl Parts {
@@ -78,6 +79,7 @@ impl Parts {
             knowledge_sets: Arc::new(knowledge_sets),
             retriever: Arc::new(retriever),
             clock,
+            backup_token: folder.backup_token()?,
             stores,
         })
     }
@@ -91,6 +93,7 @@ impl Parts {
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,
             reindexing: Arc::new(ReindexSide::new(self)),
             blobs: self.stores.blobs.clone(),
+            inline_limit_bytes: config.store.inline_limit_bytes,
             operations: self.operations_parts(config, services),
         })
     }
@@ -103,6 +106,7 @@ impl Parts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             services: services.iter().map(ToString::to_string).collect(),
             backup: Some(self.stores.backup.clone()),
+            backup_token: self.backup_token.clone(),
         }
     }
 }

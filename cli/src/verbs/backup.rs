@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
+use tributary_query_api::http::backup::TOKEN_HEADER;
 use tributary_store::backup::{Destination, Manifest, Pipe, Source};
-use tributary_store::data_folder::{DataFolder, running_server};
+use tributary_store::data_folder::{DataFolder, read_backup_token, running_server};
 
 use crate::app;
 use crate::args::{Backup, Global};
@@ -24,7 +25,7 @@ pub fn run(global: &Global, config: &Config, backup: &Backup) -> Result<Outcome>
     let folder = Path::new(&config.store.data_folder);
     let server = global.server.clone().or_else(|| running_server(folder).map(|server| server.url));
     let manifest = match server {
-        Some(url) => from_server(&Client::to(url.trim_end_matches('/').to_owned(), None), &destination)?,
+        Some(url) => from_server(&Client::to(url.trim_end_matches('/').to_owned(), None), folder, &destination)?,
         None => from_folder(config, &destination)?,
     };
     let bytes = manifest.bytes();
@@ -46,8 +47,10 @@ pub fn run(global: &Global, config: &Config, backup: &Backup) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-fn from_server(client: &Client, destination: &Destination) -> Result<Manifest> {
-    let (total, archive) = client.post_for_stream("/v1/backup")?;
+/// The server wants to be shown that this user may read its data folder.
+fn from_server(client: &Client, folder: &Path, destination: &Destination) -> Result<Manifest> {
+    let token = read_backup_token(folder)?.unwrap_or_default();
+    let (total, archive) = client.post_for_stream("/v1/backup", (TOKEN_HEADER, &token))?;
     receive(destination, archive, total)
 }
 

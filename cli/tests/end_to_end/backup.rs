@@ -1,5 +1,6 @@
 //! `backup` and `restore` through the real binary: while documents are published, with no server, and killed in the middle.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -69,6 +70,22 @@ fn a_backup_under_load_holds_everything_that_was_acknowledged_before() {
         assert!(number(&report, "/files") > 5, "{report}");
         check(&workspace, &data, sure).stop();
     }
+}
+
+#[test]
+fn only_who_may_read_the_data_folder_is_given_a_backup() {
+    let workspace = Workspace::new();
+    let server = workspace.start();
+    // From this machine, as requests through a proxy here are.
+    let (status, problem) = server.post("/v1/backup", &json!({}));
+    assert_eq!((status, problem["code"].as_str()), (403, Some("denied")), "{problem}");
+    let elsewhere = workspace.path("elsewhere");
+    let options = ["backup", "other.tar", "--server", &server.url, "--data-dir", elsewhere.to_str().unwrap()];
+    workspace.run(options).refused(1, &["who may read the server's data folder", "hint:"]);
+    let token = workspace.data().join("backup.token");
+    assert_eq!(std::fs::metadata(&token).unwrap().permissions().mode() & 0o777, 0o600);
+    workspace.json(["backup", "own.tar", "--server", &server.url, "--format", "json"]);
+    server.stop();
 }
 
 #[test]

@@ -1,19 +1,25 @@
-//! Reads request bodies within a limit and turns whatever is wrong with them into a problem that names it. Used by every route with
-//! a body.
+//! Reads request bodies within limits of size, pace and memory, and turns whatever is wrong with them into a problem that names it. Used by
+//! every route with a body.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::http::header;
-use actix_web::{HttpRequest, web};
+use actix_web::{HttpMessage, HttpRequest, web};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use serde::de::DeserializeOwned;
 
+use super::budget::{FORM_COPIES, JSON_COPIES, Share};
+use super::trace::Progress;
+use crate::config::ServerConfig;
 use crate::problem::{Code, Problem};
+use crate::server::ServerState;
 
 /// Bodies up to this size are parsed where they are; larger ones on a blocking thread.
 const QUICK_BYTES: usize = 64 * 1024;
-/// How long the rest of a body over the limit is read and thrown away, so that the sender gets to read the answer.
+/// Pieces of a body that is not needed in one: each is freed when it is done with.
+const BLOCK_BYTES: usize = 256 * 1024;
+/// How long the rest of a body that is refused is read and thrown away, so that the sender gets to read the answer.
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Media type of the request without parameters, lowercase; empty when it has none.
@@ -22,31 +28,153 @@ pub fn media_type(request: &HttpRequest) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The whole body.
-pub async fn read(mut payload: web::Payload, limit_bytes: usize) -> Result<Bytes, Problem> {
-    let mut body = BytesMut::new();
-    while let Some(part) = payload.next().await {
-        let part = part.map_err(|error| Problem::new(Code::MalformedBody, format!("body did not arrive: {error}")))?;
-        if body.len() + part.len() > limit_bytes {
-            drop(body);
-            drain(payload).await;
-            let hint = "send less, or raise `query_api.server.document_limit_bytes` (documents) or `request_limit_bytes` (all else) there";
-            return Err(Problem::new(Code::BodyTooLarge, format!("body is larger than {limit_bytes} bytes")).with_hint(hint));
-        }
-        body.extend_from_slice(&part);
-    }
-    Ok(body.freeze())
+/// A body on its way in. It holds its share of the memory for bodies, so it is kept for as long as what was made of it.
+pub struct Incoming {
+    payload: web::Payload,
+    limit_bytes: usize,
+    declared_bytes: usize,
+    received_bytes: usize,
+    share: Share,
+    pace: Pace,
+    /// Told of each part where the time for the answer starts with the last one.
+    progress: Option<Progress>,
+    hasher: Option<blake3::Hasher>,
 }
 
-async fn drain(mut payload: web::Payload) {
-    let rest = async { while let Some(Ok(_)) = payload.next().await {} };
-    if tokio::time::timeout(DRAIN, rest).await.is_err() {
-        tracing::debug!("sender of a body over the limit kept sending");
+/// How slowly a body may come.
+struct Pace {
+    started: Instant,
+    idle: Duration,
+    /// For any body, however small.
+    base: Duration,
+    bytes_per_second: u64,
+}
+
+impl Incoming {
+    /// A body of any request but a publication.
+    pub fn small(state: &ServerState, request: &HttpRequest, payload: web::Payload) -> Self {
+        Self::new(state, request, payload, state.config.request_limit_bytes)
+    }
+
+    /// A document. It may take its time while it makes progress.
+    pub fn document(state: &ServerState, request: &HttpRequest, payload: web::Payload) -> Self {
+        let progress = request.extensions().get::<Progress>().cloned();
+        Self { progress, ..Self::new(state, request, payload, state.config.document_limit_bytes) }
+    }
+
+    fn new(state: &ServerState, request: &HttpRequest, payload: web::Payload, limit_bytes: usize) -> Self {
+        let declared = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        Self {
+            payload,
+            limit_bytes,
+            declared_bytes: declared.unwrap_or(0),
+            received_bytes: 0,
+            share: state.bodies.share(),
+            pace: Pace::new(&state.config),
+            progress: None,
+            hasher: None,
+        }
+    }
+
+    /// Makes [`Self::hash`] the hash of the bytes.
+    pub fn hash_bytes(&mut self) {
+        self.hasher = Some(blake3::Hasher::new());
+    }
+
+    /// Hash of what was read, if it was asked for.
+    pub fn hash(&self) -> Option<blake3::Hash> {
+        self.hasher.as_ref().map(blake3::Hasher::finalize)
+    }
+
+    /// The whole body in one piece, to be parsed as JSON or the like.
+    pub async fn read(&mut self) -> Result<Bytes, Problem> {
+        let mut body = BytesMut::new();
+        self.each_part(JSON_COPIES, |part| body.extend_from_slice(part)).await?;
+        Ok(body.freeze())
+    }
+
+    /// The whole body in pieces, to be parsed one after the other.
+    pub async fn read_blocks(&mut self) -> Result<Vec<Bytes>, Problem> {
+        let mut blocks = Vec::new();
+        let mut block = BytesMut::new();
+        self.each_part(FORM_COPIES, |part| {
+            block.extend_from_slice(part);
+            if block.len() >= BLOCK_BYTES {
+                blocks.push(std::mem::take(&mut block).freeze());
+            }
+        })
+        .await?;
+        blocks.push(block.freeze());
+        Ok(blocks)
+    }
+
+    async fn each_part(&mut self, copies: usize, mut take: impl FnMut(&[u8])) -> Result<(), Problem> {
+        if let Err(problem) = self.admit(self.declared_bytes, copies) {
+            return self.refuse(problem).await;
+        }
+        loop {
+            let Ok(part) = tokio::time::timeout(self.pace.idle, self.payload.next()).await else {
+                return Err(self.pace.too_slow(self.received_bytes));
+            };
+            let Some(part) = part else { return Ok(()) };
+            let part = part.map_err(|error| Problem::new(Code::MalformedBody, format!("body did not arrive: {error}")))?;
+            self.received_bytes += part.len();
+            if let Err(problem) = self.admit(self.received_bytes, copies) {
+                return self.refuse(problem).await;
+            }
+            self.pace.check(self.received_bytes)?;
+            if let Some(progress) = &self.progress {
+                progress.note();
+            }
+            if let Some(hasher) = &mut self.hasher {
+                hasher.update(&part);
+            }
+            take(&part);
+        }
+    }
+
+    fn admit(&mut self, bytes: usize, copies: usize) -> Result<(), Problem> {
+        if bytes > self.limit_bytes {
+            let hint = "send less, or raise `query_api.server.document_limit_bytes` (documents) or `request_limit_bytes` (all else) there";
+            return Err(Problem::new(Code::BodyTooLarge, format!("body is larger than {} bytes", self.limit_bytes)).with_hint(hint));
+        }
+        self.share.grow_to(bytes, copies)
+    }
+
+    async fn refuse(&mut self, problem: Problem) -> Result<(), Problem> {
+        let rest = async { while let Some(Ok(_)) = self.payload.next().await {} };
+        if tokio::time::timeout(DRAIN, rest).await.is_err() {
+            tracing::debug!("sender of a refused body kept sending");
+        }
+        Err(problem)
+    }
+}
+
+impl Pace {
+    fn new(config: &ServerConfig) -> Self {
+        Self {
+            started: Instant::now(),
+            idle: Duration::from_millis(config.body_idle_timeout_ms),
+            base: Duration::from_millis(config.request_timeout_ms),
+            bytes_per_second: config.body_minimum_bytes_per_second,
+        }
+    }
+
+    /// The longer a body takes, the more of it must have come.
+    fn check(&self, received_bytes: usize) -> Result<(), Problem> {
+        let earned = Duration::from_millis((received_bytes as u64).saturating_mul(1000) / self.bytes_per_second.max(1));
+        if self.started.elapsed() > self.base + earned { Err(self.too_slow(received_bytes)) } else { Ok(()) }
+    }
+
+    fn too_slow(&self, received_bytes: usize) -> Problem {
+        let what = format!("{received_bytes} bytes of the body came within {} ms", self.started.elapsed().as_millis());
+        let hint = "send it faster, or change `query_api.server.body_idle_timeout_ms` or `body_minimum_bytes_per_second` there";
+        Problem::new(Code::BodyTooSlow, what).with_hint(hint)
     }
 }
 
 /// The body as JSON. The content type must say so.
-pub async fn read_json<T>(request: &HttpRequest, payload: web::Payload, limit_bytes: usize) -> Result<T, Problem>
+pub async fn read_json<T>(state: &ServerState, request: &HttpRequest, payload: web::Payload) -> Result<T, Problem>
 where
     T: DeserializeOwned + Send + 'static,
 {
@@ -54,7 +182,8 @@ where
     if media_type != "application/json" && !media_type.ends_with("+json") {
         return Err(unsupported_media_type(&media_type, "application/json"));
     }
-    parse_json(read(payload, limit_bytes).await?).await
+    let mut incoming = Incoming::small(state, request, payload);
+    parse_json(incoming.read().await?).await
 }
 
 /// Parses JSON, a large one on a blocking thread.

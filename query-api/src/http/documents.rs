@@ -7,12 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, State};
+use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, Filter, State, limits};
 use tributary_store::search_index::IndexedDocument;
 
+use super::body::Incoming;
 use super::idempotency::Claim;
-use super::{body, json, upload};
-use crate::access;
+use super::{body, json, large_bodies, upload};
+use crate::access::{self, Principal};
 use crate::documents::{Accepted, DocumentConditions};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
@@ -64,20 +65,33 @@ pub async fn publish(state: web::Data<ServerState>, request: HttpRequest, payloa
     if !is_form && media_type != "application/json" && !media_type.ends_with("+json") {
         return Err(body::unsupported_media_type(&media_type, "application/json or multipart/form-data"));
     }
-    let body = body::read(payload, state.config.document_limit_bytes).await?;
-    let Some(key) = idempotency_key(&request)? else {
-        let accepted = accept(&state, &request, body, is_form).await?;
-        return json(StatusCode::ACCEPTED, &accepted);
+    let key = idempotency_key(&request)?;
+    let mut incoming = Incoming::document(&state, &request, payload);
+    if key.is_some() {
+        incoming.hash_bytes();
+    }
+    let body = if is_form { Body::Form(incoming.read_blocks().await?) } else { Body::Json(incoming.read().await?) };
+    let accepted = match key.zip(incoming.hash()) {
+        None => accept(&state, &request, body).await?,
+        Some((key, hash)) => match state.idempotency_keys.claim(&key, hash)? {
+            Claim::Answered(accepted) => accepted,
+            Claim::New(reservation) => {
+                let accepted = accept(&state, &request, body).await?;
+                reservation.answer(&accepted);
+                accepted
+            }
+        },
     };
-    let accepted = match state.idempotency_keys.claim(&key, &body)? {
-        Claim::Answered(accepted) => accepted,
-        Claim::New(reservation) => {
-            let accepted = accept(&state, &request, body, is_form).await?;
-            reservation.answer(&accepted);
-            accepted
-        }
-    };
+    // What the body holds of the memory for bodies.
+    drop(incoming);
     json(StatusCode::ACCEPTED, &accepted)
+}
+
+/// A publication as it came.
+enum Body {
+    Json(Bytes),
+    /// Freed piece by piece while it is read.
+    Form(Vec<Bytes>),
 }
 
 fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
@@ -86,21 +100,29 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
     Ok(Some(key.to_owned()))
 }
 
-async fn accept(state: &ServerState, request: &HttpRequest, body: Bytes, is_form: bool) -> Result<Accepted, Problem> {
-    let event = if is_form { upload::event(request, body).await? } else { body::parse_json::<DocumentEvent>(body).await? };
-    check(&event)?;
+async fn accept(state: &ServerState, request: &HttpRequest, body: Body) -> Result<Accepted, Problem> {
+    let (mut event, file) = match body {
+        Body::Json(body) => (body::parse_json::<DocumentEvent>(body).await?, None),
+        Body::Form(blocks) => upload::event(request, blocks).await.map(|(event, file)| (event, Some(file)))?,
+    };
+    check(&event, file.is_some())?;
     access::check_knowledge_sets(&event.knowledge_sets, &state.knowledge_sets.current())?;
+    match file {
+        Some(file) => large_bodies::put_file(state, &mut event, file).await?,
+        None => large_bodies::move_out(state, &mut event).await?,
+    }
     Ok(state.documents.publish(event).await?)
 }
 
 /// Rules of an event that its types cannot say.
-fn check(event: &DocumentEvent) -> Result<(), Problem> {
+fn check(event: &DocumentEvent, has_file: bool) -> Result<(), Problem> {
+    limits::check(event)?;
     let invalid = |detail: &str, hint: &str| Err(Problem::new(Code::Invalid, detail).with_hint(hint));
     if event.source.trim().is_empty() {
         return invalid("`source` is missing or empty", "name the source, such as `wiki`; it picks the source profile");
     }
     let contents = [&event.content, &event.content_base64, &event.content_url].into_iter().filter(|content| content.is_some()).count();
-    if contents != 1 {
+    if contents != 1 && !has_file {
         return invalid(
             &format!("{contents} of `content`, `content_base64` and `content_url` are given"),
             "give exactly one: text, bytes in base64, or a reference into the blob store",
@@ -110,8 +132,8 @@ fn check(event: &DocumentEvent) -> Result<(), Problem> {
         return invalid("neither `document_id` nor `source_path` is given", "the id is derived from source and source path when absent");
     }
     let id = event.document_id.as_deref().unwrap_or("derived");
-    if id.is_empty() || id.len() > MAX_DOCUMENT_ID_BYTES {
-        return invalid(&format!("`document_id` has {} bytes", id.len()), &format!("give 1 to {MAX_DOCUMENT_ID_BYTES} bytes"));
+    if id.is_empty() {
+        return invalid("`document_id` has 0 bytes", &format!("give 1 to {MAX_DOCUMENT_ID_BYTES} bytes"));
     }
     if id.chars().any(char::is_control) {
         return invalid("`document_id` holds a control character", "use a hash or a path as the id, or leave it out to have one derived");
@@ -140,11 +162,12 @@ pub async fn get(
         found => found?,
     };
     let duplicate_of = indexed.as_ref().and_then(|indexed| indexed.document.duplicate_of.clone());
+    let filter = access::filter(&Filter::default(), &Principal::unrestricted(), &state.knowledge_sets.current())?;
     let family = match &indexed {
-        Some(indexed) => state.retriever.family(&indexed.document).await?,
+        Some(indexed) => state.retriever.family(&indexed.document, &filter).await?,
         None => Vec::new(),
     };
-    let passages = if parameters.passages { Some(passages(&state, indexed).await?) } else { None };
+    let passages = if parameters.passages { Some(passages(&state, indexed, &filter).await?) } else { None };
     json(StatusCode::OK, &DocumentDetail { state: report, duplicate_of, family, passages })
 }
 
@@ -153,8 +176,7 @@ async fn indexed(state: &ServerState, id: &str) -> tributary_schemas::Result<Opt
 }
 
 /// An exact duplicate has none of its own: it shows those of the document that stands for it.
-async fn passages(state: &ServerState, found: Option<IndexedDocument>) -> Result<Vec<Passage>, Problem> {
-    let index = state.retriever.index();
+async fn passages(state: &ServerState, found: Option<IndexedDocument>, filter: &Filter) -> Result<Vec<Passage>, Problem> {
     let canonical = found.as_ref().and_then(|found| found.document.duplicate_of.clone());
     let found = match canonical {
         Some(canonical) => indexed(state, &canonical).await?,
@@ -162,12 +184,7 @@ async fn passages(state: &ServerState, found: Option<IndexedDocument>) -> Result
     };
     let mut chunk_ids = found.map(|found| found.chunk_ids).unwrap_or_default();
     chunk_ids.truncate(state.config.maximum_page);
-    let stored = index.fetch(None, &chunk_ids).await?;
-    let passage = |stored: tributary_store::search_index::StoredChunk| {
-        let chunk = stored.chunk;
-        Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text }
-    };
-    Ok(stored.into_iter().flatten().map(passage).collect())
+    Ok(state.retriever.passages(&chunk_ids, filter).await?)
 }
 
 /// `DELETE /v1/documents/{id}`.
@@ -194,11 +211,11 @@ pub struct StatesAnswer {
 }
 
 /// `POST /v1/documents/states`: what became of several documents, for those who wait for them.
-pub async fn states(state: web::Data<ServerState>, payload: web::Payload) -> Result<HttpResponse, Problem> {
-    let body = body::read(payload, state.config.request_limit_bytes).await?;
-    let request: StatesRequest = body::parse_json(body).await?;
-    state.page_limit(Some(request.document_ids.len().max(1)))?;
-    json(StatusCode::OK, &StatesAnswer { documents: state.documents.get_many(&request.document_ids).await? })
+pub async fn states(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+    let body = Incoming::small(&state, &request, payload).read().await?;
+    let asked: StatesRequest = body::parse_json(body).await?;
+    state.page_limit(Some(asked.document_ids.len().max(1)))?;
+    json(StatusCode::OK, &StatesAnswer { documents: state.documents.get_many(&asked.document_ids).await? })
 }
 
 /// `POST /v1/documents/reconcile`.

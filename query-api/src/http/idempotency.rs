@@ -48,12 +48,11 @@ impl IdempotencyKeys {
         Self { keys: Mutex::default(), capacity: capacity.max(1) }
     }
 
-    /// Claims a key for a request with this body.
-    pub fn claim(&self, key: &str, body: &[u8]) -> Result<Claim<'_>, Problem> {
+    /// Claims a key for a request whose body has this hash.
+    pub fn claim(&self, key: &str, body: blake3::Hash) -> Result<Claim<'_>, Problem> {
         if key.is_empty() || key.len() > MAXIMUM_KEY_BYTES {
             return Err(Problem::new(Code::Invalid, format!("Idempotency-Key must have 1 to {MAXIMUM_KEY_BYTES} bytes")));
         }
-        let body = blake3::hash(body);
         let mut keys = self.lock();
         match keys.entries.get(key) {
             Some(entry) if entry.body != body => {
@@ -120,23 +119,23 @@ mod tests {
     #[test]
     fn a_key_answers_the_same_request_and_refuses_another() {
         let keys = IdempotencyKeys::new(2);
-        let Claim::New(reservation) = keys.claim("a", b"1").unwrap() else { panic!("key is new") };
-        assert_eq!(keys.claim("a", b"1").err().map(|problem| problem.code()), Some(Code::IdempotencyInProgress));
+        let Claim::New(reservation) = keys.claim("a", blake3::hash(b"1")).unwrap() else { panic!("key is new") };
+        assert_eq!(keys.claim("a", blake3::hash(b"1")).err().map(|problem| problem.code()), Some(Code::IdempotencyInProgress));
         reservation.answer(&accepted());
-        assert!(matches!(keys.claim("a", b"1").unwrap(), Claim::Answered(answer) if answer == accepted()));
-        assert_eq!(keys.claim("a", b"2").err().map(|problem| problem.code()), Some(Code::IdempotencyMismatch));
-        assert!(keys.claim("", b"").is_err());
+        assert!(matches!(keys.claim("a", blake3::hash(b"1")).unwrap(), Claim::Answered(answer) if answer == accepted()));
+        assert_eq!(keys.claim("a", blake3::hash(b"2")).err().map(|problem| problem.code()), Some(Code::IdempotencyMismatch));
+        assert!(keys.claim("", blake3::hash(b"")).is_err());
     }
 
     #[test]
     fn a_failed_request_frees_its_key_and_old_keys_are_forgotten() {
         let keys = IdempotencyKeys::new(2);
-        drop(keys.claim("a", b"1").unwrap());
+        drop(keys.claim("a", blake3::hash(b"1")).unwrap());
         for key in ["a", "b", "c"] {
-            let Claim::New(reservation) = keys.claim(key, b"2").unwrap() else { panic!("key is free") };
+            let Claim::New(reservation) = keys.claim(key, blake3::hash(b"2")).unwrap() else { panic!("key is free") };
             reservation.answer(&accepted());
         }
-        assert!(matches!(keys.claim("c", b"2").unwrap(), Claim::Answered(_)));
-        assert!(matches!(keys.claim("a", b"other").unwrap(), Claim::New(_)));
+        assert!(matches!(keys.claim("c", blake3::hash(b"2")).unwrap(), Claim::Answered(_)));
+        assert!(matches!(keys.claim("a", blake3::hash(b"other")).unwrap(), Claim::New(_)));
     }
 }

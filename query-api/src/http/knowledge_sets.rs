@@ -5,7 +5,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use tributary_taxonomy::KnowledgeSets;
 
-use super::{body, json};
+use super::body::{self, Incoming};
+use super::json;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -24,10 +25,9 @@ pub async fn list(state: web::Data<ServerState>) -> Result<HttpResponse, Problem
 
 /// `PUT /v1/knowledge-sets`: JSON as `GET` gives it, or TOML with `[[knowledge_set]]` tables. Replaces all of them.
 pub async fn apply(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
-    let limit = state.config.request_limit_bytes;
     let knowledge_sets = match body::media_type(&request).as_str() {
-        "application/json" => body::read_json::<KnowledgeSetList>(&request, payload, limit).await?.knowledge_sets,
-        "application/toml" | "text/toml" | "text/x-toml" => parse_toml(&body::read(payload, limit).await?)?,
+        "application/json" => body::read_json::<KnowledgeSetList>(&state, &request, payload).await?.knowledge_sets,
+        "application/toml" | "text/toml" | "text/x-toml" => parse_toml(&Incoming::small(&state, &request, payload).read().await?)?,
         other => return Err(body::unsupported_media_type(other, "application/json or application/toml")),
     };
     state.knowledge_sets.apply(knowledge_sets).await?;

@@ -2,15 +2,18 @@
 
 pub mod backup;
 pub mod body;
+pub mod budget;
 pub mod dead_letters;
 pub mod documents;
 pub mod health;
 pub mod idempotency;
 pub mod images;
 pub mod knowledge_sets;
+mod large_bodies;
 pub mod page;
 pub mod reindex;
 pub mod search;
+pub mod search_queue;
 pub mod trace;
 pub mod upload;
 

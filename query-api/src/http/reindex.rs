@@ -20,7 +20,7 @@ pub struct ReindexWish {
 
 /// `POST /v1/reindex`: several knowledge sets, or all documents.
 pub async fn request(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
-    let wish: ReindexWish = body::read_json(&request, payload, state.config.request_limit_bytes).await?;
+    let wish: ReindexWish = body::read_json(&state, &request, payload).await?;
     accept(&state, wish.knowledge_sets).await
 }
 

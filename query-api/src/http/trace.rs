@@ -2,6 +2,8 @@
 
 use std::future::Future;
 use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use actix_web::body::MessageBody;
@@ -10,7 +12,7 @@ use actix_web::error::InternalError;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{Error, web};
+use actix_web::{Error, HttpMessage, web};
 
 use crate::operations::Operations;
 use crate::problem::{Code, Problem};
@@ -55,9 +57,11 @@ async fn answer<B: MessageBody + 'static>(
     let started = Instant::now();
     let method = request.method().clone();
     let timeout = Duration::from_millis(operations.config.request_timeout_ms);
+    let progress = Progress::start();
+    request.extensions_mut().insert(progress.clone());
     let answered = match refusal(&request, &operations.config.host_names) {
         Some(problem) => Err(problem.into()),
-        None => bounded(timeout, next.call(request)).await,
+        None => bounded(timeout, &progress, next.call(request)).await,
     };
     let observe = |route: &str, status: StatusCode| {
         operations.metrics.observe_request(method_label(&method), route, status.as_u16(), started.elapsed());
@@ -80,10 +84,41 @@ async fn answer<B: MessageBody + 'static>(
     }
 }
 
+/// When the last part came of a body that may take its time; the time for an answer begins there.
+#[derive(Clone)]
+pub struct Progress {
+    started: Instant,
+    last_part_ms: Arc<AtomicU64>,
+}
+
+impl Progress {
+    fn start() -> Self {
+        Self { started: Instant::now(), last_part_ms: Arc::default() }
+    }
+
+    /// A part came just now.
+    pub fn note(&self) {
+        self.last_part_ms.store(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn deadline(&self, timeout: Duration) -> Instant {
+        self.started + Duration::from_millis(self.last_part_ms.load(Ordering::Relaxed)) + timeout
+    }
+}
+
 /// What `work` gives, unless it takes too long.
-async fn bounded<T>(timeout: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let too_long = || Problem::new(Code::Timeout, format!("no answer within {} ms of the request's head", timeout.as_millis()));
-    tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(too_long().into()))
+async fn bounded<T>(timeout: Duration, progress: &Progress, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let mut work = std::pin::pin!(work);
+    loop {
+        let deadline = progress.deadline(timeout);
+        if let Ok(answer) = tokio::time::timeout_at(deadline.into(), work.as_mut()).await {
+            return answer;
+        }
+        if progress.deadline(timeout) <= deadline {
+            let what = format!("no answer within {} ms of the request", timeout.as_millis());
+            return Err(Problem::new(Code::Timeout, what).into());
+        }
+    }
 }
 
 /// Methods are a closed list in metrics: a caller can make up any number of them.
@@ -107,10 +142,26 @@ fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
         let hint = "call it by a name of query_api.server.host_names, or add this one there";
         return Some(Problem::new(Code::Denied, format!("this server is not called `{name}`")).with_hint(hint));
     }
+    if let Some(problem) = foreign_fetch(request) {
+        return Some(problem);
+    }
     let origin = request.headers().get(header::ORIGIN)?.to_str().unwrap_or("null");
     let origin_host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let same_origin = host.is_some_and(|host| host.eq_ignore_ascii_case(origin_host));
     (!same_origin).then(|| Problem::new(Code::Denied, format!("requests of pages from `{origin}` are refused")))
+}
+
+/// A browser says where a request comes from, also where it sends no `Origin`: that of a picture, a script or a link of another page. Only
+/// a link that opens the page itself is followed.
+fn foreign_fetch(request: &ServiceRequest) -> Option<Problem> {
+    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
+    let site = header("sec-fetch-site").filter(|site| !matches!(*site, "same-origin" | "none"))?;
+    let opens_a_page = header("sec-fetch-mode") == Some("navigate") && header("sec-fetch-dest") == Some("document");
+    if opens_a_page && request.method() == Method::GET && request.path() == "/" {
+        return None;
+    }
+    let shown = if site == "same-site" { "same-site" } else { "cross-site" };
+    Some(Problem::new(Code::Denied, format!("{shown} requests of browsers are refused")).with_hint("open the page of this server itself"))
 }
 
 /// `Host` without the port; `[::1]:80` is `::1`.

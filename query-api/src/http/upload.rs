@@ -2,8 +2,7 @@
 
 use actix_multipart::{Field, Multipart};
 use actix_web::HttpRequest;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use actix_web::error::PayloadError;
 use bytes::Bytes;
 use futures::StreamExt;
 use tributary_schemas::DocumentEvent;
@@ -16,16 +15,15 @@ pub const FIELDS: &str =
 /// Pieces in which the body is handed to the parser: it holds one at a time.
 const PIECE_BYTES: usize = 32 * 1024;
 
-/// The event that a form describes. The file's name is the source path when no field gives one.
-pub async fn event(request: &HttpRequest, body: Bytes) -> Result<DocumentEvent, Problem> {
-    let pieces: Vec<_> =
-        (0..body.len()).step_by(PIECE_BYTES).map(|start| Ok(body.slice(start..(start + PIECE_BYTES).min(body.len())))).collect();
-    let mut form = Multipart::new(request.headers(), futures::stream::iter(pieces));
+/// The event that a form describes, without content, and the file. Its name is the source path when no field gives one.
+pub async fn event(request: &HttpRequest, blocks: Vec<Bytes>) -> Result<(DocumentEvent, Bytes), Problem> {
+    let body_bytes = blocks.iter().map(Bytes::len).sum();
+    let mut form = Multipart::new(request.headers(), futures::stream::iter(blocks.into_iter().flat_map(pieces)));
     let mut event = DocumentEvent::default();
     let mut file = None;
     while let Some(field) = form.next().await {
         let mut field = field.map_err(malformed)?;
-        let content = content(&mut field, body.len()).await?;
+        let content = content(&mut field, body_bytes).await?;
         match field.name().unwrap_or_default() {
             "file" if file.is_some() => {
                 return Err(Problem::new(Code::Invalid, "form has more than one `file`").with_hint("publish one file per request"));
@@ -39,18 +37,17 @@ pub async fn event(request: &HttpRequest, body: Bytes) -> Result<DocumentEvent, 
     };
     event.source_path = event.source_path.or(name);
     event.media_type = event.media_type.or(media_type);
-    event.content_base64 = Some(encode(content).await?);
-    Ok(event)
+    Ok((event, content))
+}
+
+/// A block in the pieces that the parser gets.
+fn pieces(mut block: Bytes) -> impl Iterator<Item = Result<Bytes, PayloadError>> {
+    std::iter::from_fn(move || (!block.is_empty()).then(|| Ok(block.split_to(block.len().min(PIECE_BYTES)))))
 }
 
 async fn content(field: &mut Field, limit_bytes: usize) -> Result<Bytes, Problem> {
     let content = field.bytes(limit_bytes).await.map_err(|_| Problem::new(Code::BodyTooLarge, "form field is larger than the body"))?;
     content.map_err(malformed)
-}
-
-async fn encode(content: Bytes) -> Result<String, Problem> {
-    let encoding = tokio::task::spawn_blocking(move || STANDARD.encode(content));
-    encoding.await.map_err(|error| Problem::new(Code::Internal, format!("encoder stopped: {error}")))
 }
 
 fn set(event: &mut DocumentEvent, name: &str, value: &str) -> Result<(), Problem> {

@@ -10,6 +10,8 @@ use tributary_schemas::search::{FamilyMember, FoldLimits, ScoredChunk};
 use tributary_schemas::{DocumentHeader, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
+use super::leaving::visible;
+
 /// Members of a family that a document's own page names.
 const MOST_MEMBERS: usize = 100;
 /// Documents looked at for them.
@@ -79,15 +81,6 @@ pub fn unfold(found: Vec<Found>, filter: &Filter) -> Vec<Shown> {
         }
     }
     shown
-}
-
-/// The documents under which a caller may see a stored one, in canonical order. The index found the chunk by the terms of all exact
-/// duplicates together: one of them alone must meet the filter.
-fn visible(stored: &Arc<DocumentHeader>, filter: &Filter) -> Vec<Arc<DocumentHeader>> {
-    if stored.duplicates.is_empty() {
-        return vec![Arc::clone(stored)];
-    }
-    stored.members().into_iter().filter(|member| filter.allows(member)).map(Arc::new).collect()
 }
 
 impl Document {
@@ -180,8 +173,8 @@ fn family_member(document: &DocumentHeader, similarity: f32) -> FamilyMember {
     }
 }
 
-/// Documents that are nearly the same as this one, most similar first, exact duplicates before all.
-pub async fn of_document(index: &dyn SearchIndex, document: &DocumentHeader, threshold: f32) -> Result<Vec<FamilyMember>> {
+/// Documents that are nearly the same as this one and that the filter allows, most similar first, exact duplicates before all.
+pub async fn of_document(index: &dyn SearchIndex, document: &DocumentHeader, threshold: f32, filter: &Filter) -> Result<Vec<FamilyMember>> {
     let mut terms = document.band_terms();
     if !document.content_hash.is_empty() {
         terms.push(content_term(&document.content_hash));
@@ -198,7 +191,8 @@ pub async fn of_document(index: &dyn SearchIndex, document: &DocumentHeader, thr
         (similarity >= threshold).then_some(similarity)
     };
     let found = index.documents_with(None, &terms, MOST_LOOKED_AT).await?;
-    let others = found.iter().map(|found| &found.document).filter(|other| other.document_id != document.document_id);
+    let is_another = |other: &&DocumentHeader| other.document_id != document.document_id && filter.allows(other);
+    let others = found.iter().map(|found| &found.document).filter(is_another);
     let mut family: Vec<FamilyMember> =
         others.filter_map(|other| similarity(other).map(|similarity| family_member(other, similarity))).collect();
     family.sort_by(most_similar_first);

@@ -7,7 +7,7 @@ use tributary_schemas::{ChunkId, Result};
 use tributary_store::search_index::{KeywordQuery, SearchIndex, VectorField, VectorQuery};
 
 use super::embed::QueryVectors;
-use super::{fusion, normalize, plan};
+use super::{fusion, leaving, normalize, plan};
 
 /// A chunk as tier 2 sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,7 +109,7 @@ fn normalized(chunks: &[ChunkId], found: &[ScoredChunk]) -> Vec<f32> {
 /// Multiplies each score with the weights of its document's tags; if that leads above 1, all are divided by the highest.
 async fn weigh(index: &dyn SearchIndex, plan: &QueryPlan, chunks: &mut [FineChunk]) -> Result<()> {
     let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
-    let stored = index.fetch(plan.generation.as_deref(), &ids).await?;
+    let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
     for (chunk, stored) in chunks.iter_mut().zip(stored) {
         let tags = stored.as_ref().map(|stored| stored.document.tags.as_slice()).unwrap_or_default();
         chunk.score *= profile_weight(&plan.profile, tags);

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequest};
-use tributary_schemas::{ChunkId, Result};
+use tributary_schemas::{ChunkId, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
 use super::families::{self, Shown};
 use super::fine::FineChunk;
+use super::leaving;
 
 /// Scores by signal and tier of each ranked chunk, for [`Hit::scores`].
 pub struct Scores {
@@ -29,7 +30,7 @@ impl Scores {
     }
 }
 
-/// The first `top_k` of `ranked` that still exist, as hits.
+/// The first `top_k` of `ranked` that still exist and that the plan's filter still allows, as hits.
 pub async fn load(
     index: &dyn SearchIndex,
     plan: &QueryPlan,
@@ -43,8 +44,8 @@ pub async fn load(
     let at_once = if plan.fold.is_some() { ranked.len() } else { top_k };
     for batch in ranked.chunks(at_once.max(1)) {
         let ids: Vec<ChunkId> = batch.iter().map(|chunk| chunk.chunk_id).collect();
-        let stored = index.fetch(generation, &ids).await?;
-        // deleted since it was ranked: the next one takes its place
+        let stored = leaving::fetch(index, generation, &ids, &plan.filter).await?;
+        // deleted or forbidden since it was ranked: the next one takes its place
         let found = batch.iter().zip(stored).filter_map(|(ranked, stored)| Some((*ranked, stored?))).collect();
         let shown = match plan.fold {
             Some(limits) => families::fold(found, &plan.filter, limits),
@@ -58,10 +59,10 @@ pub async fn load(
         }
     }
     if request.parents {
-        add_parents(index, generation, &mut hits).await?;
+        add_parents(index, plan, &mut hits).await?;
     }
     if request.neighbours > 0 {
-        add_neighbours(index, generation, &mut hits, request.neighbours as usize).await?;
+        add_neighbours(index, plan, &mut hits, request.neighbours as usize).await?;
     }
     Ok(hits.into_iter().map(|(hit, _)| hit).collect())
 }
@@ -92,9 +93,9 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
     }
 }
 
-async fn add_parents(index: &dyn SearchIndex, generation: Option<&str>, hits: &mut [(Hit, StoredChunk)]) -> Result<()> {
+async fn add_parents(index: &dyn SearchIndex, plan: &QueryPlan, hits: &mut [(Hit, StoredChunk)]) -> Result<()> {
     let wanted: Vec<ChunkId> = hits.iter().filter_map(|(_, stored)| stored.chunk.parent_id).collect();
-    let parents = passages(index, generation, &wanted).await?;
+    let parents = passages_by_id(index, plan, &wanted).await?;
     for (hit, stored) in hits {
         hit.parent = stored.chunk.parent_id.and_then(|parent| parents.get(&parent).cloned());
     }
@@ -102,15 +103,15 @@ async fn add_parents(index: &dyn SearchIndex, generation: Option<&str>, hits: &m
 }
 
 /// Chunks of the same document at most `distance` places before and after each hit.
-async fn add_neighbours(index: &dyn SearchIndex, generation: Option<&str>, hits: &mut [(Hit, StoredChunk)], distance: usize) -> Result<()> {
+async fn add_neighbours(index: &dyn SearchIndex, plan: &QueryPlan, hits: &mut [(Hit, StoredChunk)], distance: usize) -> Result<()> {
     let documents: Vec<String> = hits.iter().map(|(_, stored)| stored.document.document_id.clone()).collect();
-    let indexed = index.documents(generation, &documents).await?;
+    let indexed = index.documents(plan.generation.as_deref(), &documents).await?;
     let around: Vec<Vec<ChunkId>> = hits
         .iter()
         .zip(indexed)
         .map(|((hit, _), document)| around(&document.map(|document| document.chunk_ids).unwrap_or_default(), hit.chunk_id, distance))
         .collect();
-    let passages = passages(index, generation, &around.concat()).await?;
+    let passages = passages_by_id(index, plan, &around.concat()).await?;
     for ((hit, _), around) in hits.iter_mut().zip(around) {
         hit.neighbours = around.iter().filter_map(|chunk_id| passages.get(chunk_id).cloned()).collect();
     }
@@ -125,12 +126,17 @@ fn around(chunk_ids: &[ChunkId], center: ChunkId, distance: usize) -> Vec<ChunkI
     window.copied().filter(|chunk_id| *chunk_id != center).collect()
 }
 
-async fn passages(index: &dyn SearchIndex, generation: Option<&str>, chunk_ids: &[ChunkId]) -> Result<HashMap<ChunkId, Passage>> {
-    let stored = index.fetch(generation, chunk_ids).await?;
+async fn passages_by_id(index: &dyn SearchIndex, plan: &QueryPlan, chunk_ids: &[ChunkId]) -> Result<HashMap<ChunkId, Passage>> {
+    let passages = passages(index, plan.generation.as_deref(), chunk_ids, &plan.filter).await?;
+    Ok(passages.into_iter().map(|passage| (passage.chunk_id, passage)).collect())
+}
+
+/// Texts of chunks that exist and that the filter allows, in the order of the ids.
+pub async fn passages(index: &dyn SearchIndex, generation: Option<&str>, chunk_ids: &[ChunkId], filter: &Filter) -> Result<Vec<Passage>> {
+    let stored = leaving::fetch(index, generation, chunk_ids, filter).await?;
     let passage = |stored: StoredChunk| {
         let chunk = stored.chunk;
-        let passage = Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text };
-        (passage.chunk_id, passage)
+        Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text }
     };
     Ok(stored.into_iter().flatten().map(passage).collect())
 }

@@ -8,6 +8,7 @@ pub mod families;
 pub mod fine;
 pub mod fusion;
 pub mod hits;
+pub mod leaving;
 pub mod normalize;
 pub mod plan;
 pub mod rerank;

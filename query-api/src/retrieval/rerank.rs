@@ -10,9 +10,9 @@ use tributary_schemas::{ChunkId, Error, ErrorKind, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
 use super::config::RerankConfig;
-use super::fusion;
+use super::{fusion, leaving};
 
-/// The chunks with the reranker's scores, best first; those that were deleted meanwhile are left out. Fails with `Timeout` after the
+/// The chunks with the reranker's scores, best first; those that were deleted or forbidden meanwhile are left out. Fails with `Timeout` after the
 /// deadline; the caller then keeps the order of tier 2.
 pub async fn rerank(
     index: &dyn SearchIndex,
@@ -22,7 +22,7 @@ pub async fn rerank(
     chunks: &[ChunkId],
     config: RerankConfig,
 ) -> Result<Vec<ScoredChunk>> {
-    let stored = index.fetch(plan.generation.as_deref(), chunks).await?;
+    let stored = leaving::fetch(index, plan.generation.as_deref(), chunks, &plan.filter).await?;
     let (ids, passages): (Vec<ChunkId>, Vec<String>) =
         stored.into_iter().flatten().map(|stored| (stored.chunk.chunk_id, passage(&stored))).unzip();
     let deadline = Duration::from_millis(config.deadline_ms);

@@ -6,8 +6,10 @@ use std::time::Instant;
 
 use tokio::sync::Semaphore;
 use tributary_models::{DualEmbedder, Reranker};
-use tributary_schemas::search::{FamilyMember, QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace};
-use tributary_schemas::{ChunkId, DocumentHeader, Error, ErrorKind, Result};
+use tributary_schemas::search::{
+    FamilyMember, Passage, QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace,
+};
+use tributary_schemas::{ChunkId, DocumentHeader, Error, ErrorKind, Filter, Result};
 use tributary_store::search_index::SharedSearchIndex;
 use tributary_taxonomy::fold;
 
@@ -83,9 +85,14 @@ impl Retriever {
         &self.index
     }
 
-    /// Near-duplicates of a document in the index.
-    pub async fn family(&self, document: &DocumentHeader) -> Result<Vec<FamilyMember>> {
-        families::of_document(self.index.as_ref(), document, self.config.near_duplicates.threshold).await
+    /// Near-duplicates of a document in the index that the filter allows.
+    pub async fn family(&self, document: &DocumentHeader, filter: &Filter) -> Result<Vec<FamilyMember>> {
+        families::of_document(self.index.as_ref(), document, self.config.near_duplicates.threshold, filter).await
+    }
+
+    /// Texts of chunks of the serving generation that the filter allows, in the order of the ids.
+    pub async fn passages(&self, chunks: &[ChunkId], filter: &Filter) -> Result<Vec<Passage>> {
+        hits::passages(self.index.as_ref(), None, chunks, filter).await
     }
 
     /// Answers one request, whose filter already holds what the caller may see ([`crate::access`]).

@@ -221,6 +221,12 @@ async fn bad_documents_are_refused() {
         (with("source", "".into()), "invalid", "source"),
         (with("document_id", "".into()), "invalid", "0 bytes"),
         (with("document_id", "x".repeat(1025).into()), "invalid", "1025"),
+        (with("source", "x".repeat(1025).into()), "invalid", "`source` has 1025 bytes, at most 1024"),
+        (with("source_path", "x".repeat(10_000).into()), "invalid", "`source_path` has 10000 bytes, at most 4096"),
+        (with("title", "x".repeat(5000).into()), "invalid", "`title` has 5000 bytes, at most 4096"),
+        (with("attributes", json!({"author": "x".repeat(5000)})), "invalid", "`attributes.author` has 5000"),
+        (with("attributes", json!({"custom": {"x".repeat(300): ""}})), "invalid", "`attributes.custom` has 300"),
+        (with("knowledge_sets", json!(vec!["common"; 300])), "invalid", "`knowledge_sets` has 300 entries, at most 256"),
         (with("version", json!(-1)), "invalid", "-1"),
         (with("colour", "red".into()), "unknown_field", "colour"),
         (with("attributes", json!({"owner": "me"})), "unknown_field", "owner"),
@@ -395,8 +401,12 @@ async fn a_process_without_queries_answers_health_metrics_and_version() {
     let elsewhere = server.get("/v1/documents").await;
     assert_eq!((elsewhere.status, elsewhere.code().as_str()), (404, "route_not_found"));
     assert!(elsewhere.body.contains("this process runs ingest, chunk"), "{elsewhere:?}");
-    let nothing = server.post("/v1/backup", &json!({})).await;
+    let backup = async |token: &str| server.send("POST", "/v1/backup", &[("X-Tributary-Backup-Token", token)], b"").await;
+    let nothing = backup(backend::BACKUP_TOKEN).await;
     assert_eq!((nothing.status, nothing.code().as_str()), (422, "unsupported"));
+    for refused in [backup("").await, backup("0123456789abcdee").await, server.post("/v1/backup", &json!({})).await] {
+        assert_eq!((refused.status, refused.code().as_str()), (403, "denied"), "from this machine, as a proxy would be: {refused:?}");
+    }
     assert_eq!(server.send("GET", "/health/livez", &[("Host", "evil.example")], b"").await.status, 403);
     assert_eq!(server.stop().await, Ok(()));
 }

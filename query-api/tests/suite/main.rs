@@ -1,7 +1,9 @@
 //! One test program for the whole crate: linking is what costs.
 #![allow(clippy::unwrap_used)]
 
+mod canary;
 mod common;
+mod door;
 mod http;
 mod openapi;
 mod retrieval;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use tokio::sync::Semaphore;
 use tributary_schemas::id::{MAX_DOCUMENT_ID_BYTES, derive_document_id};
-use tributary_schemas::{DocumentEvent, DocumentHeader, Error, ErrorKind, Reconciliation, Result, State, Topic, event};
+use tributary_schemas::{DocumentEvent, DocumentHeader, Error, ErrorKind, Reconciliation, Result, State, Topic, event, limits};
 
 use super::reconcile::{on_the_way, reconcile};
 use super::table::{DocumentRow, DocumentTable, ListFilter};
@@ -15,6 +16,9 @@ use crate::event_log::topics::Topics;
 use crate::event_log::{Record, message};
 use crate::generations::chunk_group;
 use crate::search_index::{GenerationStatus, IndexedDocument, SharedSearchIndex};
+
+/// Each may take a second of a core where there are millions of documents.
+const LISTINGS_AT_ONCE: usize = 2;
 
 /// A reader whose lag counts as work to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +59,7 @@ pub struct Documents {
     clock: Clock,
     rule: VersionRule,
     versions: Versions,
+    listings: Semaphore,
 }
 
 impl Documents {
@@ -63,7 +68,7 @@ impl Documents {
         // Versions by the time go on from the newest time of a report even if the clock was set back since: a record that was written and
         // not reported before a crash is older than whatever is published next. Numbers of producers do not count.
         let versions = Versions::after(u64::try_from(table.newest_time()).unwrap_or(0));
-        Self { topics, table, index, clock, rule, versions }
+        Self { topics, table, index, clock, rule, versions, listings: Semaphore::new(LISTINGS_AT_ONCE) }
     }
 
     /// Accepts a document: on return it is durable and will end indexed, skipped, deleted or dead. `Conflict` for a version that is not
@@ -136,7 +141,11 @@ impl Documents {
     /// Documents by id after `after`, at most `limit`.
     pub async fn list(&self, filter: &ListFilter, after: Option<&str>, limit: usize) -> Result<Vec<DocumentRow>> {
         self.table.catch_up(&self.topics).await?;
-        Ok(self.table.page(filter, after, limit))
+        let (table, filter, after) = (Arc::clone(&self.table), filter.clone(), after.map(str::to_owned));
+        let stopped = |error| Error::new(ErrorKind::Internal, format!("the listing of documents stopped: {error}"));
+        let _turn = self.listings.acquire().await.map_err(|_| Error::new(ErrorKind::Internal, "listings are closed"))?;
+        // A filter that few documents meet looks at all of them.
+        tokio::task::spawn_blocking(move || table.page(&filter, after.as_deref(), limit)).await.map_err(stopped)
     }
 
     /// Compares what was accepted with what can be found.
@@ -187,6 +196,7 @@ impl Documents {
 }
 
 fn checked_id(published: &DocumentEvent) -> Result<String> {
+    limits::check(published)?;
     if published.source.trim().is_empty() {
         return Err(Error::new(ErrorKind::Invalid, "`source` is empty").with_hint("name where the document comes from, such as `wiki`"));
     }

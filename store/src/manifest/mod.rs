@@ -12,7 +12,8 @@ pub mod unchanged;
 pub mod versions;
 mod view;
 
-use tributary_schemas::{DocumentHeader, DocumentState, Error, State, Topic, event};
+use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
+use tributary_schemas::{DocumentHeader, DocumentState, Error, State, Topic, event, limits};
 
 use crate::event_log::stage::Output;
 use crate::event_log::{StoredRecord, message};
@@ -46,6 +47,10 @@ pub fn output(state: &DocumentState) -> Result<Output, Error> {
 /// record lets one read.
 pub fn abandoned(input: &StoredRecord, error: &Error, now_ms: i64) -> Vec<Output> {
     let Ok(document_id) = message::document_id(&input.record) else { return Vec::new() };
+    // No document can have it, and the table would keep it for ever.
+    if document_id.len() > MAX_DOCUMENT_ID_BYTES {
+        return Vec::new();
+    }
     let document = readable_header(input, document_id);
     let state =
         DocumentState { reason: Some(format!("{}: {}", error.kind(), error.full_message())), ..report(&document, State::Dead, now_ms) };
@@ -56,14 +61,14 @@ fn readable_header(input: &StoredRecord, document_id: &str) -> DocumentHeader {
     let value: serde_json::Value =
         input.record.value.as_ref().and_then(|value| serde_json::from_slice(value).ok()).unwrap_or(serde_json::Value::Null);
     let body = value.get("document").unwrap_or(&value);
-    let text = |name: &str| body.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+    let text = |name: &str, limit| limits::shortened(body.get(name).and_then(|value| value.as_str()).unwrap_or_default(), limit);
     let version = body.get("version").and_then(|version| version.as_u64());
     DocumentHeader {
         document_id: document_id.to_owned(),
         version: version.unwrap_or_else(|| message::version(&input.record)),
-        source: text("source"),
-        source_path: text("source_path"),
-        title: text("title"),
+        source: text("source", limits::SOURCE_BYTES),
+        source_path: text("source_path", limits::SOURCE_PATH_BYTES),
+        title: text("title", limits::TITLE_BYTES),
         ..DocumentHeader::default()
     }
 }

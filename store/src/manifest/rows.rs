@@ -77,6 +77,30 @@ impl Rows {
         self.packed.values().map(|packed| packed.at_ms).max().unwrap_or(0)
     }
 
+    /// Rows by document id, those after `document_id` that `shows` by state and source: at most `limit`, among the next `rows`. Beside them
+    /// the last id that was looked at, if there are more.
+    pub fn look_through(
+        &self,
+        document_id: Option<&str>,
+        rows: usize,
+        limit: usize,
+        shows: impl Fn(State, &str) -> bool,
+    ) -> (Vec<DocumentRow>, Option<String>) {
+        let from = document_id.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut found = Vec::new();
+        let mut last = None;
+        for (id, packed) in self.packed.range::<str, _>((from, Bound::Unbounded)).take(rows) {
+            if found.len() == limit {
+                break;
+            }
+            if shows(packed.state, &packed.source) {
+                found.push(packed.unpack(id));
+            }
+            last = Some(id);
+        }
+        (found, last.map(|id| id.to_string()))
+    }
+
     /// Puts a row in the place of the one with its id.
     pub fn set(&mut self, row: DocumentRow) {
         let document_id = row.latest.document_id.clone().into_boxed_str();

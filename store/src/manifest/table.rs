@@ -12,6 +12,9 @@ use crate::event_log::{StoredRecord, message};
 
 pub use super::rows::CheckpointFile;
 
+/// Rows that a listing looks at before it lets others have the table.
+const ROWS_AT_ONCE: usize = 10_000;
+
 /// What is known of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentRow {
@@ -119,7 +122,19 @@ impl DocumentTable {
 
     /// Documents by id after `after`, at most `limit`.
     pub fn page(&self, filter: &ListFilter, after: Option<&str>, limit: usize) -> Vec<DocumentRow> {
-        self.read(|rows| rows.after(after).filter(|row| filter.shows(row)).take(limit).collect())
+        let mut page = Vec::new();
+        let mut after = after.map(str::to_owned);
+        // The table is not held for longer than some rows take: reports about documents wait meanwhile.
+        loop {
+            let (found, last_looked_at) = self.read(|rows| {
+                rows.look_through(after.as_deref(), ROWS_AT_ONCE, limit - page.len(), |state, source| filter.shows(state, source))
+            });
+            page.extend(found);
+            after = last_looked_at;
+            if after.is_none() || page.len() >= limit {
+                return page;
+            }
+        }
     }
 
     /// How many documents there are, and how many in each state, in the order of [`State::ALL`].
@@ -158,8 +173,8 @@ impl DocumentTable {
 }
 
 impl ListFilter {
-    fn shows(&self, row: &DocumentRow) -> bool {
-        self.state.is_none_or(|state| row.latest.state == state) && self.source.as_ref().is_none_or(|source| row.latest.source == *source)
+    fn shows(&self, state: State, source: &str) -> bool {
+        self.state.is_none_or(|wanted| wanted == state) && self.source.as_ref().is_none_or(|wanted| wanted == source)
     }
 }
 
@@ -290,6 +305,28 @@ mod tests {
     fn a_late_acceptance_does_not_hide_progress() {
         let row = row_after(&[state(1, State::Chunking), state(1, State::Accepted)]);
         assert_eq!(row.latest.state, State::Chunking);
+    }
+
+    #[test]
+    fn pages_of_a_filter_are_the_same_however_far_apart_its_documents_are() {
+        let count = 3 * ROWS_AT_ONCE;
+        let of = |number: usize| {
+            let source = if number.is_multiple_of(7000) { "rare" } else { "usual" };
+            DocumentState { document_id: format!("{number:06}"), source: source.into(), ..state(1, State::Indexed) }
+        };
+        let table = DocumentTable::with_reports(&(0..count).map(of).collect::<Vec<_>>());
+        let filter = |source: &str, state| ListFilter { source: Some(source.into()), state };
+        let page = |filter: &ListFilter, after: Option<&str>, limit| -> Vec<String> {
+            table.page(filter, after, limit).into_iter().map(|row| row.latest.document_id).collect()
+        };
+        let rare = filter("rare", None);
+        assert_eq!(page(&rare, None, 9), ["000000", "007000", "014000", "021000", "028000"]);
+        assert_eq!(page(&rare, Some("007000"), 2), ["014000", "021000"]);
+        assert!(page(&rare, Some("028000"), 2).is_empty() && page(&filter("rare", Some(State::Dead)), None, 2).is_empty());
+        assert!(page(&filter("absent", None), None, 2).is_empty());
+        assert_eq!(page(&filter("usual", Some(State::Indexed)), None, count).len(), count - 5);
+        assert_eq!(page(&ListFilter::default(), Some("000001"), 2), ["000002", "000003"]);
+        assert!(page(&ListFilter::default(), None, 0).is_empty());
     }
 
     #[test]

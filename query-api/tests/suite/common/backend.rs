@@ -12,7 +12,7 @@ use tributary_query_api::documents::{
 use tributary_query_api::http::health::{Check, ReadinessProbe};
 use tributary_query_api::knowledge_sets::KnowledgeSetCatalog;
 use tributary_query_api::reindexing::Reindexing;
-use tributary_query_api::{Models, OperationsParts, Parts, ServerState};
+use tributary_query_api::{Models, OperationsParts, Parts, Retriever, ServerState, retrieval};
 use tributary_schemas::dead_letter::DeadLetter;
 use tributary_schemas::id::derive_document_id;
 use tributary_schemas::reindex::{ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState};
@@ -50,6 +50,7 @@ pub struct MemoryReindexing(Mutex<Vec<ReindexRequest>>);
 pub struct MemoryDocuments {
     index: Arc<MemoryIndex>,
     states: Mutex<BTreeMap<String, DocumentState>>,
+    last_event: Mutex<DocumentEvent>,
     files: TempDir,
 }
 
@@ -60,12 +61,17 @@ impl MemoryDocuments {
             let chunks = u32::try_from(text.chunks.len()).unwrap_or(0);
             (text.id.to_owned(), DocumentState { chunks, ..report(&event, text.id, 1, State::Indexed) })
         });
-        Self { index, states: Mutex::new(states.collect()), files: tempfile::tempdir().unwrap() }
+        Self { index, states: Mutex::new(states.collect()), last_event: Mutex::default(), files: tempfile::tempdir().unwrap() }
     }
 
     /// Files that documents carry.
     pub fn blobs(&self) -> Blobs {
         Blobs::local(self.files.path()).unwrap()
+    }
+
+    /// What was published last.
+    pub fn last_event(&self) -> DocumentEvent {
+        self.last_event.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn count(&self) -> usize {
@@ -99,6 +105,7 @@ impl Documents for MemoryDocuments {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let version = event.version.unwrap_or_else(|| states.get(&document_id).map_or(1, |state| state.version + 1));
         states.insert(document_id.clone(), report(&event, &document_id, version, State::Accepted));
+        *self.last_event.lock().unwrap_or_else(PoisonError::into_inner) = event;
         Ok(Accepted { document_id, version, state: State::Accepted })
     }
 
@@ -289,6 +296,9 @@ impl ReadinessProbe for Ready {
     }
 }
 
+/// What the server of the tests wants to be shown for a backup.
+pub const BACKUP_TOKEN: &str = "0123456789abcdef";
+
 /// What every process answers.
 pub fn operations(ready: bool) -> OperationsParts {
     OperationsParts {
@@ -297,6 +307,7 @@ pub fn operations(ready: bool) -> OperationsParts {
         version: "0.1.0".into(),
         services: vec!["ingest".into(), "chunk".into()],
         backup: None,
+        backup_token: BACKUP_TOKEN.into(),
     }
 }
 
@@ -307,16 +318,28 @@ pub async fn state(models: Models, ready: bool) -> (ServerState, Arc<MemoryDocum
 
 /// The same with other settings.
 pub async fn state_with(models: Models, ready: bool, config: ServerConfig) -> (ServerState, Arc<MemoryDocuments>) {
+    let retrieval = super::config().retrieval;
+    state_with_retrieval(models, ready, config, retrieval).await
+}
+
+/// The same with other settings of retrieval too.
+pub async fn state_with_retrieval(
+    models: Models,
+    ready: bool,
+    config: ServerConfig,
+    retrieval: retrieval::Config,
+) -> (ServerState, Arc<MemoryDocuments>) {
     let index = Arc::new(MemoryIndex::default());
     super::fill(index.as_ref()).await;
     let documents = Arc::new(MemoryDocuments::new(Arc::clone(&index)));
     let parts = Parts {
-        retriever: Arc::new(super::retriever(index, models)),
+        retriever: Arc::new(Retriever::new(index, super::serving(models), retrieval).unwrap()),
         documents: Arc::clone(&documents) as Arc<dyn Documents>,
         dead_letters: Arc::new(MemoryDeadLetters::default()),
         knowledge_sets: Arc::new(MemoryCatalog::new()),
         reindexing: Arc::new(MemoryReindexing::default()),
         blobs: documents.blobs(),
+        inline_limit_bytes: 50_000,
         operations: operations(ready),
     };
     (ServerState::new(parts, config).unwrap(), documents)

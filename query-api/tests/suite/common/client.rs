@@ -63,6 +63,14 @@ impl Server {
         Self::serve(documents, |listener, shutdown| tokio::spawn(tributary_query_api::serve(state, listener, shutdown)))
     }
 
+    /// With time for a reranker that waits.
+    pub async fn start_with_patience(models: tributary_query_api::Models, config: ServerConfig) -> Self {
+        let mut retrieval = super::config().retrieval;
+        retrieval.rerank.deadline_ms = 60_000;
+        let (state, documents) = backend::state_with_retrieval(models, true, config, retrieval).await;
+        Self::serve(documents, |listener, shutdown| tokio::spawn(tributary_query_api::serve(state, listener, shutdown)))
+    }
+
     /// What a process without the service `query` serves.
     pub async fn start_operations(ready: bool) -> Self {
         let operations = Operations::new(backend::operations(ready), super::config().server).unwrap();
@@ -108,7 +116,7 @@ impl Server {
 
 fn exchange(address: SocketAddr, request: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream.write_all(request).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();

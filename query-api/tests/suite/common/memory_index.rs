@@ -1,6 +1,6 @@
 //! A search index in memory: plain loops over all chunks. For tests of what stands above an index, and for the example page.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -17,9 +17,32 @@ type Entry = (Arc<DocumentHeader>, Vec<(Chunk, ChunkVectors)>);
 #[derive(Default)]
 pub struct MemoryIndex {
     documents: Mutex<BTreeMap<String, Entry>>,
+    /// Written before the next fetch, before the one after it, and so on.
+    changes: Mutex<VecDeque<Vec<Operation>>>,
 }
 
 impl MemoryIndex {
+    /// Documents that change just before chunks are read: the first ones before the next reading, and so on.
+    pub fn change_before_fetch(&self, changes: Vec<Vec<Operation>>) {
+        *self.changes.lock().unwrap_or_else(PoisonError::into_inner) = changes.into();
+    }
+
+    /// Applies operations at once.
+    pub fn apply(&self, operations: Vec<Operation>) {
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        for operation in operations {
+            match operation {
+                Operation::Replace { document, chunks, vectors } => {
+                    let entry = (Arc::new(*document), chunks.into_iter().zip(vectors).collect());
+                    documents.insert(entry.0.document_id.clone(), entry);
+                }
+                Operation::Delete { document_id, .. } => {
+                    documents.remove(&document_id);
+                }
+            }
+        }
+    }
+
     fn entries(&self) -> Vec<Entry> {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
@@ -58,19 +81,8 @@ impl SearchIndex for MemoryIndex {
     }
 
     async fn write(&self, _: &str, operations: Vec<Operation>) -> Result<Vec<Outcome>> {
-        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
         let count = operations.len();
-        for operation in operations {
-            match operation {
-                Operation::Replace { document, chunks, vectors } => {
-                    let entry = (Arc::new(*document), chunks.into_iter().zip(vectors).collect());
-                    documents.insert(entry.0.document_id.clone(), entry);
-                }
-                Operation::Delete { document_id, .. } => {
-                    documents.remove(&document_id);
-                }
-            }
-        }
+        self.apply(operations);
         Ok(vec![Outcome::Applied; count])
     }
 
@@ -110,6 +122,8 @@ impl SearchIndex for MemoryIndex {
     }
 
     async fn fetch(&self, _: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        self.apply(changes.unwrap_or_default());
         let mut stored = HashMap::new();
         for (document, chunks) in self.entries() {
             for (chunk, _) in chunks {

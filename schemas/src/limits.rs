@@ -1,0 +1,153 @@
+//! Limits of every field of a [`DocumentEvent`] but its content. The HTTP server refuses what is over them, and so does ingest for records
+//! that came by another way: what is said of a document is kept in memory and with each of its chunks.
+
+use crate::id::MAX_DOCUMENT_ID_BYTES;
+use crate::{Attributes, DocumentEvent, Error, ErrorKind, Result};
+
+/// Longest name of a source, in bytes.
+pub const SOURCE_BYTES: usize = 1024;
+/// Longest path within a source, in bytes.
+pub const SOURCE_PATH_BYTES: usize = 4096;
+/// Longest title, in bytes.
+pub const TITLE_BYTES: usize = 4096;
+/// Longest media type, in bytes.
+pub const MEDIA_TYPE_BYTES: usize = 256;
+/// Longest reference to a body, in bytes.
+pub const CONTENT_URL_BYTES: usize = 256;
+/// Longest value of one attribute, `custom` ones included, in bytes.
+pub const ATTRIBUTE_BYTES: usize = 4096;
+/// Longest name of a custom attribute, in bytes.
+pub const CUSTOM_NAME_BYTES: usize = 256;
+/// Most custom attributes.
+pub const CUSTOM_ATTRIBUTES: usize = 256;
+/// All names and values of attributes together, in bytes.
+pub const ATTRIBUTES_BYTES: usize = 65536;
+/// Most knowledge sets that a producer names.
+pub const KNOWLEDGE_SETS: usize = 256;
+/// Longest name of a knowledge set, in bytes.
+pub const KNOWLEDGE_SET_BYTES: usize = 256;
+
+/// Characters of a custom attribute's name that a message shows.
+const SHOWN_CHARACTERS: usize = 80;
+
+/// `Invalid` with the field, its size and its limit.
+pub fn check(event: &DocumentEvent) -> Result<()> {
+    bytes("source", &event.source, SOURCE_BYTES)?;
+    let optional = [
+        ("document_id", &event.document_id, MAX_DOCUMENT_ID_BYTES),
+        ("source_path", &event.source_path, SOURCE_PATH_BYTES),
+        ("title", &event.title, TITLE_BYTES),
+        ("media_type", &event.media_type, MEDIA_TYPE_BYTES),
+        ("content_url", &event.content_url, CONTENT_URL_BYTES),
+    ];
+    for (field, value, limit) in optional {
+        bytes(field, value.as_deref().unwrap_or_default(), limit)?;
+    }
+    check_attributes(&event.attributes)?;
+    number("knowledge_sets", event.knowledge_sets.len(), KNOWLEDGE_SETS)?;
+    event.knowledge_sets.iter().try_for_each(|name| bytes("knowledge_sets", name, KNOWLEDGE_SET_BYTES))
+}
+
+fn check_attributes(attributes: &Attributes) -> Result<()> {
+    let mut all_bytes = 0;
+    for (name, value) in attributes.texts() {
+        all_bytes += name.len() + value.len();
+        bytes(&format!("attributes.{name}"), value, ATTRIBUTE_BYTES)?;
+    }
+    number("attributes.custom", attributes.custom.len(), CUSTOM_ATTRIBUTES)?;
+    for (name, value) in &attributes.custom {
+        all_bytes += name.len() + value.len();
+        bytes("attributes.custom", name, CUSTOM_NAME_BYTES)?;
+        let shown: String = name.chars().take(SHOWN_CHARACTERS).collect();
+        bytes(&format!("attributes.custom.{shown}"), value, ATTRIBUTE_BYTES)?;
+    }
+    size("attributes", all_bytes, ATTRIBUTES_BYTES)
+}
+
+/// A text of one field: its value, or a name within it.
+fn bytes(field: &str, text: &str, limit: usize) -> Result<()> {
+    size(field, text.len(), limit)
+}
+
+fn size(field: &str, bytes: usize, limit: usize) -> Result<()> {
+    if bytes <= limit {
+        return Ok(());
+    }
+    let message = format!("`{field}` has {bytes} bytes, at most {limit} are taken");
+    Err(Error::new(ErrorKind::Invalid, message).with_hint("shorten it; what readers search belongs into the content"))
+}
+
+fn number(field: &str, entries: usize, limit: usize) -> Result<()> {
+    if entries <= limit {
+        return Ok(());
+    }
+    let message = format!("`{field}` has {entries} entries, at most {limit} are taken");
+    Err(Error::new(ErrorKind::Invalid, message).with_hint("leave some out; what readers search belongs into the content"))
+}
+
+/// The beginning of a text that a record names, cut between characters: for reports of records that were refused.
+pub fn shortened(text: &str, limit: usize) -> String {
+    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text.split_at(end).0.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the message names, and how the field is made of so many bytes or entries.
+    type Case = (&'static str, usize, fn(&mut DocumentEvent, usize));
+
+    fn text(bytes: usize) -> Option<String> {
+        Some("x".repeat(bytes))
+    }
+
+    const CASES: &[Case] = &[
+        ("`source` ", SOURCE_BYTES, |event, size| event.source = "x".repeat(size)),
+        ("`document_id` ", MAX_DOCUMENT_ID_BYTES, |event, size| event.document_id = text(size)),
+        ("`source_path` ", SOURCE_PATH_BYTES, |event, size| event.source_path = text(size)),
+        ("`title` ", TITLE_BYTES, |event, size| event.title = text(size)),
+        ("`media_type` ", MEDIA_TYPE_BYTES, |event, size| event.media_type = text(size)),
+        ("`content_url` ", CONTENT_URL_BYTES, |event, size| event.content_url = text(size)),
+        ("`attributes.author` ", ATTRIBUTE_BYTES, |event, size| event.attributes.author = text(size)),
+        ("`attributes.link` ", ATTRIBUTE_BYTES, |event, size| event.attributes.link = text(size)),
+        ("`attributes.language` ", ATTRIBUTE_BYTES, |event, size| event.attributes.language = text(size)),
+        ("`attributes.organization` ", ATTRIBUTE_BYTES, |event, size| event.attributes.organization = text(size)),
+        ("`attributes.custom.a` ", ATTRIBUTE_BYTES, |event, size| {
+            event.attributes.custom = [("a".to_owned(), "x".repeat(size))].into();
+        }),
+        ("`attributes.custom` ", CUSTOM_NAME_BYTES, |event, size| {
+            event.attributes.custom = [("x".repeat(size), String::new())].into();
+        }),
+        ("`attributes.custom` ", CUSTOM_ATTRIBUTES, |event, size| {
+            event.attributes.custom = (0..size).map(|number| (number.to_string(), String::new())).collect();
+        }),
+        ("`attributes` ", ATTRIBUTES_BYTES, |event, size| {
+            // names of two bytes, so that all of them together have exactly this size
+            event.attributes.custom = (10..26).map(|number| (number.to_string(), "x".repeat(size / 16 - 2))).collect();
+            event.attributes.custom.insert(String::new(), "x".repeat(size % 16));
+        }),
+        ("`knowledge_sets` ", KNOWLEDGE_SETS, |event, size| event.knowledge_sets = vec!["a".into(); size]),
+        ("`knowledge_sets` ", KNOWLEDGE_SET_BYTES, |event, size| event.knowledge_sets = vec!["x".repeat(size)]),
+    ];
+
+    #[test]
+    fn every_field_is_taken_up_to_its_limit_and_refused_by_name_above_it() {
+        for (field, limit, fill) in CASES {
+            let mut event = DocumentEvent::default();
+            fill(&mut event, *limit);
+            assert_eq!(check(&event), Ok(()), "{field}");
+            fill(&mut event, limit + 1);
+            let message = check(&event).map_or_else(|error| error.to_string(), |()| String::new());
+            let names_all = [(*field).to_owned(), format!(" {} ", limit + 1), format!(" {limit} ")];
+            assert!(names_all.iter().all(|part| message.contains(part)), "{field}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_shortened_between_characters() {
+        assert_eq!(shortened("表表", 5), "表");
+        assert_eq!(shortened("ab", 5), "ab");
+        assert_eq!(shortened("", 0), "");
+    }
+}
