@@ -67,7 +67,7 @@ pub struct IngestStage {
 /// What conversions on blocking threads need.
 struct Shared {
     config: Config,
-    pool: ConversionPool,
+    pool: Arc<ConversionPool>,
     cleaning: SourceCleaning,
     later_settings: LaterSettings,
 }
@@ -84,7 +84,7 @@ impl IngestStage {
     /// names an unknown cleaning step or sets one wrongly.
     pub fn new(
         config: Config,
-        pool: ConversionPool,
+        pool: Arc<ConversionPool>,
         profiles: Arc<SourceProfiles>,
         later_settings: LaterSettings,
         bodies: Arc<dyn BodySource>,

@@ -82,7 +82,7 @@ fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
     let gate: Arc<Gate> = Arc::clone(gate);
     IngestStage::new(
         config(),
-        ConversionPool::new(config(), no_ocr(), None),
+        Arc::new(ConversionPool::new(config(), no_ocr(), None)),
         profiles,
         later(settings),
         Arc::new(Bodies),
@@ -258,7 +258,7 @@ fn a_profile_with_an_unknown_step_is_refused() {
         SourceProfiles::from_toml("[[source_profile]]\nname = \"p\"\nsource = \"s\"\ncleaners = [{ step = \"drop_ancors\" }]\n").unwrap();
     let made = IngestStage::new(
         config(),
-        ConversionPool::new(config(), no_ocr(), None),
+        Arc::new(ConversionPool::new(config(), no_ocr(), None)),
         Arc::new(profiles),
         later(""),
         Arc::new(Bodies),
@@ -281,7 +281,7 @@ fn learned_stage(learned: &str) -> IngestStage {
     let gate: Arc<Gate> = Arc::default();
     IngestStage::new(
         config(),
-        ConversionPool::new(config(), no_ocr(), None),
+        Arc::new(ConversionPool::new(config(), no_ocr(), None)),
         Arc::new(profiles),
         later(""),
         Arc::new(Bodies),
@@ -320,7 +320,7 @@ async fn an_edition_names_its_work_and_is_no_exact_duplicate() {
     let gate: Arc<Gate> = Arc::default();
     let stage = IngestStage::new(
         config(),
-        ConversionPool::new(config(), no_ocr(), None),
+        Arc::new(ConversionPool::new(config(), no_ocr(), None)),
         profiles,
         later(""),
         Arc::new(Bodies),
