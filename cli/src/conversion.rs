@@ -28,8 +28,8 @@ pub fn pool(config: &Config) -> ConversionPool {
         models: absolute(setup.models),
         ..setup
     });
-    let launch = ingest.isolate_conversion.then(own_program).flatten().map(|program| Launch {
-        program,
+    let launch = ingest.isolate_conversion.then(|| Launch {
+        program: own_program(),
         arguments: vec![OsString::from(WORKER_VERB)],
         program_arguments: vec![OsString::from(DRAWING_VERB)],
         readable: libraries(&ingest.pdf.library),
@@ -59,10 +59,10 @@ fn libraries(named: &Path) -> Vec<PathBuf> {
     std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned)).into_iter().collect()
 }
 
-/// This very program, even if a newer one has taken its name meanwhile.
-fn own_program() -> Option<PathBuf> {
+/// This very program, even if a newer one has taken its name meanwhile. One that cannot be found is not started: documents wait.
+fn own_program() -> PathBuf {
     let running = PathBuf::from("/proc/self/exe");
-    if running.exists() { Some(running) } else { std::env::current_exe().ok() }
+    if running.exists() { running } else { std::env::current_exe().unwrap_or(running) }
 }
 
 /// Converts one file for a verb.

@@ -24,8 +24,13 @@ pub struct Config {
     /// Documents converted at the same time; each takes one core.
     pub conversion_workers: usize,
     /// Whether each is converted in a process of its own kind, which may use no network and little else of the system: whatever a document
-    /// does to its converter, it costs that document alone.
+    /// does to its converter, it costs that document, and those that the same process converts after it.
     pub isolate_conversion: bool,
+    /// Whether documents wait where the system cannot confine such a process (Linux: Landlock and seccomp). Otherwise they are converted
+    /// all the same, which readiness, `doctor` and a metric tell.
+    pub require_confinement: bool,
+    /// Documents that such a process converts before it is replaced, at least 1. With 1 no document meets what another one left.
+    pub documents_per_worker: u32,
     /// Address space in bytes of such a process; a document that needs more is refused as `Invalid`.
     pub conversion_memory_bytes: u64,
     /// Most files (pictures, attachments) that are taken out of one document; more are counted in its metadata and left out.

@@ -62,7 +62,7 @@ pub type LaterSettings = Arc<dyn Fn() -> String + Send + Sync>;
 /// What the stage needs of the rest of the product.
 pub struct IngestParts {
     /// Where documents are converted.
-    pub pool: ConversionPool,
+    pub pool: Arc<ConversionPool>,
     /// How each source is treated.
     pub profiles: Arc<SourceProfiles>,
     /// When what it gives changes, nothing counts as unchanged.
@@ -90,7 +90,7 @@ pub struct IngestStage {
 /// What conversions on blocking threads need.
 struct Shared {
     config: Config,
-    pool: ConversionPool,
+    pool: Arc<ConversionPool>,
     cleaning: SourceCleaning,
     later_settings: LaterSettings,
 }

@@ -12,8 +12,17 @@ use tributary_ingest::isolation::{ConversionPool, Job, Launch};
 use tributary_models::ocr::OcrUnavailable;
 use tributary_schemas::{Error, ErrorKind};
 
-/// The error for a document whose worker is a shell that does `script`.
+/// What a worker says that is wholly confined, with the length of its message before it, as the shell prints it.
+const CONFINED: &str =
+    r#"printf '\136\000\000\000{"enforced":[["limits","all of it"],["files","all of it"],["calls","all of it"]],"missing":[]}'"#;
+
+/// The error for a document whose worker is a shell that says that it is confined, then does `script`.
 fn fails(script: &str) -> Error {
+    fails_at_once(&format!("{CONFINED}; {script}"))
+}
+
+/// The error for a document whose worker is a shell that does `script`.
+fn fails_at_once(script: &str) -> Error {
     let config: Config = test_config::config();
     let config = Config { conversion_timeout_ms: 300, ..config };
     let launch =
@@ -71,6 +80,22 @@ fn nonsense_is_not_believed() {
     for script in ["echo 'plain text that is no answer'", "printf '\\377\\377\\377\\377{}'", "head -c 100000 /dev/zero", "true"] {
         assert_eq!(fails(script).kind(), ErrorKind::Corrupt, "{script}");
     }
+}
+
+#[test]
+fn a_worker_that_dies_before_it_is_given_a_document_costs_none() {
+    for script in ["kill -SEGV $$", "echo 'a library is missing' >&2; exit 127", "true", "echo nonsense"] {
+        let error = fails_at_once(script);
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{script}: {error}");
+    }
+    assert!(fails_at_once("echo 'a library is missing' >&2; exit 127").to_string().contains("a library is missing"));
+}
+
+#[test]
+fn a_worker_that_is_not_confined_is_given_no_document() {
+    let error = fails_at_once(&CONFINED.replace("calls", "files"));
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.to_string().contains("calls") && error.hint().is_some(), "{error:?}");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
     IngestStage::new(
         config(),
         IngestParts {
-            pool: ConversionPool::new(config(), no_ocr(), None),
+            pool: Arc::new(ConversionPool::new(config(), no_ocr(), None)),
             profiles,
             later_settings: later(settings),
             bodies: Arc::new(Bodies),
@@ -304,7 +304,7 @@ fn a_profile_with_an_unknown_step_is_refused() {
     let made = IngestStage::new(
         config(),
         IngestParts {
-            pool: ConversionPool::new(config(), no_ocr(), None),
+            pool: Arc::new(ConversionPool::new(config(), no_ocr(), None)),
             profiles: Arc::new(profiles),
             later_settings: later(""),
             bodies: Arc::new(Bodies),
@@ -330,7 +330,7 @@ fn learned_stage(learned: &str) -> IngestStage {
     IngestStage::new(
         config(),
         IngestParts {
-            pool: ConversionPool::new(config(), no_ocr(), None),
+            pool: Arc::new(ConversionPool::new(config(), no_ocr(), None)),
             profiles: Arc::new(profiles),
             later_settings: later(""),
             bodies: Arc::new(Bodies),
@@ -372,7 +372,7 @@ async fn an_edition_names_its_work_and_is_no_exact_duplicate() {
     let stage = IngestStage::new(
         config(),
         IngestParts {
-            pool: ConversionPool::new(config(), no_ocr(), None),
+            pool: Arc::new(ConversionPool::new(config(), no_ocr(), None)),
             profiles,
             later_settings: later(""),
             bodies: Arc::new(Bodies),

@@ -1,6 +1,7 @@
 //! A running Tributary in this process: stores, models, stages and server, joined as the configuration says.
 
 mod chunk_readers;
+mod confinement;
 mod documents;
 mod gauges;
 mod knowledge_sets;
@@ -25,6 +26,7 @@ use tributary_query_api::operations::Operations;
 use tributary_query_api::server::{ServerState, serve, serve_operations};
 use tributary_store::data_folder::{Access, DataFolder};
 
+pub use self::confinement::look as look_at_confinement;
 pub use self::local::LocalServer;
 pub use self::parts::Parts;
 use crate::args::Service;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use prometheus::Registry;
 use tributary_indexer::reindex::remember_removals;
+use tributary_ingest::isolation::ConversionPool;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::retrieval::{Retriever, SharedServing};
 use tributary_query_api::server::Parts as ServerParts;
@@ -25,6 +26,7 @@ use super::readiness::Readiness;
 use super::reindex::ReindexSide;
 use crate::args::Service;
 use crate::config::Config;
+use crate::conversion;
 
 /// Everything that is open.
 pub struct Parts {
@@ -38,6 +40,8 @@ pub struct Parts {
     pub serving: SharedServing,
     pub source_profiles: Arc<SourceProfiles>,
     pub knowledge_sets: Arc<Catalog>,
+    /// Converters of the service `ingest`; none is started before the first is needed.
+    pub conversion: Arc<ConversionPool>,
     pub retriever: Arc<Retriever>,
     pub registry: Registry,
     pub worker_metrics: WorkerMetrics,
@@ -77,6 +81,7 @@ impl Parts {
             serving,
             source_profiles: Arc::new(source_profiles),
             knowledge_sets: Arc::new(knowledge_sets),
+            conversion: Arc::new(conversion::pool(config)),
             retriever: Arc::new(retriever),
             clock,
             backup_token: folder.backup_token()?,
@@ -101,7 +106,7 @@ impl Parts {
     /// What every process answers over HTTP.
     pub fn operations_parts(&self, config: &Config, services: &[Service]) -> OperationsParts {
         OperationsParts {
-            readiness: Arc::new(Readiness::new(self, config)),
+            readiness: Arc::new(Readiness::new(self, config, services)),
             registry: self.registry.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             services: services.iter().map(ToString::to_string).collect(),

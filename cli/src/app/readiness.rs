@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
+use tributary_ingest::isolation::ConversionPool;
 use tributary_query_api::http::health::{Check, ReadinessProbe};
 use tributary_query_api::retrieval::SharedServing;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
@@ -13,7 +15,8 @@ use tributary_store::config::Stores;
 use tributary_store::data_folder::{free_bytes, probe_writing};
 use tributary_store::event_log::worker::holds::{Held, Holds};
 
-use super::Parts;
+use super::{Parts, confinement};
+use crate::args::Service;
 use crate::config::Config;
 
 /// Whatever has not answered by then counts as away. Probes are usually given up after a few seconds themselves.
@@ -23,25 +26,29 @@ const FRESH: Duration = Duration::from_millis(500);
 /// A stage that waits for longer does not just meet a moment without room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Log, index and blob store answer, the data folder takes writes and has room, no stage is held up, models are loaded.
+/// Log, index and blob store answer, the data folder takes writes and has room, no stage is held up, models are loaded, converters are
+/// confined.
 pub struct Readiness {
     stores: Stores,
     holds: Holds,
     serving: SharedServing,
     folder: PathBuf,
     minimum_free_bytes: u64,
+    /// Where documents are converted.
+    conversion: Option<Arc<ConversionPool>>,
     last: Mutex<Option<(Instant, Vec<Check>)>>,
 }
 
 impl Readiness {
     /// Looks at the given parts.
-    pub fn new(parts: &Parts, config: &Config) -> Self {
+    pub fn new(parts: &Parts, config: &Config, services: &[Service]) -> Self {
         Self {
             stores: parts.stores.clone(),
             holds: parts.worker_metrics.holds(),
             serving: parts.serving.clone(),
             folder: PathBuf::from(&config.store.data_folder),
             minimum_free_bytes: config.store.minimum_free_bytes,
+            conversion: services.contains(&Service::Ingest).then(|| Arc::clone(&parts.conversion)),
             last: Mutex::default(),
         }
     }
@@ -58,18 +65,24 @@ impl Readiness {
             serving.map(|serving| format!("generation {} serves", serving.name)).ok_or_else(none)
         };
         let (folder, minimum) = (self.folder.clone(), self.minimum_free_bytes);
-        let folder = async move {
-            let looked = tokio::task::spawn_blocking(move || room(&folder, minimum)).await;
-            looked.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, error.to_string())))
-        };
+        let folder = blocking(move || room(&folder, minimum));
         let blobs = async { self.stores.blobs.check().await.map(|()| "is there".to_owned()) };
-        let (log, index, blobs, folder) = tokio::join!(
+        let (log, index, blobs, folder, conversion) = tokio::join!(
             bounded("event_log", "look whether its brokers or its disk answer", log),
             bounded("search_index", "look whether its nodes or its disk answer", index),
             bounded("blobs", "look whether the disk of store.blobs.url answers", blobs),
             bounded("data_folder", "look whether its disk answers", folder),
+            self.conversion(),
         );
-        vec![log, index, blobs, folder, stages(&self.holds.held()), self.models()]
+        let others = [log, index, blobs, folder, stages(&self.holds.held()), self.models()];
+        others.into_iter().chain(conversion).collect()
+    }
+
+    /// Where it is required and missing, documents wait.
+    async fn conversion(&self) -> Option<Check> {
+        let pool = Arc::clone(self.conversion.as_ref()?);
+        let look = blocking(move || confinement::look(&pool));
+        Some(bounded("conversion", "`tributary doctor` says what is missing", look).await)
     }
 
     /// They were loaded before the process answered at all: this tells which, and what stands in for a missing one.
@@ -122,6 +135,12 @@ fn room(folder: &std::path::Path, minimum_free_bytes: u64) -> Result<String> {
         return Err(Error::new(ErrorKind::Exhausted, message).with_hint("make room; work goes on by itself (store.minimum_free_bytes)"));
     }
     Ok(format!("{} MiB free", free >> 20))
+}
+
+/// Looks on a thread that may wait.
+async fn blocking(look: impl FnOnce() -> Result<String> + Send + 'static) -> Result<String> {
+    let looked = tokio::task::spawn_blocking(look).await;
+    looked.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, error.to_string())))
 }
 
 async fn bounded(name: &str, away: &str, look: impl Future<Output = Result<String>>) -> Check {

@@ -10,16 +10,14 @@ use tributary_enrich::{EmbedParts, EmbedStage, chunkers};
 use tributary_indexer::reindex::ReindexParts;
 use tributary_indexer::{IndexStage, ReindexStage};
 use tributary_ingest::{IngestParts, IngestStage, LaterSettings};
-
-use crate::conversion;
 use tributary_schemas::Topic;
 use tributary_store::event_log::stage::Stage;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
 use tributary_store::manifest::unchanged::SkipGate;
 use tributary_taxonomy::ChunkStrategy;
 
-use super::Parts;
 use super::chunk_readers::ChunkReaders;
+use super::{Parts, confinement};
 use crate::args::Service;
 use crate::config::Config;
 
@@ -34,7 +32,10 @@ pub fn spawn(
     let shared = &config.store.worker;
     let with = |concurrency: usize| WorkerSettings { concurrency, ..shared.clone() };
     let worker = match service {
-        Service::Ingest => worker(parts, Topic::DocumentsRaw, Arc::new(ingest(config, parts)?), with(config.ingest.conversion_workers)),
+        Service::Ingest => {
+            confinement::watch(&parts.registry, &parts.conversion)?;
+            worker(parts, Topic::DocumentsRaw, Arc::new(ingest(config, parts)?), with(config.ingest.conversion_workers))
+        }
         Service::Chunk => {
             let readers = ChunkReaders::new(config, parts, shutdown);
             tasks.spawn(async move { readers.run().await.context("service chunk stopped") });
@@ -69,7 +70,7 @@ fn worker(parts: &Parts, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSe
 fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
     let gate = SkipGate::new(Arc::clone(&parts.table));
     let stage_parts = IngestParts {
-        pool: conversion::pool(config),
+        pool: Arc::clone(&parts.conversion),
         profiles: Arc::clone(&parts.source_profiles),
         later_settings: later_settings(config, parts),
         bodies: Arc::new(parts.stores.blobs.clone()),

@@ -41,6 +41,7 @@ pub fn run(global: &Global, config: &Config, output: Output) -> Result<Outcome> 
     );
     checks.extend(models(config));
     checks.extend(pictures(config));
+    checks.push(confinement(config));
     checks.extend(search_index(config)?);
     checks.push(server(global, config));
     let ok = checks.iter().all(|check| check.ok);
@@ -128,6 +129,14 @@ fn pictures(config: &Config) -> Vec<Check> {
         None => "not drawn: `ingest.slides.draw` is off".to_owned(),
     };
     vec![passed("pictures", ocr), passed("PDF", pdf), passed("slides", slides)]
+}
+
+/// Whether documents of strangers are converted in confinement, or wait.
+fn confinement(config: &Config) -> Check {
+    match app::look_at_confinement(&conversion::pool(config)) {
+        Ok(detail) => passed("confinement", detail),
+        Err(error) => failed("confinement", &error),
+    }
 }
 
 /// The cluster, where the search index is one.

@@ -1,7 +1,7 @@
 //! As much of Elasticsearch as one generation needs, in memory, on loopback. It refuses what is asked of its documents when a test says so.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 

@@ -1,35 +1,36 @@
-//! Worker processes that are kept and used again, and what is said of those that die.
+//! Worker processes that are kept and used again, whether they are confined as they must be, and whose fault it is when one dies.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tributary_models::ocr::{OcrSetup, OcrUnavailable};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::protocol::{self, RequestHead, Sign};
+use super::confinement::Confinement;
+use super::folder::{WorkFolder, private_folder};
+use super::process::{Death, Patience, Worker};
 use super::worker::Settings;
 use crate::config::Config;
 use crate::converters::{self, Converted, Limits};
 use crate::ocr::{Engine, PictureReader};
 use crate::slides::{SlideDrawing, SlideFormat, office};
 
-/// Documents after which a worker is replaced: what libraries lose over time goes with it.
-const MOST_DOCUMENTS: u32 = 500;
-/// Bytes of a worker's last words that are kept.
-const LAST_WORDS: usize = 4096;
 /// Last words of a worker without memory; PDFium, which is C++, throws what nothing here can catch.
 const OUT_OF_MEMORY: [&str; 4] = ["memory allocation", "out of memory", "bad_alloc", "cannot catch foreign exceptions"];
-/// Time in which a worker that no longer answers is really gone.
-const LAST_MOMENTS: Duration = Duration::from_millis(50);
 /// What folders for temporary files begin with, before the number of their process.
 const SCRATCH: &str = "tributary-conversion-";
+/// What the folder of a worker begins with.
+const WORKER: &str = "worker-";
+/// What the folder of LibreOffice begins with.
+const DRAWING: &str = "slides-";
+/// Time in which a worker says how it is confined; on a machine that is busy, starting one takes seconds.
+const START: Duration = Duration::from_secs(30);
+/// What can be done where converters cannot be confined.
+const CONFINEMENT_HINT: &str = "documents wait: use Linux 5.13 or newer with Landlock switched on, and let a container make the calls landlock_* and \
+    seccomp; `ingest.require_confinement = false` converts without";
 /// Time beyond the conversion's own limit before a worker is ended from outside: it may say itself what took so long.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -67,26 +68,30 @@ pub struct ConversionPool {
     engine: Engine,
     /// LibreOffice, where slides are drawn.
     office: Option<PathBuf>,
-    /// Folder for temporary files of all workers; made with the first of them.
+    /// Folder for the folders of all workers; made with the first of them.
     scratch: OnceLock<TempDir>,
     idle: Mutex<Vec<Worker>>,
-}
-
-/// Why there is no answer.
-enum Death {
-    /// It was ended because it took too long.
-    TooLong,
-    /// It ended by itself, in these words.
-    Ended(String),
-    /// Somebody else ended it: an operator, or a system without memory.
-    Killed(String),
+    /// How the last worker that was started is confined.
+    confinement: Mutex<Option<Confinement>>,
+    /// Held while a worker is started only to say that.
+    asking: Mutex<()>,
 }
 
 impl ConversionPool {
     /// Workers are started when they are needed.
     pub fn new(config: Config, ocr: std::result::Result<OcrSetup, OcrUnavailable>, launch: Option<Launch>) -> Self {
         let (engine, office) = (Engine::new(ocr.clone()), office::find(&config.slides));
-        Self { config, launch, engine, office, ocr, scratch: OnceLock::new(), idle: Mutex::default() }
+        Self {
+            config,
+            launch,
+            engine,
+            office,
+            ocr,
+            scratch: OnceLock::new(),
+            idle: Mutex::default(),
+            confinement: Mutex::default(),
+            asking: Mutex::default(),
+        }
     }
 
     /// Converts; see [`converters::convert`] for errors, and `Invalid` or `Corrupt` for a document that its worker did not survive.
@@ -115,6 +120,33 @@ impl ConversionPool {
         }
     }
 
+    /// How converters are confined: as the last process said, or one that is started to say it; `None` where they run in this process, as the
+    /// configuration wants it. Errors: `Unavailable` if they cannot be confined as they must be, or not be started. Call it on a blocking thread.
+    pub fn confinement(&self) -> Result<Option<Confinement>> {
+        let Some(launch) = &self.launch else { return Ok(None) };
+        let _alone = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = self.known_confinement().filter(|known| self.suffices(known)) {
+            return Ok(Some(known));
+        }
+        let worker = self.start(launch)?;
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        Ok(self.known_confinement())
+    }
+
+    /// Whether converters run in processes of their own.
+    pub fn is_isolated(&self) -> bool {
+        self.launch.is_some()
+    }
+
+    /// [`Self::confinement`] as far as it is known; `None` before the first process was started too.
+    pub fn known_confinement(&self) -> Option<Confinement> {
+        self.confinement.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn suffices(&self, confinement: &Confinement) -> bool {
+        confinement.is_complete() || !self.config.require_confinement
+    }
+
     fn convert_here(&self, job: Job<'_>) -> Result<Converted> {
         let draw = |format| self.draw(job.bytes, format);
         let slides = SlideDrawing::new(&draw, &|| Ok(()));
@@ -127,7 +159,8 @@ impl ConversionPool {
     /// A presentation as PDF.
     fn draw(&self, bytes: &[u8], format: SlideFormat) -> Result<Vec<u8>> {
         let office = self.office.as_deref().ok_or_else(|| Error::new(ErrorKind::Unavailable, "LibreOffice is not installed"))?;
-        office::draw(office, self.launch.as_ref(), self.scratch()?, &self.config, bytes, format)
+        let folder = self.work_folder(DRAWING)?;
+        office::draw(office, self.launch.as_ref(), &folder, &self.config, bytes, format)
     }
 
     fn scratch(&self) -> Result<&Path> {
@@ -135,27 +168,66 @@ impl ConversionPool {
             return Ok(folder.path());
         }
         sweep_scratch();
-        let made = tempfile::Builder::new().prefix(&format!("{SCRATCH}{}-", std::process::id())).tempdir();
-        let made = made.map_err(|error| Error::io("cannot make a folder for temporary files", &error))?;
+        let prefix = format!("{SCRATCH}{}-", std::process::id());
+        let made = private_folder(&std::env::temp_dir(), &prefix).map_err(|error| surroundings("cannot make a folder", &error))?;
         // Another caller may have been faster; then ours goes at once.
         Ok(self.scratch.get_or_init(|| made).path())
     }
 
+    fn work_folder(&self, prefix: &str) -> Result<WorkFolder> {
+        WorkFolder::new_in(self.scratch()?, prefix).map_err(|error| surroundings("cannot make a folder for a conversion", &error))
+    }
+
+    /// A worker that is confined as it must be. What becomes of it before it is given a document is no document's fault: `Unavailable`.
     fn start(&self, launch: &Launch) -> Result<Worker> {
-        let scratch = self.scratch()?;
+        let folder = self.work_folder(WORKER)?;
+        let settings = self.settings(launch, &folder);
+        let mut worker = Worker::start(launch, &settings, folder)?;
+        let confinement = worker.confinement(START).map_err(|death| {
+            let (Death::Ended(how) | Death::Killed(how)) = death else {
+                return Error::new(ErrorKind::Unavailable, "a conversion process does not say how it is confined");
+            };
+            Error::new(ErrorKind::Unavailable, format!("a conversion process did not start: {how}"))
+        })?;
+        let suffices = self.suffices(&confinement);
+        let missing = confinement.missing();
+        self.note(confinement);
+        if suffices {
+            return Ok(worker);
+        }
+        Err(Error::new(ErrorKind::Unavailable, format!("converters cannot be confined here: {missing}")).with_hint(CONFINEMENT_HINT))
+    }
+
+    /// Keeps how a process is confined, and logs it where that is news.
+    fn note(&self, confinement: Confinement) {
+        let mut known = self.confinement.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref() == Some(&confinement) {
+            return;
+        }
+        let (enforced, missing) = (confinement.enforced(), confinement.missing());
+        if confinement.is_complete() {
+            tracing::info!(enforced, "conversion is confined");
+        } else if self.config.require_confinement {
+            tracing::error!(enforced, missing, "conversion cannot be confined here: documents wait (ingest.require_confinement)");
+        } else {
+            tracing::warn!(enforced, missing, "conversion is not wholly confined (ingest.require_confinement is false)");
+        }
+        *known = Some(confinement);
+    }
+
+    fn settings(&self, launch: &Launch, folder: &WorkFolder) -> Settings {
         let mut readable = launch.readable.clone();
         if let Ok(setup) = &self.ocr {
             readable.extend(setup.library.parent().map(Path::to_owned));
             readable.push(setup.models.clone());
         }
-        let settings = Settings {
+        Settings {
             config: self.config.clone(),
             ocr: self.ocr.clone(),
             draws_slides: self.office.is_some(),
-            scratch: scratch.to_owned(),
+            folder: folder.path().to_owned(),
             readable,
-        };
-        Worker::start(launch, &settings)
+        }
     }
 
     fn ask(&self, mut worker: Worker, job: Job<'_>) -> std::result::Result<Result<Converted>, Death> {
@@ -164,7 +236,7 @@ impl ConversionPool {
         let most = usize::try_from(self.config.maximum_result_bytes()).unwrap_or(usize::MAX);
         let draw = |format| self.draw(job.bytes, format);
         let answer = worker.ask(job, &Patience { limit, drawing }, most, &draw)?;
-        if worker.documents < MOST_DOCUMENTS {
+        if worker.documents < self.config.documents_per_worker {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         }
         Ok(answer)
@@ -193,126 +265,12 @@ impl ConversionPool {
     }
 }
 
-/// How long a worker may say nothing.
-struct Patience {
-    limit: Duration,
-    /// While it waits for a drawing.
-    drawing: Duration,
-}
-
-/// One process.
-struct Worker {
-    child: Child,
-    requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
-    last_words: Arc<Mutex<VecDeque<u8>>>,
-    documents: u32,
-}
-
-impl Worker {
-    fn start(launch: &Launch, settings: &Settings) -> Result<Self> {
-        let failed = |error: std::io::Error| Error::io("cannot start a conversion process", &error);
-        let gone = || Error::new(ErrorKind::Internal, "a conversion process without its pipes");
-        let mut child = Command::new(&launch.program)
-            .args(&launch.arguments)
-            .env_clear()
-            .env("TMPDIR", &settings.scratch)
-            .env("RUST_BACKTRACE", "0")
-            .current_dir(&settings.scratch)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| Error::new(ErrorKind::Unavailable, failed(error).to_string()))?;
-        let (requests, answers) = (child.stdin.take().ok_or_else(gone)?, child.stdout.take().ok_or_else(gone)?);
-        let last_words = Arc::default();
-        listen(child.stderr.take().ok_or_else(gone)?, Arc::clone(&last_words)).map_err(failed)?;
-        let mut worker = Self { child, requests: Some(requests), answers: BufReader::new(answers), last_words, documents: 0 };
-        // One that is already dead says so when it is asked.
-        if let Some(Err(error)) = worker.requests.as_mut().map(|requests| protocol::write(requests, settings, &[])) {
-            tracing::debug!(%error, "a conversion process did not take its settings");
-        }
-        Ok(worker)
-    }
-
-    /// One question and its answer, within a time. `draw` draws the presentation that the question is about.
-    fn ask(
-        &mut self,
-        job: Job<'_>,
-        patience: &Patience,
-        most: usize,
-        draw: &dyn Fn(SlideFormat) -> Result<Vec<u8>>,
-    ) -> std::result::Result<Result<Converted>, Death> {
-        let head =
-            RequestHead { name: job.name.map(str::to_owned), media_type: job.media_type.map(str::to_owned), body_bytes: job.bytes.len() };
-        self.documents += 1;
-        let (Some(requests), answers, child) = (&mut self.requests, &mut self.answers, &mut self.child) else {
-            return Err(Death::Ended("it was not started".to_owned()));
-        };
-        let (working, watched) = mpsc::channel::<Duration>();
-        let mut limit = patience.limit;
-        let (answer, was_ended) = std::thread::scope(|scope| {
-            let watch = scope.spawn(move || {
-                // Each sign of work begins the time anew; the end of the conversation ends the watch.
-                let is_late = loop {
-                    match watched.recv_timeout(limit) {
-                        Ok(next) => limit = next,
-                        Err(end) => break end == RecvTimeoutError::Timeout,
-                    }
-                };
-                if is_late && let Err(error) = child.kill() {
-                    tracing::warn!(%error, "a conversion process that takes too long cannot be ended");
-                }
-                is_late
-            });
-            let asked = protocol::write(requests, &head, &[job.bytes]);
-            // One that died while it was asked may have said why.
-            let wait = |time| working.send(time).unwrap_or_default();
-            let on_sign = |sign| match sign {
-                Sign::Working => {
-                    wait(patience.limit);
-                    Ok(())
-                }
-                Sign::Draw(format) => {
-                    wait(patience.drawing);
-                    let told = protocol::write_drawn(requests, &draw(format));
-                    wait(patience.limit);
-                    told
-                }
-            };
-            let answer = asked.and_then(|()| protocol::read_answer(answers, most, on_sign));
-            drop(working);
-            (answer, watch.join().unwrap_or(false))
-        });
-        match answer {
-            Ok(answer) => Ok(answer),
-            Err(_) if was_ended => Err(Death::TooLong),
-            Err(error) => Err(self.end(&error)),
-        }
-    }
-
-    /// How it ended, with its last words.
-    fn end(&mut self, error: &std::io::Error) -> Death {
-        self.requests = None;
-        // What it says last, and that it is gone, may still be on its way.
-        std::thread::sleep(LAST_MOMENTS);
-        let gone = self.child.try_wait().ok().flatten();
-        let words: Vec<u8> = self.last_words.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
-        let words = String::from_utf8_lossy(&words).trim().to_owned();
-        let with_words = |how: String| if words.is_empty() { how } else { format!("{how}: {words}") };
-        match gone {
-            Some(status) if is_from_outside(status) => Death::Killed(with_words(ending(status))),
-            Some(status) => Death::Ended(with_words(ending(status))),
-            None => Death::Ended(with_words(format!("its process said nothing sensible: {error}"))),
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        self.requests = None;
-        self.child.kill().unwrap_or_default();
-        self.child.wait().map(drop).unwrap_or_default();
+/// What the surroundings are to blame for is waited for.
+fn surroundings(what: &str, error: &std::io::Error) -> Error {
+    let failed = Error::io(what, error);
+    match failed.kind() {
+        ErrorKind::Exhausted => failed,
+        _ => Error::new(ErrorKind::Unavailable, failed.to_string()).with_hint("the folder for temporary files must be writable (TMPDIR)"),
     }
 }
 
@@ -330,49 +288,4 @@ fn sweep_scratch() {
             tracing::debug!(%error, name, "a folder that a conversion left cannot be removed");
         }
     }
-}
-
-/// Keeps the end of what a worker says to standard error.
-fn listen(mut errors: impl Read + Send + 'static, kept: Arc<Mutex<VecDeque<u8>>>) -> std::io::Result<()> {
-    let work = move || {
-        let mut buffer = [0; 1024];
-        while let Ok(count @ 1..) = errors.read(&mut buffer) {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.extend(buffer.iter().take(count));
-            let excess = kept.len().saturating_sub(LAST_WORDS);
-            kept.drain(..excess);
-        }
-    };
-    std::thread::Builder::new().name("conversion-errors".to_owned()).spawn(work).map(drop)
-}
-
-#[cfg(unix)]
-fn ending(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    const NAMES: [(i32, &str); 8] =
-        [(4, "SIGILL"), (6, "SIGABRT"), (7, "SIGBUS"), (8, "SIGFPE"), (9, "SIGKILL"), (11, "SIGSEGV"), (24, "SIGXCPU"), (25, "SIGXFSZ")];
-    match status.signal() {
-        Some(signal) => {
-            let name = NAMES.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name);
-            format!("its process ended by {name} ({signal})")
-        }
-        None => format!("its process ended: {status}"),
-    }
-}
-
-/// Whether it ended by a signal that no program sends itself.
-#[cfg(unix)]
-fn is_from_outside(status: ExitStatus) -> bool {
-    use std::os::unix::process::ExitStatusExt;
-    matches!(status.signal(), Some(1 | 2 | 9 | 15))
-}
-
-#[cfg(not(unix))]
-fn ending(status: ExitStatus) -> String {
-    format!("its process ended: {status}")
-}
-
-#[cfg(not(unix))]
-fn is_from_outside(_status: ExitStatus) -> bool {
-    false
 }

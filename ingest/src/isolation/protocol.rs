@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! message  = length of the head (u32, little endian), head (JSON), parts as long as the head says
-//! settings → worker   once: `Config`
+//! settings → worker   once: `Config` and what goes with it
+//! confined ← worker   once: how it is confined; no request is sent before
 //! request  → worker   head: name, media type, length of the body; part: body
 //! working  ← worker   any number of times: time counts anew
 //! draw     ← worker   at most once: a presentation wants to be drawn

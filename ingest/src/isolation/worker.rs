@@ -1,4 +1,5 @@
-//! The worker process: reads its settings, confines itself, then converts one document after the other until nobody asks any more.
+//! The worker process: reads its settings, confines itself and says how, then converts one document after the other until nobody asks any
+//! more. Where it must be confined and cannot be, it takes no document.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read, Write};
@@ -12,7 +13,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use super::confinement::{self, Bounds};
 use super::protocol::{self, AnswerHead, RequestHead};
 use crate::config::Config;
-use crate::converters::{Limits, convert};
+use crate::converters::{Converted, Limits, convert};
 use crate::ocr::{Engine, PictureReader};
 use crate::slides::SlideDrawing;
 
@@ -28,32 +29,42 @@ pub struct Settings {
     pub ocr: std::result::Result<OcrSetup, OcrUnavailable>,
     /// Whether somebody draws presentations that are asked for.
     pub draws_slides: bool,
-    /// Folder for temporary files.
-    pub scratch: PathBuf,
+    /// Folder for its temporary files.
+    pub folder: PathBuf,
     /// Folders with libraries and models.
     pub readable: Vec<PathBuf>,
 }
 
+/// What makes a document of bytes, their name and the media type that the producer believes in.
+pub type Converter = fn(&[u8], Option<&str>, Option<&str>, &Limits<'_>) -> Result<Converted>;
+
 /// Serves requests on standard input until it ends. Called by the verb `convert-worker` before any other thread exists.
 pub fn serve() -> Result<()> {
+    serve_with(convert)
+}
+
+/// The same with another converter, in the same confinement.
+pub fn serve_with(converter: Converter) -> Result<()> {
     let failed = |error: io::Error| Error::io("cannot speak with the process that asked for conversions", &error);
     confinement::ignore_requests_to_end();
-    let answers = own_output().map_err(failed)?;
+    let mut answers = own_output().map_err(failed)?;
     let mut requests = BufReader::new(io::stdin());
     let Some(settings) = protocol::read_head::<Settings>(&mut requests).map_err(failed)? else { return Ok(()) };
     let bounds = Bounds {
         memory_bytes: settings.config.conversion_memory_bytes,
         file_bytes: settings.config.maximum_temporary_file_bytes(),
-        scratch: settings.scratch,
+        folder: settings.folder,
         readable: settings.readable,
     };
-    for missing in confinement::confine(&bounds) {
-        tracing::debug!("a conversion process is not confined by {missing}");
+    let confinement = confinement::confine(&bounds);
+    protocol::write(&mut answers, &confinement, &[]).map_err(failed)?;
+    if settings.config.require_confinement && !confinement.is_complete() {
+        return Ok(());
     }
     let engine = Engine::new(settings.ocr);
     std::thread::scope(|scope| {
-        let (config, engine, draws) = (&settings.config, &engine, settings.draws_slides);
-        let work = move || answer_all(requests, answers, config, engine, draws);
+        let work = Work { config: &settings.config, engine: &engine, draws_slides: settings.draws_slides, converter };
+        let work = move || answer_all(requests, answers, &work);
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).map_err(failed)?;
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the converting thread ended early"))).map_err(failed)
     })
@@ -66,7 +77,16 @@ fn own_output() -> io::Result<impl Write + Send> {
     Ok(io::BufWriter::new(std::fs::File::from(answers)))
 }
 
-fn answer_all(requests: impl Read, answers: impl Write, config: &Config, engine: &Engine, draws_slides: bool) -> io::Result<()> {
+/// How documents are converted.
+struct Work<'a> {
+    config: &'a Config,
+    engine: &'a Engine,
+    draws_slides: bool,
+    converter: Converter,
+}
+
+fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::Result<()> {
+    let config = work.config;
     let (requests, answers) = (RefCell::new(requests), RefCell::new(answers));
     let nobody = |error: io::Error| Error::io("nobody waits for this document any more", &error);
     let say = |head: &AnswerHead| protocol::write(&mut *answers.borrow_mut(), head, &[]).map_err(nobody);
@@ -85,11 +105,11 @@ fn answer_all(requests: impl Read, answers: impl Write, config: &Config, engine:
         let Some(request) = protocol::read_head::<RequestHead>(&mut *requests.borrow_mut())? else { return Ok(()) };
         let body = protocol::read_part(&mut *requests.borrow_mut(), request.body_bytes, maximum)?;
         allow_processor_time(config);
-        let pictures = PictureReader::new(engine, &on_page);
+        let pictures = PictureReader::new(work.engine, &on_page);
         let slides = SlideDrawing::new(&draw, &on_page);
         let limits = Limits::starting_now(config).with_pictures(&pictures);
-        let limits = if draws_slides { limits.with_slides(&slides) } else { limits };
-        let answer = convert_once(&body, &request, &limits);
+        let limits = if work.draws_slides { limits.with_slides(&slides) } else { limits };
+        let answer = convert_once(work.converter, &body, &request, &limits);
         protocol::write_answer(&mut *answers.borrow_mut(), &answer)?;
     }
 }
@@ -101,8 +121,8 @@ fn allow_processor_time(config: &Config) {
 }
 
 /// A panic is an answer like any other.
-fn convert_once(body: &[u8], request: &RequestHead, limits: &Limits<'_>) -> Result<crate::Converted> {
-    let work = || convert(body, request.name.as_deref(), request.media_type.as_deref(), limits);
+fn convert_once(converter: Converter, body: &[u8], request: &RequestHead, limits: &Limits<'_>) -> Result<Converted> {
+    let work = || converter(body, request.name.as_deref(), request.media_type.as_deref(), limits);
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         let message = format!("the converter gave up on this document: {}", text.unwrap_or_default());

@@ -6,14 +6,14 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{SlideFormat, SlidesConfig};
 use crate::config::Config;
-use crate::isolation::{Launch, ProgramBounds, SOCKETS};
+use crate::isolation::{Launch, ProgramBounds, WorkFolder};
 
 /// What the program is called in `PATH`.
 const NAMES: [&str; 2] = ["soffice", "libreoffice"];
@@ -30,8 +30,6 @@ const STEM: &str = "slides";
 const FILTER: &str = r#"pdf:impress_pdf_Export:{"ExportHiddenSlides":{"type":"boolean","value":"true"}}"#;
 /// Time between two looks whether it is done.
 const PAUSE: Duration = Duration::from_millis(20);
-/// What its sockets in [`SOCKETS`] begin with; a confined one cannot remove its own.
-const SOCKET_PREFIX: &str = "OSL_PIPE_";
 /// Bytes of its last words that are told.
 const LAST_WORDS: u64 = 500;
 
@@ -44,6 +42,8 @@ pub struct Order {
     pub arguments: Vec<String>,
     /// What it may use.
     pub bounds: ProgramBounds,
+    /// Whether it is not started where the system cannot bind it to that.
+    pub require_confinement: bool,
 }
 
 /// LibreOffice as the configuration names it or as it is installed; `None` if drawing is off or there is none.
@@ -60,7 +60,7 @@ pub fn find(config: &SlidesConfig) -> Option<PathBuf> {
     in_path.chain(USUAL.iter().map(PathBuf::from)).find(|program| program.is_file())
 }
 
-/// Draws a presentation: a PDF with a page for each slide, hidden ones too.
+/// Draws a presentation in a folder of its own: a PDF with a page for each slide, hidden ones too.
 ///
 /// `launch` says how a confined process is started; without it LibreOffice runs as it is. Errors: `Unavailable` if it cannot be started,
 /// `Timeout` if it takes too long, `Invalid` if the PDF is larger than all embedded files may be, `Corrupt` if it makes nothing of
@@ -68,52 +68,37 @@ pub fn find(config: &SlidesConfig) -> Option<PathBuf> {
 pub fn draw(
     program: &Path,
     launch: Option<&Launch>,
-    scratch: &Path,
+    folder: &WorkFolder,
     config: &Config,
     bytes: &[u8],
     format: SlideFormat,
 ) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Error::io("cannot prepare a folder for LibreOffice", &error);
-    let folder = tempfile::Builder::new().prefix("slides-").tempdir_in(scratch).map_err(failed)?;
-    let input = folder.path().join(STEM).with_extension(format.extension());
-    std::fs::write(&input, bytes).map_err(failed)?;
-    let drawn = folder.path().join(STEM).with_extension("pdf");
+    let (input, drawn) = (format!("{STEM}.{}", format.extension()), format!("{STEM}.pdf"));
+    folder.write(&input, bytes).map_err(failed)?;
     let deadline = Instant::now() + Duration::from_millis(config.slides.drawing_timeout_ms);
-    // What lies in its folder is not believed: a link there may lead anywhere.
-    let is_drawn = || std::fs::symlink_metadata(&drawn).is_ok_and(|about| about.is_file());
-    let mut end = run(program, launch, folder.path(), &input, deadline, config)?;
-    if !is_drawn() {
-        // A new profile makes it start itself anew, and a confined one cannot remove the socket that then is in its way.
-        end = run(program, launch, folder.path(), &input, deadline, config)?;
-    }
     let most = config.maximum_embedded_bytes;
-    let mut pdf = Vec::new();
-    if is_drawn() {
-        File::open(&drawn).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut pdf)).map_err(failed)?;
-    }
+    let end = run(program, launch, folder.path(), &input, deadline, config)?;
+    let pdf = folder.read(&drawn, most).map_err(failed)?.unwrap_or_default();
     if pdf.len() as u64 > most {
         return Err(Error::new(ErrorKind::Invalid, format!("LibreOffice makes more than {most} bytes of it")));
     }
     if pdf.is_empty() { Err(Error::new(ErrorKind::Corrupt, format!("LibreOffice makes nothing of it ({end})"))) } else { Ok(pdf) }
 }
 
-/// Runs it once, and says how it ended.
-fn run(program: &Path, launch: Option<&Launch>, folder: &Path, input: &Path, deadline: Instant, config: &Config) -> Result<String> {
+/// Runs it to its end, after which no process of it is left, and says how it ended.
+fn run(program: &Path, launch: Option<&Launch>, folder: &Path, input: &str, deadline: Instant, config: &Config) -> Result<String> {
     let failed = |error: std::io::Error| Error::io("cannot keep what LibreOffice says", &error);
-    let began = SystemTime::now();
     // Without a name: what it can write to is no place for a file that is written to for it.
     let said = tempfile::tempfile().map_err(failed)?;
     let errors = said.try_clone().map_err(failed)?;
     let mut running = start(program, launch, folder, input, errors, config)?;
     let status = running.wait(deadline, config);
     drop(running);
-    if launch.is_some() {
-        sweep_sockets(Path::new(SOCKETS), began);
-    }
     Ok(format!("{}{}", status?, last_words(said)))
 }
 
-fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &Path, errors: File, config: &Config) -> Result<Running> {
+fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &str, errors: File, config: &Config) -> Result<Running> {
     let arguments = arguments(folder, input);
     let mut command = Command::new(launch.map_or(program, |launch| &launch.program));
     match launch {
@@ -133,10 +118,10 @@ fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &Path, e
             memory_bytes: config.slides.drawing_memory_bytes,
             file_bytes: config.maximum_temporary_file_bytes(),
             processor_seconds: config.slides.drawing_timeout_ms.div_ceil(1000),
-            scratch: folder.to_owned(),
+            folder: folder.to_owned(),
             readable: installation(program).into_iter().collect(),
         };
-        let order = Order { program: program.to_owned(), arguments, bounds };
+        let order = Order { program: program.to_owned(), arguments, bounds, require_confinement: config.require_confinement };
         serde_json::to_writer(&mut orders, &order).map_err(std::io::Error::from).and_then(|()| orders.flush()).map_err(unavailable)?;
     }
     Ok(running)
@@ -150,42 +135,12 @@ fn installation(program: &Path) -> Option<PathBuf> {
     Some(whole.to_owned())
 }
 
-fn arguments(folder: &Path, input: &Path) -> Vec<String> {
+fn arguments(folder: &Path, input: &str) -> Vec<String> {
     let profile = format!("-env:UserInstallation=file://{}/profile", folder.display());
     let plain = ["--headless", "--norestore", "--nolockcheck", "--nodefault", "--nofirststartwizard", "--convert-to", FILTER, "--outdir"];
-    let paths = [folder, input].map(|path| path.display().to_string());
+    let paths = [folder.to_owned(), folder.join(input)].map(|path| path.display().to_string());
     std::iter::once(profile).chain(plain.map(str::to_owned)).chain(paths).collect()
 }
-
-/// Removes sockets of LibreOffice, made since then, at which nobody listens any more.
-#[cfg(target_os = "linux")]
-fn sweep_sockets(folder: &Path, since: SystemTime) {
-    use std::os::unix::fs::FileTypeExt;
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_its = entry.file_name().to_string_lossy().starts_with(SOCKET_PREFIX);
-        let is_new = |about: &std::fs::Metadata| about.file_type().is_socket() && about.modified().is_ok_and(|made| made >= since);
-        if is_its
-            && entry.metadata().is_ok_and(|about| is_new(&about))
-            && is_deserted(&entry.path())
-            && let Err(error) = std::fs::remove_file(entry.path())
-        {
-            tracing::debug!(%error, path = %entry.path().display(), "a socket that LibreOffice left cannot be removed");
-        }
-    }
-}
-
-/// Whether nobody listens; asked without waiting for somebody who never answers.
-#[cfg(target_os = "linux")]
-fn is_deserted(path: &Path) -> bool {
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let Ok(socket) = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None) else { return false };
-    SocketAddrUnix::new(path).is_ok_and(|address| connect(&socket, &address) == Err(rustix::io::Errno::CONNREFUSED))
-}
-
-/// Only where Landlock keeps it from removing its own.
-#[cfg(not(target_os = "linux"))]
-fn sweep_sockets(_folder: &Path, _since: SystemTime) {}
 
 /// The end of what it said.
 fn last_words(mut said: File) -> String {
@@ -238,27 +193,13 @@ mod tests {
         assert_eq!(find(&SlidesConfig { draw: false, ..named.clone() }), None);
         let here = find(&SlidesConfig { program: "bin/soffice".into(), ..named });
         assert!(here.is_some_and(|program| program.is_absolute() && program.ends_with("bin/soffice")));
-        let scratch = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
-        let error = draw(Path::new("/nowhere/soffice"), None, scratch.path(), &Config::default(), b"x", SlideFormat::Pptx).err();
+        let error =
+            draw(Path::new("/nowhere/soffice"), None, &folder(&std::env::temp_dir()), &Config::default(), b"x", SlideFormat::Pptx).err();
         assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Unavailable));
     }
 
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn sockets_that_nobody_listens_at_go() {
-        use std::os::unix::net::UnixListener;
-        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
-        let bind = |name: &str| UnixListener::bind(folder.path().join(name)).unwrap_or_else(|error| panic!("{error}"));
-        let (ended, other) = (bind("OSL_PIPE_0_a"), bind("other"));
-        let _running = bind("OSL_PIPE_0_b");
-        drop((ended, other));
-        let since = SystemTime::now() - Duration::from_secs(60);
-        sweep_sockets(folder.path(), SystemTime::now() + Duration::from_secs(60));
-        assert!(folder.path().join("OSL_PIPE_0_a").exists(), "it is older");
-        sweep_sockets(folder.path(), since);
-        let mut left: Vec<_> = std::fs::read_dir(folder.path()).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
-        left.sort();
-        assert_eq!(left, ["OSL_PIPE_0_b", "other"]);
+    fn folder(parent: &Path) -> WorkFolder {
+        WorkFolder::new_in(parent, "slides-").unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// A program that sleeps, says something, or leaves a file, in place of LibreOffice.
@@ -277,7 +218,7 @@ mod tests {
     fn what_is_drawn_comes_back_and_what_fails_says_why() {
         let scratch = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let run = |script: &str, config: &Config| {
-            draw(&program(scratch.path(), script), None, scratch.path(), config, b"deck", SlideFormat::Pptx)
+            draw(&program(scratch.path(), script), None, &folder(scratch.path()), config, b"deck", SlideFormat::Pptx)
         };
         let config = Config::default();
         assert_eq!(run("cat slides.pptx > slides.pdf; echo ' drawn' >> slides.pdf", &config).ok(), Some(b"deck drawn\n".to_vec()));

@@ -70,6 +70,10 @@ impl EventLog for Noting {
         Ok(Box::new(NotingSubscription { subscription, notes: Arc::clone(&self.notes) }))
     }
 
+    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
+        self.log.subscribe_from(topic, from).await
+    }
+
     async fn lag(&self, topic: &str, group: &str) -> Result<Vec<PartitionLag>> {
         self.log.lag(topic, group).await
     }
