@@ -11,6 +11,7 @@ pub mod event_log;
 pub mod generations;
 pub mod manifest;
 pub mod search_index;
+pub mod secrets;
 
 pub use tributary_schemas::{Error, Result};
 
