@@ -48,7 +48,7 @@ services-stop: ## Stop them (their data stays: deploy/services/kafka clean remov
 	@deploy/services/kafka stop
 	@deploy/services/elasticsearch stop
 
-test: ## Check format, lints and all tests on CORES cores (2); says what was skipped and why
+test: ## Check format, lints, dependencies and all tests on CORES cores (2); says what was skipped and why
 	@CORES=$(CORES) .ci/test
 
 chaos: ## The long test of failures: kills, pauses and cuts off real processes FAULTS times (300) and looks for lost and doubled documents
@@ -64,6 +64,5 @@ eval: build models ## Send documents and questions through the real pipeline and
 	@[ -n "$(SETS)" ] || { echo 'make eval: no evaluation set here; name folders: make eval SETS="DIR DIR"' >&2; exit 1; }
 	@for set in $(SETS); do echo "== $$set"; $(tributary) eval run --set "$$set" || exit 1; done
 
-deny: ## Check licences, advisories and bans of all dependencies
-	@cargo deny --version >/dev/null 2>&1 || { echo "make deny: cargo-deny is missing: cargo install cargo-deny --locked" >&2; exit 1; }
-	cargo deny --all-features check
+deny: ## Check licences, advisories and bans of all dependencies (also part of make test)
+	@CORES=$(CORES) .ci/test deny

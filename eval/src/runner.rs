@@ -31,6 +31,8 @@ pub struct Report {
     pub documents: usize,
     /// Questions asked.
     pub queries: usize,
+    /// What could not be used or asked, each with its place and the reason; it is in no score.
+    pub left_out: Vec<String>,
     /// Scores by tier.
     pub tiers: Tiers,
     /// Milliseconds by tier.
@@ -107,16 +109,25 @@ pub async fn run(set: &EvaluationSet, pipeline: &Pipeline<'_>, settings: Value, 
     let ingest = ingest(set, pipeline, progress).await?;
     let documents: HashMap<ChunkId, String> = pipeline.index.list_chunks(None).await?.into_iter().collect();
     let mut answers = Vec::with_capacity(set.questions.len());
+    let mut left_out = set.left_out.clone();
     for (number, question) in set.questions.iter().enumerate() {
         progress.at("ask", number, set.questions.len());
-        let outcome = pipeline.retriever.search(&request(question, pipeline.top_k)).await?;
-        answers.push(Answer::score(question, &outcome, &documents));
+        match pipeline.retriever.search(&request(question, pipeline.top_k)).await {
+            Ok(outcome) => answers.push(Answer::score(question, &outcome, &documents)),
+            Err(problem) => left_out.push(format!("question `{}` cannot be asked: {problem}", question.id)),
+        }
+    }
+    if answers.is_empty()
+        && let Some(last) = left_out.last()
+    {
+        bail!("no question was answered; {last}");
     }
     progress.at("ask", set.questions.len(), set.questions.len());
     Ok(Report {
         set: set.name.clone(),
         documents: set.documents.len(),
         queries: answers.len(),
+        left_out,
         tiers: tiers(&answers),
         latency_ms: latencies(&answers),
         ingest,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tributary_schemas::DocumentEvent;
@@ -18,8 +18,10 @@ pub struct EvaluationSet {
     pub name: String,
     /// What is published.
     pub documents: Vec<DocumentEvent>,
-    /// What is asked; each has at least one relevant document.
+    /// What is asked; each has words and at least one relevant document of the set.
     pub questions: Vec<Question>,
+    /// What cannot be used, each with file, line and reason.
+    pub left_out: Vec<String>,
 }
 
 /// A question and the documents that answer it.
@@ -51,30 +53,47 @@ struct QuestionLine {
 }
 
 impl EvaluationSet {
-    /// Reads a set; `queries` and `qrels` are file names in the folder. `questions.jsonl` stands in for a missing `queries.jsonl`.
+    /// Reads and checks a set, so that nothing in it ends a run later; `queries` and `qrels` are file names in the folder.
+    /// `questions.jsonl` stands in for a missing `queries.jsonl`. Questions that `qrels` does not name belong to other parts of the set.
     pub fn read(folder: &Path, queries: &str, qrels: &str) -> Result<Self> {
         ensure!(folder.is_dir(), "{} is not a folder", folder.display());
         let name = folder.canonicalize()?.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let corpus = folder.join("corpus.jsonl");
-        let documents = if corpus.is_file() { read_corpus(&corpus)? } else { read_folder(&folder.join("docs"))? };
+        let mut left_out = Vec::new();
+        let documents = if corpus.is_file() { read_corpus(&corpus, &mut left_out)? } else { read_folder(&folder.join("docs"))? };
+        ensure!(!documents.is_empty(), "{} has no document", folder.display());
         let mut file = folder.join(queries);
         if !file.is_file() && queries == "queries.jsonl" {
             file = folder.join("questions.jsonl");
         }
-        let judgements = read_judgements(&folder.join(qrels))?;
-        let questions = read_questions(&file, judgements)?;
-        ensure!(!questions.is_empty(), "{} has no question with a judgement in {qrels}", file.display());
-        Ok(Self { name, documents, questions })
+        let known: HashSet<&str> = documents.iter().filter_map(|document| document.document_id.as_deref()).collect();
+        let judgements = read_judgements(&folder.join(qrels), &known, &mut left_out)?;
+        let questions = read_questions(&file, judgements, &mut left_out)?;
+        let first = left_out.first().map(|line| format!("; {line}")).unwrap_or_default();
+        ensure!(!questions.is_empty(), "{} has no question with a judgement in {qrels}{first}", file.display());
+        Ok(Self { name, documents, questions, left_out })
     }
 }
 
-fn read_lines<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>> {
-    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(index, line)| serde_json::from_str(line).with_context(|| format!("{} line {}", file.display(), index + 1))).collect()
+/// Where a line is, from its index.
+fn place(file: &Path, index: usize) -> String {
+    format!("{} line {}", file.display(), index + 1)
 }
 
-fn read_corpus(file: &Path) -> Result<Vec<DocumentEvent>> {
+/// The objects of a file with the places of their lines.
+fn read_lines<T: DeserializeOwned>(file: &Path, left_out: &mut Vec<String>) -> Result<Vec<(String, T)>> {
+    let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let mut objects = Vec::new();
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
+        match serde_json::from_slice(line) {
+            Ok(object) => objects.push((place(file, index), object)),
+            Err(error) => left_out.push(format!("{}: {error}", place(file, index))),
+        }
+    }
+    Ok(objects)
+}
+
+fn read_corpus(file: &Path, left_out: &mut Vec<String>) -> Result<Vec<DocumentEvent>> {
     let event = |line: CorpusLine| DocumentEvent {
         document_id: Some(line.id),
         source: SOURCE.to_owned(),
@@ -83,7 +102,7 @@ fn read_corpus(file: &Path) -> Result<Vec<DocumentEvent>> {
         content: Some(line.text),
         ..DocumentEvent::default()
     };
-    Ok(read_lines::<CorpusLine>(file)?.into_iter().map(event).collect())
+    Ok(read_lines::<CorpusLine>(file, left_out)?.into_iter().map(|(_, line)| event(line)).collect())
 }
 
 fn read_folder(folder: &Path) -> Result<Vec<DocumentEvent>> {
@@ -118,30 +137,46 @@ fn file_event(folder: &Path, path: &Path) -> Result<DocumentEvent> {
     })
 }
 
-/// Question id → relevant document ids. A header line is expected; a judgement counts if its score is above 0.
-fn read_judgements(file: &Path) -> Result<HashMap<String, HashSet<String>>> {
-    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+/// Question id → relevant documents of the set, none for a question that has only others. A header line is expected; a judgement counts if
+/// its score is above 0.
+fn read_judgements(file: &Path, known: &HashSet<&str>, left_out: &mut Vec<String>) -> Result<HashMap<String, HashSet<String>>> {
+    let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut judgements: HashMap<String, HashSet<String>> = HashMap::new();
-    for (index, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty()) {
-        let columns: Vec<&str> = line.split('\t').collect();
-        let [question, document, score] = columns.as_slice() else {
-            bail!("{} line {}: three columns separated by tabs expected", file.display(), index + 1);
+    for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty()) {
+        let Some((question, document, score)) = judgement(line) else {
+            left_out.push(format!("{}: a question, a document and a score, separated by tabs, expected", place(file, index)));
+            continue;
         };
-        let score: f64 = score.trim().parse().with_context(|| format!("{} line {}: no score", file.display(), index + 1))?;
-        if score > 0.0 {
-            judgements.entry((*question).to_owned()).or_default().insert((*document).to_owned());
+        let relevant = judgements.entry(question.to_owned()).or_default();
+        if score > 0.0 && known.contains(document) {
+            relevant.insert(document.to_owned());
+        } else if score > 0.0 {
+            left_out.push(format!("{}: there is no document `{document}`", place(file, index)));
         }
     }
     Ok(judgements)
 }
 
-fn read_questions(file: &Path, mut judgements: HashMap<String, HashSet<String>>) -> Result<Vec<Question>> {
-    let lines: Vec<QuestionLine> = read_lines(file)?;
-    let question = |line: QuestionLine| {
-        let relevant = judgements.remove(&line.id)?;
-        Some(Question { id: line.id, text: line.text, relevant })
-    };
-    Ok(lines.into_iter().filter_map(question).collect())
+fn judgement(line: &str) -> Option<(&str, &str, f64)> {
+    let columns: Vec<&str> = line.split('\t').collect();
+    let [question, document, score] = columns.as_slice() else { return None };
+    Some((question, document, score.trim().parse().ok()?))
+}
+
+fn read_questions(file: &Path, mut judgements: HashMap<String, HashSet<String>>, left_out: &mut Vec<String>) -> Result<Vec<Question>> {
+    let lines: Vec<(String, QuestionLine)> = read_lines(file, left_out)?;
+    let mut questions = Vec::new();
+    for (place, line) in lines {
+        let Some(relevant) = judgements.remove(&line.id) else { continue };
+        if line.text.trim().is_empty() {
+            left_out.push(format!("{place}: question `{}` is empty", line.id));
+        } else if relevant.is_empty() {
+            left_out.push(format!("{place}: no document of the set answers question `{}`", line.id));
+        } else {
+            questions.push(Question { id: line.id, text: line.text, relevant });
+        }
+    }
+    Ok(questions)
 }
 
 #[cfg(test)]
@@ -162,16 +197,40 @@ mod tests {
         assert_eq!(set.documents.first().unwrap().document_id.as_deref(), Some("a/x.md"));
         assert_eq!(set.questions.len(), 1);
         assert_eq!(set.questions.first().unwrap().relevant, HashSet::from(["a/x.md".to_owned()]));
-        write("corpus.jsonl", "{\"_id\": \"b\", \"title\": \"\", \"text\": \"body\"}");
+        write("corpus.jsonl", "{\"_id\": \"a/x.md\", \"title\": \"\", \"text\": \"body\"}");
         let set = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap();
         assert_eq!(set.documents.first().unwrap().title, None);
     }
 
     #[test]
-    fn a_bad_line_is_named() {
+    fn what_cannot_be_used_is_named_with_its_line_and_left_out() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("corpus.jsonl"), "{\"_id\": \"b\", \"text\": \"x\"}\nnonsense").unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("corpus.jsonl", "{\"_id\": \"b\", \"text\": \"x\"}\nnonsense\n");
+        let question = |id: &str, text: &str| format!("{{\"_id\": \"{id}\", \"text\": \"{text}\"}}\n");
+        let lines =
+            [question("good", "?"), question("empty", "  "), question("other part", "?"), "{}\n".to_owned(), question("alone", "?")];
+        write("queries.jsonl", &lines.concat());
+        write("qrels.tsv", "query-id\tcorpus-id\tscore\ngood\tb\t1\nempty\tb\t1\nalone\tnowhere\t1\ngood\tb\n");
+        let set = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap();
+        assert_eq!((set.documents.len(), set.questions.len()), (1, 1));
+        let said = ["corpus.jsonl line 2: ", "qrels.tsv line 4: there is no document `nowhere`", "qrels.tsv line 5: "];
+        let said =
+            said.into_iter().chain(["queries.jsonl line 4: ", "queries.jsonl line 2: question `empty` is empty", "queries.jsonl line 5: "]);
+        for (line, said) in set.left_out.iter().zip(said) {
+            assert!(line.contains(said), "{said} is not in {line}");
+        }
+        assert_eq!(set.left_out.len(), 6, "{:?}", set.left_out);
+    }
+
+    #[test]
+    fn a_set_without_a_question_that_can_be_asked_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("corpus.jsonl", "{\"_id\": \"b\", \"text\": \"x\"}\n");
+        write("queries.jsonl", "{\"_id\": \"q\", \"text\": \"\"}\n");
+        write("qrels.tsv", "query-id\tcorpus-id\tscore\nq\tb\t1\n");
         let error = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap_err();
-        assert!(error.to_string().contains("corpus.jsonl line 2"), "{error}");
+        assert!(error.to_string().contains("question `q` is empty"), "{error}");
     }
 }

@@ -67,7 +67,7 @@ impl DataFolder {
     ///
     /// `Conflict` if another process has it in a way that excludes this one, `Unsupported` if a newer build wrote it, `Denied` if it cannot be written to.
     pub fn open(path: &Path, access: Access) -> Result<Self> {
-        fs::create_dir_all(path).map_err(|error| Error::io(format!("cannot create data folder {}", path.display()), &error))?;
+        create(path)?;
         let lock = acquire_lock(path, access)?;
         if access == Access::Alone {
             crate::backup::finish_restore(path)?;
@@ -273,9 +273,67 @@ fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec_pretty(value).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode: {error}")))
 }
 
+/// Creates a data folder that only its owner can read. One that is there keeps its rights: they may be meant so.
+pub fn create(path: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io(format!("cannot create data folder {}", path.display()), &error);
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    match create_private_folder(path) {
+        // Another process was first.
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists || !path.is_dir() => Err(failed(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Creates a folder that only its owner can read.
+pub(crate) fn create_private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Creates a file that only its owner can read, or empties the one that is there.
+pub(crate) fn create_private_file(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Whether other users of the machine may look into a folder.
+#[cfg(unix)]
+pub fn is_open_to_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+}
+
+/// Whether other users of the machine may look into a folder; not known here.
+#[cfg(not(unix))]
+pub fn is_open_to_others(_: &Path) -> bool {
+    false
+}
+
 /// Makes creations, renames and removals in a folder durable.
 pub(crate) fn sync_folder(path: &Path) -> Result<()> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(|error| Error::io(format!("cannot sync {}", path.display()), &error))
+}
+
+/// Makes the names of everything below a folder durable.
+pub(crate) fn sync_folders(path: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io(format!("cannot read {}", path.display()), &error);
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_type().map_err(failed)?.is_dir() {
+            sync_folders(&entry.path())?;
+        }
+    }
+    sync_folder(path)
 }
 
 /// Replaces a file so that a crash leaves either the old or the new content, durably.
@@ -331,6 +389,23 @@ mod tests {
         drop(data);
         assert!(folder.path().join("server.json").exists(), "as after a crash");
         assert_eq!(running_server(folder.path()), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn others_cannot_look_into_a_new_folder_and_an_old_one_stays_as_it_is() {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let folder = tempfile::tempdir().unwrap();
+        let (new, old) = (folder.path().join("a/new"), folder.path().join("old"));
+        DataFolder::open(&new, Access::Alone).unwrap();
+        assert_eq!(mode(&new), 0o700);
+        assert!(!is_open_to_others(&new));
+        fs::create_dir(&old).unwrap();
+        fs::set_permissions(&old, PermissionsExt::from_mode(0o755)).unwrap();
+        DataFolder::open(&old, Access::Alone).unwrap();
+        assert_eq!(mode(&old), 0o755);
+        assert!(is_open_to_others(&old));
     }
 
     #[test]

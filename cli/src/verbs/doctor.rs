@@ -11,7 +11,7 @@ use tributary_models::ocr::OcrSetup;
 use tributary_models::{EmbedderKind, TextRole};
 use tributary_schemas::Error;
 use tributary_store::config::SearchIndexKind;
-use tributary_store::data_folder::{DataFolder, running_server};
+use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server};
 use tributary_store::search_index::elasticsearch::{self, Diagnosis};
 
 use crate::app;
@@ -67,12 +67,23 @@ fn failed(name: &'static str, error: &Error) -> Check {
 fn data_folder(config: &Config) -> Check {
     let path = Path::new(&config.store.data_folder);
     if let Some(server) = running_server(path) {
-        return passed("data folder", format!("{} is in use by the server at {}", path.display(), server.url));
+        let detail = format!("{} is in use by the server at {}", path.display(), server.url);
+        return Check { hint: open_to_others(path), ..passed("data folder", detail) };
     }
     match DataFolder::open(path, config.store.access()) {
-        Ok(folder) => passed("data folder", format!("{} (id {})", path.display(), folder.id())),
+        Ok(folder) => {
+            let detail = format!("{} (id {})", path.display(), folder.id());
+            Check { hint: open_to_others(path), ..passed("data folder", detail) }
+        }
         Err(error) => failed("data folder", &error),
     }
+}
+
+/// A warning: there may be a reason.
+fn open_to_others(path: &Path) -> Option<String> {
+    let hint =
+        || format!("other users of this machine may look into it, where every document is; `chmod 700 {}` ends that", path.display());
+    is_open_to_others(path).then(hint)
 }
 
 fn taxonomy(config: &Config) -> Check {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tributary_eval::runner::Pipeline;
 use tributary_eval::{EvaluationSet, Progress, Report};
 use tributary_models::EmbedderKind;
+use tributary_store::data_folder;
 
 use crate::app::{self, App};
 use crate::args::{EmbedderChoice, EvalRun, Global, Service};
@@ -74,7 +75,7 @@ impl OwnFolder {
             return Ok(Self { path: path.clone(), temporary: false });
         }
         let path = std::env::temp_dir().join(format!("tributary-eval-{}", std::process::id()));
-        std::fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        data_folder::create(&path)?;
         Ok(Self { path, temporary: true })
     }
 }
@@ -129,7 +130,7 @@ impl Progress for Bars {
 fn describe(report: &Report) -> String {
     let last = &report.tiers.last;
     let total = report.latency_ms.get("total").map(|latency| format!("p50 {:.1} ms, p95 {:.1} ms", latency.p50, latency.p95));
-    [
+    let mut lines = vec![
         format!("{}: {} documents, {} questions", report.set, report.documents, report.queries),
         format!("coarse  recall {:.4}  of {:.0} candidates", report.tiers.coarse.recall, report.tiers.coarse.candidates),
         format!("fine    recall {:.4}  of {:.0} candidates", report.tiers.fine.recall, report.tiers.fine.candidates),
@@ -139,6 +140,9 @@ fn describe(report: &Report) -> String {
         ),
         format!("latency {}", total.unwrap_or_default()),
         format!("ingest  {:.1} s, {:.1} documents/s", report.ingest.seconds, report.ingest.documents_per_second),
-    ]
-    .join("\n")
+    ];
+    if !report.left_out.is_empty() {
+        lines.push(format!("left out {}: {}", report.left_out.len(), report.left_out.join("\n         ")));
+    }
+    lines.join("\n")
 }

@@ -46,6 +46,28 @@ impl Client {
     }
 }
 
+impl Client {
+    /// Tries until it is acknowledged; an answer with one of the statuses of `allowed` counts as well.
+    pub fn acknowledged(&self, tally: &Tally, allowed: &[u16], attempt: impl Fn(&Self) -> Option<(u16, Value)>) -> Value {
+        let deadline = Instant::now() + ACKNOWLEDGEMENT_DEADLINE;
+        let mut last = None;
+        while Instant::now() < deadline {
+            match attempt(self) {
+                Some((202, accepted)) => {
+                    tally.acknowledged.fetch_add(1, Ordering::Relaxed);
+                    return accepted;
+                }
+                Some((status, answer)) if allowed.contains(&status) => return answer,
+                Some((status, answer)) if status < 500 => panic!("refused with {status}: {answer}"),
+                other => last = other,
+            }
+            tally.repeated.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("no acknowledgement within {ACKNOWLEDGEMENT_DEADLINE:?}; the last answer: {last:?}");
+    }
+}
+
 fn read(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Option<(u16, Value)> {
     let mut answer = answer.ok()?;
     let status = answer.status().as_u16();
@@ -150,7 +172,7 @@ impl Producer {
         let document = self.documents[index].0;
         let new_word = word(document, self.operation);
         let event = json!({"source": "chaos", "source_path": format!("{document}.md"), "content": content(document, &new_word)});
-        let accepted = self.acknowledged(tally, |client| client.post("/v1/documents", &event));
+        let accepted = self.client.acknowledged(tally, &[], |client| client.post("/v1/documents", &event));
         let expected = self.changed(index, &accepted);
         expected.is_poisoned = false;
         expected.note(&format!("publish {new_word}"));
@@ -164,7 +186,7 @@ impl Producer {
         let refused = word(document, self.operation);
         let event =
             json!({"source": "chaos", "source_path": format!("{document}.md"), "content": format!("# Refused\n\n{POISON} {refused}")});
-        let accepted = self.acknowledged(tally, |client| client.post("/v1/documents", &event));
+        let accepted = self.client.acknowledged(tally, &[], |client| client.post("/v1/documents", &event));
         let expected = self.changed(index, &accepted);
         expected.is_poisoned = true;
         expected.note("publish poison");
@@ -174,7 +196,7 @@ impl Producer {
 
     fn delete(&mut self, index: usize, tally: &Tally) {
         let path = format!("/v1/documents/{}", self.documents[index].1.id);
-        let accepted = self.acknowledged(tally, |client| client.delete(&path));
+        let accepted = self.client.acknowledged(tally, &[], |client| client.delete(&path));
         let expected = self.changed(index, &accepted);
         expected.is_poisoned = false;
         expected.note("delete");
@@ -190,7 +212,7 @@ impl Producer {
             return;
         }
         let record = self.documents[index].1.records[self.random.below(records) as usize].clone();
-        self.acknowledged(tally, |client| client.post("/v1/documents", &record));
+        self.client.acknowledged(tally, &[], |client| client.post("/v1/documents", &record));
         self.documents[index].1.history.push(format!("again {}", record["version"]));
         self.touched.insert(index);
         self.operation += 1;
@@ -209,24 +231,6 @@ impl Producer {
             record["version"] = json!(version);
         }
         expected
-    }
-
-    fn acknowledged(&self, tally: &Tally, attempt: impl Fn(&Client) -> Option<(u16, Value)>) -> Value {
-        let deadline = Instant::now() + ACKNOWLEDGEMENT_DEADLINE;
-        let mut last = None;
-        while Instant::now() < deadline {
-            match attempt(&self.client) {
-                Some((202, accepted)) => {
-                    tally.acknowledged.fetch_add(1, Ordering::Relaxed);
-                    return accepted;
-                }
-                Some((status, answer)) if status < 500 => panic!("refused with {status}: {answer}"),
-                other => last = other,
-            }
-            tally.repeated.fetch_add(1, Ordering::Relaxed);
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("no acknowledgement within {ACKNOWLEDGEMENT_DEADLINE:?}; the last answer: {last:?}");
     }
 
     /// Everything that is not as it must be, of all documents or of those that changed since the last time.
@@ -315,8 +319,17 @@ fn wrong_hits(client: &Client, id: &str, word: &str, texts: &[&str]) -> Vec<Stri
     wrong
 }
 
-fn search(client: &Client, word: &str) -> Vec<Value> {
-    let body = json!({"query": word, "strategy": "full_text", "top_k": 20});
+/// What is wrong with the content of a document that shares it with others.
+pub fn missing_passages(client: &Client, id: &str, word: &str) -> Option<String> {
+    let (_, detail) = settled(client, &format!("/v1/documents/{id}?passages=true"));
+    let is_there = list(&detail, "/passages").iter().any(|passage| text(passage, "/text").contains(word));
+    let is_right = text(&detail, "/state") == "indexed" || reason(&detail).contains("unchanged");
+    (!is_there || !is_right).then(|| format!("lost: {id} is not shown with {word}: {detail}"))
+}
+
+/// Hits of all documents that have the word, also of those that are stored once.
+pub fn search(client: &Client, word: &str) -> Vec<Value> {
+    let body = json!({"query": word, "strategy": "full_text", "top_k": 20, "unfold": true});
     let (_, answer) = until_answered(|| client.post("/v1/search", &body));
     list(&answer, "/hits").to_vec()
 }

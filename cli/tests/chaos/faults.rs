@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::families::SOURCE_PROFILES;
 use crate::fleet::Fleet;
 use crate::harness::{Workspace, skip};
 use crate::http_proxy::{HttpProxy, Weather};
@@ -56,35 +57,90 @@ pub enum Fault {
     Rebalance,
     /// A process is paused until its partitions were given to another, and then goes on.
     Zombie,
+    /// One process alone loses the broker until its partitions were given to another; the others do not.
+    CutOff,
+    /// The node answers everything with 401, as after a change of the password.
+    Unauthorized,
+    /// The node answers everything with 403.
+    Forbidden,
+    /// The node answers everything with 500.
+    Broken,
+    /// Files may not grow any more, as on a full disk.
+    FullDisk,
+    /// A process may not open more files.
+    NoFiles,
+    /// A new generation of the index is built, and with every second fault of the others too.
+    Reindex,
 }
 
-use Fault::{
-    BrokerAway, ClockJump, CutBroker, CutNode, DeliverAgain, Flood, Kill, KillWhileStarting, Pause, Rebalance, RejectedItems,
-    RestartBroker, RestartNode, SlowBroker, SlowNode, Terminate, TooManyRequests, Unavailable, Zombie,
-};
+/// A kind of fault: how often it comes in a round with either kind of stores, and what it waits for.
+pub struct Kind {
+    pub fault: Fault,
+    embedded: usize,
+    real: usize,
+    /// Why it is left out unless it is asked for by name: what is known to break under it.
+    pub known: Option<&'static str>,
+}
 
-/// With log and index in the data folder: power cuts above all.
-pub const EMBEDDED: [Fault; 10] = [Kill, Kill, Kill, Kill, Kill, KillWhileStarting, Terminate, Pause, ClockJump, DeliverAgain];
-/// With real servers.
-pub const REAL: [Fault; 17] = [
-    Kill,
-    Terminate,
-    ClockJump,
-    DeliverAgain,
-    RestartBroker,
-    BrokerAway,
-    CutBroker,
-    SlowBroker,
-    RestartNode,
-    TooManyRequests,
-    Unavailable,
-    RejectedItems,
-    SlowNode,
-    CutNode,
-    Flood,
-    Rebalance,
-    Zombie,
+const fn kind(fault: Fault, embedded: usize, real: usize) -> Kind {
+    Kind { fault, embedded, real, known: None }
+}
+
+const fn known(fault: Fault, embedded: usize, real: usize, known: &'static str) -> Kind {
+    Kind { fault, embedded, real, known: Some(known) }
+}
+
+/// Every kind of fault. With log and index in the data folder kills above all.
+pub const KINDS: [Kind; 26] = [
+    kind(Fault::Kill, 4, 1),
+    kind(Fault::KillWhileStarting, 1, 0),
+    kind(Fault::Terminate, 1, 1),
+    kind(Fault::Pause, 1, 0),
+    kind(Fault::ClockJump, 1, 1),
+    kind(Fault::DeliverAgain, 1, 1),
+    kind(Fault::FullDisk, 1, 0),
+    known(Fault::NoFiles, 1, 1, REFUSED),
+    kind(Fault::RestartBroker, 0, 1),
+    kind(Fault::BrokerAway, 0, 1),
+    kind(Fault::CutBroker, 0, 1),
+    kind(Fault::SlowBroker, 0, 1),
+    kind(Fault::CutOff, 0, 1),
+    kind(Fault::RestartNode, 0, 1),
+    kind(Fault::TooManyRequests, 0, 1),
+    kind(Fault::Unavailable, 0, 1),
+    known(Fault::Unauthorized, 0, 1, REFUSED),
+    known(Fault::Forbidden, 0, 1, REFUSED),
+    known(Fault::Broken, 0, 1, REFUSED),
+    kind(Fault::RejectedItems, 0, 1),
+    kind(Fault::SlowNode, 0, 1),
+    kind(Fault::CutNode, 0, 1),
+    kind(Fault::Flood, 0, 1),
+    kind(Fault::Rebalance, 0, 1),
+    kind(Fault::Zombie, 0, 1),
+    known(Fault::Reindex, 1, 1, OVERWRITTEN),
 ];
+const OVERWRITTEN: &str =
+    "an older version that is delivered again takes the place of the newer one in documents.clean, and is what is built from";
+const REFUSED: &str = "healthy documents go to the dead letters";
+
+/// The faults of a round: those of `asked` (names, with commas), or all that nothing is known to break under.
+pub fn round(is_real: bool, asked: Option<&str>) -> Vec<Fault> {
+    let is_asked = |fault: Fault| asked.is_some_and(|names| names.split(',').any(|name| name == format!("{fault:?}")));
+    let times = |kind: &Kind| if is_real { kind.real } else { kind.embedded };
+    let mut faults = Vec::new();
+    for kind in KINDS.iter().filter(|kind| times(kind) > 0) {
+        match kind.known {
+            _ if is_asked(kind.fault) => faults.extend(vec![kind.fault; times(kind)]),
+            None if asked.is_none() => faults.extend(vec![kind.fault; times(kind)]),
+            Some(why) if asked.is_none() => {
+                skip(&format!("chaos: {:?}: {why} (TRIBUTARY_CHAOS_KINDS={:?} runs it)", kind.fault, kind.fault))
+            }
+            _ => {}
+        }
+    }
+    assert!(!faults.is_empty(), "no such fault here: {asked:?}");
+    faults
+}
 
 /// The processes and the servers beneath them.
 pub struct Deployment {
@@ -132,14 +188,18 @@ impl Deployment {
     /// Does it, undoes it, and returns what it was in words.
     pub fn inject(&mut self, fault: Fault, random: &mut Random) -> String {
         let said = match fault {
-            Kill => self.kill(random),
-            KillWhileStarting => self.kill_while_starting(random),
-            Terminate => self.terminate(random),
-            Pause => self.pause(random),
-            ClockJump => self.jump(random),
-            DeliverAgain => self.deliver_again(random),
-            Rebalance => self.rebalance(random),
-            Zombie => self.zombie(random),
+            Fault::Kill => self.kill(random),
+            Fault::KillWhileStarting => self.kill_while_starting(random),
+            Fault::Terminate => self.terminate(random),
+            Fault::Pause => self.pause(random),
+            Fault::ClockJump => self.jump(random),
+            Fault::DeliverAgain => self.deliver_again(random),
+            Fault::Rebalance => self.rebalance(random),
+            Fault::Zombie => self.zombie(random),
+            Fault::CutOff => self.cut_off(random),
+            Fault::FullDisk => self.fill_disk(random),
+            Fault::NoFiles => self.take_files(random),
+            Fault::Reindex => self.reindex(),
             _ => self.disturb_servers(fault, random),
         };
         self.fleet.wait_until_ready();
@@ -235,20 +295,70 @@ impl Deployment {
         format!("{} slept past its session while another took over", self.fleet.role(role))
     }
 
+    /// Longer than its session: what it has in progress belongs to another by then.
+    fn cut_off(&mut self, random: &mut Random) -> String {
+        let role = self.any_role(random);
+        self.fleet.launch_second(role);
+        self.fleet.pass(Duration::from_millis(500));
+        let Some(real) = &self.real else { panic!("there is no broker to be cut off from") };
+        real.kafka_proxy.cut_off(self.fleet.process(role));
+        self.fleet.pass(Duration::from_millis(SESSION_TIMEOUT_MS + 2000 + random.below(2000)));
+        real.kafka_proxy.heal();
+        self.fleet.pass(Duration::from_millis(1000));
+        self.fleet.dismiss_seconds(false);
+        format!("{} alone was cut off from the broker past its session", self.fleet.role(role))
+    }
+
+    fn fill_disk(&mut self, random: &mut Random) -> String {
+        let (role, bytes) = (self.any_role(random), random.choose(&[1, 4096, 50_000]));
+        let moment = Duration::from_millis(1000 + random.below(2000));
+        if !self.fleet.limit(role, &format!("--fsize={bytes}:")) {
+            skip("a full disk: there is no `prlimit` here");
+            return "no disk was filled".to_owned();
+        }
+        self.fleet.pass(moment);
+        self.fleet.limit(role, "--fsize=unlimited:");
+        format!("no file of {} could grow over {bytes} bytes for {moment:?}", self.fleet.role(role))
+    }
+
+    fn take_files(&mut self, random: &mut Random) -> String {
+        let (role, moment) = (self.any_role(random), Duration::from_millis(1000 + random.below(2000)));
+        let left = self.fleet.open_files(role) as u64 + random.below(3);
+        if !self.fleet.limit(role, &format!("--nofile={left}:")) {
+            skip("no free files: there is no `prlimit` here");
+            return "no files were taken".to_owned();
+        }
+        self.fleet.pass(moment);
+        self.fleet.limit(role, &format!("--nofile={FILES}:"));
+        format!("{} could have {left} files open for {moment:?}", self.fleet.role(role))
+    }
+
+    fn reindex(&mut self) -> String {
+        self.begin_reindex();
+        self.fleet.pass(Duration::from_millis(500));
+        "a new generation is built".to_owned()
+    }
+
+    /// A new generation of the index is built from everything; not while another one is.
+    pub fn begin_reindex(&self) {
+        // No answer, or a refusal, is what faults are for; the next round asks again.
+        self.fleet.client().post("/v1/reindex", &json!({}));
+    }
+
     fn disturb_servers(&mut self, fault: Fault, random: &mut Random) -> String {
         let moment = Duration::from_millis(1500 + random.below(2000));
         let Self { fleet, real: Some(real), .. } = self else { panic!("{fault:?} needs real servers") };
         let weather = |weather: Weather| (weather, format!("{weather:?} from the node for {moment:?}"));
         let (weather, said) = match fault {
-            RestartBroker => return restart(&real.kafka, random),
-            RestartNode => return restart(&real.elasticsearch, random),
-            BrokerAway => {
+            Fault::RestartBroker => return restart(&real.kafka, random),
+            Fault::RestartNode => return restart(&real.elasticsearch, random),
+            Fault::BrokerAway => {
                 real.kafka.command("stop");
                 fleet.pass(real.away);
                 real.kafka.command("start");
                 return format!("the broker was away for {:?}", real.away);
             }
-            CutBroker => {
+            Fault::CutBroker => {
                 let times = 1 + random.below(3);
                 for _ in 0..times {
                     real.kafka_proxy.cut(true);
@@ -258,22 +368,25 @@ impl Deployment {
                 }
                 return format!("connections to the broker were cut {times} times");
             }
-            SlowBroker => {
+            Fault::SlowBroker => {
                 real.kafka_proxy.delay(Duration::from_millis(150));
                 fleet.pass(moment);
                 real.kafka_proxy.heal();
                 return format!("the broker was slow for {moment:?}");
             }
-            Flood => {
+            Fault::Flood => {
                 real.block(true);
                 fleet.pass(moment);
                 real.block(false);
                 return format!("the flood stage held for {moment:?}");
             }
-            TooManyRequests => weather(Weather::TooManyRequests),
-            Unavailable => weather(Weather::Unavailable),
-            RejectedItems => weather(Weather::RejectedItems),
-            SlowNode => weather(Weather::Slow),
+            Fault::TooManyRequests => weather(Weather::TooManyRequests),
+            Fault::Unavailable => weather(Weather::Unavailable),
+            Fault::RejectedItems => weather(Weather::RejectedItems),
+            Fault::Unauthorized => weather(Weather::Unauthorized),
+            Fault::Forbidden => weather(Weather::Forbidden),
+            Fault::Broken => weather(Weather::Broken),
+            Fault::SlowNode => weather(Weather::Slow),
             _ => weather(random.choose(&[Weather::Cut, Weather::Away])),
         };
         real.elasticsearch_proxy.set(weather);
@@ -283,12 +396,26 @@ impl Deployment {
     }
 }
 
+/// Open files that a process may have when nothing is taken from it.
+const FILES: u64 = 1024;
 /// Records of a partition that come again when positions are lost.
 const REPEATED_RECORDS: u64 = 1_000;
 
-/// What all deployments have in common: no model, and less patience than over a weekend.
+/// What all deployments have in common: no model, less patience than over a weekend, segments that close and go within a round, and bodies
+/// that travel as references.
 fn settings() -> Workspace {
-    Workspace::new().with("telemetry.filter", "info,tantivy=warn,actix_server=warn").with("store.worker.backoff_maximum_ms", "3000")
+    let workspace = Workspace::new();
+    let profiles = workspace.write("source-profiles.toml", SOURCE_PROFILES);
+    let settings = [
+        ("telemetry.filter", "info,tantivy=warn,actix_server=warn"),
+        ("taxonomy.source_profiles_file", profiles.to_str().unwrap()),
+        ("store.worker.backoff_maximum_ms", "3000"),
+        ("store.inline_limit_bytes", "4096"),
+        ("store.retention_bytes", "200000"),
+        ("store.event_log.embedded.segment_bytes", "32768"),
+        ("store.event_log.embedded.maintenance_interval_seconds", "1"),
+    ];
+    settings.into_iter().fold(workspace, |workspace, (key, value)| workspace.with(key, value))
 }
 
 fn restart(server: &OwnServer, random: &mut Random) -> String {

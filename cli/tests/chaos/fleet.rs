@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::clock::JumpingClock;
@@ -103,13 +103,19 @@ impl Fleet {
     fn spawn(&mut self, role: usize, listen: &str) -> Process {
         self.started += 1;
         let log = self.workspace.path(&format!("{}-{}.log", self.started, self.roles[role].replace(',', "-")));
-        let mut command = self.workspace.command();
+        // A write beyond a limit must fail, as on a full disk, and not end the process.
+        let mut command = self.workspace.prepare(Command::new("sh"));
+        command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tributary")]);
         command.args(["run", "--services", self.roles[role], "--listen", listen]);
         if let Some(clock) = &self.clock {
             clock.wind(&mut command);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
-        Process { role, child: command.spawn().unwrap(), log }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // Written by this process: what limits the other one must not hide what it says.
+        let (mut said, mut file) = (child.stderr.take().unwrap(), File::create(&log).unwrap());
+        std::thread::spawn(move || std::io::copy(&mut said, &mut file));
+        Process { role, child, log }
     }
 
     /// Starts again what ended by itself; whoever runs this in earnest has a supervisor that does so.
@@ -167,6 +173,22 @@ impl Fleet {
         if let Some(process) = &self.processes[role] {
             process.signal(name);
         }
+    }
+
+    /// The number of a process.
+    pub fn process(&self, role: usize) -> u32 {
+        self.processes[role].as_ref().map_or(0, |process| process.child.id())
+    }
+
+    /// Sets a resource limit of a running process, such as `--fsize=4096:`; false if it is gone by now.
+    pub fn limit(&self, role: usize, limit: &str) -> bool {
+        let done = Command::new("prlimit").args(["--pid", &self.process(role).to_string(), limit]).output();
+        done.is_ok_and(|output| output.status.success())
+    }
+
+    /// How many files a process has open.
+    pub fn open_files(&self, role: usize) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.process(role))).map_or(0, Iterator::count)
     }
 
     /// Kills a process as a power cut would.
@@ -258,7 +280,7 @@ impl Process {
     }
 
     fn signal(&self, name: &str) {
-        let sent = std::process::Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status().unwrap();
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status().unwrap();
         assert!(sent.success());
     }
 

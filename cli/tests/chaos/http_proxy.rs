@@ -1,5 +1,5 @@
-//! A proxy on loopback that knows HTTP and bulk requests: between the processes and Elasticsearch. It answers 429 and 503, takes its time,
-//! cuts connections in the middle of an answer, and refuses single items of a bulk request, as a node under pressure does.
+//! A proxy on loopback that knows HTTP and bulk requests: between the processes and Elasticsearch. It answers 401 to 503, takes its time, cuts
+//! connections in the middle of an answer, and refuses single items of a bulk request, as a node under pressure does.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -21,6 +21,12 @@ pub enum Weather {
     TooManyRequests,
     /// Every request is answered 503.
     Unavailable,
+    /// Every request is answered 401, as after a change of the password.
+    Unauthorized,
+    /// Every request is answered 403.
+    Forbidden,
+    /// Every request is answered 500.
+    Broken,
     /// Every other item of a bulk request is refused with 429; the others pass.
     RejectedItems,
     /// Every request takes half a second longer.
@@ -98,6 +104,9 @@ fn serve(client: TcpStream, state: &State) -> std::io::Result<()> {
         match weather {
             Weather::Away => return answers.shutdown(Shutdown::Both),
             Weather::TooManyRequests if is_write => answers.write_all(&refusal(429, "es_rejected_execution_exception"))?,
+            Weather::Unauthorized => answers.write_all(&refusal(401, "security_exception"))?,
+            Weather::Forbidden => answers.write_all(&refusal(403, "security_exception"))?,
+            Weather::Broken => answers.write_all(&refusal(500, "node_closed_exception"))?,
             Weather::Unavailable => answers.write_all(&refusal(503, "cluster_block_exception"))?,
             Weather::Cut if number.is_multiple_of(3) => {
                 let answer = ask(&request, state)?;

@@ -2,12 +2,15 @@
 //! other. After every few of them it must be quiet again and everything right: nothing lost, nothing twice, nothing stale.
 //!
 //! What is done depends on the seed alone. `TRIBUTARY_CHAOS_FAULTS`, `TRIBUTARY_CHAOS_DOCUMENTS` and `TRIBUTARY_CHAOS_SEED` set how much;
-//! without them every kind of fault comes once. `TRIBUTARY_CHAOS_STORES=embedded` or `real` runs one of the two.
+//! without them every kind of fault comes once. `TRIBUTARY_CHAOS_STORES=embedded` or `real` runs one of the two, and
+//! `TRIBUTARY_CHAOS_KINDS=CutOff,NoFiles` only those kinds of `faults::KINDS`. With
+//! `Reindex` among them a new generation of the index is built half of the time.
 //! `make chaos` is the long version.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod clock;
 mod driver;
+mod families;
 mod faults;
 mod fleet;
 #[allow(dead_code)]
@@ -25,9 +28,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::driver::{PRODUCERS, Producer, Tally};
-use crate::faults::{Deployment, EMBEDDED, Fault, REAL};
-use crate::harness::{number, skip};
+use crate::driver::{Client, PRODUCERS, Producer, Tally};
+use crate::families::Families;
+use crate::faults::{Deployment, Fault};
+use crate::harness::{list, number, skip, text};
 use crate::random::Random;
 
 const DEFAULT_SEED: u64 = 1;
@@ -44,7 +48,7 @@ struct Plan {
     seed: u64,
     faults: usize,
     documents: usize,
-    kinds: &'static [Fault],
+    kinds: Vec<Fault>,
     /// Faults between two checks.
     check_every: usize,
 }
@@ -55,11 +59,14 @@ fn variable<T: FromStr<Err: Display>>(name: &str, default: T) -> T {
 }
 
 impl Plan {
-    fn new(name: &'static str, kinds: &'static [Fault]) -> Self {
+    fn new(name: &'static str) -> Self {
+        let asked = std::env::var("TRIBUTARY_CHAOS_KINDS").ok();
+        let kinds = faults::round(name == "real", asked.as_deref());
         let faults = variable("TRIBUTARY_CHAOS_FAULTS", kinds.len());
         let documents = variable("TRIBUTARY_CHAOS_DOCUMENTS", DEFAULT_DOCUMENTS.max(DOCUMENTS_PER_FAULT * faults));
         let seed = variable("TRIBUTARY_CHAOS_SEED", DEFAULT_SEED);
-        Self { name, seed, faults, documents, kinds, check_every: if faults > 2 * kinds.len() { 10 } else { 5 } }
+        let check_every = if faults > 2 * kinds.len() { 10 } else { 5 };
+        Self { name, seed, faults, documents, kinds, check_every }
     }
 
     /// Each kind once, in an order by chance, again and again.
@@ -93,18 +100,25 @@ fn quiet(deployment: &mut Deployment, plan: &Plan) -> Value {
     while Instant::now() < deadline {
         deployment.fleet.tend();
         if let Some((200, proof)) = client.post("/v1/documents/reconcile", &json!({})) {
-            if number(&proof, "/in_flight") == 0 && number(&proof, "/waiting_records") == 0 {
+            if number(&proof, "/in_flight") == 0 && number(&proof, "/waiting_records") == 0 && no_build_runs(&client) {
                 return proof;
             }
-            last = Some(proof);
+            last = Some((proof, client.get("/v1/reindex")));
         }
         std::thread::sleep(Duration::from_millis(200));
     }
     panic!("chaos {}: never quiet: {last:?}", plan.name);
 }
 
+/// Whether every build of a generation has ended, one way or the other.
+fn no_build_runs(client: &Client) -> bool {
+    let Some((200, overview)) = client.get("/v1/reindex") else { return false };
+    let ends = ["promoted", "cancelled", "failed", "rolled_back"];
+    list(&overview, "/builds").iter().all(|build| ends.contains(&text(build, "/report/state")))
+}
+
 /// Everything that is wrong once it is quiet.
-fn check(deployment: &mut Deployment, producers: &mut [Producer], plan: &Plan, all: bool) -> Vec<String> {
+fn check(deployment: &mut Deployment, producers: &mut [Producer], families: &Families, plan: &Plan, all: bool) -> Vec<String> {
     let mut proof = quiet(deployment, plan);
     if proof.get("ok") != Some(&Value::Bool(true)) {
         // What was written a moment ago may not be visible yet; what is wrong stays wrong.
@@ -120,6 +134,7 @@ fn check(deployment: &mut Deployment, producers: &mut [Producer], plan: &Plan, a
         let checks: Vec<_> = producers.iter_mut().map(|producer| scope.spawn(|| producer.violations(all))).collect();
         checks.into_iter().for_each(|check| wrong.extend(check.join().unwrap()));
     });
+    wrong.extend(families.violations());
     wrong.extend(deployment.fleet.panics());
     let all = if all { " and all others" } else { "" };
     plan.say(&format!("checked {checked} changed documents{all}: {} violations; accepted {}", wrong.len(), number(&proof, "/accepted")));
@@ -132,6 +147,7 @@ fn run(plan: &Plan, mut deployment: Deployment) {
     let is_real = deployment.real.is_some();
     let producer = |number| Producer::new(number, plan.seed, plan.documents, deployment.fleet.client(), is_real);
     let mut producers: Vec<Producer> = (0..PRODUCERS).map(producer).collect();
+    let mut families = Families::new(plan.seed, deployment.fleet.client());
     // All documents are there after two thirds of the faults.
     let new = plan.documents.div_ceil(PRODUCERS).div_ceil((plan.faults * 2 / 3).max(1));
     let mut wrong = Vec::new();
@@ -139,7 +155,11 @@ fn run(plan: &Plan, mut deployment: Deployment) {
         let mut random = Random::new(plan.seed, 1000 + round as u64);
         let round_started = Instant::now();
         let said = std::thread::scope(|scope| {
-            let work: Vec<_> = producers.iter_mut().map(|producer| scope.spawn(|| producer.work(new, CHANGES, &tally))).collect();
+            let mut work: Vec<_> = producers.iter_mut().map(|producer| scope.spawn(|| producer.work(new, CHANGES, &tally))).collect();
+            work.push(scope.spawn(|| families.work(CHANGES, &tally)));
+            if round % 2 == 1 && plan.kinds.contains(&Fault::Reindex) {
+                deployment.begin_reindex();
+            }
             std::thread::sleep(Duration::from_millis(30 + random.below(600)));
             let said = deployment.inject(fault, &mut random);
             while !work.iter().all(std::thread::ScopedJoinHandle::is_finished) {
@@ -155,19 +175,26 @@ fn run(plan: &Plan, mut deployment: Deployment) {
             round_started.elapsed().as_secs_f64()
         ));
         if (round + 1) % plan.check_every == 0 && round + 1 < plan.faults {
-            wrong.extend(check(&mut deployment, &mut producers, plan, false));
+            wrong.extend(check(&mut deployment, &mut producers, &families, plan, false));
         }
         if wrong.len() > 20 {
             break;
         }
     }
-    finish(plan, &mut deployment, producers, wrong, &tally, started);
+    finish(plan, &mut deployment, (producers, &families), wrong, &tally, started);
 }
 
-fn finish(plan: &Plan, deployment: &mut Deployment, mut producers: Vec<Producer>, mut wrong: Vec<String>, tally: &Tally, started: Instant) {
+fn finish(
+    plan: &Plan,
+    deployment: &mut Deployment,
+    (mut producers, families): (Vec<Producer>, &Families),
+    mut wrong: Vec<String>,
+    tally: &Tally,
+    started: Instant,
+) {
     if wrong.is_empty() {
         assert!(producers.iter().all(Producer::is_complete), "not all documents were published");
-        wrong.extend(check(deployment, &mut producers, plan, true));
+        wrong.extend(check(deployment, &mut producers, families, plan, true));
     }
     let count = |kind: &str| wrong.iter().filter(|line| line.starts_with(kind)).count();
     let of = |counter: &std::sync::atomic::AtomicUsize| counter.load(Ordering::Relaxed);
@@ -201,7 +228,7 @@ fn finish(plan: &Plan, deployment: &mut Deployment, mut producers: Vec<Producer>
 #[test]
 fn embedded_stores_lose_nothing_and_repeat_nothing() {
     if is_wanted("embedded") {
-        run(&Plan::new("embedded", &EMBEDDED), Deployment::embedded());
+        run(&Plan::new("embedded"), Deployment::embedded());
     }
 }
 
@@ -218,8 +245,8 @@ fn kafka_and_elasticsearch_lose_nothing_and_repeat_nothing() {
         );
         return;
     }
-    let plan = Plan::new("real", &REAL);
-    let away = if plan.faults > REAL.len() { 30 } else { 8 };
+    let plan = Plan::new("real");
+    let away = if plan.faults > plan.kinds.len() { 30 } else { 8 };
     match Deployment::real(Duration::from_secs(away)) {
         Ok(deployment) => run(&plan, deployment),
         Err(why) => panic!("no servers to be disturbed: {why}"),

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +15,22 @@ struct State {
     delay_ms: AtomicU64,
     /// Connections are refused.
     is_cut: AtomicBool,
-    open: Mutex<Vec<TcpStream>>,
+    /// Connections of this process are refused; 0 for none.
+    cut_process: AtomicU32,
+    open: Mutex<Vec<Open>>,
+}
+
+/// Both sides of a connection that passes.
+struct Open {
+    client: TcpStream,
+    server: TcpStream,
+}
+
+impl Open {
+    fn end(&self) {
+        self.client.shutdown(Shutdown::Both).unwrap_or_default();
+        self.server.shutdown(Shutdown::Both).unwrap_or_default();
+    }
 }
 
 /// The proxy; lives until the test ends.
@@ -54,26 +69,51 @@ impl TcpProxy {
     pub fn cut(&self, refuse: bool) {
         self.state.is_cut.store(refuse, Ordering::Relaxed);
         let mut open = self.state.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.drain(..).for_each(|stream| stream.shutdown(Shutdown::Both).unwrap_or_default());
+        open.drain(..).for_each(|connection| connection.end());
+    }
+
+    /// Ends all connections of one process and refuses new ones of it, while those of others pass.
+    pub fn cut_off(&self, process: u32) {
+        self.state.cut_process.store(process, Ordering::Relaxed);
+        let open = self.state.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().filter(|connection| owns(process, &connection.client)).for_each(Open::end);
     }
 
     /// Everything passes again.
     pub fn heal(&self) {
         self.delay(Duration::ZERO);
         self.state.is_cut.store(false, Ordering::Relaxed);
+        self.state.cut_process.store(0, Ordering::Relaxed);
     }
+}
+
+/// Whether a process holds the other end of a connection on loopback (Linux).
+fn owns(process: u32, connection: &TcpStream) -> bool {
+    let Ok(peer) = connection.peer_addr() else { return false };
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let local = format!("0100007F:{:04X}", peer.port());
+    let row = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).find(|row| row.get(1) == Some(&local.as_str()));
+    let Some(socket) = row.and_then(|row| row.get(9).map(|inode| format!("socket:[{inode}]"))) else { return false };
+    let files = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|target| target.as_os_str() == socket.as_str())
 }
 
 fn relay(client: TcpStream, state: &Arc<State>) {
     if state.is_cut.load(Ordering::Relaxed) {
         return;
     }
+    let cut_process = state.cut_process.load(Ordering::Relaxed);
+    if cut_process != 0 && owns(cut_process, &client) {
+        return;
+    }
     let Ok(server) = TcpStream::connect(("127.0.0.1", state.target.load(Ordering::Relaxed))) else { return };
     let (Ok(client_again), Ok(server_again)) = (client.try_clone(), server.try_clone()) else { return };
     {
         let mut open = state.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|stream| stream.peer_addr().is_ok());
-        open.extend([client.try_clone(), server.try_clone()].into_iter().flatten());
+        open.retain(|connection| connection.client.peer_addr().is_ok());
+        if let (Ok(client), Ok(server)) = (client.try_clone(), server.try_clone()) {
+            open.push(Open { client, server });
+        }
     }
     let upstream = Arc::clone(state);
     std::thread::spawn(move || pass(client_again, server_again, &upstream));

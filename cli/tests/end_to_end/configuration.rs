@@ -39,6 +39,23 @@ fn values_that_types_allow_are_checked_too() {
 }
 
 #[test]
+fn no_secret_is_shown() {
+    let properties = "[store.event_log.kafka.properties]\n\"ssl.key.pem\" = \"s3cret one\"\n\"sasl.oauthbearer.config\" = \"s3cret two\"\n";
+    let urls = "[store.search_index.elasticsearch]\nurls = [\"https://elastic:s3cret@node:9200\"]\n";
+    let hub = "[models]\nhub_url = \"https://s3cret@hub.example/models\"\n";
+    let workspace = Workspace::new();
+    let file = workspace.write("own.toml", [properties, urls, hub].concat());
+    for format in ["text", "json"] {
+        let run = workspace.run(["--config", file.to_str().unwrap(), "config", "show", "--format", format]);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(!run.stdout.contains("s3cret"), "{}", run.stdout);
+        for shown in ["node:9200", "hub.example/models", "ssl.key.pem"] {
+            assert!(run.stdout.contains(shown), "{}", run.stdout);
+        }
+    }
+}
+
+#[test]
 fn the_environment_is_above_the_file_and_the_file_above_the_defaults() {
     let workspace = Workspace::new().with("query_api.retrieval.top_k", "3");
     workspace.write("tributary.toml", "[query_api.retrieval]\ntop_k = 5\nmaximum_top_k = 50\n");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Server, Workspace, hit_texts, list, number, text, wait_for};
+use crate::harness::{RUN_DEADLINE, Server, Workspace, hit_texts, list, number, text, wait_for};
 
 const DOCUMENTS: usize = 500;
 const PRODUCERS: usize = 4;
@@ -70,7 +70,7 @@ struct Producer<'a> {
 impl Producer<'_> {
     fn new(number: usize, url: &RwLock<Option<String>>) -> Producer<'_> {
         let documents = (0..DOCUMENTS).filter(|document| document % PRODUCERS == number).map(|document| (document, Expected::default()));
-        let settings = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(20)));
+        let settings = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(RUN_DEADLINE));
         let agent = settings.build().into();
         Producer {
             number,

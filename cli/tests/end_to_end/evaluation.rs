@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Workspace, has_fields, number};
+use crate::harness::{Workspace, has_fields, list, number};
 
 const ANIMALS: [&str; 12] =
     ["aardvark", "bongo", "caracal", "dhole", "eland", "fossa", "genet", "hyrax", "impala", "jackal", "kudu", "lechwe"];
@@ -51,9 +51,19 @@ fn both_layouts_are_scored_through_the_real_pipeline() {
     for (number, animal) in ANIMALS.iter().enumerate() {
         workspace.write(&format!("folder/docs/part {number}/{animal}.md"), format!("# {animal}\n\n{}", text_of(animal)));
     }
-    workspace.write("folder/queries.jsonl", &queries);
-    workspace.write("folder/qrels.tsv", judged(&|number| format!("part {number}/{}.md", ANIMALS[number])));
-    check(&workspace.json(["eval", "run", "--set", "folder", "--format", "json"]));
+    // As long as no question may be, one that is empty, and one that is no question.
+    let endless = json!({"_id": "endless", "text": "where is the lechwe ".repeat(100_000)});
+    let bad = format!("{endless}\n{}\nnonsense\n", json!({"_id": "empty", "text": ""}));
+    workspace.write("folder/queries.jsonl", format!("{queries}{bad}"));
+    let place = |number: usize| format!("part {number}/{}.md", ANIMALS[number]);
+    let rows = format!("{}endless\t{}\t1\nempty\t{}\t1\n", judged(&place), place(0), place(0));
+    workspace.write("folder/qrels.tsv", rows);
+    let report = workspace.json(["eval", "run", "--set", "folder", "--format", "json"]);
+    check(&report);
+    let left_out = list(&report, "/left_out").iter().map(|line| line.as_str().unwrap()).collect::<Vec<_>>().join("\n");
+    for said in ["queries.jsonl line 14: question `empty` is empty", "queries.jsonl line 15", "`endless` cannot be asked"] {
+        assert!(left_out.contains(said), "{said} is not in {left_out}");
+    }
 
     let limited = workspace.json(["eval", "run", "--set", "folder", "--limit", "3", "--format", "json"]);
     assert_eq!(number(&limited, "/queries"), 3);

@@ -1,10 +1,8 @@
 //! Ends and beginnings: stops that finish what is in progress, second starts, second writers.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
-use crate::harness::{Workspace, finish, number, wait_for};
+use crate::harness::{RUN_DEADLINE, Workspace, finish, number, wait_for};
 
 /// Publishes, signals at once, and proves after the next start that nothing was lost.
 fn drains(signal: &str) {
@@ -14,11 +12,9 @@ fn drains(signal: &str) {
         let text = format!("# Note {number}\n\nThe basilisk sleeps under stone {number}.");
         server.publish(&json!({"source": "notes", "source_path": format!("{number}.md"), "content": text}));
     }
-    let asked = Instant::now();
     server.signal(signal);
     let (status, _) = server.ended();
     assert_eq!(status.code(), Some(0), "{}", server.log());
-    assert!(asked.elapsed() < Duration::from_secs(25), "{:?}", asked.elapsed());
     let log = server.log();
     assert!(log.contains("finishing what is in progress") && log.contains("nothing was lost"), "{log}");
     assert!(!log.contains("ERROR") && !log.contains("panicked"), "{log}");
@@ -48,10 +44,8 @@ fn a_second_ctrl_c_stops_at_once_and_loses_nothing() {
     let document = server.publish(&json!({"source": "notes", "source_path": "long.txt", "content": content}));
     server.signal("INT");
     wait_for("the first answer", || server.log().contains("finishing what is in progress").then_some(()));
-    let asked = Instant::now();
     server.signal("INT");
     let (status, _) = server.ended();
-    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
     assert!([Some(130), Some(0)].contains(&status.code()), "{status}: 130, or 0 if all was done by then");
     let second = workspace.start();
     assert_eq!(second.settled(&document).get("state"), Some(&json!("indexed")), "{}", second.log());
@@ -79,9 +73,7 @@ fn the_address_of_a_server_that_was_killed_is_not_believed() {
     server.kill();
     assert!(workspace.data().join("server.json").exists());
     assert_eq!(workspace.found("axolotl").len(), 1, "without a server the folder is opened in process");
-    let started = Instant::now();
     workspace.start().stop();
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -89,6 +81,6 @@ fn a_server_that_is_not_there_is_named() {
     let workspace = Workspace::new();
     let mut command = workspace.command();
     command.args(["--server", "http://127.0.0.1:9", "search", "anything"]);
-    finish(command, Duration::from_secs(20)).refused(1, &["cannot reach the server at http://127.0.0.1:9"]);
+    finish(command, RUN_DEADLINE).refused(1, &["cannot reach the server at http://127.0.0.1:9"]);
     assert!(!workspace.data().exists());
 }

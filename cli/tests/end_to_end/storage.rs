@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Server, Workspace, finish, list, number, skip, text, wait_for};
+use crate::harness::{RUN_DEADLINE, Server, Workspace, finish, list, number, skip, text, wait_for};
 
 #[test]
 fn a_folder_of_a_newer_build_is_left_alone() {
@@ -49,7 +48,7 @@ fn a_read_only_folder_is_named() {
     workspace.json(["publish", "docs", "--wait", "--format", "json"]);
     let read_only = "mount --bind data data && mount -o remount,ro,bind data";
     for verb in ["run --listen 127.0.0.1:0", "publish docs", "search bandicoot"] {
-        let run = finish(in_namespace(&workspace, read_only, verb), Duration::from_secs(30));
+        let run = finish(in_namespace(&workspace, read_only, verb), RUN_DEADLINE);
         run.refused(1, &[workspace.data().to_str().unwrap()]);
         assert!(run.stderr.to_lowercase().contains("read-only"), "{run:?}");
     }

@@ -111,6 +111,20 @@ fn local_verbs_print_what_scripts_read() {
     assert_eq!(doctor.get("ok"), Some(&Value::Bool(true)));
 }
 
+#[cfg(unix)]
+#[test]
+fn doctor_warns_of_a_folder_that_others_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let workspace = Workspace::new();
+    let hint = || {
+        let doctor = workspace.json(["doctor", "--format", "json"]);
+        list(&doctor, "/checks").iter().find(|check| check["name"] == "data folder").unwrap()["hint"].to_string()
+    };
+    assert_eq!(hint(), "null", "a folder of its own making is private");
+    std::fs::set_permissions(workspace.data(), PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(hint().contains("chmod 700"), "{}", hint());
+}
+
 #[test]
 fn a_missing_model_is_named_with_what_to_do() {
     let workspace = Workspace::new().with("models.kind", "onnx").with("models.folder", "no-such-model").with("models.search_folders", "[]");

@@ -222,7 +222,7 @@ impl Run {
 /// A connection may fail on a busy machine; the server must answer soon nevertheless.
 fn until_answered(what: &str, wanted: u16, ask: impl Fn() -> Result<(u16, Value), ureq::Error>) -> Value {
     let mut last = None;
-    for _ in 0..10 {
+    for _ in 0..60 {
         match ask() {
             Ok((status, answer)) if status == wanted => return answer,
             other => last = Some(other),

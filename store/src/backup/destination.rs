@@ -11,7 +11,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use super::archive::{read, to_json};
 use super::draft::Draft;
 use super::{MANIFEST, Manifest};
-use crate::data_folder::free_bytes;
+use crate::data_folder::{create_private_file, create_private_folder, free_bytes, sync_folders};
 
 /// zstd's own default: most of the gain at a speed that the disk hardly notices.
 const COMPRESSION_LEVEL: i32 = 3;
@@ -99,7 +99,7 @@ impl Destination {
 
     fn receive_archive(&self, from: impl Read, partial: &Path) -> Result<Manifest> {
         let failed = |error: io::Error| Error::io(format_args!("cannot write {}", partial.display()), &error);
-        let file = File::create(partial).map_err(failed)?;
+        let file = create_private_file(partial).map_err(failed)?;
         if let Self::Archive(_) = self {
             let (manifest, file) = tee(from, file)?;
             file.sync_all().map_err(failed)?;
@@ -145,10 +145,11 @@ fn tee<W: Write>(from: impl Read, out: W) -> Result<(Manifest, W)> {
 fn receive_folder(from: impl Read, partial: &Path) -> Result<Manifest> {
     Draft::remove(partial)?;
     let failed = |error: io::Error| Error::io(format_args!("cannot write {}", partial.display()), &error);
-    fs::create_dir(partial).map_err(failed)?;
+    create_private_folder(partial).map_err(failed)?;
     let manifest = read(from, &mut |path, _, content| write_file(&partial.join(path), content))?;
     create_folders(partial, &manifest)?;
     write_file(&partial.join(MANIFEST), &mut to_json(&manifest)?.as_slice())?;
+    sync_folders(partial)?;
     Ok(manifest)
 }
 
@@ -161,15 +162,14 @@ pub(super) fn create_folders(root: &Path, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file durably, with its folders.
+/// Writes a file durably, and makes its folders; their names are durable once the caller has synced them.
 pub(super) fn write_file(path: &Path, content: &mut dyn Read) -> Result<()> {
     let failed = |error: io::Error| Error::io(format_args!("cannot write {}", path.display()), &error);
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let mut file = File::create(path).map_err(failed)?;
     io::copy(content, &mut file).map_err(failed)?;
-    file.sync_all().map_err(failed)?;
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+    file.sync_all().map_err(failed)
 }
 
 struct Counted<'a, R> {

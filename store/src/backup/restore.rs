@@ -12,7 +12,7 @@ use super::archive::{read, read_folder};
 use super::destination::{create_folders, write_file};
 use super::draft::Draft;
 use super::{Destination, Manifest};
-use crate::data_folder::{hold, sync_folder};
+use crate::data_folder::{self, hold, sync_folder, sync_folders};
 
 const DRAFT: &str = "restore.draft";
 const READY: &str = "restore.ready";
@@ -27,7 +27,7 @@ pub fn restore(from: &Path, data_folder: &Path, replace: bool, progress: &dyn Fn
     if !from.exists() {
         return Err(Error::new(ErrorKind::NotFound, format!("there is no backup {}", from.display())));
     }
-    fs::create_dir_all(data_folder).map_err(|error| Error::io(format_args!("cannot create {}", data_folder.display()), &error))?;
+    data_folder::create(data_folder)?;
     let _lock = hold(data_folder)?;
     finish_restore(data_folder)?;
     if let Some(part) = PARTS.iter().find(|part| data_folder.join(part).exists() && !replace) {
@@ -70,7 +70,7 @@ fn unpack(from: &Path, draft: &Path, progress: &dyn Fn(u64)) -> Result<Manifest>
     if !draft.join("tributary.json").exists() {
         return Err(Error::new(ErrorKind::Corrupt, "the backup is damaged: it has no tributary.json"));
     }
-    sync_folder(draft)?;
+    sync_folders(draft)?;
     Ok(manifest)
 }
 

@@ -15,7 +15,7 @@ pub use groups::*;
 
 use super::{BatchLimit, EventLog, Position, Record, StoredRecord, Subscription, TopicSettings};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 const ANY: BatchLimit = BatchLimit { records: 10_000, bytes: 64 << 20 };
 
 /// What logs may keep differently, and how this one keeps it. Every difference is tested on both sides.

@@ -74,7 +74,7 @@ async fn a_full_disk_and_a_killed_node_lose_nothing() {
     node.run(&["kill"]);
     let begun = Instant::now();
     assert_eq!(count(&impatient).await.unwrap_err().kind(), ErrorKind::Unavailable);
-    assert!(begun.elapsed() < Duration::from_secs(6));
+    assert!(begun.elapsed() < Duration::from_secs(60));
     let (written, started) = tokio::join!(
         patient.write("g", vec![version(1, 2), version(3, 1)]),
         tokio::task::spawn_blocking(move || {

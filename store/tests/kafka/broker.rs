@@ -56,7 +56,7 @@ async fn after_a_restart_of_the_broker_everything_goes_on_by_itself() {
     let started = Instant::now();
     let refused = log.append("restart", vec![record("a", "away")]).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
-    assert!(started.elapsed() < Duration::from_secs(10), "an append to a broker that is away took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "an append to a broker that is away took {:?}", started.elapsed());
     assert_eq!(log.lag("restart", "g").await.unwrap_err().kind(), ErrorKind::Unavailable);
     match subscription.next_batch(ANY, Duration::from_millis(300)).await {
         Ok(batch) => assert!(batch.iter().all(|stored| stored.record.value.as_deref() == Some(b"away".as_slice())), "{batch:?}"),
@@ -64,7 +64,7 @@ async fn after_a_restart_of_the_broker_everything_goes_on_by_itself() {
     }
 
     broker.act("start");
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(180);
     while let Err(error) = log.append("restart", vec![record("b", "after")]).await {
         assert!(error.kind() == ErrorKind::Unavailable && Instant::now() < deadline, "{error}");
     }

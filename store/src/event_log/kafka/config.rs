@@ -8,6 +8,8 @@ use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use serde::{Deserialize, Serialize, Serializer};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::secrets::{HIDDEN, is_secret, without_credentials};
+
 /// Room for what Kafka puts around a record.
 const FRAME_BYTES: usize = 64 << 10;
 /// Properties that are not free: the guarantees of the log rest on them, or a key of ours sets them.
@@ -139,7 +141,7 @@ impl Serialize for Secret {
 
 impl Secret {
     fn shown(&self) -> &'static str {
-        if self.0.is_empty() { "" } else { "(hidden)" }
+        if self.0.is_empty() { "" } else { HIDDEN }
     }
 }
 
@@ -149,9 +151,9 @@ impl Secret {
 pub struct Properties(BTreeMap<String, String>);
 
 impl Properties {
-    fn shown(&self) -> BTreeMap<&str, &str> {
-        let secret = |name: &str| ["password", "secret", "token", "pem", "oauthbearer.config"].iter().any(|part| name.contains(part));
-        self.0.iter().map(|(name, value)| (name.as_str(), if secret(name) { "(hidden)" } else { value.as_str() })).collect()
+    fn shown(&self) -> BTreeMap<&str, String> {
+        let shown = |name: &str, value: &str| if is_secret(name) { HIDDEN.to_owned() } else { without_credentials(value) };
+        self.0.iter().map(|(name, value)| (name.as_str(), shown(name, value))).collect()
     }
 }
 

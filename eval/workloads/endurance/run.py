@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Days of use in hours: publishes, changes and deletes a fixed number of documents again and again, and prints memory and disk over time.
+
+    eval/workloads/endurance/run.py --tributary target/release/tributary --publishes 100000
+
+One process with the embedded stores and small segments runs in a folder of its own. Producers speak HTTP: of a hundred operations eighty publish a
+document of `--ids` ids with new content, five repeat what it said last, ten delete one, and five publish what cannot be converted (a dead letter). At
+every quarter of the way a new generation of the index is built, while work goes on. What has an end should be flat in the table: memory, and the disk
+but for what is kept on purpose. In the end everything must be reconciled. Python 3.11 and Linux are enough.
+"""
+import argparse
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SETTINGS = {
+    "MODELS__KIND": "hashing",
+    "TELEMETRY__FILTER": "warn",
+    "STORE__INLINE_LIMIT_BYTES": "16384",
+    "STORE__RETENTION_BYTES": "16777216",
+    "STORE__EVENT_LOG__EMBEDDED__SEGMENT_BYTES": "1048576",
+    "STORE__EVENT_LOG__EMBEDDED__MAINTENANCE_INTERVAL_SECONDS": "5",
+    "STORE__EVENT_LOG__EMBEDDED__TOMBSTONE_RETENTION_SECONDS": "60",
+}
+COLUMNS = ["operations", "seconds", "operations/s", "memory", "largest", "threads", "files", "log", "index", "blobs", "indexed", "deleted", "dead letters"]
+WORDS = "relay carrier cell signal handover sector antenna uplink downlink beam".split()
+
+
+class Server:
+    """A process in a folder of its own."""
+
+    def __init__(self, program, folder):
+        self.data = folder / "data"
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("TRIBUTARY")}
+        settings = {f"TRIBUTARY__{name}": value for name, value in SETTINGS.items()}
+        command = [program, "--data-dir", str(self.data), "run", "--listen", "127.0.0.1:0"]
+        self.log = open(folder / "log", "w", encoding="utf-8")
+        self.process = subprocess.Popen(command, env={**clean, **settings}, cwd=folder, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        line = self.process.stdout.readline()
+        found = re.search(r"http://([\d.]+):(\d+)", line)
+        if not found:
+            sys.exit(f"no server: {line!r}; see {folder / 'log'}")
+        self.address = (found[1], int(found[2]))
+        self.local = threading.local()
+
+    def ask(self, method, path, body=None):
+        """Status and body; a connection for each thread."""
+        if not hasattr(self.local, "connection"):
+            self.local.connection = http.client.HTTPConnection(*self.address, timeout=300)
+        headers = {"content-type": "application/json"}
+        self.local.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+        response = self.local.connection.getresponse()
+        text = response.read()
+        return response.status, json.loads(text) if text[:1] in (b"{", b"[") else text
+
+    def sizes(self):
+        """Memory and what grows with it, then bytes on the disk."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        number = lambda name: int(re.search(rf"^{name}:\s+(\d+)", status, re.M)[1])
+        memory = [f"{number('VmRSS') / 1024:.0f} MB", f"{number('VmHWM') / 1024:.0f} MB", str(number("Threads"))]
+        files = str(len(os.listdir(f"/proc/{self.process.pid}/fd")))
+        return [*memory, files, *(f"{size(self.data / part) / 1e6:.0f} MB" for part in ["log", "index", "blobs"])]
+
+
+def size(folder):
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(parent, name)).st_blocks * 512
+            except FileNotFoundError:
+                pass
+    return total
+
+
+class Producer:
+    """One that repeats itself by its seed."""
+
+    def __init__(self, server, number, arguments):
+        self.server, self.random = server, random.Random(f"{arguments.seed} {number}")
+        self.ids = range(number, arguments.ids, arguments.producers)
+        self.said, self.known = {}, {}
+
+    def content(self, document):
+        sections = 1 + self.random.randrange(4)
+        text = lambda: " ".join(self.random.choice(WORDS) for _ in range(60))
+        return f"# Document {document}\n\n" + "\n\n".join(f"## Part {part}\n\nq{self.random.randrange(10**9)} {text()}." for part in range(sections))
+
+    def operate(self):
+        document, kind = self.random.choice(self.ids), self.random.randrange(100)
+        if kind < 10 and document in self.known:
+            return self.expect(self.server.ask("DELETE", f"/v1/documents/{self.known[document]}"))
+        path = f"{document}.md"
+        if kind < 15:
+            event = {"source": "broken", "source_path": f"{document}.png", "content_base64": "iVBORw0KGgo="}
+            return self.expect(self.server.ask("POST", "/v1/documents", event))
+        if kind >= 20 or document not in self.said:
+            self.said[document] = self.content(document)
+        event = {"source": "endurance", "source_path": path, "content": self.said[document]}
+        self.known[document] = self.expect(self.server.ask("POST", "/v1/documents", event))["document_id"]
+        return None
+
+    @staticmethod
+    def expect(answer):
+        if answer[0] != 202:
+            raise RuntimeError(f"not accepted: {answer}")
+        return answer[1]
+
+    def work(self, operations):
+        for _ in range(operations):
+            self.operate()
+
+
+def quiet(server):
+    """Waits until nothing is under way, a build of a generation neither."""
+    while True:
+        _, proof = server.ask("POST", "/v1/documents/reconcile", {})
+        _, overview = server.ask("GET", "/v1/reindex")
+        builds = [build["report"]["state"] for build in overview["builds"]]
+        if proof["in_flight"] == proof["waiting_records"] == 0 and not {"waiting", "building", "blocked"} & set(builds):
+            return proof, builds
+        time.sleep(1)
+
+
+def row(server, done, begun, last):
+    _, proof = server.ask("POST", "/v1/documents/reconcile", {})
+    seconds = time.monotonic() - begun
+    pace = (done - last[0]) / max(seconds - last[1], 1e-9)
+    last[:] = [done, seconds]
+    counts = [str(proof.get(name, "–")) for name in ["indexed", "deleted", "dead"]]
+    print(f"| {done} | {seconds:.0f} | {pace:.0f} | " + " | ".join([*server.sizes(), *counts]) + " |", flush=True)
+
+
+def run(server, arguments):
+    producers = [Producer(server, number, arguments) for number in range(arguments.producers)]
+    print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS), flush=True)
+    begun, last, share = time.monotonic(), [0, 0.0], max(1, arguments.publishes // arguments.rows // arguments.producers)
+    with concurrent.futures.ThreadPoolExecutor(arguments.producers) as pool:
+        for number in range(1, arguments.rows + 1):
+            if number % max(1, arguments.rows // 4) == 0:
+                server.ask("POST", "/v1/reindex", {})
+            list(pool.map(lambda producer: producer.work(share), producers))
+            row(server, number * share * arguments.producers, begun, last)
+    proof, builds = quiet(server)
+    row(server, arguments.rows * share * arguments.producers, begun, last)
+    print(f"\nreconciled: {json.dumps(proof)[:2000]}\nbuilds of the index: {builds}")
+    return proof.get("ok") is True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tributary", default="target/release/tributary", help="the program")
+    parser.add_argument("--publishes", type=int, default=100_000, help="operations in all")
+    parser.add_argument("--ids", type=int, default=10_000, help="documents that they are spread over")
+    parser.add_argument("--producers", type=int, default=4, help="connections at a time")
+    parser.add_argument("--rows", type=int, default=20, help="rows of the table")
+    parser.add_argument("--seed", default="1", help="another one does other things")
+    parser.add_argument("--folder", type=pathlib.Path, help="where to work; removed afterwards unless it is named")
+    arguments = parser.parse_args()
+    folder = arguments.folder or pathlib.Path(tempfile.mkdtemp(prefix="tributary-endurance-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    server = Server(str(pathlib.Path(arguments.tributary).resolve()), folder)
+    try:
+        is_right = run(server, arguments)
+    finally:
+        server.process.terminate()
+        server.process.wait()
+        if not arguments.folder:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(0 if is_right else 1)
+
+
+main()
