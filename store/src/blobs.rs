@@ -1,7 +1,8 @@
 //! Content-addressed bodies that are too large for a log record, in any store that `object_store` speaks to.
-//! A blob's URL is `blob:<64 hexadecimal digits>`, the BLAKE3 hash of its bytes: writing twice changes nothing.
+//! A blob's URL is `blob:<64 hexadecimal digits>`, the BLAKE3 hash of its bytes: writing twice changes nothing, unless what is there is
+//! damaged; then it is replaced.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,6 +12,8 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 const SCHEME: &str = "blob:";
+const DAMAGED: &str =
+    "publish the document that names it again: the right content takes its place; `tributary doctor --verify` lists all that are damaged";
 
 /// Keeps and returns blobs.
 #[derive(Clone, Debug)]
@@ -47,10 +50,19 @@ impl Blobs {
         let hash = blake3::hash(&bytes).to_hex().to_string();
         let path = object_path(&hash);
         if self.store.head(&path).await.is_ok_and(|found| found.size == bytes.len() as u64) {
-            return Ok(format!("{SCHEME}{hash}"));
+            if self.holds(&path, &bytes).await {
+                return Ok(format!("{SCHEME}{hash}"));
+            }
+            tracing::warn!(blob = hash, "a damaged blob is replaced by its right content");
         }
         self.store.put(&path, bytes.into()).await.map_err(|error| failed(&hash, error))?;
         Ok(format!("{SCHEME}{hash}"))
+    }
+
+    /// Whether these very bytes are there. Reading them costs less than hashing them did; what cannot be read is written again.
+    async fn holds(&self, path: &ObjectPath, bytes: &Bytes) -> bool {
+        let Ok(found) = self.store.get(path).await else { return false };
+        found.bytes().await.is_ok_and(|found| found == *bytes)
     }
 
     /// The bytes behind a URL. `Invalid` for another kind of URL, `NotFound`, or `Corrupt` when the bytes do not match their hash.
@@ -59,10 +71,48 @@ impl Blobs {
         let found = self.store.get(&object_path(hash)).await.map_err(|error| failed(hash, error))?;
         let bytes = found.bytes().await.map_err(|error| failed(hash, error))?;
         if blake3::hash(&bytes).to_hex().as_str() != hash {
-            return Err(Error::new(ErrorKind::Corrupt, format!("blob {hash} does not match its hash")));
+            return Err(Error::new(ErrorKind::Corrupt, format!("blob {hash} does not match its hash")).with_hint(DAMAGED));
         }
         Ok(bytes)
     }
+}
+
+/// The files of all blobs in a local folder, by hash; anything else that lies there is no blob.
+pub(crate) fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for shelf in entries(folder)? {
+        let Some(first) = name_of(&shelf).filter(|name| is_hexadecimal(name, 2)).map(str::to_owned) else { continue };
+        for blob in entries(&shelf)? {
+            if let Some(rest) = name_of(&blob).filter(|name| is_hexadecimal(name, 62)) {
+                found.push((format!("{first}{rest}"), blob.clone()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a file holds what its hash says.
+pub(crate) fn is_whole(hash: &str, path: &Path) -> Result<bool> {
+    let mut hasher = blake3::Hasher::new();
+    let read = std::fs::File::open(path).and_then(|file| std::io::copy(&mut std::io::BufReader::with_capacity(1 << 20, file), &mut hasher));
+    read.map_err(|error| Error::io(format_args!("cannot read {}", path.display()), &error))?;
+    Ok(hasher.finalize().to_hex().as_str() == hash)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
+    let listed: std::io::Result<Vec<PathBuf>> = std::fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry?.path())).collect();
+    let mut listed = listed.map_err(failed)?;
+    listed.sort();
+    Ok(listed)
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}
+
+fn is_hexadecimal(name: &str, length: usize) -> bool {
+    name.len() == length && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn parse(url: &str) -> Result<&str> {
@@ -82,7 +132,9 @@ fn object_path(hash: &str) -> ObjectPath {
 fn failed(hash: &str, error: object_store::Error) -> Error {
     let message = format!("blob {hash}: {error}");
     match error {
-        object_store::Error::NotFound { .. } => Error::new(ErrorKind::NotFound, message),
+        object_store::Error::NotFound { .. } => {
+            Error::new(ErrorKind::NotFound, message).with_hint("publish the document that names it again, or restore blobs/ from a backup")
+        }
         object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
             Error::new(ErrorKind::Denied, message)
         }
@@ -116,6 +168,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(folder.path()).unwrap();
         let url = blobs.put(Bytes::from_static(b"body")).await.unwrap();
+        assert_eq!(blobs.put(Bytes::from_static(b"body")).await.unwrap(), url);
+        assert_eq!(blobs.get(&url).await.unwrap(), "body");
+    }
+
+    #[tokio::test]
+    async fn a_damaged_blob_is_replaced_when_it_comes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(folder.path()).unwrap();
+        let url = blobs.put(Bytes::from_static(b"body")).await.unwrap();
+        let (first, rest) = url.strip_prefix("blob:").unwrap().split_at(2);
+        let path = folder.path().join(first).join(rest);
+        std::fs::write(&path, "bodi").unwrap();
+        let error = blobs.get(&url).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Corrupt && error.hint().is_some_and(|hint| hint.contains("publish")), "{error:?}");
         assert_eq!(blobs.put(Bytes::from_static(b"body")).await.unwrap(), url);
         assert_eq!(blobs.get(&url).await.unwrap(), "body");
     }

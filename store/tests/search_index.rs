@@ -404,3 +404,44 @@ async fn a_full_disk_is_reported_and_survived() {
     child.wait().unwrap();
     check_after_crash(folder.path(), version(&done)).await;
 }
+
+/// An index as the version before wrote it: no checksums on rows, chunks and small files (format 1).
+#[tokio::test]
+async fn an_index_of_format_1_is_read_and_goes_on_in_this_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/index-1");
+    copy(&golden, folder.path());
+    let generation = folder.path().join("generations/g1");
+    for round in 0..2 {
+        let index = open(folder.path());
+        let mut texts: Vec<String> = Vec::new();
+        let listed = index.list_chunks(None).await.unwrap();
+        let ids: Vec<ChunkId> = listed.iter().map(|(id, _)| *id).collect();
+        for stored in index.fetch(None, &ids).await.unwrap() {
+            texts.push(stored.unwrap().chunk.text);
+        }
+        assert!(
+            ["the bandicoot digs a burrow", "the wombat sleeps"].iter().all(|text| texts.iter().any(|other| other.contains(text))),
+            "{texts:?}"
+        );
+        assert_eq!(texts.len(), 2 + round, "{texts:?}");
+        assert!(index.vectors(None, &ids).await.unwrap().iter().all(Option::is_some));
+        assert!(generation.join("coarse-0.sums").exists());
+        let operation = replace("new", 1, [7]);
+        let Operation::Replace { document, chunks, .. } = operation else { panic!("a replace") };
+        let vectors = vec![ChunkVectors { coarse: unit(7, 384, false), fine: vec![] }];
+        let outcomes = index.write("g1", vec![Operation::Replace { document, chunks, vectors }]).await.unwrap();
+        assert_eq!(outcomes, [Outcome::Applied]);
+        index.flush("g1", None).await.unwrap();
+    }
+    let meta = std::fs::read_to_string(generation.join("text/meta.json")).unwrap();
+    assert!(meta.contains("#crc32 ") && meta.contains(r#"\"format\":2"#), "{meta}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() { copy(&entry.path(), &target) } else { drop(std::fs::copy(entry.path(), target).unwrap()) }
+    }
+}

@@ -51,7 +51,8 @@ impl App {
         for service in services {
             stages::spawn(&mut tasks, *service, config, &parts, &shutdown)?;
         }
-        gauges::register(&parts.registry, Arc::clone(&parts.table), PathBuf::from(&config.store.data_folder))?;
+        let (table, data_folder) = (Arc::clone(&parts.table), PathBuf::from(&config.store.data_folder));
+        gauges::register(&parts.registry, table, data_folder, parts.stores.damage.clone())?;
         tokio::spawn(lag::LagGauges::register(&parts.registry)?.follow(Arc::clone(&parts), shutdown.clone()));
         let mut url = None;
         if let Some(listener) = bind(config, services, listen)? {

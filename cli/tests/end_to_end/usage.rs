@@ -33,6 +33,8 @@ const VERBS: [&[&str]; 29] = [
     &["config", "show"],
     &["config", "check"],
     &["doctor"],
+    &["repair"],
+    &["blobs", "collect"],
     &["completions"],
 ];
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, State};
+use tributary_schemas::{ChunkId, DocumentEvent, DocumentState, Error, ErrorKind, State};
 use tributary_store::search_index::IndexedDocument;
 
 use super::idempotency::Claim;
@@ -163,6 +163,14 @@ async fn passages(state: &ServerState, found: Option<IndexedDocument>) -> Result
     let mut chunk_ids = found.map(|found| found.chunk_ids).unwrap_or_default();
     chunk_ids.truncate(state.config.maximum_page);
     let stored = index.fetch(None, &chunk_ids).await?;
+    let absent: Vec<ChunkId> = chunk_ids.iter().zip(&stored).filter(|(_, stored)| stored.is_none()).map(|(id, _)| *id).collect();
+    let damaged = if absent.is_empty() { Vec::new() } else { index.damaged(None, &absent).await? };
+    if !damaged.is_empty() {
+        let message = format!("{} of {} passages are damaged in the index", damaged.len(), chunk_ids.len());
+        return Err(Error::new(ErrorKind::Corrupt, message)
+            .with_hint("`tributary knowledge-sets reindex --all` builds the index again from the log")
+            .into());
+    }
     let passage = |stored: tributary_store::search_index::StoredChunk| {
         let chunk = stored.chunk;
         Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text }

@@ -10,7 +10,7 @@ use tributary_schemas::{Disposition, DocumentState, Error, ErrorKind, Result, St
 
 use super::rows::Rows;
 use crate::event_log::topics::Topics;
-use crate::event_log::{BatchLimit, StoredRecord, Subscription, message};
+use crate::event_log::{BatchLimit, Position, StoredRecord, Subscription, message};
 
 const READ_LIMIT: BatchLimit = BatchLimit { records: 10_000, bytes: 8 << 20 };
 const CATCH_UP_SECONDS: u64 = 30;
@@ -64,10 +64,11 @@ impl DocumentTable {
         let mut applied = HashMap::new();
         while !reached(&applied, &ends) {
             let batch = subscription.next_batch(READ_LIMIT, Duration::from_secs(CATCH_UP_SECONDS)).await?;
-            if batch.is_empty() {
+            apply_all(&mut rows, &mut applied, &redeemed(topics, &batch).await?);
+            let has_moved = note_positions(&mut applied, &subscription.positions());
+            if batch.is_empty() && !has_moved {
                 return Err(behind());
             }
-            apply_all(&mut rows, &mut applied, &redeemed(topics, &batch).await?);
         }
         let rows = Arc::new(RwLock::new(rows));
         let (sender, receiver) = watch::channel(applied);
@@ -138,6 +139,17 @@ fn reached(applied: &HashMap<u32, u64>, ends: &HashMap<u32, u64>) -> bool {
     ends.iter().all(|(partition, end)| applied.get(partition).is_some_and(|offset| offset >= end))
 }
 
+/// Takes over how far the topic was read, where records at the end are gone for good. Returns whether that is news.
+fn note_positions(applied: &mut HashMap<u32, u64>, positions: &[Position]) -> bool {
+    let mut has_moved = false;
+    for position in positions {
+        let known = applied.entry(position.partition).or_insert(0);
+        has_moved |= position.offset > *known;
+        *known = position.offset.max(*known);
+    }
+    has_moved
+}
+
 fn behind() -> Error {
     Error::new(ErrorKind::Timeout, format!("the document table did not catch up with its topic within {CATCH_UP_SECONDS} s"))
 }
@@ -167,11 +179,11 @@ impl Follower {
                 Err(error) => again_soon(&error).await,
             }
         };
-        if !batch.is_empty() {
-            self.applied.send_modify(|applied| {
-                apply_all(&mut self.rows.write().unwrap_or_else(PoisonError::into_inner), applied, &batch);
-            });
-        }
+        let positions = self.subscription.positions();
+        self.applied.send_if_modified(|applied| {
+            apply_all(&mut self.rows.write().unwrap_or_else(PoisonError::into_inner), applied, &batch);
+            note_positions(applied, &positions) || !batch.is_empty()
+        });
     }
 }
 

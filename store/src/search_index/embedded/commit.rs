@@ -13,11 +13,14 @@ use super::column::Column;
 use super::manifest::{self, Appended, Documents, Manifest};
 use super::snapshot::VectorSide;
 use super::text;
-use super::vectors::{Encoded, VectorColumns};
+use super::text_folder::{sealed, unsealed};
+use super::vectors::{Encoded, Sealed, VectorColumns};
 use crate::search_index::{IndexSettings, IndexedDocument};
 
-/// Version of everything on disk.
-pub const FORMAT: u32 = 1;
+/// Version of everything on disk. 2: rows, stored chunks, the commit and the settings have checksums.
+pub const FORMAT: u32 = 2;
+/// The version before, which becomes this one as it is written to.
+const FORMAT_WITHOUT_SUMS: u32 = 1;
 
 const SETTINGS_FILE: &str = "settings.json";
 const TEXT_FOLDER: &str = "text";
@@ -48,6 +51,9 @@ pub struct Commit {
     pub prefilter_groups: Option<usize>,
     /// The caller's note.
     pub checkpoint: Option<String>,
+    /// CRC-32 of the row numbers; none in a commit of before.
+    #[serde(default)]
+    pub numbers_crc: Option<u32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,6 +61,9 @@ struct StoredSettings {
     format: u32,
     settings: IndexSettings,
 }
+
+/// CRC-32 of row numbers of which none are there.
+pub const EMPTY_CRC: u32 = 0;
 
 impl Commit {
     fn first() -> Self {
@@ -66,7 +75,13 @@ impl Commit {
             manifest_bytes: manifest::EMPTY_BYTES,
             prefilter_groups: None,
             checkpoint: None,
+            numbers_crc: Some(EMPTY_CRC),
         }
+    }
+
+    fn sealed(&self) -> Sealed {
+        // A generation of before that was never committed has no rows and no file of checksums.
+        if self.format == FORMAT_WITHOUT_SUMS || self.rows == 0 { Sealed::Before } else { Sealed::Yes }
     }
 
     /// The last commit of a text index.
@@ -86,10 +101,10 @@ impl Commit {
 }
 
 fn check_format(format: u32) -> Result<()> {
-    if format == FORMAT {
+    if format == FORMAT || format == FORMAT_WITHOUT_SUMS {
         return Ok(());
     }
-    let message = format!("the index was written in format {format}, this version reads {FORMAT}");
+    let message = format!("the index was written in format {format}, this version reads {FORMAT_WITHOUT_SUMS} and {FORMAT}");
     Err(Error::new(ErrorKind::Conflict, message).with_hint("run the version that wrote it, or reindex into a new data folder"))
 }
 
@@ -98,6 +113,7 @@ pub struct Files {
     coarse: VectorColumns,
     fine: Option<VectorColumns>,
     numbers: Column,
+    numbers_crc: crc32fast::Hasher,
     manifest: Manifest,
     bits: Option<BitColumn>,
 }
@@ -110,6 +126,7 @@ impl Files {
             coarse: VectorColumns::create(folder, &name("coarse", epoch), settings.coarse_dimensions)?,
             fine: fine.transpose()?,
             numbers: Column::create(&numbers_path(folder, epoch), 8, 0)?,
+            numbers_crc: crc32fast::Hasher::new(),
             manifest: Manifest::create(&manifest_path(folder, epoch))?,
             bits: None,
         })
@@ -117,14 +134,17 @@ impl Files {
 
     /// Opens the files of a commit and cuts what lies behind it.
     pub fn open(folder: &Path, settings: &IndexSettings, commit: &Commit) -> Result<(Self, Documents)> {
-        let Commit { epoch, rows, .. } = *commit;
-        let fine = (!settings.shared_vectors).then(|| VectorColumns::open(folder, &name("fine", epoch), settings.fine_dimensions, rows));
+        let (epoch, rows, sealed) = (commit.epoch, commit.rows, commit.sealed());
+        let open = |field: &str, dimensions| VectorColumns::open(folder, &name(field, epoch), dimensions, rows, sealed);
+        let fine = (!settings.shared_vectors).then(|| open("fine", settings.fine_dimensions));
         let (manifest, documents) = Manifest::open(&manifest_path(folder, epoch), commit.manifest_bytes)?;
+        let numbers = Column::open(&numbers_path(folder, epoch), 8, 0, rows)?;
         let files = Self {
+            numbers_crc: check_numbers(&numbers_path(folder, epoch), numbers.map().bytes(0..rows), commit)?,
             bits: open_bits(folder, settings, commit),
-            coarse: VectorColumns::open(folder, &name("coarse", epoch), settings.coarse_dimensions, rows)?,
+            coarse: open("coarse", settings.coarse_dimensions)?,
             fine: fine.transpose()?,
-            numbers: Column::open(&numbers_path(folder, epoch), 8, 0, rows)?,
+            numbers,
             manifest,
         };
         Ok((files, documents))
@@ -137,7 +157,7 @@ impl Files {
             if let Some(columns) = &mut self.fine {
                 columns.append(fine)?;
             }
-            self.numbers.append(numbers)?;
+            self.append_numbers(numbers)?;
             self.sync_vectors()?;
         }
         let appended = self.manifest.append(records)?;
@@ -181,7 +201,18 @@ impl Files {
         if let Some(columns) = &mut self.fine {
             columns.append(&std::mem::take(fine))?;
         }
-        self.numbers.append(&std::mem::take(numbers))
+        self.append_numbers(&std::mem::take(numbers))
+    }
+
+    fn append_numbers(&mut self, numbers: &[u8]) -> Result<()> {
+        self.numbers.append(numbers)?;
+        self.numbers_crc.update(numbers);
+        Ok(())
+    }
+
+    /// CRC-32 of all row numbers.
+    pub fn numbers_crc(&self) -> u32 {
+        self.numbers_crc.clone().finalize()
     }
 
     /// Takes over a manifest that was written in its place.
@@ -225,11 +256,23 @@ impl Files {
     }
 }
 
+/// Rows that are named by a wrong number would give chunks the vectors of others.
+fn check_numbers(path: &Path, numbers: &[u8], commit: &Commit) -> Result<crc32fast::Hasher> {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(numbers);
+    match commit.numbers_crc {
+        Some(expected) if hasher.clone().finalize() != expected => {
+            Err(Error::new(ErrorKind::Corrupt, format!("the checksum of {} differs", path.display())))
+        }
+        _ => Ok(hasher),
+    }
+}
+
 /// The one-bit codes as far as they were durable before the commit. Without them queries are slower and just as right.
 fn open_bits(folder: &Path, settings: &IndexSettings, commit: &Commit) -> Option<BitColumn> {
     let groups = commit.prefilter_groups?;
     let opened = BitColumn::open(folder, commit.epoch, settings.coarse_dimensions, groups);
-    opened.inspect_err(|error| tracing::warn!(error = %error, "one-bit codes are made again with the next flush")).ok()
+    opened.inspect_err(|error| tracing::warn!(error = %error, "one-bit codes are made again")).ok()
 }
 
 /// Makes the folder of an empty generation, durably.
@@ -240,7 +283,7 @@ pub fn create(folder: &Path, settings: &IndexSettings) -> Result<()> {
     Files::create(folder, settings, 0)?.sync()?;
     let stored = StoredSettings { format: FORMAT, settings: settings.clone() };
     let json = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.into()))?;
-    write_synced(&folder.join(SETTINGS_FILE), &json).map_err(failed)?;
+    write_synced(&folder.join(SETTINGS_FILE), &sealed(&json)).map_err(failed)?;
     sync_folder(&text_folder(folder))?;
     sync_folder(folder)
 }
@@ -253,7 +296,8 @@ pub fn read_settings(folder: &Path) -> Result<IndexSettings> {
             .with_hint("restore the folder from a backup, or remove it and reindex")
     };
     let bytes = std::fs::read(&path).map_err(|error| damaged(&error))?;
-    let stored: StoredSettings = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+    let json = unsealed(&bytes).ok_or_else(|| damaged(&"its checksum differs"))?;
+    let stored: StoredSettings = serde_json::from_slice(json).map_err(|error| damaged(&error))?;
     check_format(stored.format)?;
     Ok(stored.settings)
 }
