@@ -23,6 +23,8 @@ pub const FORMAT: u32 = 2;
 const FORMAT_WITHOUT_SUMS: u32 = 1;
 
 const SETTINGS_FILE: &str = "settings.json";
+/// The same once more: without its settings a generation could not be built again.
+const SETTINGS_COPY: &str = "settings.copy.json";
 const TEXT_FOLDER: &str = "text";
 
 /// How the names of files beside the text index begin; the number of their epoch follows.
@@ -284,18 +286,34 @@ pub fn create(folder: &Path, settings: &IndexSettings) -> Result<()> {
     let stored = StoredSettings { format: FORMAT, settings: settings.clone() };
     let json = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.into()))?;
     write_synced(&folder.join(SETTINGS_FILE), &sealed(&json)).map_err(failed)?;
+    write_synced(&folder.join(SETTINGS_COPY), &sealed(&json)).map_err(failed)?;
     sync_folder(&text_folder(folder))?;
     sync_folder(folder)
 }
 
-/// What the generation in a folder was created with.
+/// What the generation in a folder was created with. Of the file and its copy a damaged or missing one is written again.
 pub fn read_settings(folder: &Path) -> Result<IndexSettings> {
-    let path = folder.join(SETTINGS_FILE);
+    let (path, copy) = (folder.join(SETTINGS_FILE), folder.join(SETTINGS_COPY));
+    match (parse_settings(&path), parse_settings(&copy)) {
+        (Ok(settings), Ok(_)) => Ok(settings),
+        (Ok(settings), Err(_)) => write_again(&path, &copy).map(|()| settings),
+        (Err(error), Ok(settings)) if error.kind() == ErrorKind::Corrupt => write_again(&copy, &path).map(|()| settings),
+        (Err(error), _) => Err(error),
+    }
+}
+
+fn write_again(from: &Path, to: &Path) -> Result<()> {
+    tracing::info!(path = %to.display(), "settings of a generation are written again from {}", from.display());
+    let written = std::fs::read(from).and_then(|bytes| write_synced(to, &bytes));
+    written.map_err(|error| Error::io(format_args!("cannot write {}", to.display()), &error))
+}
+
+fn parse_settings(path: &Path) -> Result<IndexSettings> {
     let damaged = |error: &dyn std::fmt::Display| {
         Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {error}", path.display()))
             .with_hint("restore the folder from a backup, or remove it and reindex")
     };
-    let bytes = std::fs::read(&path).map_err(|error| damaged(&error))?;
+    let bytes = std::fs::read(path).map_err(|error| damaged(&error))?;
     let json = unsealed(&bytes).ok_or_else(|| damaged(&"its checksum differs"))?;
     let stored: StoredSettings = serde_json::from_slice(json).map_err(|error| damaged(&error))?;
     check_format(stored.format)?;
@@ -333,7 +351,7 @@ pub fn files_of(folder: &Path, epoch: u64) -> Result<Vec<(PathBuf, String)>> {
     let suffix = format!("-{epoch}");
     let counts = |name: &str| {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        name == SETTINGS_FILE || OURS.iter().any(|prefix| stem.starts_with(prefix)) && stem.ends_with(&suffix)
+        [SETTINGS_FILE, SETTINGS_COPY].contains(&name) || OURS.iter().any(|prefix| stem.starts_with(prefix)) && stem.ends_with(&suffix)
     };
     Ok(names_in(folder)?.into_iter().filter(|name| counts(name)).map(|name| (folder.join(&name), name)).collect())
 }

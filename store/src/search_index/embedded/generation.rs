@@ -77,8 +77,8 @@ impl Generation {
     pub fn open(folder: &Path, config: &Config) -> Result<Self> {
         let settings = commit::read_settings(folder)?;
         let (index, fields) = text::open(&commit::text_folder(folder))?;
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(32).try_into();
         check_text(&index, &commit::text_folder(folder))?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(32).try_into();
         let reader: IndexReader = reader.map_err(|error| text::failure(format_args!("cannot read {}", folder.display()), &error))?;
         let commit = Commit::read(&index)?;
         let (mut files, documents) = Files::open(folder, &settings, &commit)?;

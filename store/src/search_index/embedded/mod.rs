@@ -4,7 +4,7 @@
 //! <folder>/lock                           held while open
 //! <folder>/serving                        name of the generation that queries go to
 //! <folder>/generations/<name>/
-//!     settings.json                       format version, `IndexSettings`; never changed
+//!     settings.json, settings.copy.json   format version, `IndexSettings`; never changed
 //!     text/                               tantivy: tokens, filter terms, stored chunks, chunk id, number of the vector row
 //!     coarse-<epoch>.{codes,scales,values,sums}  vectors by row, see `vectors`; the same for `fine` unless shared
 //!     rows-<epoch>.numbers                row numbers by row, rising; tantivy's documents name rows by number
