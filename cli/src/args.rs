@@ -89,11 +89,21 @@ pub enum Verb {
     Backup(Backup),
     /// Make the data folder what a backup holds
     Restore(Restore),
+    /// Remove bodies that nobody names any more
+    #[command(subcommand)]
+    Blobs(Blobs),
     /// Show or check the configuration
     #[command(subcommand)]
     Config(ConfigVerb),
     /// Check everything that a run needs, with a hint for what is missing
-    Doctor(Output),
+    Doctor(Doctor),
+    /// Make right what rotted on the disk; says what it would do unless told --apply
+    #[command(
+        after_help = "Looks at the whole data folder first, as `doctor --verify` does; no server may run on it. Damaged records of the log are \
+        left out, damaged generations of the index are built again from the log, damaged blobs are taken away. Nothing is lost that was not \
+        lost before: what is taken away is kept in the folder `damaged` of the data folder until you remove it."
+    )]
+    Repair(Repair),
     /// Print a completion script for a shell
     Completions {
         /// Shell to print it for
@@ -504,6 +514,42 @@ pub struct Restore {
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// `doctor`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Doctor {
+    /// Also read every byte of log, index and blobs against its checksum; no server may run on the data folder
+    #[arg(long)]
+    pub verify: bool,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `repair`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Repair {
+    /// Do it; without this only what would be done is printed
+    #[arg(long)]
+    pub apply: bool,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `blobs …`.
+#[derive(Debug, Subcommand)]
+pub enum Blobs {
+    /// Read the whole log and index, and list the bodies that nothing there names; no server may run
+    Collect {
+        /// Remove them; without this they are only counted
+        #[arg(long)]
+        apply: bool,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
 }
 
 /// `config …`.

@@ -60,7 +60,9 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Models(verb) => verbs::models::run(&config, verb),
         Verb::Backup(backup) => verbs::backup::run(&global, &config, &backup),
         Verb::Restore(restore) => verbs::restore::run(&global, &config, &restore),
-        Verb::Doctor(output) => verbs::doctor::run(&global, &config, output),
+        Verb::Blobs(args::Blobs::Collect { apply, output }) => verbs::blobs::collect(&config, apply, output),
+        Verb::Doctor(doctor) => verbs::doctor::run(&global, &config, doctor),
+        Verb::Repair(repair) => verbs::repair::run(&global, &config, repair),
         Verb::Completions { .. } | Verb::ConvertWorker | Verb::DrawWorker | Verb::Config(_) => unreachable!("handled above"),
     }
 }

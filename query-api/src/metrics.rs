@@ -12,7 +12,7 @@ const SECONDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 const CANDIDATES: [f64; 10] = [0.0, 1.0, 5.0, 10.0, 40.0, 80.0, 320.0, 1000.0, 2000.0, 3000.0];
 
 /// What a search can do without.
-const DEGRADABLE: [&str; 2] = ["embedder", "reranker"];
+const DEGRADABLE: [&str; 3] = ["chunks", "embedder", "reranker"];
 
 /// What a server can have too much of.
 const SHEDDABLE: [&str; 2] = ["body", "search"];

@@ -1,5 +1,6 @@
 //! Content-addressed bodies that are too large for a log record, in any store that `object_store` speaks to.
-//! A blob's URL is `blob:<64 hexadecimal digits>`, the BLAKE3 hash of its bytes: writing twice changes nothing.
+//! A blob's URL is `blob:<64 hexadecimal digits>`, the BLAKE3 hash of its bytes: writing twice changes nothing, unless what is
+//! there is damaged; then it is replaced.
 //!
 //! A folder of blobs has a marker, `store.json`, written once. A folder without it, or with another one, is not the one that this process
 //! opened, such as the empty place of a share that is not mounted: no blob is missing there, and none is written.
@@ -18,6 +19,8 @@ use crate::data_folder::replace_file;
 
 const MARKER: &str = "store.json";
 const SCHEME: &str = "blob:";
+const DAMAGED: &str =
+    "publish the document that names it again: the right content takes its place; `tributary doctor --verify` lists all that are damaged";
 
 /// Keeps and returns blobs.
 #[derive(Clone, Debug)]
@@ -65,7 +68,10 @@ impl Blobs {
         let hash = blake3::hash(&bytes).to_hex().to_string();
         let path = object_path(&hash);
         if self.store.head(&path).await.is_ok_and(|found| found.size == bytes.len() as u64) {
-            return Ok(format!("{SCHEME}{hash}"));
+            if self.holds(&path, &bytes).await {
+                return Ok(format!("{SCHEME}{hash}"));
+            }
+            tracing::warn!(blob = hash, "a damaged blob is replaced by its right content");
         }
         self.store.put(&path, bytes.into()).await.map_err(|error| failed(&hash, error))?;
         Ok(format!("{SCHEME}{hash}"))
@@ -76,6 +82,12 @@ impl Blobs {
         let Some(marker) = self.marker.clone() else { return Ok(()) };
         let looked = tokio::task::spawn_blocking(move || marker.check()).await;
         looked.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, format!("nobody looked at the blob store: {error}"))))
+    }
+
+    /// Whether these very bytes are there. Reading them costs less than hashing them did; what cannot be read is written again.
+    async fn holds(&self, path: &ObjectPath, bytes: &Bytes) -> bool {
+        let Ok(found) = self.store.get(path).await else { return false };
+        found.bytes().await.is_ok_and(|found| found == *bytes)
     }
 
     /// The bytes behind a URL. `Invalid` for another kind of URL, `NotFound` in a store that is there, or `Corrupt` when the bytes do not
@@ -92,10 +104,48 @@ impl Blobs {
         };
         let bytes = found.bytes().await.map_err(|error| failed(hash, error))?;
         if blake3::hash(&bytes).to_hex().as_str() != hash {
-            return Err(Error::new(ErrorKind::Corrupt, format!("blob {hash} does not match its hash")));
+            return Err(Error::new(ErrorKind::Corrupt, format!("blob {hash} does not match its hash")).with_hint(DAMAGED));
         }
         Ok(bytes)
     }
+}
+
+/// The files of all blobs in a local folder, by hash; anything else that lies there is no blob.
+pub(crate) fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for shelf in entries(folder)? {
+        let Some(first) = name_of(&shelf).filter(|name| is_hexadecimal(name, 2)).map(str::to_owned) else { continue };
+        for blob in entries(&shelf)? {
+            if let Some(rest) = name_of(&blob).filter(|name| is_hexadecimal(name, 62)) {
+                found.push((format!("{first}{rest}"), blob.clone()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a file holds what its hash says.
+pub(crate) fn is_whole(hash: &str, path: &Path) -> Result<bool> {
+    let mut hasher = blake3::Hasher::new();
+    let read = std::fs::File::open(path).and_then(|file| std::io::copy(&mut std::io::BufReader::with_capacity(1 << 20, file), &mut hasher));
+    read.map_err(|error| Error::io(format_args!("cannot read {}", path.display()), &error))?;
+    Ok(hasher.finalize().to_hex().as_str() == hash)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
+    let listed: std::io::Result<Vec<PathBuf>> = std::fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry?.path())).collect();
+    let mut listed = listed.map_err(failed)?;
+    listed.sort();
+    Ok(listed)
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}
+
+fn is_hexadecimal(name: &str, length: usize) -> bool {
+    name.len() == length && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn parse(url: &str) -> Result<&str> {
@@ -196,6 +246,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(folder.path()).unwrap();
         let url = blobs.put(Bytes::from_static(b"body")).await.unwrap();
+        assert_eq!(blobs.put(Bytes::from_static(b"body")).await.unwrap(), url);
+        assert_eq!(blobs.get(&url).await.unwrap(), "body");
+    }
+
+    #[tokio::test]
+    async fn a_damaged_blob_is_replaced_when_it_comes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(folder.path()).unwrap();
+        let url = blobs.put(Bytes::from_static(b"body")).await.unwrap();
+        let (first, rest) = url.strip_prefix("blob:").unwrap().split_at(2);
+        let path = folder.path().join(first).join(rest);
+        std::fs::write(&path, "bodi").unwrap();
+        let error = blobs.get(&url).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Corrupt && error.hint().is_some_and(|hint| hint.contains("publish")), "{error:?}");
         assert_eq!(blobs.put(Bytes::from_static(b"body")).await.unwrap(), url);
         assert_eq!(blobs.get(&url).await.unwrap(), "body");
     }

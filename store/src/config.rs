@@ -8,6 +8,7 @@ use tributary_schemas::Result;
 
 use crate::backup;
 use crate::blobs::Blobs;
+use crate::damage;
 use crate::data_folder::{Access, DataFolder};
 use crate::event_log::SharedEventLog;
 use crate::event_log::embedded::{self as embedded_log, EmbeddedEventLog};
@@ -57,6 +58,8 @@ pub struct Config {
 pub struct BlobsConfig {
     /// `file:///…`, a folder that every process reaches; empty for the data folder's own `blobs/`.
     pub url: String,
+    /// Hours for which `tributary blobs collect` leaves a blob alone that nobody names.
+    pub grace_hours: u64,
 }
 
 /// The section `[store.event_log]`.
@@ -114,6 +117,8 @@ pub struct Stores {
     pub blobs: Blobs,
     /// What of it can be backed up.
     pub backup: backup::Source,
+    /// What was found to have rotted so far.
+    pub damage: damage::Known,
 }
 
 impl Config {
@@ -179,6 +184,7 @@ pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
     let topics = Topics::new(log, config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
     topics.create(config.partitions, config.retention_age(), (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;
     let (index, embedded_index) = open_index(&config.search_index, folder).await?;
+    let damage = damage::Known::new(embedded_log.clone(), embedded_index.clone());
     let backup = backup::Source::new(backup::Parts {
         folder: folder.join(""),
         id: folder.id().to_owned(),
@@ -186,7 +192,7 @@ pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
         index: embedded_index,
         blobs: config.blobs.url.is_empty().then(|| folder.join("blobs")),
     })?;
-    Ok(Stores { topics, index, blobs, backup })
+    Ok(Stores { topics, index, blobs, backup, damage })
 }
 
 /// Opens the log that the configuration names; the embedded one once more as itself, for backups.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 pub mod backup;
 pub mod blobs;
+pub mod collect;
 pub mod config;
+pub mod damage;
 pub mod data_folder;
 pub mod event_log;
 pub mod generations;

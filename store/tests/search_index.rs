@@ -14,6 +14,7 @@ use tributary_store::search_index::{IndexSettings, KeywordQuery, Operation, Outc
 
 const DIMENSIONS: usize = 16;
 const GENERATION: &str = "g";
+const SETTINGS: [&str; 2] = ["settings.json", "settings.copy.json"];
 
 /// Tells the test binary, started again as a child, what to do and where.
 const CHILD_FOLDER: &str = "TRIBUTARY_TEST_INDEX_CHILD";
@@ -191,7 +192,7 @@ async fn missing_short_and_foreign_files_are_told() {
     let index = fresh(folder.path()).await;
     apply(&index, vec![replace("d", 1, [1, 2])]).await;
     drop(index);
-    for start in ["coarse-0.codes", "coarse-0.scales", "coarse-0.values", "rows-0", "manifest-0", "settings"] {
+    for start in ["coarse-0.codes", "coarse-0.scales", "coarse-0.values", "coarse-0.sums", "rows-0", "manifest-0"] {
         let path = file(folder.path(), start);
         let bytes = std::fs::read(&path).unwrap();
         let mut foreign = bytes.clone();
@@ -202,13 +203,114 @@ async fn missing_short_and_foreign_files_are_told() {
                 None => std::fs::remove_file(&path).unwrap(),
                 Some(damage) => std::fs::write(&path, damage).unwrap(),
             }
-            let error = EmbeddedIndex::open(folder.path(), config()).err().unwrap();
+            let index = open(folder.path());
+            let error = index.fetch(None, &[ChunkId(1)]).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{start}: {error}");
             assert!(error.hint().is_some(), "{start}: {error}");
+            let written = index.write(GENERATION, vec![replace("d", 2, [1])]).await.unwrap_err();
+            assert_eq!((written.kind(), index.status().await.unwrap_err().kind()), (ErrorKind::Corrupt, ErrorKind::Corrupt), "{start}");
+            assert_eq!(index.create(GENERATION, &settings(DIMENSIONS)).await.unwrap_err().kind(), ErrorKind::Corrupt, "{start}");
         }
         std::fs::write(&path, bytes).unwrap();
     }
     assert_eq!(found(&open(folder.path())).await, set([1, 2]));
+}
+
+#[tokio::test]
+async fn settings_are_kept_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = fresh(folder.path()).await;
+    apply(&index, vec![replace("d", 1, [1, 2])]).await;
+    drop(index);
+    let [file, copy] = SETTINGS.map(|name| folder.path().join("generations").join(GENERATION).join(name));
+    let whole = std::fs::read(&file).unwrap();
+    for damaged in [&file, &copy] {
+        std::fs::write(damaged, "otherfile").unwrap();
+        assert_eq!(found(&open(folder.path())).await, set([1, 2]));
+        assert_eq!([&file, &copy].map(|path| std::fs::read(path).unwrap()), [whole.clone(), whole.clone()]);
+    }
+    [&file, &copy].into_iter().for_each(|path| std::fs::write(path, "otherfile").unwrap());
+    assert_eq!(open(folder.path()).fetch(None, &[ChunkId(1)]).await.unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[tokio::test]
+async fn another_format_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(fresh(folder.path()).await);
+    for name in SETTINGS {
+        let path = folder.path().join("generations").join(GENERATION).join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (json, _) = text.split_once("\n#crc32").unwrap();
+        std::fs::write(&path, json.replace("\"format\": 2", "\"format\": 3")).unwrap();
+    }
+    assert_eq!(EmbeddedIndex::open(folder.path(), config()).err().unwrap().kind(), ErrorKind::Conflict);
+}
+
+#[tokio::test]
+async fn a_torn_tail_is_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = fresh(folder.path()).await;
+    apply(&index, vec![replace("d", 1, [1, 2])]).await;
+    drop(index);
+    for start in ["coarse-0.codes", "coarse-0.scales", "coarse-0.values", "rows-0", "manifest-0"] {
+        let path = file(folder.path(), start);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.extend([0xff; 37]);
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let index = open(folder.path());
+    assert_eq!(found(&index).await, set([1, 2]));
+    apply(&index, vec![replace("e", 1, [3, 4])]).await;
+    assert_eq!(found(&index).await, set([1, 2, 3, 4]));
+    drop(index);
+    assert_eq!(found(&open(folder.path())).await, set([1, 2, 3, 4]));
+}
+
+#[tokio::test]
+async fn missing_short_and_foreign_files_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = fresh(folder.path()).await;
+    apply(&index, vec![replace("d", 1, [1, 2])]).await;
+    drop(index);
+    for start in ["coarse-0.codes", "coarse-0.scales", "coarse-0.values", "coarse-0.sums", "rows-0", "manifest-0"] {
+        let path = file(folder.path(), start);
+        let bytes = std::fs::read(&path).unwrap();
+        let mut foreign = bytes.clone();
+        foreign[..9].copy_from_slice(b"otherfile");
+        let damages = [None, Some(bytes[..bytes.len() - 1].to_vec()), Some(vec![]), Some(foreign)];
+        for damage in damages {
+            match &damage {
+                None => std::fs::remove_file(&path).unwrap(),
+                Some(damage) => std::fs::write(&path, damage).unwrap(),
+            }
+            let index = open(folder.path());
+            let error = index.fetch(None, &[ChunkId(1)]).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{start}: {error}");
+            assert!(error.hint().is_some(), "{start}: {error}");
+            let written = index.write(GENERATION, vec![replace("d", 2, [1])]).await.unwrap_err();
+            assert_eq!((written.kind(), index.status().await.unwrap_err().kind()), (ErrorKind::Corrupt, ErrorKind::Corrupt), "{start}");
+            assert_eq!(index.create(GENERATION, &settings(DIMENSIONS)).await.unwrap_err().kind(), ErrorKind::Corrupt, "{start}");
+        }
+        std::fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(found(&open(folder.path())).await, set([1, 2]));
+}
+
+#[tokio::test]
+async fn settings_are_kept_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = fresh(folder.path()).await;
+    apply(&index, vec![replace("d", 1, [1, 2])]).await;
+    drop(index);
+    let [file, copy] = SETTINGS.map(|name| folder.path().join("generations").join(GENERATION).join(name));
+    let whole = std::fs::read(&file).unwrap();
+    for damaged in [&file, &copy] {
+        std::fs::write(damaged, "otherfile").unwrap();
+        assert_eq!(found(&open(folder.path())).await, set([1, 2]));
+        assert_eq!([&file, &copy].map(|path| std::fs::read(path).unwrap()), [whole.clone(), whole.clone()]);
+    }
+    [&file, &copy].into_iter().for_each(|path| std::fs::write(path, "otherfile").unwrap());
+    assert_eq!(open(folder.path()).fetch(None, &[ChunkId(1)]).await.unwrap_err().kind(), ErrorKind::Corrupt);
 }
 
 #[tokio::test]
@@ -403,4 +505,45 @@ async fn a_full_disk_is_reported_and_survived() {
     child.kill().unwrap();
     child.wait().unwrap();
     check_after_crash(folder.path(), version(&done)).await;
+}
+
+/// An index as the version before wrote it: no checksums on rows, chunks and small files (format 1).
+#[tokio::test]
+async fn an_index_of_format_1_is_read_and_goes_on_in_this_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/index-1");
+    copy(&golden, folder.path());
+    let generation = folder.path().join("generations/g1");
+    for round in 0..2 {
+        let index = open(folder.path());
+        let mut texts: Vec<String> = Vec::new();
+        let listed = index.list_chunks(None).await.unwrap();
+        let ids: Vec<ChunkId> = listed.iter().map(|(id, _)| *id).collect();
+        for stored in index.fetch(None, &ids).await.unwrap() {
+            texts.push(stored.unwrap().chunk.text);
+        }
+        assert!(
+            ["the bandicoot digs a burrow", "the wombat sleeps"].iter().all(|text| texts.iter().any(|other| other.contains(text))),
+            "{texts:?}"
+        );
+        assert_eq!(texts.len(), 2 + round, "{texts:?}");
+        assert!(index.vectors(None, &ids).await.unwrap().iter().all(Option::is_some));
+        assert!(generation.join("coarse-0.sums").exists());
+        let operation = replace("new", 1, [7]);
+        let Operation::Replace { document, chunks, .. } = operation else { panic!("a replace") };
+        let vectors = vec![ChunkVectors { coarse: unit(7, 384, false), fine: vec![] }];
+        let outcomes = index.write("g1", vec![Operation::Replace { document, chunks, vectors }]).await.unwrap();
+        assert_eq!(outcomes, [Outcome::Applied]);
+        index.flush("g1", None).await.unwrap();
+    }
+    let meta = std::fs::read_to_string(generation.join("text/meta.json")).unwrap();
+    assert!(meta.contains("#crc32 ") && meta.contains(r#"\"format\":2"#), "{meta}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() { copy(&entry.path(), &target) } else { drop(std::fs::copy(entry.path(), target).unwrap()) }
+    }
 }

@@ -1,4 +1,4 @@
-//! Gauges read at the moment of a scrape: documents by state, free room on the disk. They are derived from what is kept, so they hold
+//! Gauges read at the moment of a scrape: documents by state, free room on the disk, damage. They are derived from what is kept, so they hold
 //! over restarts, as counters do not.
 
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{IntGauge, IntGaugeVec, Opts, Registry};
 use tributary_schemas::State;
+use tributary_store::damage::Known;
 use tributary_store::data_folder::free_bytes;
 use tributary_store::manifest::table::DocumentTable;
 
@@ -20,13 +21,18 @@ struct KeptGauges {
     accepted: IntGauge,
     in_flight: IntGauge,
     free_bytes: IntGauge,
+    damage: Known,
+    damaged: IntGaugeVec,
 }
 
 /// Registers them.
-pub fn register(registry: &Registry, table: Arc<DocumentTable>, data_folder: PathBuf) -> Result<()> {
+pub fn register(registry: &Registry, table: Arc<DocumentTable>, data_folder: PathBuf, damage: Known) -> Result<()> {
     let gauge = |name: &str, help: &str| IntGauge::new(name, help).context("cannot make metrics");
     let states = Opts::new("tributary_documents", "Documents by the state of their newest version.");
+    let damaged = Opts::new("tributary_damaged", "Places where data at rest was found damaged since the start, and passed over.");
     let gauges = KeptGauges {
+        damage,
+        damaged: IntGaugeVec::new(damaged, &["part"]).context("cannot make metrics")?,
         table,
         data_folder,
         states: IntGaugeVec::new(states, &["state"]).context("cannot make metrics")?,
@@ -47,14 +53,17 @@ impl KeptGauges {
         }
         let in_flight = State::ALL.into_iter().zip(states).filter(|(state, _)| !state.is_final()).map(|(_, documents)| documents).sum();
         self.in_flight.set(count(in_flight));
+        for (part, places) in [("log", self.damage.log()), ("index", self.damage.index())] {
+            self.damaged.with_label_values(&[part]).set(count(places));
+        }
         match free_bytes(&self.data_folder) {
             Ok(free) => self.free_bytes.set(count(free)),
             Err(error) => tracing::warn!(%error, "the free room of the disk is not known"),
         }
     }
 
-    fn all(&self) -> [&dyn Collector; 4] {
-        [&self.states, &self.accepted, &self.in_flight, &self.free_bytes]
+    fn all(&self) -> [&dyn Collector; 5] {
+        [&self.states, &self.accepted, &self.in_flight, &self.free_bytes, &self.damaged]
     }
 }
 

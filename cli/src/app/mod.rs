@@ -52,7 +52,8 @@ impl App {
         for service in services {
             stages::spawn(&mut tasks, *service, config, &parts, &shutdown)?;
         }
-        gauges::register(&parts.registry, Arc::clone(&parts.table), PathBuf::from(&config.store.data_folder))?;
+        let (table, data_folder) = (Arc::clone(&parts.table), PathBuf::from(&config.store.data_folder));
+        gauges::register(&parts.registry, table, data_folder, parts.stores.damage.clone())?;
         let lag = lag::LagGauges::register(&parts.registry, config.store.forgets_after())?.follow(Arc::clone(&parts), shutdown.clone());
         watch::keep(&mut tasks, "the gauges of the lag", lag, &shutdown);
         let mut url = None;

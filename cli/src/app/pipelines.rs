@@ -168,12 +168,24 @@ impl Opening<'_> {
     /// The pipeline of a generation that is there. `Conflict` if its models are not what they were.
     async fn existing(&self, status: &GenerationStatus, loaded: &HashMap<String, Arc<Pipeline>>) -> Result<Pipeline> {
         let recipe = match Origin::decode(&status.settings.origin)? {
-            Some(origin) => Recipe::of_origin(&origin, &status.name, self.blobs).await?,
+            Some(origin) => self.recipe_of(&origin, &status.name).await?,
             None => Recipe::of_today(self.config, &self.knowledge_sets.current())?,
         };
         let pipeline = self.load(&status.name, recipe, loaded).await?;
         check(status, &pipeline)?;
         Ok(pipeline)
+    }
+
+    /// What a generation was built with. Where that is damaged or gone, today's settings are kept once more: if they are the same, they take
+    /// its place.
+    async fn recipe_of(&self, origin: &Origin, generation: &str) -> Result<Recipe> {
+        let read = Recipe::of_origin(origin, generation, self.blobs).await;
+        let Err(error) = &read else { return read };
+        if !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) {
+            return read;
+        }
+        let today = Recipe::of_today(self.config, &self.knowledge_sets.current())?;
+        if today.keep(self.blobs).await? == origin.recipe { Ok(today) } else { read }
     }
 
     /// A pipeline with today's settings and the settings of its generation.

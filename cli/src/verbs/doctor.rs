@@ -11,17 +11,18 @@ use tributary_models::ocr::OcrSetup;
 use tributary_models::{EmbedderKind, TextRole};
 use tributary_schemas::Error;
 use tributary_store::config::SearchIndexKind;
+use tributary_store::damage::Part;
 use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server};
 use tributary_store::search_index::elasticsearch::{self, Diagnosis};
 
 use crate::app;
-use crate::args::{Global, Output};
+use crate::args::{Doctor, Global};
 use crate::client::Client;
 use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::machine;
+use crate::verbs::{machine, verify};
 
 #[derive(Serialize)]
 struct Check {
@@ -32,7 +33,8 @@ struct Check {
 }
 
 /// Looks at all of it, also after the first problem.
-pub fn run(global: &Global, config: &Config, output: Output) -> Result<Outcome> {
+pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> {
+    let output = doctor.output;
     let mut checks = vec![data_folder(config), taxonomy(config)];
     checks.extend(
         machine::checks(config)
@@ -44,6 +46,9 @@ pub fn run(global: &Global, config: &Config, output: Output) -> Result<Outcome> 
     checks.push(confinement(config));
     checks.extend(search_index(config)?);
     checks.push(server(global, config));
+    if doctor.verify {
+        checks.extend(data_at_rest(config));
+    }
     let ok = checks.iter().all(|check| check.ok);
     print::result(output, &json!({"checks": checks, "ok": ok}), || checks.iter().map(describe).collect::<Vec<_>>().join("\n"))?;
     Ok(if ok { Outcome::Done } else { Outcome::Failed })
@@ -84,6 +89,27 @@ fn open_to_others(path: &Path) -> Option<String> {
     let hint =
         || format!("other users of this machine may look into it, where every document is; `chmod 700 {}` ends that", path.display());
     is_open_to_others(path).then(hint)
+}
+
+/// Every byte of log, index and blobs against its checksum.
+fn data_at_rest(config: &Config) -> Vec<Check> {
+    let found = match verify::hold(config).and_then(|folder| verify::look(config, &folder)) {
+        Ok(found) => found,
+        Err(error) => return vec![failed("data at rest", &error)],
+    };
+    let check = |part: Part| {
+        let lines = found.lines(part);
+        let name = match part {
+            Part::Log => "log at rest",
+            Part::Index => "index at rest",
+            Part::Blobs => "blobs at rest",
+        };
+        match lines.is_empty() {
+            true => passed(name, "every checksum is right"),
+            false => Check { name, ok: false, detail: lines.join("\n       "), hint: Some(verify::HINT.to_owned()) },
+        }
+    };
+    Part::ALL.into_iter().map(check).collect()
 }
 
 fn taxonomy(config: &Config) -> Check {

@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod backup;
+pub mod blobs;
 pub mod chunk;
 pub mod completions;
 pub mod config;
@@ -17,7 +18,9 @@ pub mod models;
 pub mod profiles;
 pub mod publish;
 mod reindex;
+pub mod repair;
 pub mod restore;
 pub mod run;
 pub mod search;
 pub mod stillness;
+mod verify;

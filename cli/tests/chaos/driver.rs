@@ -212,7 +212,7 @@ impl Producer {
             return;
         }
         let record = self.documents[index].1.records[self.random.below(records) as usize].clone();
-        self.client.acknowledged(tally, &[], |client| client.post("/v1/documents", &record));
+        self.client.acknowledged(tally, &[409], |client| client.post("/v1/documents", &record));
         self.documents[index].1.history.push(format!("again {}", record["version"]));
         self.touched.insert(index);
         self.operation += 1;

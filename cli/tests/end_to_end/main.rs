@@ -7,6 +7,7 @@ mod bad_input;
 mod changed_settings;
 mod configuration;
 mod crash;
+mod damage;
 mod dead_letters;
 mod editions;
 mod evaluation;

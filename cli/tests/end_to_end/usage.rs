@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::harness::{Workspace, has_fields, list, number, text};
 
-const VERBS: [&[&str]; 29] = [
+const VERBS: [&[&str]; 31] = [
     &[],
     &["run"],
     &["publish"],
@@ -33,6 +33,8 @@ const VERBS: [&[&str]; 29] = [
     &["config", "show"],
     &["config", "check"],
     &["doctor"],
+    &["repair"],
+    &["blobs", "collect"],
     &["completions"],
 ];
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, Filter, State, limits};
+use tributary_schemas::{ChunkId, DocumentEvent, DocumentState, Error, ErrorKind, Filter, State, limits};
 use tributary_store::search_index::IndexedDocument;
 
 use super::body::Incoming;
@@ -184,7 +184,17 @@ async fn passages(state: &ServerState, found: Option<IndexedDocument>, filter: &
     };
     let mut chunk_ids = found.map(|found| found.chunk_ids).unwrap_or_default();
     chunk_ids.truncate(state.config.maximum_page);
-    Ok(state.retriever.passages(&chunk_ids, filter).await?)
+    let passages = state.retriever.passages(&chunk_ids, filter).await?;
+    let is_shown = |id: &ChunkId| passages.iter().any(|passage| passage.chunk_id == *id);
+    let absent: Vec<ChunkId> = chunk_ids.iter().copied().filter(|id| !is_shown(id)).collect();
+    let damaged = if absent.is_empty() { Vec::new() } else { state.retriever.index().damaged(None, &absent).await? };
+    if !damaged.is_empty() {
+        let message = format!("{} of {} passages are damaged in the index", damaged.len(), chunk_ids.len());
+        return Err(Error::new(ErrorKind::Corrupt, message)
+            .with_hint("`tributary knowledge-sets reindex --all` builds the index again from the log")
+            .into());
+    }
+    Ok(passages)
 }
 
 /// `DELETE /v1/documents/{id}`.

@@ -30,6 +30,14 @@ impl Scores {
     }
 }
 
+/// What became of the ranked chunks.
+pub struct Loaded {
+    /// The answer.
+    pub hits: Vec<Hit>,
+    /// Whether a chunk was left out because what is stored of it is damaged.
+    pub lacks_damaged: bool,
+}
+
 /// The first `top_k` of `ranked` that still exist and that the plan's filter still allows, as hits.
 pub async fn load(
     index: &dyn SearchIndex,
@@ -37,15 +45,17 @@ pub async fn load(
     ranked: &[ScoredChunk],
     scores: &Scores,
     request: &SearchRequest,
-) -> Result<Vec<Hit>> {
+) -> Result<Loaded> {
     let (generation, top_k) = (plan.generation.as_deref(), plan.top_k);
+    let mut absent = Vec::new();
     let mut hits: Vec<(Hit, StoredChunk)> = Vec::new();
     // Any of the ranked chunks may be of a family with a better one.
     let at_once = if plan.fold.is_some() { ranked.len() } else { top_k };
     for batch in ranked.chunks(at_once.max(1)) {
         let ids: Vec<ChunkId> = batch.iter().map(|chunk| chunk.chunk_id).collect();
         let stored = leaving::fetch(index, generation, &ids, &plan.filter).await?;
-        // deleted or forbidden since it was ranked: the next one takes its place
+        absent.extend(ids.iter().zip(&stored).filter(|(_, stored)| stored.is_none()).map(|(id, _)| *id));
+        // deleted or forbidden since it was ranked, or damaged: the next one takes its place
         let found = batch.iter().zip(stored).filter_map(|(ranked, stored)| Some((*ranked, stored?))).collect();
         let shown = match plan.fold {
             Some(limits) => families::fold(found, &plan.filter, limits),
@@ -64,7 +74,8 @@ pub async fn load(
     if request.neighbours > 0 {
         add_neighbours(index, plan, &mut hits, request.neighbours as usize).await?;
     }
-    Ok(hits.into_iter().map(|(hit, _)| hit).collect())
+    let lacks_damaged = !absent.is_empty() && !index.damaged(generation, &absent).await?.is_empty();
+    Ok(Loaded { hits: hits.into_iter().map(|(hit, _)| hit).collect(), lacks_damaged })
 }
 
 fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {

@@ -111,7 +111,10 @@ impl Retriever {
         let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
         let order = above(ranking.reranked.as_deref().unwrap_or(&fine_order), plan.minimum_score);
         let scores = Scores::new(&fine, ranking.reranked.as_deref());
-        let hits = hits::load(self.index.as_ref(), &plan, order, &scores, request).await?;
+        let loaded = hits::load(self.index.as_ref(), &plan, order, &scores, request).await?;
+        if loaded.lacks_damaged {
+            degrade(&mut degraded, "chunks");
+        }
         let summaries = [(TIER_COARSE, coarse_summary), (TIER_FINE, fine_summary), (TIER_RERANK, ranking.summary)];
         let traces = request.explain.then(|| {
             let found = [&coarse.candidates, &fine_order, ranking.reranked.as_ref().unwrap_or(&fine_order)];
@@ -122,7 +125,7 @@ impl Retriever {
             took_ms: elapsed_ms(started),
             degraded,
             tiers: summaries.into_iter().map(|(tier, summary)| (tier.to_owned(), summary)).collect::<BTreeMap<_, _>>(),
-            hits,
+            hits: loaded.hits,
             plan: request.explain.then_some(plan),
             traces,
         };

@@ -199,31 +199,11 @@ impl Inner {
 /// Blobs never change and are in place before a record names them, so a listing after the log's moment holds all that count.
 fn add_blobs(draft: &mut Draft, folder: &Path) -> Result<()> {
     draft.add_folder("blobs");
-    for shelf in entries(folder)? {
-        let Some(first) = name_of(&shelf).filter(|name| is_hexadecimal(name, 2)) else { continue };
-        for blob in entries(&shelf)? {
-            if let Some(rest) = name_of(&blob).filter(|name| is_hexadecimal(name, 62)) {
-                draft.add_unchanging(&blob, &format!("blobs/{first}/{rest}"))?;
-            }
-        }
+    for (hash, path) in crate::blobs::files(folder)? {
+        let (first, rest) = hash.split_at_checked(2).unwrap_or_default();
+        draft.add_unchanging(&path, &format!("blobs/{first}/{rest}"))?;
     }
     Ok(())
-}
-
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
-    let listed: std::io::Result<Vec<PathBuf>> = std::fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry?.path())).collect();
-    let mut listed = listed.map_err(failed)?;
-    listed.sort();
-    Ok(listed)
-}
-
-fn name_of(path: &Path) -> Option<&str> {
-    path.file_name()?.to_str()
-}
-
-fn is_hexadecimal(name: &str, length: usize) -> bool {
-    name.len() == length && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// What is backed up, held in place until it is written or dropped.

@@ -106,8 +106,12 @@ impl PartitionLag {
 /// of the remaining records do not change. Retention by size or age drops whole old segments, never one that a group has yet to read
 /// which has committed or that [`EventLog::hold_for`] was called for, never on compacted topics.
 ///
+/// **Damage.** A record that rots at rest is never given out as another one. It is passed over: readers go on behind it, its offset stays
+/// unused, and whoever keeps it says so (the embedded log in its own log, its counters and `tributary doctor --verify`). Waiting would not
+/// bring it back, and nothing else has to wait for it.
+///
 /// **Errors.** `Exhausted` when the disk is full (later appends work again once there is room), `Denied` when it is read-only,
-/// `Invalid` for a record over the size limit, `NotFound` for a topic that was never created, `Corrupt` for damage beyond a torn tail.
+/// `Invalid` for a record over the size limit, `NotFound` for a topic that was never created, `Corrupt` for files that are missing altogether.
 #[async_trait]
 pub trait EventLog: Send + Sync {
     /// Creates the topic if it is not there. An existing one keeps its partitions.
@@ -147,13 +151,19 @@ pub trait EventLog: Send + Sync {
 #[async_trait]
 pub trait Subscription: Send {
     /// Records after those already returned, in order within each partition: at least one if one exists or arrives within `wait`,
-    /// else none. Stops at `limit.records` or as soon as `limit.bytes` is reached, so one record over that limit is still returned.
+    /// else none. It may return none early where what came next cannot be read any more, see [`Subscription::positions`]. Stops at `limit.records` or as soon as `limit.bytes` is reached, so one record over that limit is still returned.
     /// Cancelling the future loses nothing.
     async fn next_batch(&mut self, limit: BatchLimit, wait: Duration) -> Result<Vec<StoredRecord>>;
 
     /// Makes durable that everything **before** each given position is done: `offset` is the next to read. Never moves backwards: a
     /// lower position than the committed one is ignored. Positions of partitions that this reader no longer holds are ignored too.
     async fn commit(&mut self, positions: &[Position]) -> Result<()>;
+
+    /// What each partition will be read from next, for logs that know it: everything before was returned, or is gone for good (rotted,
+    /// compacted away). Who waits for a certain offset looks here, because no record with that offset may come.
+    fn positions(&self) -> Vec<Position> {
+        Vec::new()
+    }
 
     /// Partitions that were given to another member of the group since the last call, as of the last `next_batch`. Records read from them
     /// before that batch belong to somebody else now: what is not yet done is dropped, and must not be committed. Should such a

@@ -79,14 +79,16 @@ impl Topics {
         let mut records = Vec::new();
         while !open.is_empty() {
             let batch = subscription.next_batch(READ_ALL_BATCH, READ_ALL_WAIT).await?;
-            if batch.is_empty() {
+            let read = batch.iter().map(|stored| Position { offset: stored.position.offset + 1, ..stored.position });
+            let open_before = open.len();
+            for position in read.chain(subscription.positions()) {
+                if open.get(&position.partition).is_some_and(|end| position.offset >= *end) {
+                    open.remove(&position.partition);
+                }
+            }
+            if batch.is_empty() && open.len() == open_before {
                 let what = format!("topic {} could not be read within {} s", topic.name(), READ_ALL_WAIT.as_secs());
                 return Err(Error::new(ErrorKind::Timeout, what));
-            }
-            for stored in &batch {
-                if open.get(&stored.position.partition).is_some_and(|end| stored.position.offset + 1 >= *end) {
-                    open.remove(&stored.position.partition);
-                }
             }
             records.extend(batch);
         }

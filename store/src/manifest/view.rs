@@ -46,11 +46,12 @@ impl<F: Fold> View<F> {
         let ends = ends::<F>(topics).await?;
         while !reached(&applied, &ends) {
             let batch = subscription.next_batch(READ_LIMIT, CATCH_UP).await?;
-            if batch.is_empty() {
-                return Err(behind::<F>());
-            }
+            let is_empty = batch.is_empty();
             let batch = redeemed::<F>(topics, batch).await?;
             apply_all(&mut fold, &mut applied, &batch);
+            if !note_positions(&mut applied, &subscription.positions()) && is_empty {
+                return Err(behind::<F>());
+            }
         }
         let fold = Arc::new(RwLock::new(fold));
         let (sender, receiver) = watch::channel(applied);
@@ -108,6 +109,17 @@ fn reached(applied: &Applied, ends: &Applied) -> bool {
     ends.iter().all(|(partition, end)| applied.get(partition).is_some_and(|offset| offset >= end))
 }
 
+/// Takes over how far the topic was read, where records at the end are gone for good. Returns whether that is news.
+fn note_positions(applied: &mut Applied, positions: &[Position]) -> bool {
+    let mut has_moved = false;
+    for position in positions {
+        let known = applied.entry(position.partition).or_insert(0);
+        has_moved |= position.offset > *known;
+        *known = position.offset.max(*known);
+    }
+    has_moved
+}
+
 fn behind<F: Fold>() -> Error {
     let what = format!("the view of topic {} did not catch up with it within {} s", F::TOPIC.name(), CATCH_UP.as_secs());
     Error::new(ErrorKind::Timeout, what)
@@ -132,17 +144,18 @@ impl<F: Fold> Follower<F> {
     }
 
     async fn apply(&mut self, batch: Vec<StoredRecord>) {
-        if batch.is_empty() {
-            return;
-        }
         let batch = loop {
             match redeemed::<F>(&self.topics, batch.clone()).await {
                 Ok(batch) => break batch,
                 Err(error) => again_soon::<F>(&error).await,
             }
         };
-        self.applied.send_modify(|applied| {
-            apply_all(&mut *self.fold.write().unwrap_or_else(PoisonError::into_inner), applied, &batch);
+        let positions = self.subscription.positions();
+        self.applied.send_if_modified(|applied| {
+            if !batch.is_empty() {
+                apply_all(&mut *self.fold.write().unwrap_or_else(PoisonError::into_inner), applied, &batch);
+            }
+            note_positions(applied, &positions) || !batch.is_empty()
         });
     }
 }

@@ -171,7 +171,10 @@ pub struct GenerationStatus {
 /// `limit`); with `candidates` the scores are exact.
 ///
 /// **Errors.** `Invalid` for a vector of another dimension than the settings say, `Conflict` for `create` with other settings than the
-/// generation has, `NotFound` for an unknown generation, `Corrupt` for damage that recovery cannot mend, `Exhausted` for a full disk.
+/// generation has, `NotFound` for an unknown generation, `Corrupt` for one with damage that recovery cannot mend, `Exhausted` for a full disk.
+///
+/// **Damage.** Bytes that rot never come out as another text or another vector: a chunk whose stored text is damaged is not given out and
+/// [`SearchIndex::damaged`] names it, one whose vectors are damaged is not found by vector.
 #[async_trait]
 pub trait SearchIndex: Send + Sync {
     /// Creates a generation; an existing one with equal settings is left as it is.
@@ -199,10 +202,16 @@ pub trait SearchIndex: Send + Sync {
     /// Best chunks by dot product.
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>>;
 
-    /// The chunks, in the order of the ids; `None` for those that do not exist.
+    /// The chunks, in the order of the ids; `None` for those that do not exist, and for those that [`SearchIndex::damaged`] names.
     async fn fetch(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>>;
 
-    /// Stored vectors, in the order of the ids; `None` for chunks that do not exist. `fine` is empty where vectors are shared.
+    /// Those of the chunks that exist and that a `fetch` could not give because what is stored of them is damaged. An index that only
+    /// gives what it has checked, or fails, names none.
+    async fn damaged(&self, _generation: Option<&str>, _chunks: &[ChunkId]) -> Result<Vec<ChunkId>> {
+        Ok(Vec::new())
+    }
+
+    /// Stored vectors, in the order of the ids; `None` for chunks that do not exist or whose vectors are damaged. `fine` is empty where vectors are shared.
     async fn vectors(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>>;
 
     /// What is stored of the documents in a generation (the serving one for `None`), deletions included, in the order of the ids.

@@ -18,7 +18,7 @@ pub fn failed<'a>(what: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Er
 /// `Corrupt`, naming file and byte.
 pub fn corrupt(path: &Path, position: u64, what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("`{}` is damaged at byte {position}: {what}", path.display()))
-        .with_hint("restore the file from a copy; the log does not guess what was lost")
+        .with_hint("`tributary doctor --verify` lists all damage, `tributary repair` moves it aside; or restore a backup")
 }
 
 /// Makes the names in a folder durable.

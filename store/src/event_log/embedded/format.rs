@@ -24,15 +24,24 @@
 //! what is durable. A segment that is full is synced, gets its footer, is synced again, and then the next one is created under `.new`,
 //! synced and renamed; its base is the end of the one before. So every segment but the last has a footer.
 //!
-//! **Recovery** of the last segment, if it has no footer, reads it from the start. At the first frame that is incomplete or fails its
+//! **Recovery** of the last segment, if it has no footer, reads it from the start. At a frame that is incomplete or fails its
 //! checksum at position `p` there are two cases. If a sound frame after `p` has `batch_start > p`, then `p` was durable once: that is
-//! damage, and opening fails with `Corrupt`. Otherwise the frames from `p` on belong to one batch that was never acknowledged (or to
-//! the very last one, which cannot be told apart): the file is cut at `p`. A group position beyond the end that is left proves the loss of
-//! delivered records: `Corrupt`. The file is synced before anything of it is shown.
-//! Segments before the last are checked by header and footer at opening, frame by frame when read.
+//! damage, see below. Otherwise the frames from `p` on belong to one batch that was never acknowledged (or to
+//! the very last one, which cannot be told apart): the file is cut at `p`. A group position beyond the end that is left proves that
+//! delivered records are gone: that is damage too, and the next record gets the offset of that position. The file is synced before anything
+//! of it is shown. Segments before the last are checked by header and footer at opening, frame by frame when read.
+//!
+//! **Damage** (bytes that rotted; every byte is covered by a checksum) never stops the log: waiting would not bring a record back. It is
+//! reported once per place, counted, and passed over. After a damaged frame the next one begins where the damaged one's length leads, if a
+//! sound frame or the end is there; otherwise at the first byte where a sound frame begins whose offset lies above those before and below
+//! the end of the segment, whose lengths add up, and whose `batch_start` is not behind it. So bytes of a value that look like a frame are not
+//! taken for one unless the length before them is damaged and they carry an offset of this very place. A damaged header says nothing
+//! that the file's name does not; with a damaged footer the segment is read once more to count it, and ends where the next one begins.
+//! Damaged settings of a topic are counted again from its folders. Compaction leaves a partition with damage as it is, because the damaged
+//! record may be a tombstone; [`repair`](super::repair) writes such segments again without what is damaged and keeps the old file.
 //!
 //! **Group positions.** A commit appends entries and syncs. The position of a partition is the largest of all sound entries; damaged
-//! ones are ignored (the worst is that records are delivered again). A file that has grown is rewritten under `.new` and renamed.
+//! ones, and a damaged header, are ignored (the worst is that records are delivered again). A file that has grown is rewritten under `.new` and renamed.
 //!
 //! **Compaction** turns neighbouring closed segments of one partition into one: the new file has the base of the first, the end of the
 //! last and a generation higher than both, and is complete and synced before it is renamed from `.new`; then the folder is synced, then
@@ -86,21 +95,13 @@ impl Header {
         bytes
     }
 
-    /// Reads a header, or says what is wrong with it.
-    pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
-        if bytes.len() < HEADER_BYTES {
-            return Err("header is incomplete");
+    /// Reads a header and the format version that it names; `None` if it is damaged.
+    pub fn decode(bytes: &[u8]) -> Option<(Self, u32)> {
+        if bytes.len() < HEADER_BYTES || &bytes[0..8] != SEGMENT_MAGIC || crc32fast::hash(&bytes[0..28]) != u32_at(bytes, 28) {
+            return None;
         }
-        if &bytes[0..8] != SEGMENT_MAGIC {
-            return Err("not a segment file");
-        }
-        if crc32fast::hash(&bytes[0..28]) != u32_at(bytes, 28) {
-            return Err("checksum of the header differs");
-        }
-        if u32_at(bytes, 8) != VERSION {
-            return Err("segment has a format version that this program does not know");
-        }
-        Ok(Self { generation: u32_at(bytes, 12), base: u64_at(bytes, 16), partition: u32_at(bytes, 24) })
+        let header = Self { generation: u32_at(bytes, 12), base: u64_at(bytes, 16), partition: u32_at(bytes, 24) };
+        Some((header, u32_at(bytes, 8)))
     }
 }
 
@@ -285,6 +286,30 @@ impl Frame {
     }
 }
 
+/// Whether the first bytes of a frame could be those of a record with one of these offsets, with `left` bytes to the end
+/// and a batch that began at `latest_batch` or before.
+pub fn may_begin_record(head: &[u8], latest_batch: u64, left: u64, offsets: &std::ops::Range<u64>) -> bool {
+    if head.len() < FRAME_HEAD_BYTES {
+        return false;
+    }
+    let total = u64::from(u32_at(head, 0)) + PREFIX_BYTES as u64;
+    let parts = u64::from(u32_at(head, 32)) + u64::from(u32_at(head, 36)) + 8 * u64::from(u32_at(head, 40));
+    head[29..32] == [0, 0, 0]
+        && head[28] <= TOMBSTONE
+        && offsets.contains(&u64_at(head, 8))
+        && total <= left
+        && FRAME_HEAD_BYTES as u64 + parts <= total
+        && u64::from(u32_at(head, 24)) <= latest_batch
+}
+
+/// The key in the first bytes of a damaged frame, if it still looks like one.
+pub fn likely_key(frame: &[u8]) -> Option<String> {
+    let length = u32_at(frame.get(..FRAME_HEAD_BYTES)?, 32) as usize;
+    let key = frame.get(FRAME_HEAD_BYTES..)?.get(..length)?;
+    let text = std::str::from_utf8(key).ok()?;
+    (!text.is_empty() && !text.chars().any(char::is_control)).then(|| text.to_owned())
+}
+
 /// Whether a sound frame with `batch_start > damage` starts at `position`, the first of `bytes`. Cheap checks come before the checksum.
 pub fn proves_durable(bytes: &[u8], position: u64, damage: u64) -> bool {
     if bytes.len() < FRAME_HEAD_BYTES {
@@ -375,11 +400,11 @@ mod tests {
     #[test]
     fn headers_and_footers_survive_a_round_trip() {
         let header = Header { generation: 3, base: 1 << 40, partition: 7 };
-        assert_eq!(Header::decode(&header.encode()), Ok(header));
+        assert_eq!(Header::decode(&header.encode()), Some((header, VERSION)));
         for bit in 0..HEADER_BYTES * 8 {
             let mut damaged = header.encode();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(Header::decode(&damaged).is_err(), "bit {bit}");
+            assert!(Header::decode(&damaged).is_none(), "bit {bit}");
         }
         let footer = Footer { end: 9, max_timestamp_ms: i64::MIN, records: 8, tombstones: 2 };
         let Parsed::Frame(frame) = Frame::parse(&footer.encode(500).into()) else { panic!("sound footer refused") };

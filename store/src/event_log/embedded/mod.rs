@@ -4,6 +4,7 @@
 mod compaction;
 mod config;
 mod counters;
+mod damage;
 pub(crate) mod folder;
 mod format;
 mod group;
@@ -11,12 +12,14 @@ mod image;
 mod maintenance;
 mod partition;
 mod partitioner;
+mod repair;
 mod retention;
 mod scanner;
 mod segment;
 mod subscription;
 mod tail;
 mod topic;
+mod verify;
 mod writer;
 
 use std::collections::HashMap;
@@ -33,7 +36,10 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 pub use config::Config;
 pub use counters::{Counter, Counters};
+pub use damage::Damage;
 pub use partitioner::partition_of;
+pub(crate) use repair::repair;
+pub(crate) use verify::verify;
 
 use self::folder::{create_folder, failed, finished_files, lock, read, sync_folder, write};
 use self::group::Group;
@@ -126,7 +132,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
 impl EmbeddedEventLog {
     /// Opens the log in `folder`, or creates it, and recovers what a crash left. Blocks: reads the last segment of each partition.
     ///
-    /// `Conflict` if another process has it open, `Denied` if the folder cannot be written, `Corrupt` for damage beyond a torn tail.
+    /// `Conflict` if another process has it open, `Denied` if the folder cannot be written, `Corrupt` for a segment that is missing.
     pub fn open(folder: &Path, config: Config) -> Result<Self> {
         config.check()?;
         if !folder.is_dir() {
@@ -162,6 +168,12 @@ impl EmbeddedEventLog {
     /// What it has done since it was opened.
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(&self.shared.counters)
+    }
+
+    /// What of it was found to have rotted since it was opened, by place. A record that rotted is passed over.
+    pub fn damage(&self) -> Vec<Damage> {
+        let of_topic = |topic: Arc<Topic>| topic.partitions.iter().flat_map(|partition| partition.damage.all()).collect::<Vec<_>>();
+        self.shared.topics().into_iter().flat_map(of_topic).collect()
     }
 
     /// Compacts the closed segments of a compacted topic now. Returns the bytes that were freed.
@@ -290,6 +302,8 @@ fn lag(partition: &Partition, group: Option<&Group>) -> Result<PartitionLag> {
     let (start, end) = (partition.start(), partition.end());
     let committed = committed.max(start);
     let oldest_uncommitted_ms = if committed < end { partition.timestamp_at(committed)? } else { None };
+    // What lies between may have rotted or been compacted away: then there is nothing left to read.
+    let committed = if oldest_uncommitted_ms.is_none() { end } else { committed };
     Ok(PartitionLag { partition: partition.number, start, committed, end, oldest_uncommitted_ms })
 }
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use tributary_schemas::{ErrorKind, Result};
 
-use super::folder::{corrupt, finished_files, read, remove, sync_folder, write};
+use super::damage::DamageList;
+use super::folder::{corrupt, finished_files, lock, read, remove, sync_folder, write};
 use super::format::HEADER_BYTES;
 use super::scanner::{Scanner, SegmentFile};
 use super::segment::{Segment, SegmentName, SegmentView, open_closed, open_last};
@@ -23,6 +24,8 @@ pub struct Partition {
     pub tail: Mutex<Tail>,
     /// Held while compaction or retention changes it.
     pub maintenance: Mutex<Upkeep>,
+    /// What of it rotted.
+    pub damage: DamageList,
     segments: RwLock<Vec<SegmentView>>,
 }
 
@@ -58,17 +61,23 @@ impl Cursor {
 impl Partition {
     /// Opens the folder, recovers it, and returns also how many bytes of torn tail were cut off.
     pub fn open(folder: PathBuf, number: u32) -> Result<(Self, u64)> {
-        let names = current_names(&folder, number)?;
-        let mut segments = Vec::with_capacity(names.len());
+        let (names, damage) = (current_names(&folder, number)?, DamageList::default());
+        let mut segments: Vec<SegmentView> = Vec::with_capacity(names.len());
         let mut torn = 0;
         for (index, name) in names.iter().enumerate() {
-            if index + 1 == names.len() {
-                let (view, bytes) = open_last(&folder, name.clone(), number)?;
-                segments.push(view);
-                torn = bytes;
-            } else {
-                segments.push(open_closed(&folder, name.clone(), number)?);
+            let next = names.get(index + 1);
+            let opened = match next {
+                None => open_last(&folder, name.clone(), number)?,
+                Some(_) => open_closed(&folder, name.clone(), number)?,
+            };
+            let mut view = opened.view;
+            // Without a footer a segment ends where the next one begins.
+            if let Some(next) = next.filter(|next| !opened.has_footer && next.base > view.end) {
+                view.end = next.base;
             }
+            opened.damage.into_iter().for_each(|found| damage.note(found));
+            torn += opened.torn;
+            segments.push(view);
         }
         check_chain(&segments)?;
         let tail = Tail::after(segments.last())?;
@@ -78,6 +87,7 @@ impl Partition {
             folder,
             tail: Mutex::new(tail),
             maintenance: Mutex::new(Upkeep { clean_until }),
+            damage,
             segments: RwLock::new(segments),
         };
         Ok((partition, torn))
@@ -101,6 +111,13 @@ impl Partition {
     /// Calls `look` with all segments, none of which is exchanged or removed meanwhile.
     pub fn with_segments<T>(&self, look: impl FnOnce(&[SegmentView]) -> T) -> T {
         look(&read(&self.segments))
+    }
+
+    /// Lets the partition end at `end` at least, because a group has read so far: what lay before is gone, and its offsets are never used
+    /// again.
+    pub fn raise_end(&self, end: u64) {
+        lock(&self.tail).raise(end);
+        self.update_last(|view| view.end = view.end.max(end));
     }
 
     /// Adds a segment at the end.
@@ -152,12 +169,13 @@ impl Partition {
         let mut open = open_at(cursor, view)?;
         let mut scanner = Scanner::new(open.file.clone(), open.position, view.data_end);
         let (mut count, mut count_bytes) = (0, 0);
+        let (mut resume, mut damage) = (view.segment.resume(view.end), Vec::new());
         let result = loop {
             if count >= records || count_bytes >= bytes {
                 break Ok(());
             }
-            let (position, frame) = match scanner.next_sound() {
-                Ok(Some(next)) => next,
+            let frame = match scanner.next_past_damage(&mut resume, &mut damage) {
+                Ok(Some((_, frame))) => frame,
                 Ok(None) => {
                     cursor.offset = cursor.offset.max(view.end);
                     break Ok(());
@@ -165,18 +183,18 @@ impl Partition {
                 Err(error) => break Err(error),
             };
             if frame.offset() >= cursor.offset {
-                match frame.record() {
-                    Ok(record) => {
-                        found.push(StoredRecord { position: Position { partition: self.number, offset: frame.offset() }, record })
-                    }
-                    Err(what) => break Err(open.file.corrupt(position, what)),
-                }
+                let record = match frame.record() {
+                    Ok(record) => record,
+                    Err(what) => break Err(open.file.corrupt(scanner.position() - frame.size() as u64, what)),
+                };
+                found.push(StoredRecord { position: Position { partition: self.number, offset: frame.offset() }, record });
                 cursor.offset = frame.offset() + 1;
                 count += 1;
                 count_bytes += frame.size();
             }
             open.position = scanner.position();
         };
+        damage.into_iter().for_each(|found| self.damage.note(found));
         cursor.open = Some(open);
         result.map(|()| count_bytes)
     }
@@ -213,8 +231,8 @@ fn current_names(folder: &Path, number: u32) -> Result<Vec<SegmentName>> {
     names.sort_by_key(|name| (name.base, name.generation));
     let mut covered = Vec::new();
     for name in names.iter().filter(|name| name.generation > 0) {
-        let view = open_closed(folder, name.clone(), number)?;
-        covered.push((name.base..view.end, name.generation));
+        let opened = open_closed(folder, name.clone(), number)?;
+        covered.push((name.base..opened.view.end, name.generation));
     }
     let is_leftover =
         |name: &SegmentName| covered.iter().any(|(range, generation)| *generation > name.generation && range.contains(&name.base));

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use tributary_schemas::Result;
 
+use super::damage::Damage;
 use super::folder::{failed, lock};
-use super::format::{FOOTER_BYTES, Footer, Frame, HEADER_BYTES, Header, Parsed, proves_durable};
-use super::scanner::{Next, Scanner, SegmentFile};
+use super::format::{FOOTER_BYTES, Footer, Frame, HEADER_BYTES, Header, Parsed, VERSION, proves_durable};
+use super::scanner::{Next, Resume, Scanner, SegmentFile};
 
 /// File bytes between two entries of the offset index.
 const INDEX_STRIDE: u64 = 32 << 10;
@@ -98,8 +99,9 @@ impl Segment {
             return Ok(floor);
         }
         let mut scanner = Scanner::new(file.clone(), known_until, end);
-        let mut found = Vec::new();
-        while let Some((position, frame)) = scanner.next_sound()? {
+        let (mut found, mut resume) = (Vec::new(), self.resume(u64::MAX));
+        // Readers report the damage when they come to it.
+        while let Some((position, frame)) = scanner.next_past_damage(&mut resume, &mut Vec::new())? {
             found.push((frame.offset(), position, frame.size() as u64));
         }
         let mut index = lock(&self.index);
@@ -107,6 +109,11 @@ impl Segment {
             found.into_iter().for_each(|(offset, position, length)| index.note(offset, position, length));
         }
         Ok(index.floor(offset))
+    }
+
+    /// What a frame after damage must be like; `end` is the offset after the segment.
+    pub fn resume(&self, end: u64) -> Resume {
+        Resume { offsets: self.name.base..end, appended: self.name.generation == 0 }
     }
 
     fn is_behind(&self, offset: u64) -> bool {
@@ -173,15 +180,32 @@ impl From<Footer> for Totals {
     }
 }
 
-/// Opens a segment that must be closed: checks header and footer.
-pub fn open_closed(folder: &Path, name: SegmentName, partition: u32) -> Result<SegmentView> {
+/// A segment that was opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// The segment.
+    pub view: SegmentView,
+    /// What of it rotted, as far as opening saw it.
+    pub damage: Vec<Damage>,
+    /// Bytes of a torn tail that were cut off.
+    pub torn: u64,
+    /// Whether the end is known; without a footer it is that of the last sound record, and may be higher.
+    pub has_footer: bool,
+}
+
+/// Opens a segment that must be closed: checks header and footer. One whose footer is damaged is read to its end.
+pub fn open_closed(folder: &Path, name: SegmentName, partition: u32) -> Result<Opened> {
     let file = SegmentFile::open(&name.path(folder))?;
-    check_header(&file, &name, partition)?;
+    let mut damage = check_header(&file, &name, partition)?;
     let length = file.len()?;
-    match footer(&file, length)? {
-        Some(footer) => Ok(closed_view(folder, name, &footer, length)),
-        None => Err(file.corrupt(length.saturating_sub(FOOTER_BYTES as u64), "the footer of a closed segment is missing or damaged")),
+    if let Some(footer) = footer(&file, length)? {
+        return Ok(Opened { view: closed_view(folder, name, &footer, length), damage, torn: 0, has_footer: true });
     }
+    let reading = Reading::past_damage(&file, &name, length)?;
+    let data_end = reading.index.known_until;
+    damage.extend(reading.damage.iter().cloned());
+    damage.push(Damage::new(file.path(), data_end, length - data_end, "the footer of a closed segment is missing or damaged"));
+    Ok(Opened { view: reading.view(folder, name, data_end, true), damage, torn: 0, has_footer: false })
 }
 
 fn closed_view(folder: &Path, name: SegmentName, footer: &Footer, length: u64) -> SegmentView {
@@ -195,79 +219,114 @@ fn closed_view(folder: &Path, name: SegmentName, footer: &Footer, length: u64) -
     }
 }
 
-/// Opens the last segment of a partition and cuts off a torn tail. Returns also how many bytes that were.
-pub fn open_last(folder: &Path, name: SegmentName, partition: u32) -> Result<(SegmentView, u64)> {
+/// Opens the last segment of a partition and cuts off a torn tail.
+pub fn open_last(folder: &Path, name: SegmentName, partition: u32) -> Result<Opened> {
     let file = SegmentFile::open(&name.path(folder))?;
-    check_header(&file, &name, partition)?;
     let length = file.len()?;
-    if let Some(footer) = footer(&file, length)? {
-        return Ok((closed_view(folder, name, &footer, length), 0));
+    if name.generation > 0 || footer(&file, length)?.is_some() {
+        return open_closed(folder, name, partition);
     }
-    if name.generation > 0 {
-        return Err(file.corrupt(length.saturating_sub(FOOTER_BYTES as u64), "the footer of a compacted segment is missing or damaged"));
-    }
-    let (view, damage) = read_all(folder, name, &file, length)?;
-    if let Some((position, what)) = damage {
-        cut(&file, position, length, what)?;
-    }
+    let mut damage = check_header(&file, &name, partition)?;
+    let (reading, data_end) = read_tail(&file, &name, length)?;
     // Frames that were written but not synced when the process ended become durable before anyone sees them.
     File::open(file.path()).and_then(|handle| handle.sync_all()).map_err(failed("sync", file.path()))?;
-    let torn = length - view.data_end;
-    Ok((view, torn))
+    damage.extend(reading.damage.iter().cloned());
+    let view = reading.view(folder, name, data_end, false);
+    Ok(Opened { view, damage, torn: length - data_end, has_footer: true })
 }
 
-type Damage = Option<(u64, &'static str)>;
-
-fn read_all(folder: &Path, name: SegmentName, file: &SegmentFile, length: u64) -> Result<(SegmentView, Damage)> {
-    let mut index = OffsetIndex::new();
-    let mut scanner = Scanner::new(file.clone(), 0, length);
-    let mut totals = Totals::default();
-    let mut end = name.base;
-    let damage = loop {
-        match scanner.step()? {
-            Next::Frame(position, frame) if Footer::of(&frame).is_some() => {
-                // A footer is the last thing in a file; this one has something after it.
-                break Some((position, "a footer before the end"));
-            }
-            Next::Frame(position, frame) => {
-                if frame.offset() < end {
-                    return Err(file.corrupt(position, "offsets do not grow"));
-                }
-                index.note(frame.offset(), position, frame.size() as u64);
-                totals.count(frame.is_tombstone(), frame.timestamp_ms());
-                end = frame.offset() + 1;
-            }
-            Next::Damaged(position, what) => break Some((position, what)),
-            Next::End => break None,
-        }
-    };
-    let data_end = damage.map_or(length, |(position, _)| position);
-    let segment = Arc::new(Segment::new(folder, name, index));
-    Ok((SegmentView { segment, end, data_end, totals, closed: false }, damage))
+/// What the frames of a file add up to.
+#[derive(Debug)]
+struct Reading {
+    index: OffsetIndex,
+    totals: Totals,
+    end: u64,
+    damage: Vec<Damage>,
 }
 
-/// Cuts the file at the damage, unless a later frame proves that what is damaged had been durable.
-fn cut(file: &SegmentFile, position: u64, length: u64, what: &'static str) -> Result<()> {
-    let rest = file.read(position, (length - position) as usize)?;
-    let proof = (1..rest.len()).find(|at| proves_durable(&rest[*at..], position + *at as u64, position));
-    if proof.is_some() {
-        return Err(file.corrupt(position, what));
+impl Reading {
+    fn new(base: u64) -> Self {
+        Self { index: OffsetIndex::new(), totals: Totals::default(), end: base, damage: Vec::new() }
     }
+
+    fn past_damage(file: &SegmentFile, name: &SegmentName, length: u64) -> Result<Self> {
+        let mut reading = Self::new(name.base);
+        let mut resume = Resume { offsets: name.base..u64::MAX, appended: name.generation == 0 };
+        let mut scanner = Scanner::new(file.clone(), 0, length);
+        while let Some((position, frame)) = scanner.next_past_damage(&mut resume, &mut reading.damage)? {
+            reading.count(position, &frame);
+        }
+        Ok(reading)
+    }
+
+    fn count(&mut self, position: u64, frame: &Frame) {
+        self.index.note(frame.offset(), position, frame.size() as u64);
+        self.totals.count(frame.is_tombstone(), frame.timestamp_ms());
+        self.end = frame.offset() + 1;
+    }
+
+    fn view(self, folder: &Path, name: SegmentName, data_end: u64, closed: bool) -> SegmentView {
+        let segment = Arc::new(Segment::new(folder, name, self.index));
+        SegmentView { segment, end: self.end, data_end, totals: self.totals, closed }
+    }
+}
+
+/// Reads an open segment. Damage before something durable is passed over; anything else that is no sound frame is cut off as a torn tail.
+/// Returns also where the frames end.
+fn read_tail(file: &SegmentFile, name: &SegmentName, length: u64) -> Result<(Reading, u64)> {
+    let mut reading = Reading::new(name.base);
+    let mut scanner = Scanner::new(file.clone(), 0, length);
+    loop {
+        let (position, what) = match scanner.step()? {
+            Next::End => return Ok((reading, length)),
+            // A footer is the last thing in a file; this one has something after it.
+            Next::Frame(position, frame) if Footer::of(&frame).is_some() => (position, "a footer before the end"),
+            Next::Frame(position, frame) if frame.offset() < reading.end => (position, "offsets do not grow"),
+            Next::Frame(position, frame) => {
+                reading.count(position, &frame);
+                continue;
+            }
+            Next::Damaged(position, what) => (position, what),
+        };
+        if !was_durable(file, position, length)? {
+            cut(file, position, length, what)?;
+            return Ok((reading, position));
+        }
+        let resume = Resume { offsets: reading.end..u64::MAX, appended: true };
+        reading.damage.push(scanner.skip(position, what, &resume)?);
+    }
+}
+
+/// Whether a later frame proves that what lies at `position` had been durable.
+fn was_durable(file: &SegmentFile, position: u64, length: u64) -> Result<bool> {
+    let rest = file.read(position, (length - position) as usize)?;
+    Ok((1..rest.len()).any(|at| proves_durable(&rest[at..], position + at as u64, position)))
+}
+
+fn cut(file: &SegmentFile, position: u64, length: u64, what: &'static str) -> Result<()> {
     tracing::warn!(path = %file.path().display(), position, bytes = length - position, what, "cut off a torn tail");
     let writable = File::options().write(true).open(file.path()).map_err(failed("open", file.path()))?;
     writable.set_len(position).and_then(|()| writable.sync_all()).map_err(failed("truncate", file.path()))
 }
 
-fn check_header(file: &SegmentFile, name: &SegmentName, partition: u32) -> Result<()> {
+/// A damaged header is no more than a report: name and folder of the file say the same.
+pub fn check_header(file: &SegmentFile, name: &SegmentName, partition: u32) -> Result<Vec<Damage>> {
     let length = file.len()?.min(HEADER_BYTES as u64);
-    let header = Header::decode(&file.read(0, length as usize)?).map_err(|what| file.corrupt(0, what))?;
-    if header != (Header { generation: name.generation, base: name.base, partition }) {
-        return Err(file.corrupt(0, "header does not belong to this file name and partition"));
+    if length < HEADER_BYTES as u64 {
+        return Err(file.corrupt(0, "header is incomplete"));
     }
-    Ok(())
+    match Header::decode(&file.read(0, length as usize)?) {
+        None => Ok(vec![Damage::new(file.path(), 0, length, "the header is damaged")]),
+        Some((_, version)) if version != VERSION => Err(file.corrupt(0, "segment has a format version that this program does not know")),
+        Some((header, _)) if header != (Header { generation: name.generation, base: name.base, partition }) => {
+            Err(file.corrupt(0, "header does not belong to this file name and partition"))
+        }
+        Some(_) => Ok(Vec::new()),
+    }
 }
 
-fn footer(file: &SegmentFile, length: u64) -> Result<Option<Footer>> {
+/// The footer at the end of a file, if it is sound.
+pub fn footer(file: &SegmentFile, length: u64) -> Result<Option<Footer>> {
     let Some(position) = length.checked_sub(FOOTER_BYTES as u64).filter(|position| *position >= HEADER_BYTES as u64) else {
         return Ok(None);
     };

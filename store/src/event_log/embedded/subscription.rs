@@ -59,18 +59,21 @@ impl EmbeddedSubscription {
     }
 
     /// Reads on until `limit` can be filled or nothing is left. The state changes only after the last wait, so cancelling loses nothing.
-    async fn read_ahead(&mut self, limit: BatchLimit) -> Result<()> {
+    ///
+    /// Returns whether it went past something that nobody can read any more.
+    async fn read_ahead(&mut self, limit: BatchLimit) -> Result<bool> {
         while self.ahead.len() < limit.records && self.ahead_bytes < limit.bytes.max(1) && !self.is_at_end() {
             let (topic, cursors, turn) = (Arc::clone(&self.topic), self.cursors.clone(), self.turn);
             let (found, cursors) = match blocking(move || read_round(&topic, cursors, turn, limit)).await {
                 Ok(round) => round,
-                Err(_) if !self.ahead.is_empty() => return Ok(()),
+                Err(_) if !self.ahead.is_empty() => return Ok(false),
                 Err(error) => return Err(error),
             };
+            let has_moved = self.cursors.iter().zip(&cursors).any(|(before, after)| before.offset != after.offset);
             self.cursors = cursors;
             self.turn = (turn + 1) % self.cursors.len().max(1);
             if found.is_empty() {
-                return Ok(());
+                return Ok(has_moved);
             }
             let bytes: usize = found.iter().map(|stored| stored.record.size()).sum();
             self.counters.read_records.add(found.len() as u64);
@@ -78,7 +81,7 @@ impl EmbeddedSubscription {
             self.ahead_bytes += bytes;
             self.ahead.extend(found);
         }
-        Ok(())
+        Ok(false)
     }
 
     fn is_at_end(&self) -> bool {
@@ -130,8 +133,8 @@ impl Subscription for EmbeddedSubscription {
         loop {
             // Seen before the look, so that an append after the look wakes the wait below.
             self.appended.mark_unchanged();
-            self.read_ahead(limit).await?;
-            if !self.ahead.is_empty() {
+            let has_moved = self.read_ahead(limit).await?;
+            if !self.ahead.is_empty() || has_moved {
                 return Ok(self.take(limit));
             }
             match timeout_at(deadline, self.appended.changed()).await {
@@ -140,6 +143,14 @@ impl Subscription for EmbeddedSubscription {
                 Ok(Err(_)) | Err(_) => return Ok(Vec::new()),
             }
         }
+    }
+
+    fn positions(&self) -> Vec<Position> {
+        let position = |(partition, cursor): (u32, &Cursor)| {
+            let waiting = self.ahead.iter().find(|stored| stored.position.partition == partition);
+            Position { partition, offset: waiting.map_or(cursor.offset, |stored| stored.position.offset) }
+        };
+        (0..).zip(&self.cursors).map(position).collect()
     }
 
     async fn commit(&mut self, positions: &[Position]) -> Result<()> {

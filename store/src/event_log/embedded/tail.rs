@@ -84,6 +84,11 @@ impl Tail {
         Ok(tail)
     }
 
+    /// Gives no record an offset below `offset` from now on.
+    pub fn raise(&mut self, offset: u64) {
+        self.next_offset = self.next_offset.max(offset);
+    }
+
     /// Whether so many more bytes should go to a new segment.
     pub fn is_full(&self, bytes: usize, segment_bytes: u64) -> bool {
         let used = self.length() + self.staged.bytes.len() as u64;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::damage::Damage;
 use super::folder::{corrupt, create_folder, failed, finished_files, lock, read, replace, write};
 use super::format::VERSION;
 use super::group::Group;
@@ -17,8 +18,10 @@ use super::segment::SegmentView;
 use crate::backup::draft::Draft;
 use crate::event_log::TopicSettings;
 
-const SETTINGS_FILE: &str = "topic.json";
-const GROUPS_FOLDER: &str = "groups";
+/// The file with its settings.
+pub const SETTINGS_FILE: &str = "topic.json";
+/// The folder of its groups.
+pub const GROUPS_FOLDER: &str = "groups";
 /// Far more than one process can use; keeps a typing error from creating a million folders.
 const MAX_PARTITIONS: u32 = 10_000;
 
@@ -44,18 +47,56 @@ struct StoredSettings {
     compacted: bool,
     retention_age_ms: Option<u64>,
     retention_bytes: Option<u64>,
+    /// CRC-32 of the other values as JSON; none in a file of before.
+    #[serde(default)]
+    crc: Option<u32>,
+}
+
+impl StoredSettings {
+    /// What a file says, `None` if it is damaged.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let stored: Self = serde_json::from_slice(bytes).ok()?;
+        stored.crc.is_none_or(|crc| crc == stored.checksum()).then_some(stored)
+    }
+
+    fn checksum(&self) -> u32 {
+        let values = (self.format, self.partitions, self.compacted, self.retention_age_ms, self.retention_bytes);
+        crc32fast::hash(format!("{values:?}").as_bytes())
+    }
+}
+
+/// Whether the file with the settings of a topic is sound.
+pub fn settings_are_sound(bytes: &[u8]) -> bool {
+    StoredSettings::parse(bytes).is_some()
+}
+
+/// The settings of a topic whose file is damaged: as many partitions as there are folders, and everything is kept until the topic is
+/// created again, which every start does.
+fn settings_of_folders(folder: &Path) -> Result<TopicSettings> {
+    let is_partition = |number: &u32| folder.join(number.to_string()).is_dir();
+    let partitions = (0..MAX_PARTITIONS).take_while(is_partition).count() as u32;
+    if partitions == 0 {
+        return Err(corrupt(&folder.join(SETTINGS_FILE), 0, "the settings of a topic are damaged, and it has no partitions"));
+    }
+    tracing::error!(folder = %folder.display(), partitions, "the settings of a topic are damaged; its partitions were counted");
+    let settings = TopicSettings { partitions, compacted: false, retention_age: None, retention_bytes: None };
+    store(folder, settings)?;
+    Ok(settings)
 }
 
 impl From<TopicSettings> for StoredSettings {
     fn from(settings: TopicSettings) -> Self {
         let age_ms = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-        Self {
+        let mut stored = Self {
             format: VERSION,
             partitions: settings.partitions,
             compacted: settings.compacted,
             retention_age_ms: settings.retention_age.map(age_ms),
             retention_bytes: settings.retention_bytes,
-        }
+            crc: None,
+        };
+        stored.crc = Some(stored.checksum());
+        stored
     }
 }
 
@@ -105,11 +146,13 @@ impl Topic {
     pub fn open(folder: &Path, name: &str) -> Result<(Self, u64)> {
         let path = folder.join(SETTINGS_FILE);
         let bytes = std::fs::read(&path).map_err(failed("read", &path))?;
-        let stored: StoredSettings = serde_json::from_slice(&bytes).map_err(|error| corrupt(&path, 0, &error.to_string()))?;
-        if stored.format != VERSION {
-            return Err(corrupt(&path, 0, &format!("format version {} is not known", stored.format)));
-        }
-        let settings = TopicSettings::from(stored);
+        let settings = match StoredSettings::parse(&bytes) {
+            Some(stored) if stored.format != VERSION => {
+                return Err(corrupt(&path, 0, &format!("format version {} is not known", stored.format)));
+            }
+            Some(stored) => TopicSettings::from(stored),
+            None => settings_of_folders(folder)?,
+        };
         let mut partitions = Vec::new();
         let mut torn = 0;
         for number in 0..settings.partitions {
@@ -137,7 +180,13 @@ impl Topic {
                 let (committed, end) = (group.committed(partition.number).unwrap_or(0), partition.end());
                 if committed > end {
                     let what = format!("it ends at offset {end}, but group `{name}` has read up to {committed}: records are lost");
-                    return Err(corrupt(&partition.folder, 0, &what));
+                    // Behind a footer nothing can be lost but a whole file.
+                    let ends_whole = partition.segments().last().is_none_or(|last| last.closed);
+                    if ends_whole && partition.damage.all().is_empty() {
+                        return Err(corrupt(&partition.folder, 0, &what));
+                    }
+                    partition.damage.note(Damage::new(&partition.folder, 0, 0, what));
+                    partition.raise_end(committed);
                 }
             }
             write(&self.groups).insert(name, Arc::new(group));

@@ -7,7 +7,7 @@
 //!
 //! Layout: `bits-<epoch>.centroid` (little-endian f32, then their CRC-32) and the column `bits-<epoch>.groups`: a record holds 64 rows, as eight
 //! blocks of eight rows (word w of the eight rows side by side, see `Kernel::bit_sums`), then 64 each (f32) of factors, counts of set bits,
-//! offsets and error bounds.
+//! offsets and error bounds. `bits-<epoch>.sums` has the CRC-32 of each record: of a damaged one all rows are looked at.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use super::bitmap::{Bitmap, bits};
 use super::column::{Column, ColumnMap};
 use super::commit::write_synced;
 use super::kernel::{ALIGNMENT, BIT_BLOCK, Kernel};
+use super::sums::{SumColumn, Sums, append_sum};
 use super::top::Top;
 use super::vectors::Vectors;
 
@@ -38,6 +39,7 @@ const WRITTEN_TOGETHER: usize = 256;
 #[derive(Debug)]
 pub struct BitColumn {
     column: Column,
+    sums: SumColumn,
     shape: Arc<Shape>,
 }
 
@@ -46,6 +48,7 @@ pub struct BitColumn {
 pub struct Bits {
     groups: usize,
     map: Arc<ColumnMap>,
+    sums: Sums,
     shape: Arc<Shape>,
 }
 
@@ -78,7 +81,8 @@ impl BitColumn {
         let path = centroid_path(folder, epoch);
         write_synced(&path, &bytes).map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
         let column = Column::create(&groups_path(folder, epoch), width(dimensions), dimensions)?;
-        Ok(Self { column, shape: Arc::new(Shape { centroid, rotation: Rotation::new(dimensions) }) })
+        let sums = SumColumn::create(&sums_path(folder, epoch), dimensions)?;
+        Ok(Self { column, sums, shape: Arc::new(Shape { centroid, rotation: Rotation::new(dimensions) }) })
     }
 
     /// Opens the files, of which `groups` records are valid.
@@ -88,7 +92,8 @@ impl BitColumn {
         let centroid = parse_centroid(&bytes, dimensions)
             .ok_or_else(|| Error::new(ErrorKind::Corrupt, format!("{} is no centroid of {dimensions} dimensions", path.display())))?;
         let column = Column::open(&groups_path(folder, epoch), width(dimensions), dimensions, groups)?;
-        Ok(Self { column, shape: Arc::new(Shape { centroid, rotation: Rotation::new(dimensions) }) })
+        let sums = SumColumn::open(&sums_path(folder, epoch), dimensions, groups)?;
+        Ok(Self { column, sums, shape: Arc::new(Shape { centroid, rotation: Rotation::new(dimensions) }) })
     }
 
     /// Encodes whole groups of rows that are not encoded yet, durably.
@@ -103,9 +108,13 @@ impl BitColumn {
             for group in from..complete.min(from + WRITTEN_TOGETHER) {
                 self.shape.encode(vectors, group, &mut bytes);
             }
+            let mut sums = Vec::new();
+            bytes.chunks_exact(width(vectors.dimensions())).for_each(|record| append_sum(&mut sums, [record]));
             self.column.append(&bytes)?;
+            self.sums.append(&sums)?;
         }
-        self.column.sync()
+        self.column.sync()?;
+        self.sums.sync()
     }
 
     /// Records that are durable.
@@ -115,7 +124,7 @@ impl BitColumn {
 
     /// The reading side.
     pub fn bits(&self) -> Bits {
-        Bits { groups: self.column.records(), map: self.column.map(), shape: Arc::clone(&self.shape) }
+        Bits { groups: self.column.records(), map: self.column.map(), sums: self.sums.sums(), shape: Arc::clone(&self.shape) }
     }
 }
 
@@ -131,7 +140,7 @@ impl Shape {
         let mut rotated = vec![0.0; words * 64];
         for place in 0..GROUP {
             rotated.fill(0.0);
-            let row = vectors.row(group * GROUP + place);
+            let row = vectors.unchecked_row(group * GROUP + place);
             row.iter().zip(&self.centroid).zip(&mut rotated).for_each(|((value, centre), rest)| *rest = value - centre);
             offsets.push(rotated.iter().zip(&self.centroid).map(|(rest, centre)| rest * centre).sum::<f32>());
             self.rotation.apply(&mut rotated);
@@ -159,6 +168,11 @@ impl Bits {
     /// Groups that are encoded.
     pub fn groups(&self) -> usize {
         self.groups
+    }
+
+    /// Groups whose bytes are not those that were written.
+    pub fn damaged_groups(&self) -> Vec<usize> {
+        (0..self.groups).filter(|group| !self.sums.matches(*group, [self.map.bytes(*group..group + 1)])).collect()
     }
 
     /// Prepares a query.
@@ -192,6 +206,10 @@ impl Bits {
         for (group, bounds) in groups.zip(bounds.as_chunks_mut::<GROUP>().0) {
             let mask = allowed.word(group);
             if mask == 0 {
+                continue;
+            }
+            if !self.sums.is_right(group, [self.map.bytes(group..group + 1)]) {
+                (0..GROUP).filter(|place| mask >> place & 1 == 1).for_each(|place| bounds[place] = f32::INFINITY);
                 continue;
             }
             let record: &[u64] = self.map.numbers(group..group + 1);
@@ -277,7 +295,7 @@ fn mean(vectors: &Vectors) -> Vec<f32> {
     let mut sums = vec![0.0_f64; vectors.dimensions()];
     let mut count = 0;
     for row in (0..vectors.rows()).step_by(step) {
-        vectors.row(row).iter().zip(&mut sums).for_each(|(value, sum)| *sum += f64::from(*value));
+        vectors.unchecked_row(row).iter().zip(&mut sums).for_each(|(value, sum)| *sum += f64::from(*value));
         count += 1;
     }
     sums.into_iter().map(|sum| (sum / f64::from(count.max(1))) as f32).collect()
@@ -300,6 +318,10 @@ fn width(dimensions: usize) -> usize {
 
 fn groups_path(folder: &Path, epoch: u64) -> PathBuf {
     folder.join(format!("bits-{epoch}.groups"))
+}
+
+fn sums_path(folder: &Path, epoch: u64) -> PathBuf {
+    folder.join(format!("bits-{epoch}.sums"))
 }
 
 fn centroid_path(folder: &Path, epoch: u64) -> PathBuf {

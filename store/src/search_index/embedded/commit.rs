@@ -13,13 +13,18 @@ use super::column::Column;
 use super::manifest::{self, Appended, Documents, Manifest};
 use super::snapshot::VectorSide;
 use super::text;
-use super::vectors::{Encoded, VectorColumns};
+use super::text_folder::{sealed, unsealed};
+use super::vectors::{Encoded, Sealed, VectorColumns};
 use crate::search_index::{IndexSettings, IndexedDocument};
 
-/// Version of everything on disk.
-pub const FORMAT: u32 = 1;
+/// Version of everything on disk. 2: rows, stored chunks, the commit and the settings have checksums.
+pub const FORMAT: u32 = 2;
+/// The version before, which becomes this one as it is written to.
+const FORMAT_WITHOUT_SUMS: u32 = 1;
 
 const SETTINGS_FILE: &str = "settings.json";
+/// The same once more: without its settings a generation could not be built again.
+const SETTINGS_COPY: &str = "settings.copy.json";
 const TEXT_FOLDER: &str = "text";
 
 /// How the names of files beside the text index begin; the number of their epoch follows.
@@ -48,6 +53,9 @@ pub struct Commit {
     pub prefilter_groups: Option<usize>,
     /// The caller's note.
     pub checkpoint: Option<String>,
+    /// CRC-32 of the row numbers; none in a commit of before.
+    #[serde(default)]
+    pub numbers_crc: Option<u32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,6 +63,9 @@ struct StoredSettings {
     format: u32,
     settings: IndexSettings,
 }
+
+/// CRC-32 of row numbers of which none are there.
+pub const EMPTY_CRC: u32 = 0;
 
 impl Commit {
     fn first() -> Self {
@@ -66,7 +77,13 @@ impl Commit {
             manifest_bytes: manifest::EMPTY_BYTES,
             prefilter_groups: None,
             checkpoint: None,
+            numbers_crc: Some(EMPTY_CRC),
         }
+    }
+
+    fn sealed(&self) -> Sealed {
+        // A generation of before that was never committed has no rows and no file of checksums.
+        if self.format == FORMAT_WITHOUT_SUMS || self.rows == 0 { Sealed::Before } else { Sealed::Yes }
     }
 
     /// The last commit of a text index.
@@ -86,10 +103,10 @@ impl Commit {
 }
 
 fn check_format(format: u32) -> Result<()> {
-    if format == FORMAT {
+    if format == FORMAT || format == FORMAT_WITHOUT_SUMS {
         return Ok(());
     }
-    let message = format!("the index was written in format {format}, this version reads {FORMAT}");
+    let message = format!("the index was written in format {format}, this version reads {FORMAT_WITHOUT_SUMS} and {FORMAT}");
     Err(Error::new(ErrorKind::Conflict, message).with_hint("run the version that wrote it, or reindex into a new data folder"))
 }
 
@@ -98,6 +115,7 @@ pub struct Files {
     coarse: VectorColumns,
     fine: Option<VectorColumns>,
     numbers: Column,
+    numbers_crc: crc32fast::Hasher,
     manifest: Manifest,
     bits: Option<BitColumn>,
 }
@@ -110,6 +128,7 @@ impl Files {
             coarse: VectorColumns::create(folder, &name("coarse", epoch), settings.coarse_dimensions)?,
             fine: fine.transpose()?,
             numbers: Column::create(&numbers_path(folder, epoch), 8, 0)?,
+            numbers_crc: crc32fast::Hasher::new(),
             manifest: Manifest::create(&manifest_path(folder, epoch))?,
             bits: None,
         })
@@ -117,14 +136,17 @@ impl Files {
 
     /// Opens the files of a commit and cuts what lies behind it.
     pub fn open(folder: &Path, settings: &IndexSettings, commit: &Commit) -> Result<(Self, Documents)> {
-        let Commit { epoch, rows, .. } = *commit;
-        let fine = (!settings.shared_vectors).then(|| VectorColumns::open(folder, &name("fine", epoch), settings.fine_dimensions, rows));
+        let (epoch, rows, sealed) = (commit.epoch, commit.rows, commit.sealed());
+        let open = |field: &str, dimensions| VectorColumns::open(folder, &name(field, epoch), dimensions, rows, sealed);
+        let fine = (!settings.shared_vectors).then(|| open("fine", settings.fine_dimensions));
         let (manifest, documents) = Manifest::open(&manifest_path(folder, epoch), commit.manifest_bytes)?;
+        let numbers = Column::open(&numbers_path(folder, epoch), 8, 0, rows)?;
         let files = Self {
+            numbers_crc: check_numbers(&numbers_path(folder, epoch), numbers.map().bytes(0..rows), commit)?,
             bits: open_bits(folder, settings, commit),
-            coarse: VectorColumns::open(folder, &name("coarse", epoch), settings.coarse_dimensions, rows)?,
+            coarse: open("coarse", settings.coarse_dimensions)?,
             fine: fine.transpose()?,
-            numbers: Column::open(&numbers_path(folder, epoch), 8, 0, rows)?,
+            numbers,
             manifest,
         };
         Ok((files, documents))
@@ -137,7 +159,7 @@ impl Files {
             if let Some(columns) = &mut self.fine {
                 columns.append(fine)?;
             }
-            self.numbers.append(numbers)?;
+            self.append_numbers(numbers)?;
             self.sync_vectors()?;
         }
         let appended = self.manifest.append(records)?;
@@ -181,7 +203,18 @@ impl Files {
         if let Some(columns) = &mut self.fine {
             columns.append(&std::mem::take(fine))?;
         }
-        self.numbers.append(&std::mem::take(numbers))
+        self.append_numbers(&std::mem::take(numbers))
+    }
+
+    fn append_numbers(&mut self, numbers: &[u8]) -> Result<()> {
+        self.numbers.append(numbers)?;
+        self.numbers_crc.update(numbers);
+        Ok(())
+    }
+
+    /// CRC-32 of all row numbers.
+    pub fn numbers_crc(&self) -> u32 {
+        self.numbers_crc.clone().finalize()
     }
 
     /// Takes over a manifest that was written in its place.
@@ -225,11 +258,23 @@ impl Files {
     }
 }
 
+/// Rows that are named by a wrong number would give chunks the vectors of others.
+fn check_numbers(path: &Path, numbers: &[u8], commit: &Commit) -> Result<crc32fast::Hasher> {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(numbers);
+    match commit.numbers_crc {
+        Some(expected) if hasher.clone().finalize() != expected => {
+            Err(Error::new(ErrorKind::Corrupt, format!("the checksum of {} differs", path.display())))
+        }
+        _ => Ok(hasher),
+    }
+}
+
 /// The one-bit codes as far as they were durable before the commit. Without them queries are slower and just as right.
 fn open_bits(folder: &Path, settings: &IndexSettings, commit: &Commit) -> Option<BitColumn> {
     let groups = commit.prefilter_groups?;
     let opened = BitColumn::open(folder, commit.epoch, settings.coarse_dimensions, groups);
-    opened.inspect_err(|error| tracing::warn!(error = %error, "one-bit codes are made again with the next flush")).ok()
+    opened.inspect_err(|error| tracing::warn!(error = %error, "one-bit codes are made again")).ok()
 }
 
 /// Makes the folder of an empty generation, durably.
@@ -240,20 +285,37 @@ pub fn create(folder: &Path, settings: &IndexSettings) -> Result<()> {
     Files::create(folder, settings, 0)?.sync()?;
     let stored = StoredSettings { format: FORMAT, settings: settings.clone() };
     let json = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.into()))?;
-    write_synced(&folder.join(SETTINGS_FILE), &json).map_err(failed)?;
+    write_synced(&folder.join(SETTINGS_FILE), &sealed(&json)).map_err(failed)?;
+    write_synced(&folder.join(SETTINGS_COPY), &sealed(&json)).map_err(failed)?;
     sync_folder(&text_folder(folder))?;
     sync_folder(folder)
 }
 
-/// What the generation in a folder was created with.
+/// What the generation in a folder was created with. Of the file and its copy a damaged or missing one is written again.
 pub fn read_settings(folder: &Path) -> Result<IndexSettings> {
-    let path = folder.join(SETTINGS_FILE);
+    let (path, copy) = (folder.join(SETTINGS_FILE), folder.join(SETTINGS_COPY));
+    match (parse_settings(&path), parse_settings(&copy)) {
+        (Ok(settings), Ok(_)) => Ok(settings),
+        (Ok(settings), Err(_)) => write_again(&path, &copy).map(|()| settings),
+        (Err(error), Ok(settings)) if error.kind() == ErrorKind::Corrupt => write_again(&copy, &path).map(|()| settings),
+        (Err(error), _) => Err(error),
+    }
+}
+
+fn write_again(from: &Path, to: &Path) -> Result<()> {
+    tracing::info!(path = %to.display(), "settings of a generation are written again from {}", from.display());
+    let written = std::fs::read(from).and_then(|bytes| write_synced(to, &bytes));
+    written.map_err(|error| Error::io(format_args!("cannot write {}", to.display()), &error))
+}
+
+fn parse_settings(path: &Path) -> Result<IndexSettings> {
     let damaged = |error: &dyn std::fmt::Display| {
         Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {error}", path.display()))
             .with_hint("restore the folder from a backup, or remove it and reindex")
     };
-    let bytes = std::fs::read(&path).map_err(|error| damaged(&error))?;
-    let stored: StoredSettings = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+    let bytes = std::fs::read(path).map_err(|error| damaged(&error))?;
+    let json = unsealed(&bytes).ok_or_else(|| damaged(&"its checksum differs"))?;
+    let stored: StoredSettings = serde_json::from_slice(json).map_err(|error| damaged(&error))?;
     check_format(stored.format)?;
     Ok(stored.settings)
 }
@@ -289,7 +351,7 @@ pub fn files_of(folder: &Path, epoch: u64) -> Result<Vec<(PathBuf, String)>> {
     let suffix = format!("-{epoch}");
     let counts = |name: &str| {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        name == SETTINGS_FILE || OURS.iter().any(|prefix| stem.starts_with(prefix)) && stem.ends_with(&suffix)
+        [SETTINGS_FILE, SETTINGS_COPY].contains(&name) || OURS.iter().any(|prefix| stem.starts_with(prefix)) && stem.ends_with(&suffix)
     };
     Ok(names_in(folder)?.into_iter().filter(|name| counts(name)).map(|name| (folder.join(&name), name)).collect())
 }

@@ -1,7 +1,7 @@
 //! One generation in its folder: writes wait in memory, a flush puts all of them into the files and commits. Called by [`super::EmbeddedIndex`],
 //! always off the async threads.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -14,19 +14,16 @@ use super::commit::{self, Commit, Files};
 use super::manifest::{Documents, Manifest};
 use super::pending::{Content, Pending};
 use super::snapshot::{PartsCache, Snapshot, VectorSide};
-use super::text::{self, Fields};
-use super::vectors::Encoded;
+use super::text::{self, Fields, Which};
+use super::text_folder::{MANAGED_FILE, META_FILE};
+use super::vectors::{Encoded, Vectors};
 use crate::backup::draft::Draft;
-use crate::search_index::{IndexSettings, IndexedDocument, Operation, Outcome};
+use crate::search_index::{IndexSettings, IndexedDocument, Operation, Outcome, StoredChunk};
 
 /// Fewer dead rows than this are not worth a rewrite.
 const SMALLEST_COMPACTION_ROWS: usize = 4096;
 /// How often a backup looks again when merges come in between.
 const IMAGE_ATTEMPTS: usize = 50;
-/// tantivy's commit point.
-const META_FILE: &str = "meta.json";
-/// tantivy's list of the files that it may remove.
-const MANAGED_FILE: &str = ".managed.json";
 
 /// Smaller manifests are not worth a rewrite.
 const SMALLEST_COMPACTION_BYTES: u64 = 4 << 20;
@@ -43,6 +40,8 @@ pub struct Generation {
     /// Changed together with `snapshot`, under its write lock.
     documents: RwLock<Documents>,
     writer: Mutex<Writer>,
+    /// Chunks whose stored text was found damaged.
+    damaged_chunks: Mutex<HashSet<ChunkId>>,
 }
 
 struct Writer {
@@ -78,10 +77,14 @@ impl Generation {
     pub fn open(folder: &Path, config: &Config) -> Result<Self> {
         let settings = commit::read_settings(folder)?;
         let (index, fields) = text::open(&commit::text_folder(folder))?;
+        check_text(&index, &commit::text_folder(folder))?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(32).try_into();
         let reader: IndexReader = reader.map_err(|error| text::failure(format_args!("cannot read {}", folder.display()), &error))?;
         let commit = Commit::read(&index)?;
-        let (files, documents) = Files::open(folder, &settings, &commit)?;
+        let (mut files, documents) = Files::open(folder, &settings, &commit)?;
+        if commit.prefilter_groups.is_some() && files.bit_groups().is_none() {
+            files.extend_bits(folder, commit.epoch)?;
+        }
         commit::remove_other_epochs(folder, commit.epoch)?;
         let mut parts = PartsCache::new();
         let snapshot = Snapshot::build(reader.searcher(), fields, files.vector_side(), &mut parts)?;
@@ -96,12 +99,18 @@ impl Generation {
             snapshot: ArcSwap::from_pointee(snapshot),
             documents: RwLock::new(documents),
             writer: Mutex::new(writer),
+            damaged_chunks: Mutex::default(),
         })
     }
 
     /// What it was created with.
     pub fn settings(&self) -> &IndexSettings {
         &self.settings
+    }
+
+    /// tantivy's side.
+    pub fn text_index(&self) -> &Index {
+        &self.index
     }
 
     /// What readers see now.
@@ -159,6 +168,48 @@ impl Generation {
         found.sort_by(|left, right| left.document.document_id.cmp(&right.document.document_id));
         found.truncate(limit);
         Ok(found)
+    }
+
+    /// Chunks as they are stored; `None` for those that are not there, and for damaged ones, which are noted.
+    pub fn fetch(&self, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
+        let snapshot = self.snapshot();
+        let mut headers: HashMap<String, Arc<DocumentHeader>> = HashMap::new();
+        let mut read = |chunk: &ChunkId| {
+            let Some(document) = snapshot.find(*chunk) else { return Ok(None) };
+            let stored = match snapshot.stored(document) {
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    self.note_damage(*chunk, &error);
+                    return Ok(None);
+                }
+                stored => stored?,
+            };
+            let id = stored.document.document_id.clone();
+            let header = headers.entry(id).or_insert_with(|| Arc::new(stored.document));
+            Ok(Some(StoredChunk { chunk: stored.chunk, document: Arc::clone(header) }))
+        };
+        chunks.iter().map(&mut read).collect()
+    }
+
+    fn note_damage(&self, chunk: ChunkId, error: &Error) {
+        let is_new = self.damaged_chunks.lock().unwrap_or_else(PoisonError::into_inner).insert(chunk);
+        if is_new {
+            tracing::error!(folder = %self.folder.display(), %chunk, %error, "a stored chunk is damaged and is left out of answers");
+        }
+    }
+
+    /// Those of the chunks that were found damaged and are still there.
+    pub fn damaged(&self, chunks: &[ChunkId]) -> Vec<ChunkId> {
+        let known = self.damaged_chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = self.snapshot();
+        chunks.iter().copied().filter(|chunk| known.contains(chunk) && snapshot.find(*chunk).is_some()).collect()
+    }
+
+    /// How many stored chunks and rows of vectors were found damaged since it was opened.
+    pub fn known_damage(&self) -> u64 {
+        let snapshot = self.snapshot();
+        let chunks = self.damaged_chunks.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let rows = snapshot.coarse.known_damage() + snapshot.fine.as_ref().map_or(0, Vectors::known_damage);
+        (chunks + rows) as u64
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer> {
@@ -264,6 +315,8 @@ impl Generation {
             manifest_bytes: writer.files.manifest_bytes(),
             prefilter_groups: writer.files.bit_groups(),
             checkpoint: checkpoint.or_else(|| writer.commit.checkpoint.clone()),
+            numbers_crc: Some(writer.files.numbers_crc()),
+            format: commit::FORMAT,
             ..writer.commit.clone()
         };
         self.commit_text(writer, &addition.rows, &next)?;
@@ -418,8 +471,15 @@ impl Generation {
         };
         files.sync()?;
         commit::sync_folder(&self.folder)?;
-        let next =
-            Commit { epoch, rows: files.rows(), manifest_bytes: files.manifest_bytes(), prefilter_groups: None, ..writer.commit.clone() };
+        let next = Commit {
+            format: commit::FORMAT,
+            epoch,
+            rows: files.rows(),
+            manifest_bytes: files.manifest_bytes(),
+            prefilter_groups: None,
+            numbers_crc: Some(files.numbers_crc()),
+            ..writer.commit.clone()
+        };
         self.commit_text(writer, &[], &next)?;
         writer.files = files;
         writer.commit = next;
@@ -477,19 +537,31 @@ impl Held<'_> {
     }
 }
 
-/// Stored vectors of a chunk.
+/// Stored vectors of a chunk; none of a damaged row, so that they are made again.
 pub fn chunk_vectors(snapshot: &Snapshot, chunk: ChunkId) -> Option<ChunkVectors> {
     let row = snapshot.row(snapshot.find(chunk)?) as usize;
-    let fine = snapshot.fine.as_ref().map(|fine| fine.row(row).to_vec()).unwrap_or_default();
-    Some(ChunkVectors { coarse: snapshot.coarse.row(row).to_vec(), fine })
+    let fine = match &snapshot.fine {
+        Some(fine) => fine.row(row)?.to_vec(),
+        None => Vec::new(),
+    };
+    Some(ChunkVectors { coarse: snapshot.coarse.row(row)?.to_vec(), fine })
 }
 
 /// Number of the row that holds exactly these vectors of a chunk.
 fn same_row(snapshot: &Snapshot, side: &VectorSide, chunk: ChunkId, vectors: &ChunkVectors) -> Option<u64> {
     let row = snapshot.row(snapshot.find(chunk)?) as usize;
-    let same = snapshot.coarse.row(row) == vectors.coarse.as_slice()
-        && snapshot.fine.as_ref().is_none_or(|fine| fine.row(row) == vectors.fine.as_slice());
+    let same = snapshot.coarse.row(row) == Some(vectors.coarse.as_slice())
+        && snapshot.fine.as_ref().is_none_or(|fine| fine.row(row) == Some(vectors.fine.as_slice()));
     same.then(|| side.numbers.numbers::<u64>(row..row + 1).first().copied()).flatten()
+}
+
+/// What is read whole at opening is checked whole: a wrong chunk id or row would give one chunk the place of another.
+fn check_text(index: &Index, folder: &Path) -> Result<()> {
+    let failed = |error: tantivy::TantivyError| text::failure(format_args!("cannot read {}", folder.display()), &error);
+    match text::damaged_files(index, Which::ReadAtOpening).map_err(failed)?.first() {
+        None => Ok(()),
+        Some(file) => Err(Error::new(ErrorKind::Corrupt, format!("the checksum of {} differs", folder.join(file).display()))),
+    }
 }
 
 /// Whether a note is given and differs from the one known.

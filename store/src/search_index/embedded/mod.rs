@@ -4,16 +4,22 @@
 //! <folder>/lock                           held while open
 //! <folder>/serving                        name of the generation that queries go to
 //! <folder>/generations/<name>/
-//!     settings.json                       format version, `IndexSettings`; never changed
+//!     settings.json, settings.copy.json   format version, `IndexSettings`; never changed
 //!     text/                               tantivy: tokens, filter terms, stored chunks, chunk id, number of the vector row
-//!     coarse-<epoch>.{codes,scales,values}  vectors by row, see `vectors`; the same for `fine` unless shared
+//!     coarse-<epoch>.{codes,scales,values,sums}  vectors by row, see `vectors`; the same for `fine` unless shared
 //!     rows-<epoch>.numbers                row numbers by row, rising; tantivy's documents name rows by number
-//!     bits-<epoch>.{centroid,groups}      one-bit codes of the coarse vectors once there are many, see `bits`
+//!     bits-<epoch>.{centroid,groups,sums} one-bit codes of the coarse vectors once there are many, see `bits`
 //!     manifest-<epoch>.log                documents, see `manifest`
 //! ```
 //! The commit point is tantivy's `meta.json`: its payload (`commit::Commit`) names the epoch and how much of the vector files and of the manifest is
 //! valid. A flush appends to them, makes them durable, and only then commits; on open whatever lies behind the committed lengths is
 //! cut. A compaction writes files of the next epoch and commits a payload that names it.
+//!
+//! **Format 2** has a checksum over every byte that counts: tantivy's files have their own, `meta.json`, `settings.json` and `serving` get
+//! one (`text_folder`), so do stored chunks (`text`), rows and one-bit codes (`sums`), records of documents (`manifest`), and the row
+//! numbers (in the commit). What is read whole at opening is checked then; a generation where that fails is left aside, and whoever asks
+//! for it is told. A stored chunk or a row is checked when it is read; a damaged one is left out and noted. An index of format 1 is read
+//! as it is: its rows get checksums when it is opened, its chunks as they are written again.
 
 mod bitmap;
 mod bits;
@@ -27,12 +33,15 @@ mod manifest;
 mod manifest_terms;
 mod pending;
 mod snapshot;
+mod sums;
 mod text;
+mod text_folder;
 mod top;
 mod vector_search;
 mod vectors;
+mod verify;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -41,10 +50,13 @@ use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::search::ScoredChunk;
-use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind};
+use tributary_schemas::{ChunkId, ChunkVectors, Error, ErrorKind};
 
+pub(crate) use self::commit::{folder_bytes, sync_folder};
 use self::generation::Generation;
 use self::snapshot::Snapshot;
+use self::text_folder::{sealed, unsealed};
+pub use self::verify::{IndexDamage, Remedy};
 use super::{GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorQuery};
 use crate::Result;
 use crate::backup::draft::Draft;
@@ -80,6 +92,8 @@ struct Inner {
     root: PathBuf,
     config: Config,
     generations: RwLock<BTreeMap<String, Arc<Generation>>>,
+    /// Generations that could not be opened, and why.
+    damaged: RwLock<BTreeMap<String, Error>>,
     serving: ArcSwapOption<Serving>,
     /// Held by whoever creates, promotes or drops.
     changing: Mutex<()>,
@@ -95,14 +109,14 @@ struct Serving {
 impl EmbeddedIndex {
     /// Opens the index in a folder, which is created if need be. Reads maps and manifests, but no vectors.
     ///
-    /// Errors: `Conflict` when another process has it open, or it is of another format; `Corrupt` for damage that cutting off an
-    /// unfinished write cannot mend.
+    /// Errors: `Conflict` when another process has it open, or it is of another format. A generation with damage that cutting off an
+    /// unfinished write cannot mend is left aside: asking for it gives `Corrupt`.
     pub fn open(folder: &Path, config: Config) -> Result<Self> {
         check_config(&config)?;
         let failed = |error: std::io::Error| Error::io(format_args!("cannot open the index in {}", folder.display()), &error);
         std::fs::create_dir_all(generations_folder(folder)).map_err(failed)?;
         let lock = lock(folder)?;
-        let mut generations = BTreeMap::new();
+        let (mut generations, mut damaged) = (BTreeMap::new(), BTreeMap::new());
         for entry in std::fs::read_dir(generations_folder(folder)).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -111,14 +125,21 @@ impl EmbeddedIndex {
                 std::fs::remove_dir_all(entry.path()).map_err(failed)?;
                 continue;
             }
-            let generation = Generation::open(&entry.path(), &config).map_err(|error| explain(error, &entry.path()))?;
-            generations.insert(name, Arc::new(generation));
+            match open_generation(&entry.path(), &config) {
+                Ok(generation) => drop(generations.insert(name, Arc::new(generation))),
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    tracing::error!(generation = %name, error = %error.full_message(), "a generation of the index is damaged and is left aside");
+                    damaged.insert(name, error);
+                }
+                Err(error) => return Err(error),
+            }
         }
         let serving = read_serving(folder, &generations)?.map(Arc::new);
         let inner = Inner {
             root: folder.to_owned(),
             config,
             generations: RwLock::new(generations),
+            damaged: RwLock::new(damaged),
             serving: ArcSwapOption::new(serving),
             changing: Mutex::new(()),
             _lock: lock,
@@ -140,12 +161,21 @@ impl EmbeddedIndex {
         meanwhile(draft)
     }
 
+    /// How many stored chunks and rows of vectors were found damaged since it was opened; a generation that did not open counts once.
+    pub fn known_damage(&self) -> u64 {
+        let generations = self.inner.generations.read().unwrap_or_else(PoisonError::into_inner);
+        let aside = self.inner.damaged.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        aside + generations.values().map(|generation| generation.known_damage()).sum::<u64>()
+    }
+
     /// Runs work that reads files or computes on a thread made for it.
     async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Inner) -> Result<T> + Send + 'static) -> Result<T> {
         let inner = Arc::clone(&self.inner);
         match tokio::task::spawn_blocking(move || work(&inner)).await {
             Ok(result) => result,
-            Err(error) => Err(Error::new(ErrorKind::Internal, format!("a task of the search index ended early: {error}"))),
+            // tantivy believes what it reads, and may panic over damaged postings.
+            Err(error) => Err(Error::new(ErrorKind::Internal, format!("a task of the search index ended early: {error}"))
+                .with_hint("stop the server and run `tributary doctor --verify`: the index may be damaged")),
         }
     }
 
@@ -182,24 +212,35 @@ impl EmbeddedIndex {
 impl Inner {
     fn generation(&self, name: &str) -> Result<Arc<Generation>> {
         let generations = self.generations.read().unwrap_or_else(PoisonError::into_inner);
-        generations.get(name).map(Arc::clone).ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no generation `{name}`")))
+        generations.get(name).map(Arc::clone).ok_or_else(|| {
+            let damaged = self.damaged.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+            damaged.unwrap_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no generation `{name}`")))
+        })
     }
 
     fn serving(&self) -> Result<Arc<Serving>> {
         self.serving.load_full().ok_or_else(|| {
+            let damaged = self.damaged.read().unwrap_or_else(PoisonError::into_inner).values().next().cloned();
+            if let Some(error) = damaged {
+                return error;
+            }
             Error::new(ErrorKind::NotFound, "no generation serves queries yet").with_hint("index a document, or promote a generation")
         })
     }
 
     fn folder(&self, name: &str) -> PathBuf {
-        generations_folder(&self.root).join(name)
+        generation_folder(&self.root, name)
     }
 
     fn create(&self, name: &str, settings: &IndexSettings) -> Result<()> {
         check_name(name)?;
         check_settings(settings)?;
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Ok(existing) = self.generation(name) {
+        let existing = match self.generation(name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            found => Some(found?),
+        };
+        if let Some(existing) = existing {
             if existing.settings() == settings {
                 return Ok(());
             }
@@ -213,7 +254,7 @@ impl Inner {
         }
         Generation::create(&draft, settings)?;
         std::fs::rename(&draft, self.folder(name)).map_err(failed)?;
-        commit::sync_folder(&generations_folder(&self.root))?;
+        sync_folder(&generations_folder(&self.root))?;
         let generation = Arc::new(Generation::open(&self.folder(name), &self.config)?);
         self.generations.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), generation);
         Ok(())
@@ -223,16 +264,20 @@ impl Inner {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = self.generation(name)?;
         let draft = self.root.join(".serving");
-        let replaced = commit::write_synced(&draft, name.as_bytes()).and_then(|()| std::fs::rename(&draft, self.root.join("serving")));
+        let replaced =
+            commit::write_synced(&draft, &sealed(name.as_bytes())).and_then(|()| std::fs::rename(&draft, self.root.join("serving")));
         replaced.map_err(|error| Error::io(format_args!("cannot promote generation `{name}`"), &error))?;
-        commit::sync_folder(&self.root)?;
+        sync_folder(&self.root)?;
         self.serving.store(Some(Arc::new(Serving { name: name.to_owned(), generation })));
         Ok(())
     }
 
     fn drop_generation(&self, name: &str) -> Result<()> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let generation = self.generation(name)?;
+        let generation = match self.generation(name) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => None,
+            found => Some(found?),
+        };
         if self.is_serving(name) {
             let message = format!("generation `{name}` serves queries and cannot be dropped");
             return Err(Error::new(ErrorKind::Conflict, message).with_hint("promote another generation first"));
@@ -240,9 +285,12 @@ impl Inner {
         let failed = |error: std::io::Error| Error::io(format_args!("cannot drop generation `{name}`"), &error);
         let grave = self.folder(&format!(".old-{name}"));
         std::fs::rename(self.folder(name), &grave).map_err(failed)?;
-        commit::sync_folder(&generations_folder(&self.root))?;
+        sync_folder(&generations_folder(&self.root))?;
         self.generations.write().unwrap_or_else(PoisonError::into_inner).remove(name);
-        generation.close();
+        self.damaged.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        if let Some(generation) = generation {
+            generation.close();
+        }
         std::fs::remove_dir_all(&grave).map_err(failed)
     }
 
@@ -250,7 +298,12 @@ impl Inner {
         self.serving.load().as_ref().is_some_and(|serving| serving.name == name)
     }
 
-    fn status(&self) -> Vec<GenerationStatus> {
+    /// Where the serving generation is damaged nobody must make another one in its place, so this fails.
+    fn status(&self) -> Result<Vec<GenerationStatus>> {
+        let damaged = self.damaged.read().unwrap_or_else(PoisonError::into_inner).values().next().cloned();
+        if let Some(error) = damaged.filter(|_| self.serving.load().is_none()) {
+            return Err(error);
+        }
         let generations = self.generations.read().unwrap_or_else(PoisonError::into_inner).clone();
         let status = |(name, generation): (String, Arc<Generation>)| GenerationStatus {
             serving: self.is_serving(&name),
@@ -260,7 +313,7 @@ impl Inner {
             bytes: generation.bytes(),
             name,
         };
-        generations.into_iter().map(status).collect()
+        Ok(generations.into_iter().map(status).collect())
     }
 }
 
@@ -319,7 +372,12 @@ impl SearchIndex for EmbeddedIndex {
 
     async fn fetch(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
         let chunks = chunks.to_vec();
-        self.query(generation, move |snapshot| fetch(snapshot, &chunks)).await
+        self.reading(generation, move |generation| generation.fetch(&chunks)).await
+    }
+
+    async fn damaged(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<ChunkId>> {
+        let chunks = chunks.to_vec();
+        self.reading(generation, move |generation| Ok(generation.damaged(&chunks))).await
     }
 
     async fn vectors(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
@@ -347,21 +405,27 @@ impl SearchIndex for EmbeddedIndex {
     }
 
     async fn status(&self) -> Result<Vec<GenerationStatus>> {
-        self.blocking(|inner| Ok(inner.status())).await
+        self.blocking(Inner::status).await
     }
 }
 
-/// Stored chunks in the order of the ids; chunks of one document share its header.
-fn fetch(snapshot: &Snapshot, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
-    let mut headers: HashMap<String, Arc<DocumentHeader>> = HashMap::new();
-    let mut read = |chunk: &ChunkId| {
-        let Some(document) = snapshot.find(*chunk) else { return Ok(None) };
-        let stored = snapshot.stored(document)?;
-        let id = stored.document.document_id.clone();
-        let header = headers.entry(id).or_insert_with(|| Arc::new(stored.document));
-        Ok(Some(StoredChunk { chunk: stored.chunk, document: Arc::clone(header) }))
-    };
-    chunks.iter().map(&mut read).collect()
+/// Where a generation lies in the folder of an index.
+pub(crate) fn generation_folder(root: &Path, name: &str) -> PathBuf {
+    generations_folder(root).join(name)
+}
+
+/// The settings of a generation in its folder.
+pub(crate) fn settings_in(folder: &Path) -> Result<IndexSettings> {
+    commit::read_settings(folder)
+}
+
+/// Removes the one-bit codes of a generation, which are made again when it is opened.
+pub(crate) fn remove_bits(folder: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io(format_args!("cannot tidy {}", folder.display()), &error);
+    for name in commit::names_in(folder)?.iter().filter(|name| name.starts_with("bits-")) {
+        std::fs::remove_file(folder.join(name)).map_err(failed)?;
+    }
+    sync_folder(folder)
 }
 
 fn generations_folder(root: &Path) -> PathBuf {
@@ -380,10 +444,16 @@ fn lock(folder: &Path) -> Result<File> {
 
 fn read_serving(folder: &Path, generations: &BTreeMap<String, Arc<Generation>>) -> Result<Option<Serving>> {
     let path = folder.join("serving");
-    let name = match std::fs::read_to_string(&path) {
-        Ok(name) => name.trim().to_owned(),
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io(format_args!("cannot read {}", path.display()), &error)),
+    };
+    let Some(name) = serving_name(&bytes) else {
+        // With one generation there is nothing to choose from.
+        let only = generations.iter().next().filter(|_| generations.len() == 1);
+        tracing::error!(path = %path.display(), taken = ?only.map(|(name, _)| name), "the name of the serving generation is damaged");
+        return Ok(only.map(|(name, generation)| Serving { name: name.clone(), generation: Arc::clone(generation) }));
     };
     let Some(generation) = generations.get(&name).map(Arc::clone) else {
         tracing::warn!(generation = %name, "the serving generation is gone; queries wait for the next promote");
@@ -392,12 +462,25 @@ fn read_serving(folder: &Path, generations: &BTreeMap<String, Arc<Generation>>) 
     Ok(Some(Serving { name, generation }))
 }
 
+/// The name in the file `serving`, if its checksum is right.
+fn serving_name(bytes: &[u8]) -> Option<String> {
+    Some(std::str::from_utf8(unsealed(bytes)?).ok()?.trim().to_owned())
+}
+
+/// Opens a generation; a panic over damaged bytes in tantivy is damage.
+fn open_generation(folder: &Path, config: &Config) -> Result<Generation> {
+    let opened = std::panic::catch_unwind(|| Generation::open(folder, config));
+    let opened = opened.unwrap_or_else(|_| Err(Error::new(ErrorKind::Corrupt, format!("{} does not decode", folder.display()))));
+    opened.map_err(|error| explain(error, folder))
+}
+
 /// Damage needs a decision by the user: say where.
 fn explain(error: Error, folder: &Path) -> Error {
     match error.kind() {
-        ErrorKind::Corrupt if error.hint().is_none() => {
-            error.with_hint(format!("restore {} from a backup, or remove it and reindex", folder.display()))
-        }
+        ErrorKind::Corrupt => error.with_hint(format!(
+            "`tributary repair` moves {} aside and builds it again from the log, or restore a backup",
+            folder.display()
+        )),
         _ => error,
     }
 }

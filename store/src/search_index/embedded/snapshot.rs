@@ -182,7 +182,11 @@ impl Snapshot {
     /// What is stored of a document.
     pub fn stored(&self, document: u32) -> Result<text::Stored> {
         let (segment, place) = self.place(document);
-        let record = self.searcher.doc(DocAddress::new(segment as u32, place));
+        // tantivy believes what it reads, and may panic over damage.
+        let read = std::panic::AssertUnwindSafe(|| self.searcher.doc(DocAddress::new(segment as u32, place)));
+        let record = std::panic::catch_unwind(read).map_err(|_| {
+            Error::new(ErrorKind::Corrupt, format!("stored chunk {} is damaged: it does not decode", self.chunk_id(document)))
+        })?;
         let record = record.map_err(|error| text::failure("cannot read a stored chunk", &error))?;
         self.fields.stored(&record, self.chunk_id(document))
     }

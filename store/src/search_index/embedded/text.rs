@@ -1,16 +1,27 @@
 //! The tantivy side: fields, tokenizer, documents, and errors in our words. Used by `generation`, `snapshot` and `keyword`.
+//!
+//! Layout of a stored chunk: one byte 1, the CRC-32 of what follows (little-endian u32), JSON of chunk and document header. Chunks of before
+//! are the JSON alone, which begins with `{`: they are read as they are. tantivy's own files end with a checksum of the whole file, which
+//! nobody reads but [`damaged_files`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
+use tantivy::index::SegmentComponent;
 use tantivy::schema::{FAST, Field, IndexRecordOption, NumericOptions, STORED, Schema, TantivyDocument, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
-use tantivy::{Index, IndexSettings, TantivyError, Term};
+use tantivy::{Directory, Index, IndexSettings, TantivyError, Term};
 use tributary_schemas::{Chunk, ChunkId, DocumentHeader, Error, ErrorKind, Result, filter};
+
+use super::text_folder::{TextFolder, mend_list};
 
 /// Name of the tokenizer, also in the stored schema.
 const TOKENIZER: &str = "spaces";
+
+/// First byte of a stored chunk with a checksum.
+const CHECKED: u8 = 1;
 
 /// Fast field names, as the readers want them.
 pub const ID_HIGH: &str = "id_high";
@@ -59,14 +70,16 @@ struct StoredRef<'a> {
 /// Creates an empty text index in an existing folder.
 pub fn create(folder: &Path) -> Result<()> {
     let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
-    let index = Index::builder().schema(schema().0).settings(settings).create_in_dir(folder);
-    index.map(drop).map_err(|error| failure(format_args!("cannot create a text index in {}", folder.display()), &error))
+    let created = directory(folder).and_then(|directory| Index::create(directory, schema().0, settings));
+    created.map(drop).map_err(|error| failure(format_args!("cannot create a text index in {}", folder.display()), &error))
 }
 
 /// Opens a text index.
 pub fn open(folder: &Path) -> Result<(Index, Fields)> {
     let (expected, fields) = schema();
-    let index = Index::open_in_dir(folder).map_err(|error| failure(format_args!("cannot open {}", folder.display()), &error))?;
+    mend_list(folder).map_err(|error| Error::io(format_args!("cannot read {}", folder.display()), &error))?;
+    let opened = directory(folder).and_then(Index::open);
+    let index = opened.map_err(|error| failure(format_args!("cannot open {}", folder.display()), &error))?;
     if index.schema() != expected {
         let message = format!("the text index in {} was written by another version", folder.display());
         return Err(Error::new(ErrorKind::Conflict, message).with_hint("reindex into a new generation"));
@@ -74,6 +87,46 @@ pub fn open(folder: &Path) -> Result<(Index, Fields)> {
     index.tokenizers().register(TOKENIZER, Spaces::default());
     Ok((index, fields))
 }
+
+fn directory(folder: &Path) -> tantivy::Result<Box<dyn Directory>> {
+    Ok(Box::new(TextFolder::new(MmapDirectory::open(folder)?)))
+}
+
+/// Files of the last commit whose checksum differs: only those that are read whole when the index is opened, or all of them.
+pub fn damaged_files(index: &Index, which: Which) -> tantivy::Result<Vec<PathBuf>> {
+    let mut damaged = Vec::new();
+    for segment in &index.load_metas()?.segments {
+        let later: &[SegmentComponent] = if which == Which::All { &READ_LATER } else { &[] };
+        for component in READ_AT_OPENING.iter().chain(later) {
+            let path = segment.relative_path(component.clone());
+            if index.directory().exists(&path)? && !is_whole(index, &path) {
+                damaged.push(path);
+            }
+        }
+    }
+    damaged.sort();
+    Ok(damaged)
+}
+
+/// A footer that cannot be read is damage as well.
+fn is_whole(index: &Index, path: &Path) -> bool {
+    index.directory().validate_checksum(path).unwrap_or(false)
+}
+
+/// Which files [`damaged_files`] looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Chunk ids, rows, lengths and deletions.
+    ReadAtOpening,
+    /// Every file.
+    All,
+}
+
+/// tantivy's files that are read whole when a generation is opened.
+const READ_AT_OPENING: [SegmentComponent; 3] = [SegmentComponent::FastFields, SegmentComponent::FieldNorms, SegmentComponent::Delete];
+/// The others.
+const READ_LATER: [SegmentComponent; 4] =
+    [SegmentComponent::Postings, SegmentComponent::Positions, SegmentComponent::Terms, SegmentComponent::Store];
 
 fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
@@ -118,7 +171,7 @@ impl Fields {
         record.add_text(self.text, analyzed);
         terms.iter().for_each(|term| record.add_text(self.terms, term));
         record.add_text(self.document, &document.document_id);
-        record.add_bytes(self.stored, &stored);
+        record.add_bytes(self.stored, &checked(&stored));
         record.add_u64(self.id_high, (chunk.chunk_id.0 >> 64) as u64);
         record.add_u64(self.id_low, chunk.chunk_id.0 as u64);
         record.add_u64(self.row, row);
@@ -136,8 +189,28 @@ impl Fields {
         use tantivy::schema::Value;
         let damaged = |what: &dyn std::fmt::Display| Error::new(ErrorKind::Corrupt, format!("stored chunk {chunk_id} is damaged: {what}"));
         let bytes = record.get_first(self.stored).and_then(|value| value.as_bytes()).ok_or_else(|| damaged(&"no content"))?;
-        serde_json::from_slice(bytes).map_err(|error| damaged(&error))
+        let json = unchecked(bytes).ok_or_else(|| damaged(&"its checksum differs"))?;
+        let stored: Stored = serde_json::from_slice(json).map_err(|error| damaged(&error))?;
+        if stored.chunk.chunk_id == chunk_id { Ok(stored) } else { Err(damaged(&format_args!("it is chunk {}", stored.chunk.chunk_id))) }
     }
+}
+
+/// What is stored for some JSON.
+fn checked(json: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(json.len() + 5);
+    bytes.push(CHECKED);
+    bytes.extend(crc32fast::hash(json).to_le_bytes());
+    bytes.extend(json);
+    bytes
+}
+
+/// The JSON of what is stored, if it is sound.
+fn unchecked(bytes: &[u8]) -> Option<&[u8]> {
+    if bytes.first() != Some(&CHECKED) {
+        return bytes.starts_with(b"{").then_some(bytes);
+    }
+    let (sum, json) = bytes.get(1..)?.split_at_checked(4)?;
+    (crc32fast::hash(json).to_le_bytes() == sum).then_some(json)
 }
 
 /// All terms by which a filter finds the chunks of a document.
@@ -219,5 +292,18 @@ mod tests {
             tokens.push(stream.token().text.clone());
         }
         assert_eq!(tokens, ["载波", "聚合\u{3000}x", "mindspore.nn.Conv2d"]);
+    }
+
+    #[test]
+    fn a_flipped_bit_of_a_stored_chunk_is_seen() {
+        let json = br#"{"text":"wort267"}"#;
+        let stored = checked(json);
+        assert_eq!(unchecked(&stored), Some(&json[..]));
+        assert_eq!(unchecked(json), Some(&json[..]), "chunks of before have no checksum");
+        for bit in 0..stored.len() * 8 {
+            let mut damaged = stored.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(unchecked(&damaged), None, "bit {bit}");
+        }
     }
 }

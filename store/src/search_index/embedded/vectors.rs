@@ -1,5 +1,6 @@
 //! The vectors of one field: one row per vector in three columns: 8-bit codes for the scan, their scales, and the exact f32 values.
-//! Written by `generation`; read by `vector_search`.
+//! Written by `generation`; read by `vector_search`. A fourth column, `sums`, has the CRC-32 of each row's code, scale and values: a row whose
+//! bytes differ is left out where its exact values are asked for, so the worst that a damaged code can do is to hide its own row.
 //!
 //! A code is `round(value / scale) + 128` with `scale = max|value| / 127`, padded with 128 (zero) to a multiple of 64 bytes.
 
@@ -12,6 +13,7 @@ use super::bitmap::{Bitmap, bits};
 use super::bits::Bits;
 use super::column::{Column, ColumnMap};
 use super::kernel::{ALIGNMENT, CodeQuery, Kernel};
+use super::sums::{SumColumn, Sums, append_sum};
 use super::top::{Scored, Top};
 
 /// A zero.
@@ -33,6 +35,7 @@ pub struct VectorColumns {
     codes: Column,
     scales: Column,
     values: Column,
+    sums: SumColumn,
 }
 
 /// The vectors as of one commit.
@@ -43,6 +46,7 @@ pub struct Vectors {
     codes: Arc<ColumnMap>,
     scales: Arc<ColumnMap>,
     values: Arc<ColumnMap>,
+    sums: Sums,
     bits: Option<Bits>,
 }
 
@@ -52,10 +56,20 @@ pub struct Encoded {
     codes: Vec<u8>,
     scales: Vec<u8>,
     values: Vec<u8>,
+    sums: Vec<u8>,
+}
+
+/// Whether the rows of a commit have checksums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sealed {
+    /// Every row has one.
+    Yes,
+    /// The format of before: what is found is believed, and gets its checksums now.
+    Before,
 }
 
 impl VectorColumns {
-    /// Creates empty columns named `<name>.codes`, `.scales` and `.values` in a folder.
+    /// Creates empty columns named `<name>.codes`, `.scales`, `.values` and `.sums` in a folder.
     pub fn create(folder: &Path, name: &str, dimensions: usize) -> Result<Self> {
         let [codes, scales, values] = paths(folder, name);
         Ok(Self {
@@ -63,32 +77,38 @@ impl VectorColumns {
             codes: Column::create(&codes, stride(dimensions), dimensions)?,
             scales: Column::create(&scales, 4, dimensions)?,
             values: Column::create(&values, dimensions * 4, dimensions)?,
+            sums: SumColumn::create(&sums_path(folder, name), dimensions)?,
         })
     }
 
     /// Opens columns that must hold `rows` rows.
-    pub fn open(folder: &Path, name: &str, dimensions: usize, rows: usize) -> Result<Self> {
+    pub fn open(folder: &Path, name: &str, dimensions: usize, rows: usize, sealed: Sealed) -> Result<Self> {
         let [codes, scales, values] = paths(folder, name);
-        Ok(Self {
-            dimensions,
-            codes: Column::open(&codes, stride(dimensions), dimensions, rows)?,
-            scales: Column::open(&scales, 4, dimensions, rows)?,
-            values: Column::open(&values, dimensions * 4, dimensions, rows)?,
-        })
+        let codes = Column::open(&codes, stride(dimensions), dimensions, rows)?;
+        let scales = Column::open(&scales, 4, dimensions, rows)?;
+        let values = Column::open(&values, dimensions * 4, dimensions, rows)?;
+        let path = sums_path(folder, name);
+        let sums = match (SumColumn::open(&path, dimensions, rows), sealed) {
+            (Err(_), Sealed::Before) => seal(&path, dimensions, rows, [&codes.map(), &scales.map(), &values.map()])?,
+            (opened, _) => opened?,
+        };
+        Ok(Self { dimensions, codes, scales, values, sums })
     }
 
     /// Appends rows.
     pub fn append(&mut self, encoded: &Encoded) -> Result<()> {
         self.codes.append(&encoded.codes)?;
         self.scales.append(&encoded.scales)?;
-        self.values.append(&encoded.values)
+        self.values.append(&encoded.values)?;
+        self.sums.append(&encoded.sums)
     }
 
     /// Makes everything appended durable.
     pub fn sync(&self) -> Result<()> {
         self.codes.sync()?;
         self.scales.sync()?;
-        self.values.sync()
+        self.values.sync()?;
+        self.sums.sync()
     }
 
     /// The reading side of everything appended so far.
@@ -99,6 +119,7 @@ impl VectorColumns {
             codes: self.codes.map(),
             scales: self.scales.map(),
             values: self.values.map(),
+            sums: self.sums.sums(),
             bits: None,
         }
     }
@@ -110,11 +131,13 @@ impl Encoded {
         let scale = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs())) / 127.0;
         let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
         let padding = stride(vector.len()) - vector.len();
+        let (first_code, first_value) = (self.codes.len(), self.values.len());
         // `as` saturates, so even a value beyond the scale by rounding stays a byte.
         self.codes.extend(vector.iter().map(|value| ((value * inverse).round() + BIAS) as u8));
         self.codes.extend(std::iter::repeat_n(BIAS as u8, padding));
         self.scales.extend(scale.to_le_bytes());
         self.values.extend(vector.iter().flat_map(|value| value.to_le_bytes()));
+        append_sum(&mut self.sums, [&self.codes[first_code..], &scale.to_le_bytes(), &self.values[first_value..]]);
     }
 
     /// Adds a stored row as it is.
@@ -122,6 +145,8 @@ impl Encoded {
         self.codes.extend(vectors.codes.bytes(row..row + 1));
         self.scales.extend(vectors.scales.bytes(row..row + 1));
         self.values.extend(vectors.values.bytes(row..row + 1));
+        // As it is stored, so that a damaged row stays one.
+        self.sums.extend(vectors.sums.bytes(row));
     }
 
     /// Bytes held.
@@ -141,11 +166,36 @@ impl Vectors {
         self.rows
     }
 
-    /// The exact vector of a row.
+    /// The exact vector of a row, `None` if the row is damaged.
     #[inline]
-    pub fn row(&self, row: usize) -> &[f32] {
+    pub fn row(&self, row: usize) -> Option<&[f32]> {
+        self.sums.is_right(row, self.parts(row)).then(|| self.unchecked_row(row))
+    }
+
+    /// The vector of a row as it lies there. For what is derived from many rows, and does not suffer from a wrong one.
+    #[inline]
+    pub fn unchecked_row(&self, row: usize) -> &[f32] {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         self.values.numbers(row..row + 1)
+    }
+
+    fn parts(&self, row: usize) -> [&[u8]; 3] {
+        [&self.codes, &self.scales, &self.values].map(|column| column.bytes(row..row + 1))
+    }
+
+    /// Rows whose bytes are not those that were written.
+    pub fn damaged_rows(&self) -> Vec<usize> {
+        (0..self.rows).filter(|row| !self.sums.matches(*row, self.parts(*row))).collect()
+    }
+
+    /// The groups of one-bit codes that are damaged, as [`Self::damaged_rows`].
+    pub fn damaged_groups(&self) -> Vec<usize> {
+        self.bits.as_ref().map(Bits::damaged_groups).unwrap_or_default()
+    }
+
+    /// How many rows readers have found damaged since the files were opened.
+    pub fn known_damage(&self) -> usize {
+        self.sums.wrong()
     }
 
     /// Adds the one-bit codes of a prefix of the rows.
@@ -241,10 +291,10 @@ impl Vectors {
         rows.iter().map(|row| (score(*row as usize), *row)).collect()
     }
 
-    /// Exact dot products of some rows.
+    /// Exact dot products of some rows; damaged ones are left out.
     pub fn exact_scores(&self, query: &[f32], rows: impl IntoIterator<Item = u32>) -> Vec<Scored> {
         let kernel = Kernel::best();
-        rows.into_iter().map(|row| (kernel.dot(query, self.row(row as usize)), row)).collect()
+        rows.into_iter().filter_map(|row| Some((kernel.dot(query, self.row(row as usize)?), row))).collect()
     }
 }
 
@@ -280,6 +330,21 @@ fn by_row(left: u32, right: u32) -> std::cmp::Ordering {
 
 fn stride(dimensions: usize) -> usize {
     dimensions.next_multiple_of(ALIGNMENT)
+}
+
+fn sums_path(folder: &Path, name: &str) -> std::path::PathBuf {
+    folder.join(format!("{name}.sums"))
+}
+
+/// Writes the checksums of rows that have none.
+fn seal(path: &Path, dimensions: usize, rows: usize, parts: [&ColumnMap; 3]) -> Result<SumColumn> {
+    tracing::info!(sums = %path.display(), rows, "rows of an index of before get their checksums");
+    let mut sums = Vec::with_capacity(rows * 4);
+    (0..rows).for_each(|row| append_sum(&mut sums, parts.map(|column| column.bytes(row..row + 1))));
+    let mut column = SumColumn::create(path, dimensions)?;
+    column.append(&sums)?;
+    column.sync()?;
+    Ok(column)
 }
 
 fn paths(folder: &Path, name: &str) -> [std::path::PathBuf; 3] {
@@ -325,7 +390,7 @@ mod tests {
             (0..1000).for_each(|seed| encoded.push(&vector(seed, dimensions)));
             columns.append(&encoded).unwrap();
             let vectors = columns.vectors();
-            assert_eq!(vectors.row(17), vector(17, dimensions));
+            assert_eq!(vectors.row(17), Some(&vector(17, dimensions)[..]));
             let query = vector(5000, dimensions);
             for keep in [1, 7, 3] {
                 let mut allowed = Bitmap::new(1000);
@@ -339,6 +404,41 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_row_with_a_flipped_bit_is_left_out_and_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut columns = VectorColumns::create(folder.path(), "v", 5).unwrap();
+        let mut encoded = Encoded::default();
+        (0..10).for_each(|seed| encoded.push(&vector(seed, 5)));
+        columns.append(&encoded).unwrap();
+        for (part, width) in [("codes", 64), ("scales", 4), ("values", 20), ("sums", 4)] {
+            let path = folder.path().join(format!("v.{part}"));
+            let whole = std::fs::read(&path).unwrap();
+            let mut damaged = whole.clone();
+            damaged[64 + 3 * width + 1] ^= 0x10;
+            std::fs::write(&path, &damaged).unwrap();
+            let vectors = VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Yes).unwrap().vectors();
+            assert_eq!((vectors.damaged_rows(), vectors.row(3), vectors.known_damage()), (vec![3], None, 1), "{part}");
+            let scored: Vec<u32> = vectors.exact_scores(&vector(1, 5), 0..10).into_iter().map(|(_, row)| row).collect();
+            assert_eq!(scored, [0, 1, 2, 4, 5, 6, 7, 8, 9], "{part}");
+            std::fs::write(&path, &whole).unwrap();
+        }
+    }
+
+    #[test]
+    fn rows_of_before_get_their_checksums_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut columns = VectorColumns::create(folder.path(), "v", 5).unwrap();
+        let mut encoded = Encoded::default();
+        (0..10).for_each(|seed| encoded.push(&vector(seed, 5)));
+        columns.append(&encoded).unwrap();
+        std::fs::remove_file(folder.path().join("v.sums")).unwrap();
+        assert!(VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Yes).is_err());
+        let vectors = VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Before).unwrap().vectors();
+        assert_eq!((vectors.damaged_rows(), vectors.row(9)), (vec![], Some(&vector(9, 5)[..])));
+        assert!(VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Yes).is_ok());
     }
 
     #[test]

@@ -1,0 +1,290 @@
+//! Damage at rest: bits that rotted in what is embedded in a data folder. [`verify`] reads every byte that counts against its checksum and
+//! changes nothing that a start would not change; [`repair`] makes it right as far as the log allows, and keeps what was damaged in
+//! `<data>/damaged/<name>/`. Called by `tributary doctor --verify` and `tributary repair`, which hold the data folder alone.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tributary_schemas::{Error, ErrorKind, Result, Topic};
+
+use crate::blobs;
+use crate::config::{Config, EventLogKind, SearchIndexKind};
+use crate::data_folder::DataFolder;
+use crate::event_log::EventLog;
+use crate::event_log::embedded::{self as embedded_log, Damage, EmbeddedEventLog};
+use crate::generations::chunk_group;
+use crate::search_index::SearchIndex;
+use crate::search_index::embedded::{self as embedded_index, EmbeddedIndex, IndexDamage, Remedy};
+
+/// Folder in the data folder that keeps what a repair took away.
+pub const ASIDE: &str = "damaged";
+
+/// Which parts of a data folder are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Segments, settings of topics and positions of groups.
+    Log,
+    /// Every generation.
+    Index,
+    /// Bodies.
+    Blobs,
+}
+
+impl Part {
+    /// All of them, in the order in which they are looked at.
+    pub const ALL: [Self; 3] = [Self::Log, Self::Index, Self::Blobs];
+
+    /// Its folder in the data folder.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::Index => "index",
+            Self::Blobs => "blobs",
+        }
+    }
+}
+
+/// What of a data folder is embedded, and how it is opened.
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    /// The log.
+    pub log: Option<embedded_log::Config>,
+    /// First part of every topic's name.
+    pub topic_prefix: String,
+    /// The index.
+    pub index: Option<embedded_index::Config>,
+}
+
+impl From<&Config> for Embedded {
+    fn from(config: &Config) -> Self {
+        let (log, index) = (&config.event_log, &config.search_index);
+        Self {
+            log: (log.kind == EventLogKind::Embedded).then(|| log.embedded.clone()),
+            topic_prefix: config.topic_prefix.clone(),
+            index: (index.kind == SearchIndexKind::Embedded).then(|| index.embedded.clone()),
+        }
+    }
+}
+
+/// What the open stores of a process have found so far, for metrics.
+#[derive(Clone, Default)]
+pub struct Known {
+    log: Option<Arc<EmbeddedEventLog>>,
+    index: Option<Arc<EmbeddedIndex>>,
+}
+
+impl Known {
+    /// Of these stores, where they are embedded.
+    pub fn new(log: Option<Arc<EmbeddedEventLog>>, index: Option<Arc<EmbeddedIndex>>) -> Self {
+        Self { log, index }
+    }
+
+    /// Places of the log that are passed over.
+    pub fn log(&self) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.damage().len() as u64)
+    }
+
+    /// Stored chunks and rows of vectors that are left out, and generations that are left aside.
+    pub fn index(&self) -> u64 {
+        self.index.as_ref().map_or(0, |index| index.known_damage())
+    }
+}
+
+/// All damage that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// In the log.
+    pub log: Vec<Damage>,
+    /// In the index.
+    pub index: Vec<IndexDamage>,
+    /// Blobs whose content is not what their hash says.
+    pub blobs: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.log.is_empty() && self.index.is_empty() && self.blobs.is_empty()
+    }
+
+    /// Damage of one part, a line each: where, and what.
+    pub fn lines(&self, part: Part) -> Vec<String> {
+        match part {
+            Part::Log => self.log.iter().map(log_line).collect(),
+            Part::Index => self.index.iter().map(index_line).collect(),
+            Part::Blobs => self.blobs.iter().map(|path| format!("{}: does not match its hash", path.display())).collect(),
+        }
+    }
+
+    /// What [`repair`] would do, a line each.
+    pub fn plan(&self, folder: &Path) -> Vec<String> {
+        let aside = folder.join(ASIDE);
+        let log = self.log.iter().map(|damage| {
+            let key = damage.key.as_ref().map(|key| format!(", a record of `{key}`: publish it again")).unwrap_or_default();
+            format!("{}: leave out {} bytes at {}{key}", damage.path.display(), damage.bytes, damage.position)
+        });
+        let blobs = self.blobs.iter().map(|path| format!("{}: move into {}", path.display(), aside.display()));
+        log.chain(self.index.iter().map(|damage| index_plan(damage, &aside))).chain(blobs).collect()
+    }
+}
+
+fn log_line(damage: &Damage) -> String {
+    let key = damage.key.as_ref().map(|key| format!(" (a record of `{key}`)")).unwrap_or_default();
+    format!("{} at byte {}, {} bytes: {}{key}", damage.path.display(), damage.position, damage.bytes, damage.what)
+}
+
+fn index_line(damage: &IndexDamage) -> String {
+    let documents = match damage.documents.as_slice() {
+        [] => String::new(),
+        documents => format!("; documents: {}", documents.join(", ")),
+    };
+    format!("{}: {}{documents}", damage.path.display(), damage.what)
+}
+
+fn index_plan(damage: &IndexDamage, aside: &Path) -> String {
+    let (path, generation) = (damage.path.display(), &damage.generation);
+    match damage.remedy {
+        Remedy::Rebuild => format!("{path}: move generation `{generation}` into {} and build it again from the log", aside.display()),
+        Remedy::Replay => format!("{path}: send all documents of the log into generation `{generation}` again, which goes on serving"),
+        Remedy::Remove => format!("{path}: remove the one-bit codes, which are made again"),
+        Remedy::Promote => format!("{path}: write the name of the serving generation again"),
+    }
+}
+
+/// Bytes that [`verify`] will read.
+pub fn bytes(folder: &Path) -> u64 {
+    Part::ALL.iter().map(|part| embedded_index::folder_bytes(&folder.join(part.folder()))).sum()
+}
+
+/// Looks at every byte that counts. Blocks; `progress` is told of bytes as they are read.
+pub fn verify(folder: &DataFolder, embedded: &Embedded, progress: &dyn Fn(u64)) -> Result<Found> {
+    let mut found = Found::default();
+    if embedded.log.is_some() {
+        found.log = embedded_log::verify(&folder.join("log"), progress)?;
+    }
+    let root = folder.join("index");
+    if let Some(config) = embedded.index.as_ref().filter(|_| root.is_dir()) {
+        found.index = EmbeddedIndex::open(&root, config.clone())?.verify(progress)?;
+    }
+    let blobs = folder.join("blobs");
+    if blobs.is_dir() {
+        found.blobs = damaged_blobs(&blobs, progress)?;
+    }
+    Ok(found)
+}
+
+fn damaged_blobs(folder: &Path, progress: &dyn Fn(u64)) -> Result<Vec<PathBuf>> {
+    let mut damaged = Vec::new();
+    for (hash, path) in blobs::files(folder)? {
+        progress(path.metadata().map_or(0, |metadata| metadata.len()));
+        if !blobs::is_whole(&hash, &path)? {
+            damaged.push(path);
+        }
+    }
+    Ok(damaged)
+}
+
+/// Makes right what [`verify`] found. What was damaged is kept below `<data>/damaged/<name>/`, which must not exist yet.
+pub async fn repair(folder: &DataFolder, embedded: &Embedded, found: &Found, name: &str) -> Result<()> {
+    let aside = folder.join(ASIDE).join(name);
+    if aside.exists() {
+        return Err(Error::new(ErrorKind::Conflict, format!("{} exists", aside.display())));
+    }
+    if let Some(config) = &embedded.log {
+        embedded_log::repair(&folder.join("log"), &aside.join("log"))?;
+        // Opening mends the small files.
+        drop(EmbeddedEventLog::open(&folder.join("log"), config.clone())?);
+    }
+    for path in &found.blobs {
+        let name = path.file_name().unwrap_or_default();
+        let shelf = path.parent().and_then(Path::file_name).unwrap_or_default();
+        move_into(path, &aside.join("blobs").join(shelf).join(name))?;
+    }
+    match &embedded.index {
+        Some(config) => repair_index(folder, embedded, config, found, &aside).await,
+        None => Ok(()),
+    }
+}
+
+async fn repair_index(
+    folder: &DataFolder,
+    embedded: &Embedded,
+    config: &embedded_index::Config,
+    found: &Found,
+    aside: &Path,
+) -> Result<()> {
+    let root = folder.join("index");
+    let of = |remedy: Remedy| {
+        let mut names: Vec<&str> =
+            found.index.iter().filter(|damage| damage.remedy == remedy).map(|damage| damage.generation.as_str()).collect();
+        names.dedup();
+        names
+    };
+    let rebuilt = of(Remedy::Rebuild);
+    for name in of(Remedy::Remove).into_iter().filter(|name| !rebuilt.contains(name)) {
+        embedded_index::remove_bits(&embedded_index::generation_folder(&root, name))?;
+    }
+    for name in &rebuilt {
+        start_anew(&root, config, name, aside).await?;
+    }
+    if !of(Remedy::Promote).is_empty() {
+        promote_only(&root, config).await?;
+    }
+    let replayed: Vec<&str> = rebuilt.iter().copied().chain(of(Remedy::Replay)).collect();
+    if replayed.is_empty() { Ok(()) } else { forget_positions(folder, embedded, &replayed).await }
+}
+
+/// Moves a generation aside and puts an empty one with the same settings in its place, if they can be read; else the next start makes one.
+async fn start_anew(root: &Path, config: &embedded_index::Config, name: &str, aside: &Path) -> Result<()> {
+    let folder = embedded_index::generation_folder(root, name);
+    let settings = embedded_index::settings_in(&folder);
+    move_into(&folder, &aside.join("index").join(name))?;
+    let index = EmbeddedIndex::open(root, config.clone())?;
+    match settings {
+        Ok(settings) => index.create(name, &settings).await,
+        Err(error) => {
+            tracing::warn!(generation = name, %error, "the settings are gone with it; the next start makes a generation as configured");
+            Ok(())
+        }
+    }
+}
+
+async fn promote_only(root: &Path, config: &embedded_index::Config) -> Result<()> {
+    let index = EmbeddedIndex::open(root, config.clone())?;
+    let status = index.status().await?;
+    match status.as_slice() {
+        [only] => index.promote(&only.name).await,
+        all => {
+            let names: Vec<&str> = all.iter().map(|generation| generation.name.as_str()).collect();
+            let message = format!("the name of the serving generation is damaged, and there are several: {}", names.join(", "));
+            Err(Error::new(ErrorKind::Conflict, message).with_hint("write the right name into the file index/serving"))
+        }
+    }
+}
+
+/// Without positions the chunk stage of a generation reads every document of the log again.
+async fn forget_positions(folder: &DataFolder, embedded: &Embedded, generations: &[&str]) -> Result<()> {
+    let Some(config) = &embedded.log else {
+        tracing::warn!("the log is on servers: `tributary knowledge-sets reindex --all` builds the index again");
+        return Ok(());
+    };
+    let log = EmbeddedEventLog::open(&folder.join("log"), config.clone())?;
+    let topic = Topic::DocumentsClean.full_name(&embedded.topic_prefix);
+    for name in generations {
+        match log.forget_group(&topic, &chunk_group(name)).await {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn move_into(from: &Path, to: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io(format_args!("cannot move {} to {}", from.display(), to.display()), &error);
+    if let Some(parent) = to.parent() {
+        std::fs::create_dir_all(parent).map_err(failed)?;
+    }
+    std::fs::rename(from, to).map_err(failed)?;
+    let parents = [from.parent(), to.parent()];
+    parents.into_iter().flatten().try_for_each(embedded_index::sync_folder)
+}
