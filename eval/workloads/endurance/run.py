@@ -57,6 +57,14 @@ class Server:
         """Status and body; a connection for each thread."""
         if not hasattr(self.local, "connection"):
             self.local.connection = http.client.HTTPConnection(*self.address, timeout=300)
+        try:
+            return self.ask_once(method, path, body)
+        except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected):
+            # The server closes a connection that was idle for long.
+            self.local.connection.close()
+            return self.ask_once(method, path, body)
+
+    def ask_once(self, method, path, body):
         headers = {"content-type": "application/json"}
         self.local.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         response = self.local.connection.getresponse()
