@@ -71,7 +71,7 @@ pub struct Names<'a> {
 /// Blobs of a local folder that nobody names and that are older than `grace`, by path. Reads the whole log and the whole index.
 pub async fn unnamed(names: Names<'_>, folder: &Path, grace: Duration) -> Result<Vec<Unnamed>> {
     let mut marks = Marks::default();
-    for topic in Topic::ALL {
+    for topic in Topic::ALL.into_iter().chain([Topic::OldDeadLetters]) {
         mark_topic(&mut marks, names.topics, topic).await?;
     }
     mark_index(&mut marks, names.index).await?;

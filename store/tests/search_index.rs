@@ -247,83 +247,6 @@ async fn another_format_is_told() {
 }
 
 #[tokio::test]
-async fn a_torn_tail_is_cut() {
-    let folder = tempfile::tempdir().unwrap();
-    let index = fresh(folder.path()).await;
-    apply(&index, vec![replace("d", 1, [1, 2])]).await;
-    drop(index);
-    for start in ["coarse-0.codes", "coarse-0.scales", "coarse-0.values", "rows-0", "manifest-0"] {
-        let path = file(folder.path(), start);
-        let mut bytes = std::fs::read(&path).unwrap();
-        bytes.extend([0xff; 37]);
-        std::fs::write(&path, bytes).unwrap();
-    }
-    let index = open(folder.path());
-    assert_eq!(found(&index).await, set([1, 2]));
-    apply(&index, vec![replace("e", 1, [3, 4])]).await;
-    assert_eq!(found(&index).await, set([1, 2, 3, 4]));
-    drop(index);
-    assert_eq!(found(&open(folder.path())).await, set([1, 2, 3, 4]));
-}
-
-#[tokio::test]
-async fn missing_short_and_foreign_files_are_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let index = fresh(folder.path()).await;
-    apply(&index, vec![replace("d", 1, [1, 2])]).await;
-    drop(index);
-    for start in ["coarse-0.codes", "coarse-0.scales", "coarse-0.values", "coarse-0.sums", "rows-0", "manifest-0"] {
-        let path = file(folder.path(), start);
-        let bytes = std::fs::read(&path).unwrap();
-        let mut foreign = bytes.clone();
-        foreign[..9].copy_from_slice(b"otherfile");
-        let damages = [None, Some(bytes[..bytes.len() - 1].to_vec()), Some(vec![]), Some(foreign)];
-        for damage in damages {
-            match &damage {
-                None => std::fs::remove_file(&path).unwrap(),
-                Some(damage) => std::fs::write(&path, damage).unwrap(),
-            }
-            let index = open(folder.path());
-            let error = index.fetch(None, &[ChunkId(1)]).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Corrupt, "{start}: {error}");
-            assert!(error.hint().is_some(), "{start}: {error}");
-            let written = index.write(GENERATION, vec![replace("d", 2, [1])]).await.unwrap_err();
-            assert_eq!((written.kind(), index.status().await.unwrap_err().kind()), (ErrorKind::Corrupt, ErrorKind::Corrupt), "{start}");
-            assert_eq!(index.create(GENERATION, &settings(DIMENSIONS)).await.unwrap_err().kind(), ErrorKind::Corrupt, "{start}");
-        }
-        std::fs::write(&path, bytes).unwrap();
-    }
-    assert_eq!(found(&open(folder.path())).await, set([1, 2]));
-}
-
-#[tokio::test]
-async fn settings_are_kept_twice() {
-    let folder = tempfile::tempdir().unwrap();
-    let index = fresh(folder.path()).await;
-    apply(&index, vec![replace("d", 1, [1, 2])]).await;
-    drop(index);
-    let [file, copy] = SETTINGS.map(|name| folder.path().join("generations").join(GENERATION).join(name));
-    let whole = std::fs::read(&file).unwrap();
-    for damaged in [&file, &copy] {
-        std::fs::write(damaged, "otherfile").unwrap();
-        assert_eq!(found(&open(folder.path())).await, set([1, 2]));
-        assert_eq!([&file, &copy].map(|path| std::fs::read(path).unwrap()), [whole.clone(), whole.clone()]);
-    }
-    [&file, &copy].into_iter().for_each(|path| std::fs::write(path, "otherfile").unwrap());
-    assert_eq!(open(folder.path()).fetch(None, &[ChunkId(1)]).await.unwrap_err().kind(), ErrorKind::Corrupt);
-}
-
-#[tokio::test]
-async fn another_format_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    drop(fresh(folder.path()).await);
-    let path = file(folder.path(), "settings");
-    let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
-    assert_eq!(EmbeddedIndex::open(folder.path(), config()).err().unwrap().kind(), ErrorKind::Conflict);
-}
-
-#[tokio::test]
 async fn dead_rows_are_reclaimed_and_numbers_stay_right() {
     let folder = tempfile::tempdir().unwrap();
     let index = fresh(folder.path()).await;
@@ -544,6 +467,10 @@ fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() { copy(&entry.path(), &target) } else { drop(std::fs::copy(entry.path(), target).unwrap()) }
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target)
+        } else {
+            assert!(std::fs::copy(entry.path(), target).is_ok())
+        }
     }
 }
