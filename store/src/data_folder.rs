@@ -106,11 +106,18 @@ impl DataFolder {
 
     /// What a caller must show to be given everything: who may read it may read the folder. Made at the first call, mode 0600.
     pub fn backup_token(&self) -> Result<String> {
-        if let Some(token) = read_backup_token(&self.path)? {
-            return Ok(token);
-        }
         let path = self.join(BACKUP_TOKEN_FILE);
         let failed = |error: std::io::Error| Error::io(format!("cannot write {}", path.display()), &error);
+        match read_backup_token(&self.path) {
+            Ok(Some(token)) => return Ok(token),
+            Ok(None) => {}
+            // Others may know it, as in a copy of the folder that lost its modes: it is worth nothing.
+            Err(error) if error.kind() == ErrorKind::Denied => {
+                tracing::warn!(%error, "a new token for backups takes its place");
+                fs::remove_file(&path).map_err(failed)?;
+            }
+            Err(error) => return Err(error),
+        }
         let draft = self.join(&format!("backup.{}.tmp", std::process::id()));
         let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft).map_err(failed)?;
         file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
@@ -419,9 +426,9 @@ mod tests {
         let path = folder.path().join(BACKUP_TOKEN_FILE);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        assert_eq!(data.backup_token().unwrap_err().kind(), ErrorKind::Denied, "others may have seen it");
-        fs::remove_file(&path).unwrap();
+        assert_eq!(read_backup_token(folder.path()).unwrap_err().kind(), ErrorKind::Denied, "others may have seen it");
         assert_ne!(data.backup_token().unwrap(), token);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

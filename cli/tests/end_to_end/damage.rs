@@ -83,7 +83,9 @@ fn a_rotten_record_stops_nothing_and_is_repaired() {
         let aside = Path::new(repaired["aside"].as_str().unwrap()).to_owned();
         assert_eq!(std::fs::read(&files(&aside, ".segment")[0]).unwrap(), before, "the damaged file is kept");
         assert_eq!(verified(&workspace), (0, vec![]), "{name}");
-        assert_eq!(workspace.found("bandicoot").len(), 12, "{name}");
+        let server = workspace.start();
+        assert_eq!(found(&server).len(), 12, "{name}");
+        server.stop();
     }
 }
 

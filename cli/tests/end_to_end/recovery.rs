@@ -3,11 +3,21 @@
 //!
 //! `TRIBUTARY_RECOVERY_CHUNKS=200000 cargo test --release -p tributary-cli --test end_to_end -- recovery --nocapture` runs the full figure.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tributary_schemas::id::derive_document_id;
+use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, Lineage, StageTime, State, Topic};
+use tributary_store::blobs::Blobs;
+use tributary_store::event_log::Record;
+use tributary_store::event_log::embedded::EmbeddedEventLog;
+use tributary_store::event_log::topics::Topics;
+use tributary_store::manifest;
+use tributary_store::search_index::embedded::EmbeddedIndex;
+use tributary_store::search_index::{IndexSettings, Operation, SearchIndex};
 
-use crate::harness::{Server, Workspace, number, wait_for};
+use crate::harness::{Server, Workspace, number, text, wait_for};
 
 const DEFAULT_CHUNKS: u64 = 2_000;
 const CHUNKS_PER_DOCUMENT: u64 = 100;
@@ -110,4 +120,111 @@ fn recovery_after_a_kill_is_quick() {
         let memory = server.peak_memory_bytes();
         std::fs::write(folder, format!("{}peak memory {memory:?}\n", String::from_utf8_lossy(&listed.stdout))).unwrap();
     }
+}
+
+/// A data folder with so many documents of one chunk as the pipeline would leave it, without the hours that the pipeline takes.
+fn fill(workspace: &Workspace, documents: u64) {
+    let default: toml::Value = toml::from_str(include_str!("../../default.toml")).unwrap();
+    let section = |name: &str| default["store"][name]["embedded"].clone();
+    let data = workspace.data();
+    let log = EmbeddedEventLog::open(&data.join("log"), section("event_log").try_into().unwrap()).unwrap();
+    let index = EmbeddedIndex::open(&data.join("index"), section("search_index").try_into().unwrap()).unwrap();
+    let topics = Topics::new(Arc::new(log), "tributary".into(), Blobs::local(&data.join("blobs")).unwrap(), 1 << 20);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let generation = index.status().await.unwrap().remove(0);
+        for first in (0..documents).step_by(5_000) {
+            let range = first..(first + 5_000).min(documents);
+            let headers: Vec<DocumentHeader> = range.map(|number| header(number, &generation.settings)).collect();
+            let reports = headers.iter().flat_map(reports).collect();
+            topics.append(Topic::DocumentsStates, reports).await.unwrap();
+            let operations = headers.into_iter().map(|document| replace(document, &generation.settings)).collect();
+            index.write(&generation.name, operations).await.unwrap();
+        }
+        index.flush(&generation.name, None).await.unwrap();
+    });
+}
+
+fn header(number: u64, settings: &IndexSettings) -> DocumentHeader {
+    let at_ms = 1_790_000_000_000 + number as i64;
+    let stages = ["ingest", "chunk", "embed", "index"];
+    let source_path = format!("folder {}/document {number}.md", number % 1000);
+    DocumentHeader {
+        document_id: derive_document_id("recovery", &source_path),
+        version: at_ms as u64,
+        source: "recovery".into(),
+        title: format!("Document {number} of the recovery"),
+        fingerprint: format!("{number:032x}"),
+        lineage: Lineage { converter: "markdown/1".into(), coarse_model: settings.coarse_model.clone(), ..Lineage::default() },
+        timeline: stages.iter().map(|stage| StageTime { stage: (*stage).into(), at_ms }).collect(),
+        source_path,
+        ..DocumentHeader::default()
+    }
+}
+
+/// The reports of all stages.
+fn reports(document: &DocumentHeader) -> Vec<Record> {
+    let states = [State::Accepted, State::Chunking, State::Embedding, State::Indexing, State::Indexed];
+    states.into_iter().map(|state| manifest::output(&manifest::report(document, state, document.version as i64)).unwrap().record).collect()
+}
+
+fn replace(document: DocumentHeader, settings: &IndexSettings) -> Operation {
+    let seed = document.version;
+    let text = format!("{} has {} words and reports {} carriers. ", document.title, seed % 997, seed % 31).repeat(10);
+    let chunk = Chunk {
+        chunk_id: ChunkId(u128::from(seed)),
+        kind: ChunkKind::Leaf,
+        ordinal: 0,
+        section_path: vec![document.title.clone()],
+        tokens: 120,
+        analyzed: text.to_lowercase(),
+        text,
+        parent_id: None,
+        child_ids: Vec::new(),
+        pages: Vec::new(),
+        is_continuation: false,
+        parent_summary: None,
+        images: Vec::new(),
+    };
+    let unit = |dimensions: usize| {
+        let mut vector = vec![0.0; dimensions];
+        vector[seed as usize % dimensions] = 1.0;
+        vector
+    };
+    let fine = if settings.shared_vectors { Vec::new() } else { unit(settings.fine_dimensions) };
+    let vectors = vec![ChunkVectors { coarse: unit(settings.coarse_dimensions), fine }];
+    Operation::Replace { document: Box::new(document), chunks: vec![chunk], vectors }
+}
+
+/// `TRIBUTARY_RECOVERY_DOCUMENTS=1000000 cargo test --release -p tributary-cli --test end_to_end -- many_documents --nocapture` is the figure
+/// of many small documents.
+#[test]
+fn many_documents_begin_from_a_checkpoint() {
+    let documents = std::env::var("TRIBUTARY_RECOVERY_DOCUMENTS").map_or(4_000, |documents| documents.parse().unwrap());
+    let workspace = Workspace::new().with("telemetry.filter", "warn");
+    workspace.start().stop();
+    fill(&workspace, documents);
+    let checkpoint = workspace.data().join("manifest/documents.table");
+    let (server, replayed) = start(&workspace);
+    let before = server.peak_memory_bytes();
+    server.stop();
+    assert!(checkpoint.is_file());
+    let (mut server, _) = start(&workspace);
+    let mut times = Vec::new();
+    let mut peak = None;
+    for _ in 0..STARTS {
+        server.kill();
+        let (started, took) = start(&workspace);
+        times.push(took);
+        peak = started.peak_memory_bytes();
+        server = started;
+    }
+    times.sort_unstable();
+    eprintln!(
+        "{documents} documents: ready after {replayed:?} with {before:?} bytes by all reports, {times:?} with {peak:?} from a checkpoint"
+    );
+    let (_, listed) = server.get("/v1/documents?limit=1");
+    assert_eq!(text(&listed, "/documents/0/state"), "indexed");
+    let metrics = server.get("/metrics").1;
+    assert!(metrics.as_str().unwrap().contains(&format!("tributary_documents_accepted {documents}")));
 }

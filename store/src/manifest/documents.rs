@@ -186,7 +186,10 @@ impl Documents {
                 );
                 Err(Error::new(ErrorKind::Conflict, what).with_hint("publish a higher version, or leave `version` out"))
             }
-            _ => Ok(version),
+            _ => {
+                self.versions.note(document_id, version, |document_id| self.table.newest_version(document_id));
+                Ok(version)
+            }
         }
     }
 

@@ -71,12 +71,24 @@ impl Versions {
             ahead.remove(document_id);
             return time;
         }
+        let version = newest.saturating_add(1);
+        self.remember(&mut ahead, document_id, version, known);
+        version
+    }
+
+    /// A producer gave a version: the next one of this document is above it, also before the table knows.
+    pub fn note(&self, document_id: &str, version: u64, known: impl Fn(&str) -> u64) {
+        if version > self.last_time.load(Ordering::Acquire) {
+            self.remember(&mut self.ahead.lock().unwrap_or_else(PoisonError::into_inner), document_id, version, known);
+        }
+    }
+
+    fn remember(&self, ahead: &mut HashMap<String, u64>, document_id: &str, version: u64, known: impl Fn(&str) -> u64) {
         if ahead.len() >= MOST_AHEAD {
             ahead.retain(|document_id, given| known(document_id) < *given);
         }
-        let version = newest.saturating_add(1);
-        ahead.insert(document_id.to_owned(), version);
-        version
+        let given = ahead.entry(document_id.to_owned()).or_default();
+        *given = version.max(*given);
     }
 
     /// No two documents get the same time, so that the order of publications can be seen.
@@ -128,6 +140,17 @@ mod tests {
         assert!(versions.next("other", NOW, |_| other) > other);
         assert!(versions.next("far", NOW + 2 * HOUR as i64, known) > far + 2);
         assert!(versions.ahead.lock().unwrap().is_empty(), "the time has passed it");
+    }
+
+    #[test]
+    fn what_a_producer_gave_counts_before_the_table_knows() {
+        let versions = Versions::after(NOW as u64);
+        let far = NOW as u64 + HOUR;
+        versions.note("d", far, |_| 0);
+        versions.note("d", far - 1, |_| 0);
+        versions.note("old", 7, |_| 0);
+        assert_eq!(versions.next("d", NOW, |_| 0), far + 1);
+        assert!(!versions.ahead.lock().unwrap().contains_key("old"), "the time is above it anyway");
     }
 
     #[test]
