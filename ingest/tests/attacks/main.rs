@@ -1,5 +1,5 @@
 //! An attacker in the converter's place, and in LibreOffice's: this program runs itself as both, in the real confinement, and tries each trick
-//! to read, write, signal or connect outside. `TRIBUTARY_ATTACKS` says how often each (50). Nothing may ever succeed.
+//! to read, write, signal or connect outside. `TRIBUTARY_ATTACKS` says how often each (10). Nothing may ever succeed.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(target_os = "linux")]

@@ -114,7 +114,7 @@ impl Scene {
 }
 
 fn tries() -> usize {
-    std::env::var("TRIBUTARY_ATTACKS").ok().and_then(|tries| tries.parse().ok()).unwrap_or(50)
+    std::env::var("TRIBUTARY_ATTACKS").ok().and_then(|tries| tries.parse().ok()).unwrap_or(10)
 }
 
 pub fn config() -> Config {
