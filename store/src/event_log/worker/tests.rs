@@ -235,16 +235,20 @@ impl Bench {
             let topics = Self::open(self.folder.path(), &crash).await;
             let stop = CancellationToken::new();
             let worker = self.worker(&topics, &crash);
-            let running = tokio::spawn({
+            let mut running = tokio::spawn({
                 let stop = stop.clone();
                 async move { worker.run(stop).await }
             });
             tokio::select! {
                 () = crash.happened.cancelled() => false,
+                ended = &mut running => panic!("the worker ended by itself: {ended:?}"),
                 () = drained(&topics) => {
                     stop.cancel();
-                    running.await.unwrap().unwrap();
-                    true
+                    // The crash may come in what is left to do.
+                    tokio::select! {
+                        () = crash.happened.cancelled() => false,
+                        ended = &mut running => ended.unwrap().is_ok(),
+                    }
                 }
             }
         });
