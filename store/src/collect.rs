@@ -88,7 +88,11 @@ pub async fn unnamed(names: Names<'_>, folder: &Path, grace: Duration) -> Result
 
 async fn mark_topic(marks: &mut Marks, topics: &Topics, topic: Topic) -> Result<()> {
     // The name of a group that never commits: only the ends matter here.
-    let ends = topics.lag(topic, "blob-marks").await?;
+    let ends = match topics.lag(topic, "blob-marks").await {
+        // Logs that never had dead letters of the old kind.
+        Err(error) if topic == Topic::OldDeadLetters && error.kind() == ErrorKind::NotFound => return Ok(()),
+        ends => ends?,
+    };
     let mut subscription = topics.subscribe(topic, None).await?;
     loop {
         let positions = subscription.positions();

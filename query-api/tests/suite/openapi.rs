@@ -29,6 +29,7 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("get", "/v1/dead-letters/{id}", "/v1/dead-letters/documents.raw.v1-0-7", None),
     ("post", "/v1/dead-letters/{id}/replay", "/v1/dead-letters/documents.raw.v1-0-7/replay", None),
     ("delete", "/v1/dead-letters/{id}", "/v1/dead-letters/documents.raw.v1-0-9", None),
+    ("delete", "/v1/dead-letters", "/v1/dead-letters", None),
     ("get", "/health/livez", "/health/livez", None),
     ("get", "/health/readyz", "/health/readyz", None),
     ("get", "/metrics", "/metrics", None),
