@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tantivy::index::SegmentId;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED};
+use tantivy::{DocAddress, Searcher, SegmentReader, TERMINATED, TantivyError};
 use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result};
 
 use super::bitmap::Bitmap;
@@ -184,10 +184,13 @@ impl Snapshot {
         let (segment, place) = self.place(document);
         // tantivy believes what it reads, and may panic over damage.
         let read = std::panic::AssertUnwindSafe(|| self.searcher.doc(DocAddress::new(segment as u32, place)));
-        let record = std::panic::catch_unwind(read).map_err(|_| {
-            Error::new(ErrorKind::Corrupt, format!("stored chunk {} is damaged: it does not decode", self.chunk_id(document)))
+        let damaged = |what: &str| Error::new(ErrorKind::Corrupt, format!("stored chunk {} is damaged: {what}", self.chunk_id(document)));
+        let record = std::panic::catch_unwind(read).map_err(|_| damaged("it does not decode"))?;
+        let record = record.map_err(|error| match &error {
+            // The disk, and not what lies on it.
+            TantivyError::IoError(failed) if failed.raw_os_error().is_some() => text::failure("cannot read a stored chunk", &error),
+            _ => damaged(&error.to_string()),
         })?;
-        let record = record.map_err(|error| text::failure("cannot read a stored chunk", &error))?;
         self.fields.stored(&record, self.chunk_id(document))
     }
 
