@@ -462,9 +462,10 @@ fn read_serving(folder: &Path, generations: &BTreeMap<String, Arc<Generation>>) 
     Ok(Some(Serving { name, generation }))
 }
 
-/// The name in the file `serving`, if its checksum is right.
+/// The name in the file `serving`, if its checksum is right. Where the mark of the checksum is damaged, the rest of it is no name.
 fn serving_name(bytes: &[u8]) -> Option<String> {
-    Some(std::str::from_utf8(unsealed(bytes)?).ok()?.trim().to_owned())
+    let name = std::str::from_utf8(unsealed(bytes)?).ok()?.trim();
+    check_name(name).is_ok().then(|| name.to_owned())
 }
 
 /// Opens a generation; a panic over damaged bytes in tantivy is damage.
