@@ -71,6 +71,30 @@ async fn a_flipped_bit_is_cut_off_in_the_last_batch_and_passed_over_before_it() 
 }
 
 #[tokio::test]
+async fn damage_in_the_last_batch_costs_one_record_where_a_group_has_read_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = three_batches(folder.path()).await;
+    let log = open(folder.path());
+    log.subscribe("t", Some("g")).await.unwrap().commit(&[Position { partition: 0, offset: 6 }]).await.unwrap();
+    drop(log);
+    let path = segments(folder.path(), "t").remove(0);
+    let first_of_the_last = bytes.len() - 2 * FRAME;
+    for bit in first_of_the_last * 8..(first_of_the_last + FRAME) * 8 {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, &damaged).unwrap();
+        let log = open(folder.path());
+        let read: Vec<String> = read_all(&log, "t").await.iter().map(|stored| text(stored).1.unwrap()).collect();
+        assert_eq!(read, ["0 a", "0 b", "1 a", "1 b", "2 b"], "bit {bit}");
+        let found: Vec<u64> = log.damage().iter().map(|damage| damage.position).collect();
+        assert_eq!(found, [first_of_the_last as u64], "bit {bit}");
+        assert_eq!(log.append("t", vec![record("c", "new")]).await.unwrap()[0].offset, 6);
+        drop(log);
+        assert_eq!(values(folder.path()).await.last().map(String::as_str), Some("new"), "bit {bit}");
+    }
+}
+
+#[tokio::test]
 async fn a_cut_below_what_a_group_has_read_is_reported_and_its_offsets_are_never_used_again() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = three_batches(folder.path()).await;

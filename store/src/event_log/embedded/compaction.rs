@@ -215,7 +215,7 @@ mod tests {
     const RULE: TombstoneRule = TombstoneRule { lowest_position: None, now_ms: 10, retention: Duration::ZERO };
 
     fn open(folder: &Path) -> Arc<Partition> {
-        Arc::new(Partition::open(folder.to_owned(), 0).unwrap().0)
+        Arc::new(Partition::open(folder.to_owned(), 0, 0).unwrap().0)
     }
 
     fn append(partition: &Arc<Partition>, key: &str, value: Option<usize>) {

@@ -24,12 +24,13 @@
 //! what is durable. A segment that is full is synced, gets its footer, is synced again, and then the next one is created under `.new`,
 //! synced and renamed; its base is the end of the one before. So every segment but the last has a footer.
 //!
-//! **Recovery** of the last segment, if it has no footer, reads it from the start. At a frame that is incomplete or fails its
-//! checksum at position `p` there are two cases. If a sound frame after `p` has `batch_start > p`, then `p` was durable once: that is
-//! damage, see below. Otherwise the frames from `p` on belong to one batch that was never acknowledged (or to
-//! the very last one, which cannot be told apart): the file is cut at `p`. A group position beyond the end that is left proves that
-//! delivered records are gone: that is damage too, and the next record gets the offset of that position. The file is synced before anything
-//! of it is shown. Segments before the last are checked by header and footer at opening, frame by frame when read.
+//! **Recovery** of the last segment, if it has no footer, reads it from the start. At a frame that is incomplete or fails its checksum at
+//! position `p` there are two cases. If a sound frame after `p` has `batch_start > p`, or something sound follows and a group has read
+//! beyond the offset that was to come at `p`, then `p` was durable once: that is damage, see below. Otherwise the frames from `p` on belong
+//! to one batch that was never acknowledged (or to the very last one, which cannot be told apart): the file is cut at `p`. A group position
+//! beyond the end that is left proves that delivered records are gone: that is damage too, and the next record gets the offset of that
+//! position. The file is synced before anything of it is shown. Segments before the last are checked by header and footer at opening, frame
+//! by frame when read.
 //!
 //! **Damage** (bytes that rotted; every byte is covered by a checksum) never stops the log: waiting would not bring a record back. It is
 //! reported once per place, counted, and passed over. After a damaged frame the next one begins where the damaged one's length leads, if a

@@ -59,15 +59,16 @@ impl Cursor {
 }
 
 impl Partition {
-    /// Opens the folder, recovers it, and returns also how many bytes of torn tail were cut off.
-    pub fn open(folder: PathBuf, number: u32) -> Result<(Self, u64)> {
+    /// Opens the folder, recovers it, and returns also how many bytes of torn tail were cut off. `read_to` is the offset that groups have
+    /// read up to.
+    pub fn open(folder: PathBuf, number: u32, read_to: u64) -> Result<(Self, u64)> {
         let (names, damage) = (current_names(&folder, number)?, DamageList::default());
         let mut segments: Vec<SegmentView> = Vec::with_capacity(names.len());
         let mut torn = 0;
         for (index, name) in names.iter().enumerate() {
             let next = names.get(index + 1);
             let opened = match next {
-                None => open_last(&folder, name.clone(), number)?,
+                None => open_last(&folder, name.clone(), number, read_to)?,
                 Some(_) => open_closed(&folder, name.clone(), number)?,
             };
             let mut view = opened.view;

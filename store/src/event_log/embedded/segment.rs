@@ -219,15 +219,16 @@ fn closed_view(folder: &Path, name: SegmentName, footer: &Footer, length: u64) -
     }
 }
 
-/// Opens the last segment of a partition and cuts off a torn tail.
-pub fn open_last(folder: &Path, name: SegmentName, partition: u32) -> Result<Opened> {
+/// Opens the last segment of a partition and cuts off a torn tail. `read_to` is the offset that groups have read up to, which proves that
+/// what lies before it was durable.
+pub fn open_last(folder: &Path, name: SegmentName, partition: u32, read_to: u64) -> Result<Opened> {
     let file = SegmentFile::open(&name.path(folder))?;
     let length = file.len()?;
     if name.generation > 0 || footer(&file, length)?.is_some() {
         return open_closed(folder, name, partition);
     }
     let mut damage = check_header(&file, &name, partition)?;
-    let (reading, data_end) = read_tail(&file, &name, length)?;
+    let (reading, data_end) = read_tail(&file, &name, length, read_to)?;
     // Frames that were written but not synced when the process ended become durable before anyone sees them.
     File::open(file.path()).and_then(|handle| handle.sync_all()).map_err(failed("sync", file.path()))?;
     damage.extend(reading.damage.iter().cloned());
@@ -271,9 +272,9 @@ impl Reading {
     }
 }
 
-/// Reads an open segment. Damage before something durable is passed over; anything else that is no sound frame is cut off as a torn tail.
+/// Reads an open segment. Damage of what was durable is passed over; anything else that is no sound frame is cut off as a torn tail.
 /// Returns also where the frames end.
-fn read_tail(file: &SegmentFile, name: &SegmentName, length: u64) -> Result<(Reading, u64)> {
+fn read_tail(file: &SegmentFile, name: &SegmentName, length: u64, read_to: u64) -> Result<(Reading, u64)> {
     let mut reading = Reading::new(name.base);
     let mut scanner = Scanner::new(file.clone(), 0, length);
     loop {
@@ -288,12 +289,15 @@ fn read_tail(file: &SegmentFile, name: &SegmentName, length: u64) -> Result<(Rea
             }
             Next::Damaged(position, what) => (position, what),
         };
-        if !was_durable(file, position, length)? {
+        let resume = Resume { offsets: reading.end..u64::MAX, appended: true };
+        let damage = scanner.skip(position, what, &resume)?;
+        // Nobody is shown what is not durable. With nothing sound behind it there is nothing to keep.
+        let was_shown = reading.end < read_to && scanner.position() < length;
+        if !was_shown && !was_durable(file, position, length)? {
             cut(file, position, length, what)?;
             return Ok((reading, position));
         }
-        let resume = Resume { offsets: reading.end..u64::MAX, appended: true };
-        reading.damage.push(scanner.skip(position, what, &resume)?);
+        reading.damage.push(damage);
     }
 }
 

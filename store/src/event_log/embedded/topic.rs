@@ -153,10 +153,13 @@ impl Topic {
             Some(stored) => TopicSettings::from(stored),
             None => settings_of_folders(folder)?,
         };
+        // Before the partitions: what a group has read is known to have been durable.
+        let groups = open_groups(&folder.join(GROUPS_FOLDER))?;
         let mut partitions = Vec::new();
         let mut torn = 0;
         for number in 0..settings.partitions {
-            let (partition, bytes) = Partition::open(folder.join(number.to_string()), number)?;
+            let read_to = groups.values().filter_map(|group| group.committed(number)).max().unwrap_or(0);
+            let (partition, bytes) = Partition::open(folder.join(number.to_string()), number, read_to)?;
             partitions.push(Arc::new(partition));
             torn += bytes;
         }
@@ -165,17 +168,17 @@ impl Topic {
             partitions,
             folder: folder.to_owned(),
             settings: RwLock::new(settings),
-            groups: RwLock::default(),
+            groups: RwLock::new(groups),
             subscribed: Mutex::default(),
             appended: watch::Sender::new(0),
         };
-        topic.open_groups()?;
+        topic.compare_with_groups()?;
         Ok((topic, torn))
     }
 
-    fn open_groups(&self) -> Result<()> {
-        for path in finished_files(&self.folder.join(GROUPS_FOLDER))? {
-            let Some((name, group)) = Group::open(&path)? else { continue };
+    /// A group that has read beyond the end of a partition proves that records are gone.
+    fn compare_with_groups(&self) -> Result<()> {
+        for (name, group) in read(&self.groups).iter() {
             for partition in &self.partitions {
                 let (committed, end) = (group.committed(partition.number).unwrap_or(0), partition.end());
                 if committed > end {
@@ -189,7 +192,6 @@ impl Topic {
                     partition.raise_end(committed);
                 }
             }
-            write(&self.groups).insert(name, Arc::new(group));
         }
         Ok(())
     }
@@ -310,6 +312,16 @@ fn keep_segment(draft: &mut Draft, view: &SegmentView, path: &str) -> Result<()>
     let name = from.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let kept = draft.keep(from, &format!("{path}/{name}"), (!view.closed).then_some(view.data_end))?;
     if kept { Ok(()) } else { Err(corrupt(from, 0, "the file is gone")) }
+}
+
+fn open_groups(folder: &Path) -> Result<BTreeMap<String, Arc<Group>>> {
+    let mut groups = BTreeMap::new();
+    for path in finished_files(folder)? {
+        if let Some((name, group)) = Group::open(&path)? {
+            groups.insert(name, Arc::new(group));
+        }
+    }
+    Ok(groups)
 }
 
 fn store(folder: &Path, settings: TopicSettings) -> Result<()> {
