@@ -69,7 +69,7 @@ impl IndexStage {
     async fn write(&self, target: &Target, operation: Operation) -> Result<Outcome> {
         let written = self.index.write(&target.name, vec![operation]).await;
         // The record comes again at once, and finds out what became of its generation.
-        let outcomes = written.map_err(|error| if is_gone(&error) { error.of_surroundings() } else { error })?;
+        let outcomes = written.map_err(|error| if is_gone(&error) { error.of_environment() } else { error })?;
         self.written().insert(target.name.clone());
         match outcomes.into_iter().next() {
             Some(Outcome::Failed(error)) => Err(error),

@@ -30,13 +30,13 @@ pub enum ErrorKind {
 }
 
 /// Whose fault a failure is. The call knows: a refused permission is the record's fault where it asks for what it may not have, and the
-/// surroundings' where a store of ours refuses us.
+/// environment's where a store of ours refuses us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// The record, or our treatment of it: others may do better.
     Record,
     /// A store, a folder, a model, the machine: no record is to blame, and all would fail alike.
-    Surroundings,
+    Environment,
 }
 
 /// What the worker loop does with a record that failed.
@@ -88,12 +88,12 @@ impl ErrorKind {
     /// Whose fault it is unless the call says otherwise.
     pub fn fault(self) -> Fault {
         match self {
-            Self::Exhausted | Self::Unavailable => Fault::Surroundings,
+            Self::Exhausted | Self::Unavailable => Fault::Environment,
             _ => Fault::Record,
         }
     }
 
-    /// What the worker loop does with a record that failed this way, if nobody says that the surroundings are at fault
+    /// What the worker loop does with a record that failed this way, if nobody says that the environment is at fault
     /// ([`crate::Error::disposition`]).
     pub fn disposition(self) -> Disposition {
         match self {

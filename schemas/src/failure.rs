@@ -36,11 +36,11 @@ impl Error {
         Self { kind, fault: kind.fault(), message, hint: None }
     }
 
-    /// The same as a fault of the surroundings, whatever its kind: said where a store, a folder or a model of ours failed, which no record
+    /// The same as a fault of the environment, whatever its kind: said where a store, a folder or a model of ours failed, which no record
     /// is to blame for. Work is held until it passes.
     #[must_use]
-    pub fn of_surroundings(mut self) -> Self {
-        self.fault = Fault::Surroundings;
+    pub fn of_environment(mut self) -> Self {
+        self.fault = Fault::Environment;
         self
     }
 
@@ -52,15 +52,15 @@ impl Error {
     }
 
     /// An input/output failure of a file of ours while doing `what`. A full or read-only disk is `Exhausted` or `Denied`, not `Internal`.
-    /// A fault of the surroundings (no free descriptor, no memory, a broken disk), unless bytes were read that do not decode.
+    /// A fault of the environment (no free descriptor, no memory, a broken disk), unless bytes were read that do not decode.
     pub fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
         let kind = io_kind(error.kind());
         let failed = Self::new(kind, format!("{what}: {error}"));
         match kind {
             ErrorKind::Exhausted => failed.with_hint("free some disk space; work goes on by itself once there is room"),
-            ErrorKind::Denied => failed.of_surroundings().with_hint("make the data folder writable for this user"),
+            ErrorKind::Denied => failed.of_environment().with_hint("make the data folder writable for this user"),
             ErrorKind::Corrupt => failed,
-            _ => failed.of_surroundings(),
+            _ => failed.of_environment(),
         }
     }
 
@@ -69,10 +69,10 @@ impl Error {
         self.kind
     }
 
-    /// What the worker loop does with a record that failed this way: the kind says so, unless the surroundings are at fault.
+    /// What the worker loop does with a record that failed this way: the kind says so, unless the environment is at fault.
     pub fn disposition(&self) -> Disposition {
         match self.fault {
-            Fault::Surroundings => Disposition::Hold,
+            Fault::Environment => Disposition::Hold,
             Fault::Record => self.kind.disposition(),
         }
     }
@@ -125,7 +125,7 @@ mod tests {
     fn the_call_says_whose_fault_it_is() {
         for kind in [ErrorKind::Denied, ErrorKind::NotFound, ErrorKind::Internal, ErrorKind::Timeout] {
             assert!(!Error::new(kind, "x").is_held(), "{kind} of a record");
-            assert!(Error::new(kind, "x").of_surroundings().is_held(), "{kind} of a store");
+            assert!(Error::new(kind, "x").of_environment().is_held(), "{kind} of a store");
         }
     }
 

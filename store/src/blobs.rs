@@ -77,7 +77,7 @@ impl Blobs {
         Ok(format!("{SCHEME}{hash}"))
     }
 
-    /// Whether the store is the one that was opened. `Unavailable`, a fault of the surroundings, if it is away or another is in its place.
+    /// Whether the store is the one that was opened. `Unavailable`, a fault of the environment, if it is away or another is in its place.
     pub async fn check(&self) -> Result<()> {
         let Some(marker) = self.marker.clone() else { return Ok(()) };
         let looked = tokio::task::spawn_blocking(move || marker.check()).await;
@@ -91,7 +91,7 @@ impl Blobs {
     }
 
     /// The bytes behind a URL. `Invalid` for another kind of URL, `NotFound` in a store that is there, or `Corrupt` when the bytes do not
-    /// match their hash; whatever else fails is a fault of the surroundings.
+    /// match their hash; whatever else fails is a fault of the environment.
     pub async fn get(&self, url: &str) -> Result<Bytes> {
         let hash = parse(url)?;
         let found = match self.store.get(&object_path(hash)).await {
@@ -218,8 +218,8 @@ fn failed(hash: &str, error: object_store::Error) -> Error {
     tracing::warn!(hash, %error, "the blob store failed");
     let what = format!("the blob store failed at blob {hash}");
     match (&error, io_error(&error)) {
-        (_, Some(io)) => Error::io(what, io).of_surroundings(),
-        (Store::PermissionDenied { .. } | Store::Unauthenticated { .. }, None) => Error::new(ErrorKind::Denied, what).of_surroundings(),
+        (_, Some(io)) => Error::io(what, io).of_environment(),
+        (Store::PermissionDenied { .. } | Store::Unauthenticated { .. }, None) => Error::new(ErrorKind::Denied, what).of_environment(),
         (_, None) => Error::new(ErrorKind::Unavailable, what),
     }
 }

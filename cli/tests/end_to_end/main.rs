@@ -10,6 +10,7 @@ mod crash;
 mod damage;
 mod dead_letters;
 mod editions;
+mod environment;
 mod evaluation;
 mod fake_elasticsearch;
 mod harness;
@@ -26,6 +27,5 @@ mod shutdown;
 #[cfg(unix)]
 mod slides;
 mod storage;
-mod surroundings;
 mod usage;
 mod versions;

@@ -169,13 +169,13 @@ impl ConversionPool {
         }
         sweep_scratch();
         let prefix = format!("{SCRATCH}{}-", std::process::id());
-        let made = private_folder(&std::env::temp_dir(), &prefix).map_err(|error| surroundings("cannot make a folder", &error))?;
+        let made = private_folder(&std::env::temp_dir(), &prefix).map_err(|error| environment("cannot make a folder", &error))?;
         // Another caller may have been faster; then ours goes at once.
         Ok(self.scratch.get_or_init(|| made).path())
     }
 
     fn work_folder(&self, prefix: &str) -> Result<WorkFolder> {
-        WorkFolder::new_in(self.scratch()?, prefix).map_err(|error| surroundings("cannot make a folder for a conversion", &error))
+        WorkFolder::new_in(self.scratch()?, prefix).map_err(|error| environment("cannot make a folder for a conversion", &error))
     }
 
     /// A worker that is confined as it must be. What becomes of it before it is given a document is no document's fault: `Unavailable`.
@@ -265,8 +265,8 @@ impl ConversionPool {
     }
 }
 
-/// What the surroundings are to blame for is waited for.
-fn surroundings(what: &str, error: &std::io::Error) -> Error {
+/// A failure of the environment is waited for.
+fn environment(what: &str, error: &std::io::Error) -> Error {
     let failed = Error::io(what, error);
     match failed.kind() {
         ErrorKind::Exhausted => failed,

@@ -12,7 +12,7 @@ pub fn failed(what: impl std::fmt::Display, error: &KafkaError) -> Error {
         }
         other => match other.rdkafka_error_code() {
             Some(code) => from_code(what, code),
-            None => Error::new(ErrorKind::Internal, format!("{what}: {other}")).of_surroundings(),
+            None => Error::new(ErrorKind::Internal, format!("{what}: {other}")).of_environment(),
         },
     }
 }
@@ -21,7 +21,7 @@ pub fn failed(what: impl std::fmt::Display, error: &KafkaError) -> Error {
 pub fn from_code(what: impl std::fmt::Display, code: Code) -> Error {
     let kind = kind(code);
     let error = Error::new(kind, format!("{what}: {code}"));
-    let error = if is_about_the_request(kind) { error } else { error.of_surroundings() };
+    let error = if is_about_the_request(kind) { error } else { error.of_environment() };
     match (kind, code) {
         (_, Code::MessageSizeTooLarge | Code::InvalidMessageSize) => error.with_hint(
             "raise max.message.bytes of the topic and store.event_log.kafka.max_record_bytes, or lower store.inline_limit_bytes",

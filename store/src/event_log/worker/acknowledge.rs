@@ -89,7 +89,7 @@ async fn flush(worker: &Worker, owners: &Owners) -> Option<()> {
     None
 }
 
-/// Puts in order what became visible. What the surroundings are not to blame for is left as it is after some attempts: what was written is
+/// Puts in order what became visible. What the environment is not to blame for is left as it is after some attempts: what was written is
 /// durable, and no other record waits for it.
 async fn settle(worker: &Worker, owners: &Owners) -> Option<Vec<Output>> {
     let mut retry = Retry::new(worker, "settle", owners);

@@ -43,7 +43,7 @@ impl Stage for Moody {
             (key, _) if key.starts_with("content") => Err(Error::new(ErrorKind::Corrupt, format!("`{key}` is encrypted"))),
             (key, _) if key.starts_with("bug") => Err(Error::new(ErrorKind::Internal, format!("`{key}` met a bug"))),
             (key, BROKEN) => Err(Error::new(ErrorKind::Internal, format!("no thread for `{key}`"))),
-            (_, AWAY) => Err(Error::new(ErrorKind::Denied, "the index refuses us").of_surroundings()),
+            (_, AWAY) => Err(Error::new(ErrorKind::Denied, "the index refuses us").of_environment()),
             _ => Ok(vec![Output { topic: Topic::DocumentsClean, record: input.record.clone() }]),
         }
     }

@@ -171,7 +171,7 @@ async fn send_part(client: &Client, alias: &str, items: &Items, part: &[usize], 
         };
         let answer: Answer = match client.send(request).await {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-                Error::new(ErrorKind::Corrupt, format!("{what}: the answer of Elasticsearch cannot be read: {error}")).of_surroundings()
+                Error::new(ErrorKind::Corrupt, format!("{what}: the answer of Elasticsearch cannot be read: {error}")).of_environment()
             })?,
             Err(Attempt::Refused(failure)) if failure.status == 413 => {
                 if let [only] = part {
@@ -186,7 +186,7 @@ async fn send_part(client: &Client, alias: &str, items: &Items, part: &[usize], 
         };
         if answer.items.len() != part.len() {
             let message = format!("{what}: {} items were answered for {} sent", answer.items.len(), part.len());
-            return Err(Error::new(ErrorKind::Internal, message).of_surroundings());
+            return Err(Error::new(ErrorKind::Internal, message).of_environment());
         }
         for (item, answered) in part.iter().zip(answer.items) {
             results[*item] = result(answered.item);

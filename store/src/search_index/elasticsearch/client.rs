@@ -217,7 +217,7 @@ impl Patience {
 
 fn decode<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| {
-        Error::new(ErrorKind::Corrupt, format!("{what}: the answer of Elasticsearch cannot be read: {error}")).of_surroundings()
+        Error::new(ErrorKind::Corrupt, format!("{what}: the answer of Elasticsearch cannot be read: {error}")).of_environment()
     })
 }
 

@@ -99,7 +99,7 @@ impl Failure {
         let kind = self.kind();
         let error = Error::new(kind, format!("{what}: {}", self.describe()));
         let is_about_the_request = matches!(kind, ErrorKind::Invalid | ErrorKind::Conflict);
-        let error = if is_about_the_request { error } else { error.of_surroundings() };
+        let error = if is_about_the_request { error } else { error.of_environment() };
         match kind {
             ErrorKind::Exhausted if self.is_disk_full() => error.with_hint(DISK_HINT),
             ErrorKind::Exhausted => error.with_hint("the cluster has more work than it can queue; it is tried again by itself"),

@@ -275,7 +275,7 @@ pub fn failure(what: impl std::fmt::Display, error: &TantivyError) -> Error {
     };
     let failed = Error::new(kind, format!("{what}: {error}"));
     // Files that do not read or are locked: no document is to blame.
-    if matches!(kind, ErrorKind::Corrupt | ErrorKind::Conflict) { failed.of_surroundings() } else { failed }
+    if matches!(kind, ErrorKind::Corrupt | ErrorKind::Conflict) { failed.of_environment() } else { failed }
 }
 
 #[cfg(test)]
