@@ -4,7 +4,8 @@
 //! Which edition stands follows from the live documents alone ([`DocumentHeader::edition_order`]), so the order in which they came, replays
 //! and a second process make no difference. Every record is first written in full; once it is visible, the works that it may have entered or
 //! left are read and brought into order: the newest edition has its chunks, the others have none and name it. Whoever changes something looks
-//! again, until nothing is left to change. When the newest edition goes, the next one is written again from the record that was kept.
+//! again, until nothing is left to change. What came is told about also where another batch, or process, has put it in order by then: the
+//! report of its own record comes after theirs. When the newest edition goes, the next one is written again from the record that was kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -76,7 +77,7 @@ impl Editions {
         }
     }
 
-    /// A document was written to a generation, or deleted from it (`document` is then nothing).
+    /// A document was written to a generation, or deleted from it (`document` is then nothing), and that can be seen.
     pub fn came(&self, generation: &str, document_id: &str, document: Option<&DocumentHeader>) {
         let mut waiting = self.waiting();
         let touched = waiting.touched.entry(generation.to_owned()).or_default();
@@ -128,7 +129,10 @@ impl Editions {
             let mut changed = false;
             for work in self.works(generation, touched, &mut looked_at).await? {
                 match self.order(generation, &work).await {
-                    Ok(did) => changed |= did,
+                    Ok(did) => {
+                        changed |= did;
+                        self.tell_again(generation, &work, touched);
+                    }
                     Err(error) if error.is_held() || is_gone(&error) => return Err(error),
                     Err(error) => {
                         let editions: Vec<&str> = work.iter().map(|edition| edition.document.document_id.as_str()).collect();
@@ -191,15 +195,31 @@ impl Editions {
         Ok(changed)
     }
 
+    /// Of those that came and were aside already: what the stage said of them, that they can be found, comes last otherwise.
+    fn tell_again(&self, generation: &str, work: &Work, touched: &Touched) {
+        let Some((newest, older)) = work.split_first() else { return };
+        let aside = older.iter().filter(|edition| is_aside(edition, &newest.document));
+        for edition in aside.filter(|edition| touched.documents.contains(&edition.document.document_id)) {
+            self.report_once(generation, self.aside(&edition.document, &newest.document));
+        }
+    }
+
+    /// What is said of an edition that steps aside.
+    fn aside(&self, document: &DocumentHeader, newest: &DocumentHeader) -> DocumentState {
+        let version = newest.edition.as_ref().map(|edition| edition.version.clone()).unwrap_or_default();
+        let reason = Some(format!("superseded by edition {version} of the same work: {}", newest.document_id));
+        DocumentState { reason, ..manifest::report(document, State::Skipped, (self.clock)()) }
+    }
+
     fn report(&self, generation: &str, state: DocumentState) {
         self.waiting().settled.push(Settled { generation: generation.to_owned(), state });
     }
 
-    /// The same unless it was said already: damage does not go away by another look.
+    /// The same unless it is what was said last: damage does not go away by another look.
     fn report_once(&self, generation: &str, state: DocumentState) {
         let mut waiting = self.waiting();
-        let is_same = |said: &Settled| (said.state.document_id.as_str(), said.state.state) == (state.document_id.as_str(), state.state);
-        if !waiting.settled.iter().any(is_same) {
+        let last = waiting.settled.iter().rev().find(|said| said.state.document_id == state.document_id && said.generation == generation);
+        if last.is_none_or(|last| last.state.state != state.state) {
             waiting.settled.push(Settled { generation: generation.to_owned(), state });
         }
     }
@@ -229,15 +249,11 @@ impl Editions {
 
     /// Takes an older edition's chunks away. Nothing if that is done already, or could not be undone.
     async fn set_aside(&self, generation: &str, found: &IndexedDocument, newest: &DocumentHeader) -> Result<Option<DocumentState>> {
-        let superseded_by = Some(newest.document_id.clone());
-        let is_aside = found.document.superseded_by == superseded_by && found.chunk_ids.is_empty();
-        if is_aside || found.document.body.is_none() {
+        if is_aside(found, newest) || found.document.body.is_none() {
             return Ok(None);
         }
-        let document = DocumentHeader { superseded_by, ..found.document.clone() };
-        let version = newest.edition.as_ref().map(|edition| edition.version.clone()).unwrap_or_default();
-        let reason = Some(format!("superseded by edition {version} of the same work: {}", newest.document_id));
-        let state = DocumentState { reason, ..manifest::report(&document, State::Skipped, (self.clock)()) };
+        let document = DocumentHeader { superseded_by: Some(newest.document_id.clone()), ..found.document.clone() };
+        let state = self.aside(&document, newest);
         let written = Operation::Replace { document: Box::new(document), chunks: Vec::new(), vectors: Vec::new() };
         Ok(rewriting::write(self.index.as_ref(), generation, written).await?.then_some(state))
     }
@@ -248,4 +264,8 @@ impl Editions {
             None => Ok(None),
         }
     }
+}
+
+fn is_aside(edition: &IndexedDocument, newest: &DocumentHeader) -> bool {
+    edition.document.superseded_by.as_ref() == Some(&newest.document_id) && edition.chunk_ids.is_empty()
 }

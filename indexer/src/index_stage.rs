@@ -2,13 +2,15 @@
 //! became of it.
 
 use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Result, StageTime, State, event};
 use tributary_store::blobs::Blobs;
 use tributary_store::event_log::stage::{Output, Stage};
-use tributary_store::event_log::{StoredRecord, message};
+use tributary_store::event_log::{Position, StoredRecord, message};
 use tributary_store::generations::Generations;
 use tributary_store::search_index::{Operation, Outcome, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
@@ -22,9 +24,21 @@ pub struct IndexStage {
     generations: Arc<Generations>,
     /// Generations written to since they were last flushed.
     written: Mutex<BTreeSet<String>>,
+    /// What records brought that are not over, once for each time that they were processed: only with the flush of their own batch is it
+    /// sure that it can be seen.
+    arrived: Mutex<BTreeMap<Position, Vec<Arrival>>>,
     duplicates: NearDuplicates,
     editions: Editions,
     clock: Clock,
+}
+
+/// A document that was written to a generation, or deleted from it.
+struct Arrival {
+    generation: String,
+    document_id: String,
+    version: u64,
+    /// Nothing for a deletion.
+    written: Option<(DocumentHeader, Bytes)>,
 }
 
 /// The generation that a record is for.
@@ -38,7 +52,7 @@ impl IndexStage {
     pub fn new(index: SharedSearchIndex, generations: Arc<Generations>, blobs: Blobs, clock: Clock) -> Self {
         let editions = Editions::new(Arc::clone(&index), blobs.clone(), Arc::clone(&clock));
         let duplicates = NearDuplicates::new(Arc::clone(&index), blobs, Arc::clone(&clock));
-        Self { index, generations, written: Mutex::default(), duplicates, editions, clock }
+        Self { index, generations, written: Mutex::default(), arrived: Mutex::default(), duplicates, editions, clock }
     }
 
     /// The generation that the record names, or the serving one; `None` when it is gone.
@@ -64,6 +78,10 @@ impl IndexStage {
 
     fn written(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn arrived(&self) -> MutexGuard<'_, BTreeMap<Position, Vec<Arrival>>> {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn write(&self, target: &Target, operation: Operation) -> Result<Outcome> {
@@ -137,22 +155,17 @@ impl Stage for IndexStage {
             tracing::debug!(document_id, "a document for a generation that is gone is dropped");
             return Ok(Vec::new());
         };
-        let state = match message::decode::<EmbeddedDocument>(&input.record)? {
+        let (state, written) = match message::decode::<EmbeddedDocument>(&input.record)? {
             Some(embedded) => {
-                let header = embedded.document.clone();
+                let written = (embedded.document.clone(), input.record.value.clone().unwrap_or_default());
                 let body = self.editions.keep(&embedded, input.record.value.as_ref()).await?;
-                let state = self.replace(&target, embedded, body).await?;
-                self.editions.came(&target.name, document_id, Some(&header));
-                self.duplicates.wrote(&target.name, &header, input.record.value.clone().unwrap_or_default());
-                state
+                (self.replace(&target, embedded, body).await?, Some(written))
             }
-            None => {
-                let state = self.delete(&target, document_id, message::version(&input.record)).await?;
-                self.editions.came(&target.name, document_id, None);
-                self.duplicates.deleted(&target.name, document_id, message::version(&input.record));
-                state
-            }
+            None => (self.delete(&target, document_id, message::version(&input.record)).await?, None),
         };
+        let (document_id, version) = (document_id.to_owned(), message::version(&input.record));
+        let arrival = Arrival { generation: target.name, document_id, version, written };
+        self.arrived().entry(input.position).or_default().push(arrival);
         state.iter().map(manifest::output).collect()
     }
 
@@ -174,12 +187,36 @@ impl Stage for IndexStage {
         Ok(())
     }
 
-    async fn settle(&self) -> Result<Vec<Output>> {
+    async fn settle(&self, done: &[Position]) -> Result<Vec<Output>> {
+        let arrived: Vec<Arrival> = {
+            let mut arrived = self.arrived();
+            done.iter().filter_map(|position| arrived.remove(position)).flatten().collect()
+        };
+        for Arrival { generation, document_id, version, written } in arrived {
+            self.editions.came(&generation, &document_id, written.as_ref().map(|(document, _)| document));
+            match written {
+                Some((document, record)) => self.duplicates.wrote(&generation, &document, record),
+                None => self.duplicates.deleted(&generation, &document_id, version),
+            }
+        }
         // Of every generation, as `replace` reports: the last word on a document is whether it is stored once, or steps aside.
         self.editions.settle().await?;
         let mut settled = self.duplicates.settle().await?;
         settled.extend(self.editions.settled());
         settled.iter().map(|settled| manifest::output(&settled.state)).collect()
+    }
+
+    fn over(&self, records: &[Position]) {
+        let mut arrived = self.arrived();
+        for position in records {
+            // Only what was taken away is still there. Its partition may be back, and the record with it.
+            if let Entry::Occupied(mut kept) = arrived.entry(*position) {
+                kept.get_mut().pop();
+                if kept.get().is_empty() {
+                    kept.remove();
+                }
+            }
+        }
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {

@@ -96,7 +96,8 @@ impl NearDuplicates {
         Self { index, blobs, clock, waiting: Mutex::default() }
     }
 
-    /// A document was written to a generation, or an older version of it was refused; `record` is the value that it came in.
+    /// A document was written to a generation, or an older version of it was refused, and that can be seen; `record` is the value that it
+    /// came in.
     pub fn wrote(&self, generation: &str, document: &DocumentHeader, record: Bytes) {
         let mut waiting = self.waiting();
         let touched = waiting.touched.entry(generation.to_owned()).or_default();
@@ -159,6 +160,7 @@ impl NearDuplicates {
                 match self.order(generation, &family, touched).await {
                     Ok(states) => {
                         changed |= !states.is_empty();
+                        settled.extend(self.told_again(&family, touched));
                         settled.extend(states.into_iter().map(|state| (state.document_id.clone(), state)));
                     }
                     Err(error) if error.is_held() => return Err(error),
@@ -221,9 +223,7 @@ impl NearDuplicates {
         }
         for document in empty {
             let document = DocumentHeader { body: Some(url.clone()), ..document };
-            let canonical = document.duplicate_of.clone().unwrap_or_default();
-            let reason = Some(format!("stored once: same content as {canonical}"));
-            let state = DocumentState { reason, ..self.report(&document, 0) };
+            let state = self.duplicate(&document);
             let empty = Operation::Replace { document: Box::new(document), chunks: Vec::new(), vectors: Vec::new() };
             if rewriting::write(self.index.as_ref(), generation, empty).await? {
                 states.push(state);
@@ -242,6 +242,20 @@ impl NearDuplicates {
         let chunks = chunks_of(body, &document.document_id)?;
         let state = self.report(&document, chunks.len());
         Ok((Operation::Replace { document: Box::new(document), chunks, vectors: body.vectors.clone() }, state))
+    }
+
+    /// Of those that came and were stored once already, as another batch or process left them: what the stage said of them comes last
+    /// otherwise.
+    fn told_again(&self, family: &Family, touched: &Touched) -> Vec<(String, DocumentState)> {
+        let duplicates = family.iter().filter(|member| member.document.duplicate_of.is_some() && member.chunk_ids.is_empty());
+        let duplicates = duplicates.map(|member| &member.document).filter(|document| touched.documents.contains_key(&document.document_id));
+        duplicates.map(|document| (document.document_id.clone(), self.duplicate(document))).collect()
+    }
+
+    /// What is said of a duplicate.
+    fn duplicate(&self, document: &DocumentHeader) -> DocumentState {
+        let canonical = document.duplicate_of.as_deref().unwrap_or_default();
+        DocumentState { reason: Some(format!("stored once: same content as {canonical}")), ..self.report(document, 0) }
     }
 
     fn report(&self, document: &DocumentHeader, chunks: usize) -> DocumentState {

@@ -108,6 +108,19 @@ async fn only_the_newest_edition_is_found_in_whatever_order_they_come() {
 }
 
 #[tokio::test]
+async fn what_another_batch_put_aside_is_told_with_its_own() {
+    let fixture = fixture().await;
+    fixture.publish("new", 1, "design 2").await;
+    // Written, and made visible by the flush of another batch, whose documents are of the same work.
+    fixture.write(0, &document("old", 2, "design 1")).await;
+    fixture.write(1, &document("older", 3, "design 0")).await;
+    assert_eq!(fixture.settle(1).await, [superseded("old", "2", "new"), superseded("older", "2", "new")]);
+    // The stage reports `old` as searchable after that, and this comes behind.
+    assert_eq!(fixture.settle(0).await, [superseded("old", "2", "new")]);
+    assert_eq!(fixture.found().await, ["new 1"]);
+}
+
+#[tokio::test]
 async fn what_became_of_the_others_is_told() {
     let fixture = fixture().await;
     assert_eq!(fixture.publish("old", 1, "design 1").await, []);

@@ -157,6 +157,18 @@ async fn the_newest_of_exact_duplicates_has_the_chunks_and_is_found_by_all() {
 }
 
 #[tokio::test]
+async fn what_another_batch_stored_once_is_told_with_its_own() {
+    let fixture = fixture().await;
+    fixture.publish("b", 2, "x").await;
+    // Written, and made visible by the flush of another batch, whose documents are of the same content.
+    fixture.write(0, &document("a", 1, "x")).await;
+    fixture.write(1, &document("c", 0, "x")).await;
+    assert_eq!(fixture.settle(1).await.len(), 3);
+    // The stage reports `a` as stored with its chunks after that, and this comes behind.
+    assert_eq!(fixture.settle(0).await, [("a".to_owned(), 0, Some("stored once: same content as b".to_owned()))]);
+}
+
+#[tokio::test]
 async fn when_the_canonical_one_goes_or_changes_another_takes_its_place() {
     let fixture = fixture().await;
     for (id, version) in [("a", 1), ("b", 3), ("c", 2)] {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use tributary_schemas::{Error, Topic};
 
-use super::{Record, StoredRecord};
+use super::{Position, Record, StoredRecord};
 
 /// A record for a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,11 +29,14 @@ pub trait Stage: Send + Sync {
         Ok(())
     }
 
-    /// Puts in order what only becomes visible with a flush. Called after each, before the outputs of the records are appended; what it
-    /// returns is appended behind them. After an error it is called again.
-    async fn settle(&self) -> Result<Vec<Output>, Error> {
+    /// Puts in order what these records made visible with the flush before. Called before their outputs are appended; what it returns is
+    /// appended behind them, so that the last word on a document is said here. After an error it is called again.
+    async fn settle(&self, _done: &[Position]) -> Result<Vec<Output>, Error> {
         Ok(Vec::new())
     }
+
+    /// These records are over, settled or taken away: what `process` kept of them for [`Stage::settle`] is needed no more.
+    fn over(&self, _records: &[Position]) {}
 
     /// Said of a record that goes to the dead letters, beside the dead letter itself.
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output>;

@@ -16,8 +16,8 @@ use super::holds::Holding;
 use super::low_water::Assignment;
 use super::metrics::Ending;
 use super::{Claimed, Finished, Worker};
-use crate::event_log::Record;
 use crate::event_log::stage::Output;
+use crate::event_log::{Position, Record};
 use crate::panics::caught;
 
 /// Runs until every sender of `finished` is gone and the last batch is done.
@@ -31,7 +31,9 @@ pub(super) async fn run(worker: Arc<Worker>, mut finished: mpsc::UnboundedReceiv
             batch.push(next);
         }
         let records: Vec<Claimed> = batch.iter().map(|finished| finished.record.clone()).collect();
-        make_durable(&worker, &mut batch).await;
+        let positions: Vec<Position> = records.iter().map(|record| record.position).collect();
+        make_durable(&worker, &mut batch, &positions).await;
+        worker.stage.over(&positions);
         for Finished { record, ending, underway, .. } in batch {
             match ending.filter(|_| !record.assignment.revoked.is_cancelled()) {
                 Some(ending) => underway.end(ending),
@@ -44,12 +46,12 @@ pub(super) async fn run(worker: Arc<Worker>, mut finished: mpsc::UnboundedReceiv
     }
 }
 
-async fn make_durable(worker: &Worker, batch: &mut [Finished]) {
+async fn make_durable(worker: &Worker, batch: &mut [Finished], positions: &[Position]) {
     let owners: Owners = batch.iter().map(|finished| Arc::clone(&finished.record.assignment)).collect();
     if flush(worker, &owners).await.is_none() {
         return;
     }
-    let Some(settled) = settle(worker, &owners).await else { return };
+    let Some(settled) = settle(worker, &owners, positions).await else { return };
     for round in 0.. {
         let topics = round_of(batch, round);
         if topics.is_empty() {
@@ -91,10 +93,10 @@ async fn flush(worker: &Worker, owners: &Owners) -> Option<()> {
 
 /// Puts in order what became visible. What the environment is not to blame for is left as it is after some attempts: what was written is
 /// durable, and no other record waits for it.
-async fn settle(worker: &Worker, owners: &Owners) -> Option<Vec<Output>> {
+async fn settle(worker: &Worker, owners: &Owners, positions: &[Position]) -> Option<Vec<Output>> {
     let mut retry = Retry::new(worker, "settle", owners);
     while !is_void(owners) {
-        let error = match caught("settle", worker.stage.settle()).await {
+        let error = match caught("settle", worker.stage.settle(positions)).await {
             Ok(outputs) => return Some(outputs),
             Err(error) => error,
         };

@@ -145,7 +145,7 @@ impl Stage for ScriptedStage {
         Ok(())
     }
 
-    async fn settle(&self) -> Result<Vec<Output>> {
+    async fn settle(&self, _: &[Position]) -> Result<Vec<Output>> {
         match self.unsettled.load(Ordering::SeqCst) {
             true => Err(Error::new(ErrorKind::Corrupt, "a kept record cannot be read")),
             false => Ok(Vec::new()),
