@@ -141,7 +141,9 @@ impl Families {
             let hits = search(&self.client, word);
             let found: BTreeSet<&str> = hits.iter().map(|hit| text(hit, "/document_id")).collect();
             let kind = if found.len() < expected.len() { "lost" } else { "stale" };
-            (found != expected).then(|| format!("{kind}: {word} finds {found:?} and should find {expected:?}"))
+            let states =
+                || found.symmetric_difference(&expected).map(|id| self.client.get(&format!("/v1/documents/{id}"))).collect::<Vec<_>>();
+            (found != expected).then(|| format!("{kind}: {word} finds {found:?} and should find {expected:?}: {:?}", states()))
         });
         let missing = self.copies.iter().flatten().filter_map(|copy| missing_passages(&self.client, &copy.id, &copy.word));
         wrong.chain(missing).collect()

@@ -78,16 +78,10 @@ pub struct Kind {
     pub fault: Fault,
     embedded: usize,
     real: usize,
-    /// Why it is left out unless it is asked for by name: what is known to break under it.
-    pub known: Option<&'static str>,
 }
 
 const fn kind(fault: Fault, embedded: usize, real: usize) -> Kind {
-    Kind { fault, embedded, real, known: None }
-}
-
-const fn known(fault: Fault, embedded: usize, real: usize, known: &'static str) -> Kind {
-    Kind { fault, embedded, real, known: Some(known) }
+    Kind { fault, embedded, real }
 }
 
 /// Every kind of fault. With log and index in the data folder kills above all.
@@ -99,7 +93,7 @@ pub const KINDS: [Kind; 26] = [
     kind(Fault::ClockJump, 1, 1),
     kind(Fault::DeliverAgain, 1, 1),
     kind(Fault::FullDisk, 1, 0),
-    known(Fault::NoFiles, 1, 1, REFUSED),
+    kind(Fault::NoFiles, 1, 1),
     kind(Fault::RestartBroker, 0, 1),
     kind(Fault::BrokerAway, 0, 1),
     kind(Fault::CutBroker, 0, 1),
@@ -108,36 +102,24 @@ pub const KINDS: [Kind; 26] = [
     kind(Fault::RestartNode, 0, 1),
     kind(Fault::TooManyRequests, 0, 1),
     kind(Fault::Unavailable, 0, 1),
-    known(Fault::Unauthorized, 0, 1, REFUSED),
-    known(Fault::Forbidden, 0, 1, REFUSED),
-    known(Fault::Broken, 0, 1, REFUSED),
+    kind(Fault::Unauthorized, 0, 1),
+    kind(Fault::Forbidden, 0, 1),
+    kind(Fault::Broken, 0, 1),
     kind(Fault::RejectedItems, 0, 1),
     kind(Fault::SlowNode, 0, 1),
     kind(Fault::CutNode, 0, 1),
     kind(Fault::Flood, 0, 1),
     kind(Fault::Rebalance, 0, 1),
     kind(Fault::Zombie, 0, 1),
-    known(Fault::Reindex, 1, 1, OVERWRITTEN),
+    kind(Fault::Reindex, 1, 1),
 ];
-const OVERWRITTEN: &str =
-    "an older version that is delivered again takes the place of the newer one in documents.clean, and is what is built from";
-const REFUSED: &str = "healthy documents go to the dead letters";
 
-/// The faults of a round: those of `asked` (names, with commas), or all that nothing is known to break under.
+/// The faults of a round: all, or those of `asked` (names, with commas).
 pub fn round(is_real: bool, asked: Option<&str>) -> Vec<Fault> {
-    let is_asked = |fault: Fault| asked.is_some_and(|names| names.split(',').any(|name| name == format!("{fault:?}")));
+    let is_asked = |fault: Fault| asked.is_none_or(|names| names.split(',').any(|name| name == format!("{fault:?}")));
     let times = |kind: &Kind| if is_real { kind.real } else { kind.embedded };
-    let mut faults = Vec::new();
-    for kind in KINDS.iter().filter(|kind| times(kind) > 0) {
-        match kind.known {
-            _ if is_asked(kind.fault) => faults.extend(vec![kind.fault; times(kind)]),
-            None if asked.is_none() => faults.extend(vec![kind.fault; times(kind)]),
-            Some(why) if asked.is_none() => {
-                skip(&format!("chaos: {:?}: {why} (TRIBUTARY_CHAOS_KINDS={:?} runs it)", kind.fault, kind.fault))
-            }
-            _ => {}
-        }
-    }
+    let kinds = KINDS.iter().filter(|kind| is_asked(kind.fault));
+    let faults: Vec<Fault> = kinds.flat_map(|kind| vec![kind.fault; times(kind)]).collect();
     assert!(!faults.is_empty(), "no such fault here: {asked:?}");
     faults
 }
