@@ -16,6 +16,17 @@ const REFRESH: Duration = Duration::from_secs(5);
 /// Share of the retention after which every look says so.
 const NEARLY_FORGOTTEN: f64 = 0.75;
 
+/// Age of the oldest record that a reader has yet to finish; zero without one.
+pub fn oldest_unread(lag: &[PartitionLag], now_ms: i64) -> Duration {
+    let oldest = lag.iter().filter_map(|partition| partition.oldest_uncommitted_ms).min();
+    Duration::from_millis(oldest.map_or(0, |oldest| now_ms.saturating_sub(oldest).max(0)).unsigned_abs())
+}
+
+/// Whether a record of this age is about to go, read or not.
+pub fn is_nearly_forgotten(age: Duration, forgets_after: Duration) -> bool {
+    age.as_secs_f64() > NEARLY_FORGOTTEN * forgets_after.as_secs_f64()
+}
+
 /// The gauges.
 pub struct LagGauges {
     records: IntGaugeVec,
@@ -90,16 +101,14 @@ impl LagGauges {
     fn set(&self, reader: &StageReader, lag: &[PartitionLag], now_ms: i64) {
         let labels = [reader.stage, reader.group.as_str()];
         let records: u64 = lag.iter().map(PartitionLag::records).sum();
-        let oldest = lag.iter().filter_map(|partition| partition.oldest_uncommitted_ms).min();
         self.records.with_label_values(&labels).set(i64::try_from(records).unwrap_or(i64::MAX));
-        let age_ms = oldest.map_or(0, |oldest| now_ms.saturating_sub(oldest).max(0));
-        let age = Duration::from_millis(age_ms.unsigned_abs());
+        let age = oldest_unread(lag, now_ms);
         self.seconds.with_label_values(&labels).set(age.as_secs_f64());
         // What the chunk stage reads is compacted: the newest record of each document stays.
         if !reader.topic.is_compacted() {
             let used = self.forgets_after.map_or(0.0, |forgets_after| age.as_secs_f64() / forgets_after.as_secs_f64());
             self.retention.with_label_values(&labels).set(used);
-            if used > NEARLY_FORGOTTEN {
+            if self.forgets_after.is_some_and(|forgets_after| is_nearly_forgotten(age, forgets_after)) {
                 tracing::error!(
                     stage = reader.stage,
                     used,

@@ -27,6 +27,7 @@ use tributary_query_api::server::{ServerState, serve, serve_operations};
 use tributary_store::data_folder::{Access, DataFolder};
 
 pub use self::confinement::look as look_at_confinement;
+pub use self::lag::{is_nearly_forgotten, oldest_unread};
 pub use self::local::LocalServer;
 pub use self::parts::Parts;
 use crate::args::Service;

@@ -1,13 +1,15 @@
-//! What `doctor` looks at beside Tributary's own files: room on the disk, file handles, the clock, and whether the event log answers.
+//! What `doctor` looks at beside Tributary's own files: room on the disk, file handles, the clock, and whether the event log answers and keeps what is unread.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_schemas::{Error, ErrorKind, Result, Topic};
 use tributary_store::config::EventLogKind;
 use tributary_store::data_folder::free_bytes;
-use tributary_store::event_log::EventLog;
 use tributary_store::event_log::kafka::KafkaEventLog;
+use tributary_store::event_log::{EventLog, PartitionLag};
+use tributary_store::manifest::documents::{StageReader, stage_readers};
+use tributary_store::system_clock;
 
 use crate::app;
 use crate::config::Config;
@@ -27,6 +29,7 @@ pub fn checks(config: &Config) -> Vec<(&'static str, Result<String>)> {
         ("file handles", file_handles()),
         ("clock", clock(&folder)),
         ("event log", event_log(config)),
+        ("retention", retention(config)),
     ]
 }
 
@@ -74,22 +77,58 @@ fn event_log(config: &Config) -> Result<String> {
     if config.store.event_log.kind == EventLogKind::Embedded {
         return Ok("embedded".to_owned());
     }
-    let failed = |error: anyhow::Error| Error::new(ErrorKind::Internal, format!("{error:#}"));
-    app::runtime().map_err(failed)?.block_on(async {
-        let topic = tributary_schemas::Topic::DocumentsRaw.full_name(&config.store.topic_prefix);
-        let asked = tokio::time::timeout(BROKER_TIMEOUT, async {
-            let log = KafkaEventLog::open(config.store.event_log.kafka.clone()).await?;
-            log.lag(&topic, "ingest").await
-        });
-        match asked.await {
-            Ok(Ok(lag)) => Ok(format!("brokers answer; {topic} has {} partitions", lag.len())),
-            Ok(Err(error)) if error.kind() == ErrorKind::NotFound => Ok("brokers answer; topics are created at the first start".to_owned()),
-            Ok(Err(error)) => Err(error),
-            Err(_) => {
-                let message = format!("brokers do not answer within {} s", BROKER_TIMEOUT.as_secs());
-                Err(Error::new(ErrorKind::Unavailable, message).with_hint("look at store.event_log.kafka and at the brokers"))
+    let topic = Topic::DocumentsRaw.full_name(&config.store.topic_prefix);
+    match ask(config, async |log| log.lag(&topic, "ingest").await) {
+        Ok(lag) => Ok(format!("brokers answer; {topic} has {} partitions", lag.len())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok("brokers answer; topics are created at the first start".to_owned()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the brokers are about to forget what a stage has yet to read, or have.
+fn retention(config: &Config) -> Result<String> {
+    let Some(forgets_after) = config.store.forgets_after() else {
+        return Ok("what a stage has yet to read is kept".to_owned());
+    };
+    let lags = ask(config, async |log| {
+        let mut lags = Vec::new();
+        // What the chunk stage reads is compacted: the newest record of each document stays.
+        for StageReader { stage, topic, group } in stage_readers(&[]).into_iter().filter(|reader| !reader.topic.is_compacted()) {
+            match log.lag(&topic.full_name(&config.store.topic_prefix), &group).await {
+                Ok(lag) => lags.push((stage, lag)),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
             }
         }
+        Ok(lags)
+    })?;
+    unread(&lags, forgets_after, system_clock()())
+}
+
+fn unread(lags: &[(&str, Vec<PartitionLag>)], forgets_after: Duration, now_ms: i64) -> Result<String> {
+    let hours = |age: Duration| format!("{:.1} h", age.as_secs_f64() / 3600.0);
+    let mut oldest = Duration::ZERO;
+    for (stage, lag) in lags {
+        let age = app::oldest_unread(lag, now_ms);
+        if app::is_nearly_forgotten(age, forgets_after) {
+            let (age, limit) = (hours(age), hours(forgets_after));
+            let message = format!("the oldest record that `{stage}` has yet to finish is {age} old, and the brokers forget it at {limit}");
+            return Err(Error::new(ErrorKind::Exhausted, message).with_hint("run the stage, or raise store.retention_hours"));
+        }
+        oldest = oldest.max(age);
+    }
+    Ok(format!("the oldest record that a stage has yet to finish is {} old; brokers forget it at {}", hours(oldest), hours(forgets_after)))
+}
+
+/// What the brokers answer, within some time.
+fn ask<T>(config: &Config, question: impl AsyncFnOnce(KafkaEventLog) -> Result<T>) -> Result<T> {
+    let failed = |error: anyhow::Error| Error::new(ErrorKind::Internal, format!("{error:#}"));
+    app::runtime().map_err(failed)?.block_on(async {
+        let asked = async { question(KafkaEventLog::open(config.store.event_log.kafka.clone()).await?).await };
+        tokio::time::timeout(BROKER_TIMEOUT, asked).await.unwrap_or_else(|_| {
+            let message = format!("brokers do not answer within {} s", BROKER_TIMEOUT.as_secs());
+            Err(Error::new(ErrorKind::Unavailable, message).with_hint("look at store.event_log.kafka and at the brokers"))
+        })
     })
 }
 
@@ -108,5 +147,15 @@ mod tests {
         let lock = std::fs::File::create(folder.path().join("lock")).unwrap();
         lock.set_modified(SystemTime::now() + Duration::from_secs(3600)).unwrap();
         assert!(clock(folder.path()).unwrap_err().to_string().contains("behind the last start"));
+    }
+
+    #[test]
+    fn what_is_unread_and_about_to_be_forgotten_is_told() {
+        let lag = |oldest_uncommitted_ms| vec![PartitionLag { partition: 0, start: 0, committed: 3, end: 4, oldest_uncommitted_ms }];
+        let day = Duration::from_secs(86_400);
+        let at = |hours: i64| Some(hours * 3_600_000);
+        assert!(unread(&[("ingest", lag(None)), ("embed", lag(at(90)))], day, 100 * 3_600_000).unwrap().contains("10.0 h old"));
+        let told = unread(&[("ingest", lag(None)), ("embed", lag(at(80)))], day, 100 * 3_600_000).unwrap_err();
+        assert!(told.to_string().contains("`embed` has yet to finish is 20.0 h old"), "{told}");
     }
 }
