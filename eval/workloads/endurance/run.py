@@ -10,18 +10,16 @@ but for what is kept on purpose. In the end everything must be reconciled. Pytho
 """
 import argparse
 import concurrent.futures
-import http.client
 import json
-import os
 import pathlib
 import random
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from server import Server
 
 SETTINGS = {
     "MODELS__KIND": "hashing",
@@ -34,61 +32,6 @@ SETTINGS = {
 }
 COLUMNS = ["operations", "seconds", "operations/s", "memory", "largest", "threads", "files", "log", "index", "blobs", "indexed", "deleted", "dead letters"]
 WORDS = "relay carrier cell signal handover sector antenna uplink downlink beam".split()
-
-
-class Server:
-    """A process in a folder of its own."""
-
-    def __init__(self, program, folder):
-        self.data = folder / "data"
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("TRIBUTARY")}
-        settings = {f"TRIBUTARY__{name}": value for name, value in SETTINGS.items()}
-        command = [program, "--data-dir", str(self.data), "run", "--listen", "127.0.0.1:0"]
-        self.log = open(folder / "log", "w", encoding="utf-8")
-        self.process = subprocess.Popen(command, env={**clean, **settings}, cwd=folder, stdout=subprocess.PIPE, stderr=self.log, text=True)
-        line = self.process.stdout.readline()
-        found = re.search(r"http://([\d.]+):(\d+)", line)
-        if not found:
-            sys.exit(f"no server: {line!r}; see {folder / 'log'}")
-        self.address = (found[1], int(found[2]))
-        self.local = threading.local()
-
-    def ask(self, method, path, body=None):
-        """Status and body; a connection for each thread."""
-        if not hasattr(self.local, "connection"):
-            self.local.connection = http.client.HTTPConnection(*self.address, timeout=300)
-        try:
-            return self.ask_once(method, path, body)
-        except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected):
-            # The server closes a connection that was idle for long.
-            self.local.connection.close()
-            return self.ask_once(method, path, body)
-
-    def ask_once(self, method, path, body):
-        headers = {"content-type": "application/json"}
-        self.local.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
-        response = self.local.connection.getresponse()
-        text = response.read()
-        return response.status, json.loads(text) if text[:1] in (b"{", b"[") else text
-
-    def sizes(self):
-        """Memory and what grows with it, then bytes on the disk."""
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        number = lambda name: int(re.search(rf"^{name}:\s+(\d+)", status, re.M)[1])
-        memory = [f"{number('VmRSS') / 1024:.0f} MB", f"{number('VmHWM') / 1024:.0f} MB", str(number("Threads"))]
-        files = str(len(os.listdir(f"/proc/{self.process.pid}/fd")))
-        return [*memory, files, *(f"{size(self.data / part) / 1e6:.0f} MB" for part in ["log", "index", "blobs"])]
-
-
-def size(folder):
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.stat(os.path.join(parent, name)).st_blocks * 512
-            except FileNotFoundError:
-                pass
-    return total
 
 
 class Producer:
@@ -177,12 +120,11 @@ def main():
     arguments = parser.parse_args()
     folder = arguments.folder or pathlib.Path(tempfile.mkdtemp(prefix="tributary-endurance-"))
     folder.mkdir(parents=True, exist_ok=True)
-    server = Server(str(pathlib.Path(arguments.tributary).resolve()), folder)
+    server = Server(arguments.tributary, folder, SETTINGS)
     try:
         is_right = run(server, arguments)
     finally:
-        server.process.terminate()
-        server.process.wait()
+        server.end()
         if not arguments.folder:
             shutil.rmtree(folder, ignore_errors=True)
     sys.exit(0 if is_right else 1)
