@@ -17,7 +17,7 @@ const WORDS = {
     hideSection: "Hide section", above: "Section", around: "Before and after", whole: "Show all", fold: "Show less", delete: "Delete", sure: "Sure?", show: "Show",
     replay: "Replay", forget: "Drop", stage: "stage", attempts: "attempts", preview: "Record", timeline: "Timeline", lineage: "Made with",
     version: "Version", reason: "Reason", path: "Path", noSets: "none defined", consistent: "everything accepted is accounted for",
-    inconsistent: "not everything is accounted for", uploading: "sending", refused: "refused",
+    inconsistent: "not everything is accounted for", underway: "nothing is missing; some are on their way", inFlight: "on their way", uploading: "sending", refused: "refused",
     busy: "The server has too much to do at the moment. Try again in a few seconds.",
     states: { accepted: "accepted", chunking: "chunking", embedding: "embedding", indexing: "indexing", indexed: "indexed", skipped: "skipped", deleted: "deleted", dead: "dead" },
   },
@@ -35,7 +35,7 @@ const WORDS = {
     hideSection: "收起章节", above: "章节", around: "前后文", whole: "展开", fold: "收起", delete: "删除", sure: "确定？", show: "查看",
     replay: "重放", forget: "丢弃", stage: "阶段", attempts: "尝试次数", preview: "记录", timeline: "时间线", lineage: "生成方式",
     version: "版本", reason: "原因", path: "路径", noSets: "尚未定义", consistent: "所有已接收的文档都有下落",
-    inconsistent: "有文档没有下落", uploading: "发送中", refused: "被拒绝",
+    inconsistent: "有文档没有下落", underway: "没有缺失，还有文档在处理中", inFlight: "处理中", uploading: "发送中", refused: "被拒绝",
     busy: "服务器现在太忙，请几秒后再试。",
     states: { accepted: "已接收", chunking: "切片中", embedding: "向量化", indexing: "索引中", indexed: "已索引", skipped: "已跳过", deleted: "已删除", dead: "死信" },
   },
@@ -181,7 +181,7 @@ function unescape(text) {
 
 /** Marks the words of the question in the text nodes below `element`. */
 function markWords(element, question) {
-  const words = (question.match(/[\p{L}\p{N}_.-]{2,}/gu) ?? []).map((word) => word.replace(/[.*+?^${}()|[\]\\-]/g, "\\$&")).slice(0, 20);
+  const words = (question.match(/[\p{L}\p{N}_.-]{2,}/gu) ?? []).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).slice(0, 20);
   if (words.length === 0) return;
   const pattern = new RegExp(`(${words.join("|")})`, "giu");
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
@@ -386,8 +386,11 @@ async function reconcile() {
   $("reconciliation").textContent = "…";
   try {
     const result = await call("POST", "v1/documents/reconcile");
-    const counts = ["accepted", "indexed", "skipped", "deleted", "dead"].map((state) => `${WORDS[language].states[state]} ${result[state]}`).join(" · ");
-    $("reconciliation").textContent = `${result.ok ? "✓" : "✗"} ${t(result.ok ? "consistent" : "inconsistent")} (${counts})`;
+    const counts = ["accepted", "indexed", "skipped", "deleted", "dead"].map((state) => `${WORDS[language].states[state]} ${result[state]}`);
+    if (result.in_flight > 0) counts.push(`${t("inFlight")} ${result.in_flight}`);
+    const isWrong = [result.missing, result.orphan_chunks, result.duplicate_chunks].some((ids) => ids.length > 0);
+    const [mark, words] = result.ok ? ["✓", "consistent"] : isWrong ? ["✗", "inconsistent"] : ["…", "underway"];
+    $("reconciliation").textContent = `${mark} ${t(words)} (${counts.join(" · ")})`;
   } catch (problem) {
     $("reconciliation").textContent = "";
     showProblem($("documents-notice"), problem);
