@@ -1,5 +1,4 @@
 //! Everything that reaches the terminal: results on stdout, the rest on stderr, and the exit code.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -58,24 +57,25 @@ pub fn line(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Says something on stderr.
+/// Says something on stderr. That nobody reads it any more must not end what is said.
 pub fn note(text: &str) {
-    eprintln!("{text}");
+    use std::io::Write;
+    let _unread = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Prints an error, what caused it, and each hint once.
 pub fn failure(error: &anyhow::Error) {
-    eprintln!("error: {error}");
+    note(&format!("error: {error}"));
     let mut last = error.to_string();
     for cause in error.chain().skip(1) {
         let text = cause.to_string();
         if !last.contains(&text) {
-            eprintln!("  because: {text}");
+            note(&format!("  because: {text}"));
         }
         last = text;
     }
     for hint in error.chain().filter_map(|cause| cause.downcast_ref::<tributary_schemas::Error>()?.hint()) {
-        eprintln!("hint: {hint}");
+        note(&format!("hint: {hint}"));
     }
 }
 

@@ -16,7 +16,8 @@ pub fn start(config: &TelemetryConfig, verbose: u8, is_server: bool) -> Result<(
         _ => "debug",
     };
     let filter = EnvFilter::try_new(filter).with_context(|| format!("telemetry.filter `{filter}` is no filter"))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A line that cannot be written is left out: saying so on stderr as well would panic where nobody reads that any more.
+    let builder = tracing_subscriber::fmt().log_internal_errors(false).with_env_filter(filter).with_writer(std::io::stderr);
     let builder = builder.with_target(false).with_ansi(std::io::stderr().is_terminal());
     let started = match config.format {
         LogFormat::Text => builder.try_init(),

@@ -33,6 +33,22 @@ fn waits(server: &Server, stage: &str) {
     });
 }
 
+#[test]
+fn nobody_reads_the_log_lines_and_work_and_the_end_come_all_the_same() {
+    let workspace = Workspace::new();
+    let mut command = workspace.prepare(Command::new("sh"));
+    // Every line fails to be written, as to a pipe whose reader is gone.
+    command.args(["-c", "exec \"$@\" 2>/dev/full", "sh", env!("CARGO_BIN_EXE_tributary"), "run", "--listen", "127.0.0.1:0"]);
+    let mut server = Server::spawn(command, workspace.path("run.log"));
+    let bad = server.publish(&json!({"source": "s", "source_path": "bad.pdf", "content_base64": "JVBERi0xLjcKJSVFT0YK"}));
+    let good = server.publish(&json!({"source": "s", "source_path": "good.md", "content": "# Tilt\n\nsix degrees"}));
+    assert_eq!(text(&server.settled(&bad), "/state"), "dead");
+    assert_eq!(text(&server.settled(&good), "/state"), "indexed");
+    server.signal("TERM");
+    let (status, _) = server.ended();
+    assert!(status.success(), "{status}");
+}
+
 fn impatient() -> Workspace {
     Workspace::new().with("store.worker.backoff_maximum_ms", "500")
 }

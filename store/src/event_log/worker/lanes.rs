@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, mpsc};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempt;
@@ -54,6 +54,14 @@ impl Lanes {
         drop(waiting);
         if is_more {
             self.queue.news.notify_waiters();
+        }
+    }
+
+    /// Waits until a lane ends, which it does at a shutdown or by a panic; without lanes for ever.
+    pub async fn ended(&mut self) -> Result<(), JoinError> {
+        match self.running.join_next().await {
+            Some(ended) => ended,
+            None => std::future::pending().await,
         }
     }
 

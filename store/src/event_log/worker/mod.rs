@@ -39,7 +39,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
-use tributary_schemas::{Disposition, Error, Result, Topic};
+use tributary_schemas::{Disposition, Error, ErrorKind, Result, Topic};
 
 use self::breaker::Breaker;
 use self::lanes::Lanes;
@@ -128,7 +128,8 @@ impl Worker {
     }
 
     /// Runs until `shutdown`, then finishes what is in progress (within `drain_ms`) and commits it. A log that is away is waited for;
-    /// any other failure of the log ends the worker with that error.
+    /// any other failure of the log ends the worker with that error, and so does a panic outside of the stage's own calls: whoever runs it
+    /// would wait for ever for the records that were on their way.
     pub async fn run(&self, shutdown: CancellationToken) -> Result<()> {
         let subscription = self.topics.subscribe(self.input, Some(&self.group)).await?;
         let mut reading = Reading::new(subscription, self.stage.name(), self.settings.clone());
@@ -136,7 +137,7 @@ impl Worker {
         let (done_sender, mut done) = mpsc::unbounded_channel();
         let worker = Arc::new(self.clone());
         let acknowledger = tokio::spawn(acknowledge::run(Arc::clone(&worker), finished, done_sender));
-        let lanes = Lanes::start(&worker, &finished_sender, &shutdown);
+        let mut lanes = Lanes::start(&worker, &finished_sender, &shutdown);
         drop(finished_sender);
         let mut holding = None;
         tracing::info!(stage = self.stage.name(), topic = self.input.name(), group = self.group, "stage started");
@@ -145,7 +146,13 @@ impl Worker {
             let commit_at = reading.commit_at();
             tokio::select! {
                 () = shutdown.cancelled() => {}
-                Some(records) = done.recv() => reading.done(records).await,
+                records = done.recv() => match records {
+                    Some(records) => reading.done(records).await,
+                    // The lanes were faster with the shutdown.
+                    None if shutdown.is_cancelled() => {}
+                    None => return Err(self.broken("what makes records done has ended")),
+                },
+                Err(error) = lanes.ended() => return Err(self.broken(&format!("a lane has ended: {error}"))),
                 () = sleep_until(commit_at.unwrap_or_else(tokio::time::Instant::now)), if commit_at.is_some() => reading.commit().await,
                 read = reading.next() => match read {
                     Err(error) if error.is_held() => {
@@ -171,6 +178,10 @@ impl Worker {
         }
         tracing::info!(stage = self.stage.name(), "stage stopped");
         Ok(())
+    }
+
+    fn broken(&self, why: &str) -> Error {
+        Error::new(ErrorKind::Internal, format!("the stage `{}` cannot go on: {why}", self.stage.name()))
     }
 
     async fn drain(&self, lanes: Lanes, acknowledger: JoinHandle<()>) {

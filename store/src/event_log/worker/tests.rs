@@ -96,7 +96,8 @@ impl Subscription for CrashingSubscription {
     }
 }
 
-/// Does what a record's value says: `ok`, `invalid`, `panic`, `unavailable N` (N times, then ok). Keeps what it wrote in a sink that
+/// Does what a record's value says: `ok`, `invalid`, `panic`, `unavailable N` (N times, then ok), `broken` (panics also where it is told that
+/// a record was given up). Keeps what it wrote in a sink that
 /// loses what was not flushed.
 struct ScriptedStage {
     crash: Arc<Crash>,
@@ -124,7 +125,7 @@ impl Stage for ScriptedStage {
         };
         let (script, rest) = value.split_once(' ').unwrap_or((&value, ""));
         match script {
-            "invalid" => return Err(Error::new(ErrorKind::Invalid, "scripted")),
+            "invalid" | "broken" => return Err(Error::new(ErrorKind::Invalid, "scripted")),
             "panic" => panic!("scripted panic"),
             "huge" => return Ok(vec![self.report(input), huge(input)]),
             "unsettled" => self.unsettled.store(true, Ordering::SeqCst),
@@ -153,6 +154,7 @@ impl Stage for ScriptedStage {
     }
 
     fn abandoned(&self, input: &StoredRecord, _: &Error) -> Vec<Output> {
+        assert_ne!(input.record.value.as_deref(), Some(b"broken".as_slice()), "scripted panic");
         vec![self.report(input)]
     }
 }
@@ -390,6 +392,22 @@ fn what_cannot_be_put_in_order_stops_nobody() {
     assert!(bench.run(&[("a", "unsettled"), ("b", "ok 1"), ("c", "ok 1")], None));
     assert_eq!(newest_by_key(&bench.outputs(Topic::DocumentsClean)).len(), 3);
     assert!(letters(&bench).is_empty());
+}
+
+#[test]
+fn a_lane_that_panics_ends_the_worker_instead_of_holding_its_record_for_ever() {
+    let bench = Bench::new();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let ended = runtime.block_on(async {
+        let crash = Arc::default();
+        let topics = Bench::open(bench.folder.path(), &crash).await;
+        topics.append(Topic::DocumentsRaw, vec![record("a", "broken")]).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(60), bench.worker(&topics, &crash).run(CancellationToken::new())).await.unwrap()
+    });
+    let told = ended.unwrap_err().to_string();
+    assert!(told.contains("`scripted` cannot go on: a lane has ended"), "{told}");
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    assert!(bench.outputs(Topic::DeadLetters).is_empty(), "the record comes again");
 }
 
 #[test]
