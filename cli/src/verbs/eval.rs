@@ -1,15 +1,19 @@
 //! `tributary eval run --set DIR`: the real pipeline on an evaluation set, in a data folder of its own.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use tributary_eval::runner::Pipeline;
 use tributary_eval::{EvaluationSet, Progress, Report};
 use tributary_models::EmbedderKind;
+use tributary_schemas::{Error, ErrorKind, State};
 use tributary_store::data_folder;
+use tributary_store::manifest::documents::Documents;
+use tributary_store::manifest::table::{DocumentRow, ListFilter};
 
 use crate::app::{self, App};
 use crate::args::{EmbedderChoice, EvalRun, Global, Service};
@@ -18,7 +22,8 @@ use crate::print::{self, Outcome};
 
 const STAGES: [Service; 4] = [Service::Ingest, Service::Chunk, Service::Embed, Service::Index];
 
-/// Runs and prints the report. With `--data-dir` the folder is kept, and unchanged documents are not embedded again.
+/// Runs and prints the report. With `--data-dir` the folder is kept, and unchanged documents are not embedded again; one that holds other
+/// documents is refused.
 pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> {
     let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
     let set = limited(set, eval.limit);
@@ -45,10 +50,30 @@ async fn evaluate(set: &EvaluationSet, config: &Config) -> Result<Report> {
         index: parts.stores.index.as_ref(),
         top_k: config.query_api.retrieval.maximum_top_k,
     };
-    let report = tributary_eval::run(set, &pipeline, settings(config, &parts), &Bars::default()).await;
+    let evaluated = async {
+        holds_nothing_else(&parts.documents, set, config).await?;
+        tributary_eval::run(set, &pipeline, settings(config, &parts), &Bars::default()).await
+    };
+    let report = tokio::select! {
+        report = evaluated => report,
+        // So that a temporary folder goes.
+        _ = tokio::signal::ctrl_c() => Err(anyhow!("stopped before there was a report")),
+    };
     shutdown.cancel();
     running.await.context("the pipeline panicked")??;
     report
+}
+
+/// Documents beside those of the set would be found too, and those of the set would stay among them.
+async fn holds_nothing_else(documents: &Documents, set: &EvaluationSet, config: &Config) -> Result<()> {
+    let known: HashSet<&str> = set.documents.iter().filter_map(|event| event.document_id.as_deref()).collect();
+    let rows = documents.list(&ListFilter::default(), None, usize::MAX).await?;
+    let is_other = |row: &&DocumentRow| row.latest.state != State::Deleted && !known.contains(row.latest.document_id.as_str());
+    let others: Vec<&str> = rows.iter().filter(is_other).map(|row| row.latest.document_id.as_str()).collect();
+    let Some(first) = others.first() else { return Ok(()) };
+    let message = format!("{} holds {} documents that are not of this set, such as `{first}`", config.store.data_folder, others.len());
+    let hint = "the evaluation would be published beside them; leave out --data-dir (and TRIBUTARY_DATA_DIR), or name a folder of its own";
+    Err(Error::new(ErrorKind::Conflict, message).with_hint(hint).into())
 }
 
 fn settings(config: &Config, parts: &app::Parts) -> Value {

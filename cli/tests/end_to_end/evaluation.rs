@@ -58,17 +58,18 @@ fn both_layouts_are_scored_through_the_real_pipeline() {
     let place = |number: usize| format!("part {number}/{}.md", ANIMALS[number]);
     let rows = format!("{}endless\t{}\t1\nempty\t{}\t1\n", judged(&place), place(0), place(0));
     workspace.write("folder/qrels.tsv", rows);
-    let report = workspace.json(["eval", "run", "--set", "folder", "--format", "json"]);
+    workspace.run(["eval", "run", "--set", "folder"]).refused(1, &["holds 12 documents that are not of this set", "--data-dir"]);
+    let report = workspace.json(["eval", "run", "--data-dir", "other", "--set", "folder", "--format", "json"]);
     check(&report);
     let left_out = list(&report, "/left_out").iter().map(|line| line.as_str().unwrap()).collect::<Vec<_>>().join("\n");
     for said in ["queries.jsonl line 14: question `empty` is empty", "queries.jsonl line 15", "`endless` cannot be asked"] {
         assert!(left_out.contains(said), "{said} is not in {left_out}");
     }
 
-    let limited = workspace.json(["eval", "run", "--set", "folder", "--limit", "3", "--format", "json"]);
+    let limited = workspace.json(["eval", "run", "--data-dir", "other", "--set", "folder", "--limit", "3", "--format", "json"]);
     assert_eq!(number(&limited, "/queries"), 3);
     workspace.run(["eval", "run", "--set", "nowhere"]).refused(1, &["nowhere"]);
     workspace.write("folder/qrels.tsv", "query-id\tcorpus-id\tscore\nq0\tnot-there.md\t1\n");
-    let run = workspace.run(["eval", "run", "--set", "folder", "--format", "json"]);
+    let run = workspace.run(["eval", "run", "--data-dir", "other", "--set", "folder", "--format", "json"]);
     assert!(run.code != 0 || number(&run.json(), "/queries") == 1, "judgements of documents that are not there are noticed: {run:?}");
 }
