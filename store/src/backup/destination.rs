@@ -69,7 +69,11 @@ impl Destination {
     pub fn receive(&self, from: impl Read, total: u64, progress: &dyn Fn(u64)) -> Result<Manifest> {
         self.check_absent()?;
         let parent = self.path().parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).map_err(|error| Error::io(format_args!("cannot create {}", parent.display()), &error))?;
+        if !parent.is_dir() {
+            // Made here, a backup for a volume that is not mounted would fill the disk below it.
+            let message = format!("there is no folder {} for the backup", parent.display());
+            return Err(Error::new(ErrorKind::NotFound, message).with_hint("mount what belongs there, or make the folder"));
+        }
         if !matches!(self, Self::Compressed(_)) {
             check_room(parent, total)?;
         }
