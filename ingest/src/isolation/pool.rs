@@ -106,6 +106,7 @@ impl ConversionPool {
             match self.ask(worker, job) {
                 Ok(answer) => return answer,
                 Err(Death::TooLong) => return Err(converters::too_long(&self.config)),
+                Err(Death::Unwatched(error)) => return Err(unwatched(&error)),
                 Err(Death::Ended(how) | Death::Killed(how)) => {
                     tracing::info!(how, name = job.name, "a conversion process ended; a fresh one tries again");
                 }
@@ -114,6 +115,7 @@ impl ConversionPool {
         match self.ask(self.start(launch)?, job) {
             Ok(answer) => answer,
             Err(Death::TooLong) => Err(converters::too_long(&self.config)),
+            Err(Death::Unwatched(error)) => Err(unwatched(&error)),
             Err(Death::Ended(how)) => Err(self.blame(&how)),
             // Not the document's fault, as far as anybody knows: it is tried again a few times.
             Err(Death::Killed(how)) => Err(Error::new(ErrorKind::Internal, format!("a conversion process was ended from outside: {how}"))),
@@ -183,11 +185,12 @@ impl ConversionPool {
         let folder = self.work_folder(WORKER)?;
         let settings = self.settings(launch, &folder);
         let mut worker = Worker::start(launch, &settings, folder)?;
-        let confinement = worker.confinement(START).map_err(|death| {
-            let (Death::Ended(how) | Death::Killed(how)) = death else {
-                return Error::new(ErrorKind::Unavailable, "a conversion process does not say how it is confined");
-            };
-            Error::new(ErrorKind::Unavailable, format!("a conversion process did not start: {how}"))
+        let confinement = worker.confinement(START).map_err(|death| match death {
+            Death::TooLong => Error::new(ErrorKind::Unavailable, "a conversion process does not say how it is confined"),
+            Death::Unwatched(error) => unwatched(&error),
+            Death::Ended(how) | Death::Killed(how) => {
+                Error::new(ErrorKind::Unavailable, format!("a conversion process did not start: {how}"))
+            }
         })?;
         let suffices = self.suffices(&confinement);
         let missing = confinement.missing();
@@ -288,4 +291,10 @@ fn sweep_scratch() {
             tracing::debug!(%error, name, "a folder that a conversion left cannot be removed");
         }
     }
+}
+
+/// No record's fault: it waits until the system has a thread again.
+fn unwatched(error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("no thread can be started to watch over a conversion: {error}"))
+        .with_hint("raise the limit of threads (`ulimit -u`, TasksMax= of the service), or make room in memory")
 }

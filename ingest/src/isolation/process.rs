@@ -30,6 +30,8 @@ pub enum Death {
     Ended(String),
     /// Somebody else ended it: an operator, or a system without memory.
     Killed(String),
+    /// It was not asked: the system has no thread that could watch over it.
+    Unwatched(io::Error),
 }
 
 /// How long a worker may say nothing.
@@ -124,14 +126,15 @@ impl Worker {
             return Err(Death::Ended("it was not started".to_owned()));
         };
         let (working, watched) = mpsc::channel::<Duration>();
-        let (answer, was_ended) = std::thread::scope(|scope| {
-            let watch = scope.spawn(move || end_if_late(child, limit, &watched));
+        let talked = std::thread::scope(|scope| {
+            let watch = std::thread::Builder::new().spawn_scoped(scope, move || end_if_late(child, limit, &watched))?;
             // The watch may have ended it already.
             let wait = |time| working.send(time).unwrap_or_default();
             let answer = talk(requests, answers, &wait);
             drop(working);
-            (answer, watch.join().unwrap_or(false))
+            Ok((answer, watch.join().unwrap_or(false)))
         });
+        let (answer, was_ended) = talked.map_err(Death::Unwatched)?;
         match answer {
             Ok(answer) => Ok(answer),
             Err(_) if was_ended => Err(Death::TooLong),

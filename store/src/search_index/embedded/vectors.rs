@@ -316,8 +316,14 @@ fn in_parts(
     }
     let part = &part;
     let parts: Vec<Vec<Scored>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = words.clone().step_by(share).map(|from| scope.spawn(move || part(from))).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        let start = |from| std::thread::Builder::new().spawn_scoped(scope, move || part(from)).map_err(|_| from);
+        let workers: Vec<_> = words.clone().step_by(share).map(start).collect();
+        let join = |worker: std::result::Result<std::thread::ScopedJoinHandle<'_, _>, usize>| match worker {
+            Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // The system has no more threads: slower, and the same.
+            Err(from) => part(from),
+        };
+        workers.into_iter().map(join).collect()
     });
     let mut top = Top::new(take, f32::NEG_INFINITY);
     parts.into_iter().flatten().for_each(|(score, row)| top.push(score, row, &by_row));
