@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::MAX_DOCUMENT_ID_BYTES;
 use crate::limits;
 use crate::near_duplicate::{Duplicate, is_zero};
-use crate::{Attributes, Edition};
+use crate::{Attributes, Edition, strict};
 
 /// One document as published: the value of `documents.raw` and the body of `POST /v1/documents`.
 ///
@@ -49,7 +49,7 @@ pub struct DocumentEvent {
     #[schemars(length(max = limits::CONTENT_URL_BYTES))]
     pub content_url: Option<String>,
     /// What the producer knows about it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict::object")]
     pub attributes: Attributes,
     /// Knowledge sets named by the producer, beside those that rules assign. At most 256 of them, with names of at most 256 bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

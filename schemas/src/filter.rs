@@ -3,44 +3,44 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::DocumentHeader;
+use crate::{DocumentHeader, strict};
 
 /// Which chunks a query may see. Conditions are joined by AND, the values of one condition by OR.
 ///
 /// It fails closed: `None` sets no condition, an empty list matches nothing, and a document without the attribute does not
-/// match a condition on it.
+/// match a condition on it. `null` is refused: a variable without a value must not open everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
     /// Member of any of these knowledge sets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub knowledge_sets: Option<Vec<String>>,
     /// Has any of these tags.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     /// From any of these sources.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<String>>,
     /// About any of these products.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub products: Option<Vec<String>>,
     /// About any of these product versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub product_versions: Option<Vec<String>>,
     /// In any of these languages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub languages: Option<Vec<String>>,
     /// Any of these documents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub document_ids: Option<Vec<String>>,
     /// Updated at this time or later, milliseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub updated_from_ms: Option<i64>,
     /// Updated before this time, milliseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub updated_before_ms: Option<i64>,
     /// Security level at most this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
     pub max_security_level: Option<u8>,
 }
 

@@ -17,6 +17,7 @@ pub mod near_duplicate;
 pub mod reindex;
 pub mod search;
 pub mod state;
+mod strict;
 pub mod topic;
 pub mod vector;
 

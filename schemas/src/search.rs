@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChunkId, ChunkKind, Filter};
+use crate::{ChunkId, ChunkKind, Filter, strict};
 
 /// Which signals a search uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub struct SearchRequest {
     /// The question, as written.
     pub query: String,
     /// What the caller wants to see.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict::object")]
     pub filter: Filter,
     /// Hits wanted; the server's default when absent.
     #[serde(default)]

@@ -9,7 +9,7 @@ use tributary_schemas::{DocumentEvent, DocumentHeader, Error, ErrorKind, Reconci
 
 use super::reconcile::{on_the_way, reconcile};
 use super::table::{DocumentRow, DocumentTable, ListFilter};
-use super::versions::{VersionRule, Versions};
+use super::versions::{Claim, VersionRule, Versions};
 use super::{output, report};
 use crate::Clock;
 use crate::event_log::topics::Topics;
@@ -76,10 +76,8 @@ impl Documents {
     pub async fn publish(&self, mut published: DocumentEvent) -> Result<Accepted> {
         let document_id = checked_id(&published)?;
         check_content(&published)?;
-        let version = match published.version {
-            Some(version) => self.checked_version(&document_id, version)?,
-            None => self.next_version(&document_id),
-        };
+        let claim = published.version.map(|version| self.claim(&document_id, version)).transpose()?;
+        let version = published.version.unwrap_or_else(|| self.next_version(&document_id));
         published.document_id = Some(document_id.clone());
         published.version = Some(version);
         let header = DocumentHeader {
@@ -91,7 +89,9 @@ impl Documents {
             ..DocumentHeader::default()
         };
         let record = message::encode(event::TYPE_DOCUMENT_PUBLISHED, &document_id, version, &published, (self.clock)())?;
-        self.accept(header, record).await
+        let accepted = self.accept(header, record).await?;
+        claim.into_iter().for_each(Claim::keep);
+        Ok(accepted)
     }
 
     /// Deletes a document, whether or not it was ever stored; older versions that come later stay away.
@@ -174,23 +174,20 @@ impl Documents {
         Ok(Accepted { document_id: header.document_id, version: header.version })
     }
 
-    fn checked_version(&self, document_id: &str, version: u64) -> Result<u64> {
+    /// A version that the producer gives: it must be newer than all that are known, also than those that are accepted at this moment.
+    fn claim(&self, document_id: &str, version: u64) -> Result<Claim<'_>> {
         self.rule.check(version, (self.clock)())?;
         let known = self.table.get(document_id).map(|row| row.latest);
-        match known {
-            Some(known) if known.version >= version => {
-                let what = format!(
-                    "version {version} of `{document_id}` is not newer than version {}, which is {}",
-                    known.version,
-                    known.state.as_str()
-                );
-                Err(Error::new(ErrorKind::Conflict, what).with_hint("publish a higher version, or leave `version` out"))
-            }
-            _ => {
-                self.versions.note(document_id, version, |document_id| self.table.newest_version(document_id));
-                Ok(version)
-            }
+        let refused = |newest: u64| {
+            let known = known.as_ref().filter(|known| known.version == newest);
+            let state = known.map_or("accepted", |known| known.state.as_str());
+            let what = format!("version {version} of `{document_id}` is not newer than version {newest}, which is {state}");
+            Error::new(ErrorKind::Conflict, what).with_hint("publish a higher version, or leave `version` out")
+        };
+        if let Some(known) = known.as_ref().filter(|known| known.version >= version) {
+            return Err(refused(known.version));
         }
+        self.versions.claim(document_id, version, |document_id| self.table.newest_version(document_id)).map_err(refused)
     }
 
     fn next_version(&self, document_id: &str) -> u64 {

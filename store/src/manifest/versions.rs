@@ -54,12 +54,41 @@ pub struct Versions {
     last_time: AtomicU64,
     /// What was last given to documents whose versions are ahead of the time.
     ahead: Mutex<HashMap<String, u64>>,
+    /// What producers gave, until the table knows: of several who give the same version at once one is taken.
+    claimed: Mutex<HashMap<String, u64>>,
+}
+
+/// A version that a producer gave and that nobody else may give; let go again unless it is kept.
+#[derive(Debug)]
+pub struct Claim<'a> {
+    versions: &'a Versions,
+    document_id: String,
+    version: u64,
+    is_kept: bool,
+}
+
+impl Claim<'_> {
+    /// It was accepted.
+    pub fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let mut claimed = self.versions.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+            if claimed.get(&self.document_id) == Some(&self.version) {
+                claimed.remove(&self.document_id);
+            }
+        }
+    }
 }
 
 impl Versions {
     /// Goes on after the newest time that is known to have been given, also if the clock was set back since.
     pub fn after(newest_time: u64) -> Self {
-        Self { last_time: AtomicU64::new(newest_time), ahead: Mutex::default() }
+        Self { last_time: AtomicU64::new(newest_time), ahead: Mutex::default(), claimed: Mutex::default() }
     }
 
     /// The next version of a document. `known` tells what the table knows to be the newest version of a document.
@@ -76,8 +105,25 @@ impl Versions {
         version
     }
 
+    /// Takes a version that a producer gives, if it is above all that are known; else the newest of these. `known` as for [`Versions::next`].
+    pub fn claim(&self, document_id: &str, version: u64, known: impl Fn(&str) -> u64 + Copy) -> std::result::Result<Claim<'_>, u64> {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        // Version 0 is one too: what is known of a document that is not there is no version.
+        let newest = known(document_id).max(claimed.get(document_id).copied().unwrap_or(0));
+        if newest >= version && (newest > 0 || claimed.contains_key(document_id)) {
+            return Err(newest);
+        }
+        if claimed.len() >= MOST_AHEAD {
+            claimed.retain(|document_id, given| known(document_id) < *given);
+        }
+        claimed.insert(document_id.to_owned(), version);
+        drop(claimed);
+        self.note(document_id, version, known);
+        Ok(Claim { versions: self, document_id: document_id.to_owned(), version, is_kept: false })
+    }
+
     /// A producer gave a version: the next one of this document is above it, also before the table knows.
-    pub fn note(&self, document_id: &str, version: u64, known: impl Fn(&str) -> u64) {
+    fn note(&self, document_id: &str, version: u64, known: impl Fn(&str) -> u64) {
         if version > self.last_time.load(Ordering::Acquire) {
             self.remember(&mut self.ahead.lock().unwrap_or_else(PoisonError::into_inner), document_id, version, known);
         }
@@ -151,6 +197,23 @@ mod tests {
         versions.note("old", 7, |_| 0);
         assert_eq!(versions.next("d", NOW, |_| 0), far + 1);
         assert!(!versions.ahead.lock().unwrap().contains_key("old"), "the time is above it anyway");
+    }
+
+    #[test]
+    fn of_several_who_give_the_same_version_one_is_taken() {
+        let versions = Versions::after(NOW as u64);
+        let failed = versions.claim("d", 10, |_| 0).unwrap();
+        assert_eq!(versions.claim("d", 10, |_| 0).err(), Some(10));
+        drop(failed);
+        versions.claim("d", 10, |_| 0).unwrap().keep();
+        assert_eq!(versions.claim("d", 9, |_| 0).err(), Some(10));
+        assert_eq!(versions.claim("d", 11, |_| 11).err(), Some(11), "the table knows more");
+        versions.claim("other", 0, |_| 0).unwrap().keep();
+        assert_eq!(versions.claim("other", 0, |_| 0).err(), Some(0));
+        for number in 0..3 * MOST_AHEAD {
+            versions.claim(&format!("d{number}"), 3, |document_id| if document_id == format!("d{number}") { 0 } else { 3 }).unwrap().keep();
+        }
+        assert!(versions.claimed.lock().unwrap().len() <= MOST_AHEAD);
     }
 
     #[test]
