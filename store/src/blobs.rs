@@ -3,7 +3,8 @@
 //! there is damaged; then it is replaced.
 //!
 //! A folder of blobs has a marker, `store.json`, written once. A folder without it, or with another one, is not the one that this process
-//! opened, such as the empty place of a share that is not mounted: no blob is missing there, and none is written.
+//! opened, such as the empty place of a share that is not mounted: no blob is missing there, and none is written. The data folder remembers
+//! it ([`MEMORY`]), so that a start without the share waits for it too.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,11 +14,14 @@ use bytes::Bytes;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
+use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::data_folder::replace_file;
 
 const MARKER: &str = "store.json";
+/// In the data folder: which folder of blobs it was last opened with, and the marker that this had.
+pub const MEMORY: &str = "blob-store.json";
 const SCHEME: &str = "blob:";
 const DAMAGED: &str =
     "publish the document that names it again: the right content takes its place; `tributary doctor --verify` lists all that are damaged";
@@ -38,11 +42,13 @@ struct Marker {
 }
 
 impl Blobs {
-    /// Blobs where `url` says (`file:///…`), or in `default` for an empty one.
-    pub fn open(url: &str, default: &Path) -> Result<Self> {
+    /// Blobs where `url` says (`file:///…`), or in `blobs` of the data folder for an empty one, which remembers them. Blobs that are not those
+    /// that it remembers in that place count as away.
+    pub fn open(url: &str, data_folder: &Path) -> Result<Self> {
+        let memory = data_folder.join(MEMORY);
         match url.strip_prefix("file://") {
-            Some(path) if path.starts_with('/') => Self::local(Path::new(path)),
-            None if url.is_empty() => Self::local(default),
+            Some(path) if path.starts_with('/') => Self::marked(Path::new(path), |marker| Marker::remembered(marker, &memory)),
+            None if url.is_empty() => Self::marked(&data_folder.join("blobs"), |marker| Marker::remembered(marker, &memory)),
             _ => Err(Error::new(ErrorKind::Unsupported, format!("store.blobs.url `{url}` is no place for bodies"))
                 .with_hint("use file:///… with a folder that every process reaches, or leave it empty")),
         }
@@ -50,10 +56,14 @@ impl Blobs {
 
     /// Blobs in a local folder, which is created; written durably.
     pub fn local(folder: &Path) -> Result<Self> {
+        Self::marked(folder, Marker::read_or_create)
+    }
+
+    fn marked(folder: &Path, mark: impl FnOnce(PathBuf) -> Result<Marker>) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| Error::io(format!("cannot create {}", folder.display()), &error))?;
         let store = LocalFileSystem::new_with_prefix(folder)
             .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot open blobs in {}: {error}", folder.display())))?;
-        let marker = Marker::read_or_create(folder.join(MARKER))?;
+        let marker = mark(folder.join(MARKER))?;
         Ok(Self { marker: Some(Arc::new(marker)), ..Self::new(Arc::new(store.with_fsync(true))) })
     }
 
@@ -162,7 +172,29 @@ fn object_path(hash: &str) -> ObjectPath {
     ObjectPath::from_iter([folder, name])
 }
 
+/// What [`MEMORY`] holds.
+#[derive(Serialize, Deserialize)]
+struct Memory {
+    folder: PathBuf,
+    marker: String,
+}
+
 impl Marker {
+    /// The marker that the memory names for this place, whether or not it is there; else the one that is there, which is remembered.
+    fn remembered(path: PathBuf, memory: &Path) -> Result<Self> {
+        let folder = path.parent().unwrap_or(&path).to_owned();
+        let known = std::fs::read(memory).ok().and_then(|json| serde_json::from_slice::<Memory>(&json).ok());
+        if let Some(known) = known.filter(|known| known.folder == folder) {
+            return Ok(Self { path, content: known.marker.into_bytes() });
+        }
+        let found = Self::read_or_create(path)?;
+        let known = Memory { folder, marker: String::from_utf8_lossy(&found.content).into_owned() };
+        let json =
+            serde_json::to_vec(&known).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode {MEMORY}: {error}")))?;
+        replace_file(memory, &json)?;
+        Ok(found)
+    }
+
     fn read_or_create(path: PathBuf) -> Result<Self> {
         let failed = |error: io::Error| Error::io(format!("cannot mark the folder of blobs with {}", path.display()), &error);
         let content = match std::fs::read(&path) {
@@ -188,7 +220,8 @@ impl Marker {
         // Producers are told too, and a path of this machine is not for them.
         tracing::warn!(marker = %self.path.display(), why, "the blob store is away");
         let message = format!("the blob store is away: {why}");
-        let hint = "mount or put back the folder of store.blobs.url (`blobs` in the data folder, if that is empty); work goes on by itself";
+        let hint = "mount or put back the folder of store.blobs.url (`blobs` in the data folder, if that is empty), and work goes on by itself; \
+                    to go on without what was in it, remove blob-store.json from the data folder and start again";
         Err(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
     }
 }
@@ -267,7 +300,7 @@ mod tests {
     #[test]
     fn only_a_folder_that_is_named_whole_is_taken() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(Blobs::open("", &folder.path().join("own")).is_ok());
+        assert!(Blobs::open("", folder.path()).is_ok());
         assert!(Blobs::open(&format!("file://{}/shared", folder.path().display()), folder.path()).is_ok());
         assert!(folder.path().join("shared").is_dir());
         for strange in ["file://relative", "/path", "s3://bucket", "file:"] {
@@ -315,6 +348,31 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         std::fs::rename(&away, &folder).unwrap();
         assert_eq!(blobs.get(&url).await.unwrap(), "body", "work goes on by itself");
+    }
+
+    #[tokio::test]
+    async fn a_start_without_the_share_waits_for_it() {
+        let place = tempfile::tempdir().unwrap();
+        let (data, share, away) = (place.path().join("data"), place.path().join("share"), place.path().join("away"));
+        std::fs::create_dir(&data).unwrap();
+        let (own, shared) = (String::new(), format!("file://{}", share.display()));
+        for (url, folder) in [(&own, data.join("blobs")), (&shared, share.clone())] {
+            let kept = Blobs::open(url, &data).unwrap().put(Bytes::from_static(b"body")).await.unwrap();
+            std::fs::rename(&folder, &away).unwrap();
+            // Not mounted: the place is empty.
+            let blobs = Blobs::open(url, &data).unwrap();
+            for error in [blobs.get(&kept).await.unwrap_err(), blobs.put(Bytes::from_static(b"new")).await.unwrap_err()] {
+                assert!(error.is_held(), "{error:?}");
+            }
+            assert!(std::fs::read_dir(&folder).unwrap().next().is_none(), "nothing is written there");
+            std::fs::remove_dir(&folder).unwrap();
+            std::fs::rename(&away, &folder).unwrap();
+            assert_eq!(blobs.get(&kept).await.unwrap(), "body");
+        }
+        // The operator says that they are gone.
+        std::fs::remove_dir_all(&share).unwrap();
+        std::fs::remove_file(data.join(MEMORY)).unwrap();
+        assert!(Blobs::open(&shared, &data).unwrap().put(Bytes::from_static(b"new")).await.is_ok());
     }
 
     #[cfg(unix)]

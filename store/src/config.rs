@@ -179,7 +179,7 @@ impl Config {
 
 /// Opens what the configuration names, in the data folder.
 pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
-    let blobs = Blobs::open(&config.blobs.url, &folder.join("blobs"))?;
+    let blobs = Blobs::open(&config.blobs.url, &folder.join(""))?;
     let (log, embedded_log) = open_log(&config.event_log, folder).await?;
     let topics = Topics::new(log, config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
     topics.create(config.partitions, config.retention_age(), (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;

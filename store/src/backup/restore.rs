@@ -12,6 +12,7 @@ use super::archive::{read, read_folder};
 use super::destination::{create_folders, write_file};
 use super::draft::Draft;
 use super::{Destination, Manifest};
+use crate::blobs;
 use crate::data_folder::{self, hold, sync_folder, sync_folders};
 
 const DRAFT: &str = "restore.draft";
@@ -88,8 +89,8 @@ pub(crate) fn finish_restore(data_folder: &Path) -> Result<()> {
         moved.map_err(|error| Error::io(format_args!("cannot put {} in its place", place.display()), &error))?;
     }
     sync_folder(data_folder)?;
-    // Stale by now: it tells of a server of the replaced data.
-    let stale = remove_file(&data_folder.join("server.json"));
+    // Stale by now: they tell of a server and of the blobs of the replaced data.
+    let stale = remove_file(&data_folder.join("server.json")).and_then(|()| remove_file(&data_folder.join(blobs::MEMORY)));
     stale.and_then(|()| fs::remove_dir_all(&ready)).map_err(|error| Error::io(format_args!("cannot remove {}", ready.display()), &error))
 }
 
