@@ -5,6 +5,7 @@
 //! more, from the last committed position. An output that the log refuses is its record's fault and makes a dead letter of that record;
 //! everything else is tried again for as long as it takes, since giving up would lose records.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,12 +53,9 @@ async fn make_durable(worker: &Worker, batch: &mut [Finished], positions: &[Posi
         return;
     }
     let Some(settled) = settle(worker, &owners, positions).await else { return };
-    for round in 0.. {
-        let topics = round_of(batch, round);
-        if topics.is_empty() {
-            break;
-        }
-        for (topic, items) in topics {
+    let rounds = Rounds::of(batch);
+    for round in 0..rounds.count {
+        for (topic, items) in rounds.outputs(batch, round) {
             for (item, error) in append(worker, topic, items).await {
                 if let Some(finished) = item.place.and_then(|place| batch.get_mut(place)) {
                     give_up(worker, finished, &error).await;
@@ -118,19 +116,46 @@ struct Item {
     record: Record,
 }
 
-/// The outputs number `round` of all records, by topic: one append each, and every record's outputs in their order.
-fn round_of(batch: &[Finished], round: usize) -> Vec<(Topic, Vec<Item>)> {
-    let mut topics: Vec<(Topic, Vec<Item>)> = Vec::new();
-    for (place, finished) in batch.iter().enumerate() {
-        let Some(output) = finished.outputs.get(round) else { continue };
-        let owners: Owners = Arc::new([Arc::clone(&finished.record.assignment)]);
-        let item = Item { place: Some(place), owners, record: output.record.clone() };
-        match topics.iter_mut().find(|(topic, _)| *topic == output.topic) {
-            Some((_, items)) => items.push(item),
-            None => topics.push((output.topic, vec![item])),
+/// When the outputs of a batch are appended: one append to a topic in a round.
+struct Rounds {
+    /// Of every output of every record; they rise within a record.
+    numbers: Vec<Vec<usize>>,
+    count: usize,
+}
+
+impl Rounds {
+    /// Every record's outputs in their order, and in a topic those of one key in the order in which its records finished.
+    fn of(batch: &[Finished]) -> Self {
+        let mut last: HashMap<(&[u8], Topic), usize> = HashMap::new();
+        let mut numbers = Vec::with_capacity(batch.len());
+        for Finished { stored, outputs, .. } in batch {
+            let mut next = 0;
+            let mut number = |output: &Output| {
+                let behind = last.entry((stored.record.key.as_ref(), output.topic)).or_default();
+                *behind = next.max(*behind);
+                next = *behind + 1;
+                *behind
+            };
+            numbers.push(outputs.iter().map(&mut number).collect::<Vec<_>>());
         }
+        let count = numbers.iter().flatten().max().map_or(0, |last| last + 1);
+        Self { numbers, count }
     }
-    topics
+
+    /// What is left of a round, by topic.
+    fn outputs(&self, batch: &[Finished], round: usize) -> Vec<(Topic, Vec<Item>)> {
+        let mut topics: Vec<(Topic, Vec<Item>)> = Vec::new();
+        for (place, (finished, numbers)) in batch.iter().zip(&self.numbers).enumerate() {
+            let Some(output) = numbers.iter().position(|number| *number == round).and_then(|place| finished.outputs.get(place)) else { continue };
+            let owners: Owners = Arc::new([Arc::clone(&finished.record.assignment)]);
+            let item = Item { place: Some(place), owners, record: output.record.clone() };
+            match topics.iter_mut().find(|(topic, _)| *topic == output.topic) {
+                Some((_, items)) => items.push(item),
+                None => topics.push((output.topic, vec![item])),
+            }
+        }
+        topics
+    }
 }
 
 fn by_topic(outputs: Vec<Output>) -> Vec<(Topic, Vec<Record>)> {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Disposition, Error, event};
 
@@ -10,7 +9,7 @@ use super::breaker::Turn;
 use super::in_flight::Taken;
 use super::low_water::Assignment;
 use super::metrics::Ending;
-use super::{Claimed, Finished, Worker};
+use super::{Claimed, Ends, Finished, Worker};
 use crate::event_log::StoredRecord;
 use crate::event_log::stage::Output;
 use crate::panics::caught;
@@ -37,7 +36,7 @@ impl Attempt {
     /// Processes the record to its end and hands it on; says nothing if a shutdown came first (the record comes again). One whose
     /// partition was taken away is handed on without outputs: it only frees what it held. Returns a record that is to be tried once more
     /// after others.
-    pub async fn run(&self, taken: Taken, finished: &mpsc::UnboundedSender<Finished>) -> Option<Taken> {
+    pub async fn run(&self, taken: Taken, ends: &Ends) -> Option<Taken> {
         let underway = self.worker.metrics.take();
         let (ending, outputs) = match self.in_turn(&taken).await {
             Outcome::Done(ending, outputs) => (Some(ending), outputs),
@@ -46,8 +45,10 @@ impl Attempt {
             Outcome::Stopped => return None,
         };
         let Taken { stored, assignment, bytes, .. } = taken;
-        let record = Claimed { position: stored.position, key: stored.record.key.clone(), bytes, assignment };
-        if finished.send(Finished { record, stored, outputs, ending, underway }).is_err() {
+        let (record, key) = (Claimed { position: stored.position, bytes, assignment }, stored.record.key.clone());
+        let is_kept = ends.finished.send(Finished { record, stored, outputs, ending, underway }).is_ok();
+        // Only now, so that what comes of one key finishes in its order.
+        if !is_kept || ends.free.send(key).is_err() {
             tracing::debug!(stage = self.worker.stage.name(), "stopped before a record was acknowledged; it comes again");
         }
         None

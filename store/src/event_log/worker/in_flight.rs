@@ -1,4 +1,4 @@
-//! What a worker has read and not yet done: bounded, one record of a key at a time.
+//! What a worker has read and not yet done: bounded, one record of a key in the stage at a time.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -71,14 +71,26 @@ impl InFlight {
         self.ready.pop_front()
     }
 
-    /// Frees what a record held that is done, and lets the next one of its key go.
+    /// Frees the room of a record that is done.
     pub fn release(&mut self, record: &Claimed) {
         self.records -= 1;
         self.bytes -= record.bytes;
-        self.free(&record.key);
     }
 
-    /// Drops what was read of a partition that is another's now and has not been started; what runs is released when it ends.
+    /// A record of this key was processed: the next one may start.
+    pub fn free(&mut self, key: &Bytes) {
+        let next = if self.waiting.is_empty() { None } else { self.waiting.get_mut(key).and_then(VecDeque::pop_front) };
+        if let Some(next) = next {
+            return self.ready.push_back(next);
+        }
+        if !self.waiting.is_empty() {
+            self.waiting.remove(key);
+        }
+        self.busy_keys.remove(key);
+    }
+
+    /// Drops what was read of a partition that is another's now and has not been started; what runs frees its key when it
+    /// ends, and its room when it is done.
     pub fn drop_partition(&mut self, partition: u32) {
         let is_lost = |taken: &Taken| taken.stored.position.partition == partition;
         let (mut records, mut bytes) = (0, 0);
@@ -107,16 +119,6 @@ impl InFlight {
         }
     }
 
-    fn free(&mut self, key: &Bytes) {
-        let next = if self.waiting.is_empty() { None } else { self.waiting.get_mut(key).and_then(VecDeque::pop_front) };
-        if let Some(next) = next {
-            return self.ready.push_back(next);
-        }
-        if !self.waiting.is_empty() {
-            self.waiting.remove(key);
-        }
-        self.busy_keys.remove(key);
-    }
 }
 
 /// Bytes that a record takes in memory while it is processed: with the body that a claim check stands for.
@@ -149,7 +151,9 @@ mod tests {
         in_flight.accept(taken(0, 0, "a"));
         assert_eq!(in_flight.ready.len(), 1, "two records of a key run side by side");
         let position = Position { partition: 0, offset: 0 };
-        in_flight.release(&Claimed { position, key: Bytes::from_static(b"a"), bytes: 1, assignment: Assignment::default() });
+        in_flight.free(&Bytes::from_static(b"a"));
+        assert_eq!((in_flight.ready.len(), in_flight.records), (2, 4), "room is freed only when the record is done");
+        in_flight.release(&Claimed { position, bytes: 1, assignment: Assignment::default() });
         assert_eq!((in_flight.ready.len(), in_flight.records), (2, 3));
     }
 }

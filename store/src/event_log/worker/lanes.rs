@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempt;
 use super::in_flight::Taken;
-use super::{Finished, Worker};
+use super::{Ends, Worker};
 
 /// Records between two looks whether others want the thread.
 const TURN: usize = 64;
@@ -35,12 +35,12 @@ struct Waiting {
 
 impl Lanes {
     /// As many lanes as the worker has concurrency; they end with `shutdown`, each after the record that it is at.
-    pub fn start(worker: &Arc<Worker>, finished: &mpsc::UnboundedSender<Finished>, shutdown: &CancellationToken) -> Self {
+    pub fn start(worker: &Arc<Worker>, ends: &Ends, shutdown: &CancellationToken) -> Self {
         let queue: Arc<Queue> = Arc::default();
         let mut running = JoinSet::new();
         for _ in 0..worker.settings.concurrency.max(1) {
             let attempt = Attempt { worker: Arc::clone(worker), shutdown: shutdown.clone() };
-            running.spawn(run(Arc::clone(&queue), attempt, finished.clone()));
+            running.spawn(run(Arc::clone(&queue), attempt, ends.clone()));
         }
         Self { queue, running }
     }
@@ -102,7 +102,7 @@ impl Queue {
     }
 }
 
-async fn run(queue: Arc<Queue>, attempt: Attempt, finished: mpsc::UnboundedSender<Finished>) {
+async fn run(queue: Arc<Queue>, attempt: Attempt, ends: Ends) {
     loop {
         for _ in 0..TURN {
             if attempt.shutdown.is_cancelled() {
@@ -110,7 +110,7 @@ async fn run(queue: Arc<Queue>, attempt: Attempt, finished: mpsc::UnboundedSende
             }
             match queue.take() {
                 Some(taken) => {
-                    if let Some(failed) = attempt.run(taken, &finished).await {
+                    if let Some(failed) = attempt.run(taken, &ends).await {
                         queue.put_back(failed);
                     }
                 }

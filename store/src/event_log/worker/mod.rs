@@ -7,8 +7,8 @@
 //! ```text
 //! next_batch ─► queue ─► lanes: attempt (process, with patience) ─► acknowledge (flush, append outputs) ─► low water ─► commit
 //! ```
-//! Records of one key go through one after the other, others side by side. What is read and not yet done is bounded in records and
-//! in bytes: the log is the queue (back-pressure).
+//! Records of one key go through the stage one after the other, others side by side; flushed and appended they are together, what comes of
+//! one key in its order. What is read and not yet done is bounded in records and in bytes: the log is the queue (back-pressure).
 //!
 //! Where several workers share a group, a partition may be taken away at any time. What was read of it and not started is dropped, what
 //! runs finishes without its outputs, and none of it counts for the low-water mark, also should the partition come back. An append that is
@@ -21,6 +21,8 @@ mod breaker;
 mod breaker_tests;
 pub mod holds;
 mod in_flight;
+#[cfg(test)]
+mod key_tests;
 mod lanes;
 mod low_water;
 pub mod metrics;
@@ -50,6 +52,9 @@ use super::stage::{Output, Stage};
 use super::topics::Topics;
 use super::{Position, StoredRecord, dead_letter};
 use crate::Clock;
+
+/// Keys that are freed between two looks at everything else.
+const FREE_AT_ONCE: usize = 1024;
 
 /// Limits and patience of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -104,11 +109,19 @@ struct Finished {
     underway: Underway,
 }
 
+/// Where a lane tells of records whose processing has ended.
+#[derive(Clone)]
+struct Ends {
+    /// To be made durable.
+    finished: mpsc::UnboundedSender<Finished>,
+    /// Their keys: the next records of these may start.
+    free: mpsc::UnboundedSender<Bytes>,
+}
+
 /// What the loop remembers of a record on its way.
 #[derive(Clone)]
 struct Claimed {
     position: Position,
-    key: Bytes,
     bytes: usize,
     assignment: Assignment,
 }
@@ -134,11 +147,12 @@ impl Worker {
         let subscription = self.topics.subscribe(self.input, Some(&self.group)).await?;
         let mut reading = Reading::new(subscription, self.stage.name(), self.settings.clone());
         let (finished_sender, finished) = mpsc::unbounded_channel();
+        let (free_sender, mut free) = mpsc::unbounded_channel();
         let (done_sender, mut done) = mpsc::unbounded_channel();
         let worker = Arc::new(self.clone());
         let acknowledger = tokio::spawn(acknowledge::run(Arc::clone(&worker), finished, done_sender));
-        let mut lanes = Lanes::start(&worker, &finished_sender, &shutdown);
-        drop(finished_sender);
+        let mut lanes = Lanes::start(&worker, &Ends { finished: finished_sender, free: free_sender }, &shutdown);
+        let mut free_keys = Vec::new();
         let mut holding = None;
         tracing::info!(stage = self.stage.name(), topic = self.input.name(), group = self.group, "stage started");
         while !shutdown.is_cancelled() {
@@ -152,6 +166,7 @@ impl Worker {
                     None if shutdown.is_cancelled() => {}
                     None => return Err(self.broken("what makes records done has ended")),
                 },
+                _ = free.recv_many(&mut free_keys, FREE_AT_ONCE), if !free.is_closed() => free_keys.drain(..).for_each(|key| reading.free(&key)),
                 Err(error) = lanes.ended() => return Err(self.broken(&format!("a lane has ended: {error}"))),
                 () = sleep_until(commit_at.unwrap_or_else(tokio::time::Instant::now)), if commit_at.is_some() => reading.commit().await,
                 read = reading.next() => match read {

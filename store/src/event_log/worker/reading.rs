@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::time::Instant;
 use tributary_schemas::Result;
 
@@ -56,6 +57,11 @@ impl Reading {
     /// The next record that can be started.
     pub fn start(&mut self) -> Option<Taken> {
         self.in_flight.start()
+    }
+
+    /// A record of this key was processed: the next one may start.
+    pub fn free(&mut self, key: &Bytes) {
+        self.in_flight.free(key);
     }
 
     /// When [`Reading::commit`] wants to be called.
