@@ -7,6 +7,7 @@
 //! it ([`MEMORY`]), so that a start without the share waits for it too.
 
 use std::io;
+use std::ops::Not;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -120,6 +121,20 @@ impl Blobs {
     }
 }
 
+/// The data folder's own folder of blobs, if it was opened and is not there, or another one is in its place.
+pub(crate) fn missing(data_folder: &Path) -> Option<PathBuf> {
+    let folder = data_folder.join("blobs");
+    let known = Memory::read(&data_folder.join(MEMORY)).filter(|known| known.folder == folder)?;
+    let found = std::fs::read(folder.join(MARKER));
+    found.is_ok_and(|found| found == known.marker.into_bytes()).not().then_some(folder)
+}
+
+/// Forgets which folder of blobs was opened: the one that is there next counts.
+pub(crate) fn forget(data_folder: &Path) -> Result<()> {
+    let path = data_folder.join(MEMORY);
+    std::fs::remove_file(&path).map_err(|error| Error::io(format_args!("cannot remove {}", path.display()), &error))
+}
+
 /// The files of all blobs in a local folder, by hash; anything else that lies there is no blob.
 pub(crate) fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
@@ -179,12 +194,18 @@ struct Memory {
     marker: String,
 }
 
+impl Memory {
+    /// Nothing where there is none, or a damaged one.
+    fn read(path: &Path) -> Option<Self> {
+        std::fs::read(path).ok().and_then(|json| serde_json::from_slice(&json).ok())
+    }
+}
+
 impl Marker {
     /// The marker that the memory names for this place, whether or not it is there; else the one that is there, which is remembered.
     fn remembered(path: PathBuf, memory: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(&path).to_owned();
-        let known = std::fs::read(memory).ok().and_then(|json| serde_json::from_slice::<Memory>(&json).ok());
-        if let Some(known) = known.filter(|known| known.folder == folder) {
+        if let Some(known) = Memory::read(memory).filter(|known| known.folder == folder) {
             return Ok(Self { path, content: known.marker.into_bytes() });
         }
         let found = Self::read_or_create(path)?;
@@ -221,7 +242,7 @@ impl Marker {
         tracing::warn!(marker = %self.path.display(), why, "the blob store is away");
         let message = format!("the blob store is away: {why}");
         let hint = "mount or put back the folder of store.blobs.url (`blobs` in the data folder, if that is empty), and work goes on by itself; \
-                    to go on without what was in it, remove blob-store.json from the data folder and start again";
+                    to go on without what was in it, `tributary repair --apply`, or remove blob-store.json from the data folder, and start again";
         Err(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
     }
 }

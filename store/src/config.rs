@@ -8,7 +8,7 @@ use tributary_schemas::Result;
 
 use crate::backup;
 use crate::blobs::Blobs;
-use crate::damage;
+use crate::damage::{self, Part};
 use crate::data_folder::{Access, DataFolder};
 use crate::event_log::SharedEventLog;
 use crate::event_log::embedded::{self as embedded_log, EmbeddedEventLog};
@@ -16,6 +16,7 @@ use crate::event_log::kafka::{self, KafkaEventLog};
 use crate::event_log::topics::Topics;
 use crate::event_log::worker::WorkerSettings;
 use crate::manifest::versions::VersionRule;
+use crate::parts;
 use crate::search_index::SharedSearchIndex;
 use crate::search_index::elasticsearch::{self, ElasticsearchIndex};
 use crate::search_index::embedded::{self as embedded_index, EmbeddedIndex};
@@ -128,6 +129,13 @@ impl Config {
         if is_embedded { Access::Alone } else { Access::Shared }
     }
 
+    /// Folders of the data folder that hold what is embedded.
+    pub fn embedded_parts(&self) -> Vec<&'static str> {
+        let log = (self.event_log.kind == EventLogKind::Embedded).then_some(Part::Log);
+        let index = (self.search_index.kind == SearchIndexKind::Embedded).then_some(Part::Index);
+        log.into_iter().chain(index).map(Part::folder).collect()
+    }
+
     /// Age at which records go, also those that a stage has yet to read: brokers do not ask; the embedded log does.
     pub fn forgets_after(&self) -> Option<Duration> {
         (self.event_log.kind == EventLogKind::Kafka).then(|| self.retention_age()).flatten()
@@ -179,11 +187,14 @@ impl Config {
 
 /// Opens what the configuration names, in the data folder.
 pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
+    let (data_folder, made) = (folder.join(""), config.embedded_parts());
+    parts::check(&data_folder, &made)?;
     let blobs = Blobs::open(&config.blobs.url, &folder.join(""))?;
     let (log, embedded_log) = open_log(&config.event_log, folder).await?;
     let topics = Topics::new(log, config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
     topics.create(config.partitions, config.retention_age(), (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;
     let (index, embedded_index) = open_index(&config.search_index, folder).await?;
+    parts::remember(&data_folder, &made)?;
     let damage = damage::Known::new(embedded_log.clone(), embedded_index.clone());
     let backup = backup::Source::new(backup::Parts {
         folder: folder.join(""),

@@ -13,6 +13,7 @@ use crate::data_folder::DataFolder;
 use crate::event_log::EventLog;
 use crate::event_log::embedded::{self as embedded_log, Damage, EmbeddedEventLog};
 use crate::generations::chunk_group;
+use crate::parts;
 use crate::search_index::SearchIndex;
 use crate::search_index::embedded::{self as embedded_index, EmbeddedIndex, IndexDamage, Remedy};
 
@@ -99,33 +100,58 @@ pub struct Found {
     pub index: Vec<IndexDamage>,
     /// Blobs whose content is not what their hash says.
     pub blobs: Vec<PathBuf>,
+    /// Folders that an earlier start made and that are gone.
+    pub missing: Vec<PathBuf>,
 }
 
 impl Found {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.log.is_empty() && self.index.is_empty() && self.blobs.is_empty()
+        *self == Self::default()
     }
 
-    /// Damage of one part, a line each: where, and what.
-    pub fn lines(&self, part: Part) -> Vec<String> {
-        match part {
+    /// Damage of one part of a data folder, a line each: where, and what.
+    pub fn lines(&self, folder: &Path, part: Part) -> Vec<String> {
+        let missing = self.missing.iter().filter(|path| path.starts_with(folder.join(part.folder())));
+        let missing = missing.map(|path| format!("{}: is gone, or another folder is in its place", path.display()));
+        let damaged: Vec<String> = match part {
             Part::Log => self.log.iter().map(log_line).collect(),
             Part::Index => self.index.iter().map(index_line).collect(),
             Part::Blobs => self.blobs.iter().map(|path| format!("{}: does not match its hash", path.display())).collect(),
-        }
+        };
+        missing.chain(damaged).collect()
     }
 
     /// What [`repair`] would do, a line each.
     pub fn plan(&self, folder: &Path) -> Vec<String> {
         let aside = folder.join(ASIDE);
+        let missing = self.missing.iter().map(|path| missing_plan(path, folder));
         let log = self.log.iter().map(|damage| {
             let key = damage.key.as_ref().map(|key| format!(", a record of `{key}`: publish it again")).unwrap_or_default();
-            format!("{}: leave out {} bytes at {}{key}", damage.path.display(), damage.bytes, damage.position)
+            match damage.bytes {
+                0 => format!("{}: mend it ({})", damage.path.display(), damage.what),
+                bytes => format!("{}: leave out {bytes} bytes at {}{key}", damage.path.display(), damage.position),
+            }
         });
         let blobs = self.blobs.iter().map(|path| format!("{}: move into {}", path.display(), aside.display()));
-        log.chain(self.index.iter().map(|damage| index_plan(damage, &aside))).chain(blobs).collect()
+        missing.chain(log).chain(self.index.iter().map(|damage| index_plan(damage, &aside))).chain(blobs).collect()
     }
+
+    /// Whether the whole index is gone.
+    fn lacks_index(&self, folder: &Path) -> bool {
+        self.missing.contains(&folder.join(Part::Index.folder()))
+    }
+}
+
+fn missing_plan(path: &Path, folder: &Path) -> String {
+    let instead = if path.starts_with(folder.join(Part::Index.folder())) {
+        "begin a new index and build it again from the log"
+    } else if path.starts_with(folder.join(Part::Blobs.folder())) {
+        "go on without the bodies that were in it; publish the documents that name them again"
+    } else {
+        "begin it anew; what was in it alone is lost, so put it back or restore a backup instead if you can"
+    };
+    format!("{}: {instead}", path.display())
 }
 
 fn log_line(damage: &Damage) -> String {
@@ -158,7 +184,7 @@ pub fn bytes(folder: &Path) -> u64 {
 
 /// Looks at every byte that counts. Blocks; `progress` is told of bytes as they are read.
 pub fn verify(folder: &DataFolder, embedded: &Embedded, progress: &dyn Fn(u64)) -> Result<Found> {
-    let mut found = Found::default();
+    let mut found = Found { missing: missing(folder, embedded)?, ..Found::default() };
     if embedded.log.is_some() {
         found.log = embedded_log::verify(&folder.join("log"), progress)?;
     }
@@ -171,6 +197,15 @@ pub fn verify(folder: &DataFolder, embedded: &Embedded, progress: &dyn Fn(u64)) 
         found.blobs = damaged_blobs(&blobs, progress)?;
     }
     Ok(found)
+}
+
+fn missing(folder: &DataFolder, embedded: &Embedded) -> Result<Vec<PathBuf>> {
+    let log = embedded.log.is_some().then_some(Part::Log);
+    let index = embedded.index.is_some().then_some(Part::Index);
+    let embedded: Vec<&str> = log.into_iter().chain(index).map(Part::folder).collect();
+    let mut missing = parts::missing(&folder.join(""), &embedded)?;
+    missing.extend(blobs::missing(&folder.join("")));
+    Ok(missing)
 }
 
 fn damaged_blobs(folder: &Path, progress: &dyn Fn(u64)) -> Result<Vec<PathBuf>> {
@@ -190,6 +225,7 @@ pub async fn repair(folder: &DataFolder, embedded: &Embedded, found: &Found, nam
     if aside.exists() {
         return Err(Error::new(ErrorKind::Conflict, format!("{} exists", aside.display())));
     }
+    begin_anew(folder, &found.missing)?;
     if let Some(config) = &embedded.log {
         embedded_log::repair(&folder.join("log"), &aside.join("log"))?;
         // Opening mends the small files.
@@ -204,6 +240,18 @@ pub async fn repair(folder: &DataFolder, embedded: &Embedded, found: &Found, nam
         Some(config) => repair_index(folder, embedded, config, found, &aside).await,
         None => Ok(()),
     }
+}
+
+/// Goes on without what is gone. Folders within a topic must be there for it to open.
+fn begin_anew(folder: &DataFolder, missing: &[PathBuf]) -> Result<()> {
+    let topics = folder.join("log/topics");
+    for path in missing.iter().filter(|path| path.strip_prefix(&topics).is_ok_and(|path| path.components().count() > 1)) {
+        std::fs::create_dir(path).map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
+    }
+    if missing.iter().any(|path| *path == folder.join(Part::Blobs.folder())) {
+        blobs::forget(&folder.join(""))?;
+    }
+    parts::forget(&folder.join(""), missing)
 }
 
 async fn repair_index(
@@ -230,8 +278,11 @@ async fn repair_index(
     if !of(Remedy::Promote).is_empty() {
         promote_only(&root, config).await?;
     }
+    if found.lacks_index(&folder.join("")) {
+        return forget_positions(folder, embedded, None).await;
+    }
     let replayed: Vec<&str> = rebuilt.iter().copied().chain(of(Remedy::Replay)).collect();
-    if replayed.is_empty() { Ok(()) } else { forget_positions(folder, embedded, &replayed).await }
+    if replayed.is_empty() { Ok(()) } else { forget_positions(folder, embedded, Some(&replayed)).await }
 }
 
 /// Moves a generation aside and puts an empty one with the same settings in its place, if they can be read; else the next start makes one.
@@ -262,16 +313,20 @@ async fn promote_only(root: &Path, config: &embedded_index::Config) -> Result<()
     }
 }
 
-/// Without positions the chunk stage of a generation reads every document of the log again.
-async fn forget_positions(folder: &DataFolder, embedded: &Embedded, generations: &[&str]) -> Result<()> {
+/// Without positions the chunk stage of a generation reads every document of the log again; of all generations for `None`.
+async fn forget_positions(folder: &DataFolder, embedded: &Embedded, generations: Option<&[&str]>) -> Result<()> {
     let Some(config) = &embedded.log else {
         tracing::warn!("the log is on servers: `tributary knowledge-sets reindex --all` builds the index again");
         return Ok(());
     };
     let log = EmbeddedEventLog::open(&folder.join("log"), config.clone())?;
     let topic = Topic::DocumentsClean.full_name(&embedded.topic_prefix);
-    for name in generations {
-        match log.forget_group(&topic, &chunk_group(name)).await {
+    let groups = match generations {
+        Some(names) => names.iter().map(|name| chunk_group(name)).collect(),
+        None => log.groups(&topic).into_iter().filter(|group| group.starts_with(&chunk_group(""))).collect::<Vec<_>>(),
+    };
+    for group in groups {
+        match log.forget_group(&topic, &group).await {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }

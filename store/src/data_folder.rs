@@ -6,6 +6,8 @@
 //!   tributary.json     {"format": 1, "id": "<32 hexadecimal digits>"}, written once
 //!   lock               held (advisory) by the one process that writes, or shared by several; holds a pid for messages
 //!   server.json        {"url": "http://…", "pid": N} while a server runs; stale after a crash: server.lock decides
+//!   parts.json         folders of log and index that must be there, see `parts`
+//!   blob-store.json    the marker of the folder of blobs, see `blobs`
 //!   backup.token       what a caller of `POST /v1/backup` must show; only the owner may read it
 //!   server.lock        held (advisory, exclusive) by the process that serves
 //!   log/               the embedded event log

@@ -13,6 +13,7 @@ pub mod event_log;
 pub mod generations;
 pub mod manifest;
 mod panics;
+pub mod parts;
 pub mod search_index;
 pub mod secrets;
 

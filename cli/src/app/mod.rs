@@ -18,8 +18,10 @@ mod watch;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use tokio::signal::unix::SignalKind;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tributary_query_api::operations::Operations;
@@ -33,6 +35,11 @@ pub use self::parts::Parts;
 use crate::args::Service;
 use crate::config::Config;
 
+/// How long a thread for blocking work is kept without any.
+const KEPT_THREADS: Duration = Duration::from_secs(3600);
+/// SIGXFSZ.
+const FILE_TOO_LARGE: i32 = 25;
+
 /// Services that run until they are told to stop.
 pub struct App {
     folder: DataFolder,
@@ -45,6 +52,7 @@ pub struct App {
 impl App {
     /// Opens everything and starts the services; the HTTP server listens on `listen`, or where the configuration says.
     pub async fn start(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Result<Self> {
+        outlive_file_limits();
         let folder = DataFolder::open(std::path::Path::new(&config.store.data_folder), config.store.access())?;
         let parts = Arc::new(Parts::open(config, &folder).await?);
         let shutdown = CancellationToken::new();
@@ -130,7 +138,17 @@ fn bind(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Re
         .with_context(|| format!("cannot listen on {address} (hint: another server may run there; --listen 127.0.0.1:0 picks a free port)"))
 }
 
-/// The runtime that services run on.
+/// The runtime that services run on. Threads for blocking work are kept for long: where no thread can be made any more, tokio panics unless
+/// it has one.
 pub fn runtime() -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the async runtime")
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(KEPT_THREADS).build();
+    runtime.context("cannot start the async runtime")
+}
+
+/// A file over the size that this process may write then fails to be written, and work waits for that to change; by itself this signal ends
+/// the process.
+fn outlive_file_limits() {
+    if let Err(error) = tokio::signal::unix::signal(SignalKind::from_raw(FILE_TOO_LARGE)) {
+        tracing::debug!(%error, "a limit of file sizes ends the process");
+    }
 }

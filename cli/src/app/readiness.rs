@@ -14,6 +14,7 @@ use tributary_schemas::{Error, ErrorKind, Result, Topic};
 use tributary_store::config::Stores;
 use tributary_store::data_folder::{free_bytes, probe_writing};
 use tributary_store::event_log::worker::holds::{Held, Holds};
+use tributary_store::parts;
 
 use super::{Parts, confinement};
 use crate::args::Service;
@@ -33,6 +34,7 @@ pub struct Readiness {
     holds: Holds,
     serving: SharedServing,
     folder: PathBuf,
+    embedded: Vec<&'static str>,
     minimum_free_bytes: u64,
     /// Where documents are converted.
     conversion: Option<Arc<ConversionPool>>,
@@ -47,6 +49,7 @@ impl Readiness {
             holds: parts.worker_metrics.holds(),
             serving: parts.serving.clone(),
             folder: PathBuf::from(&config.store.data_folder),
+            embedded: config.store.embedded_parts(),
             minimum_free_bytes: config.store.minimum_free_bytes,
             conversion: services.contains(&Service::Ingest).then(|| Arc::clone(&parts.conversion)),
             last: Mutex::default(),
@@ -64,8 +67,11 @@ impl Readiness {
             let none = || Error::new(ErrorKind::NotFound, "no generation of the index serves queries");
             serving.map(|serving| format!("generation {} serves", serving.name)).ok_or_else(none)
         };
-        let (folder, minimum) = (self.folder.clone(), self.minimum_free_bytes);
-        let folder = blocking(move || room(&folder, minimum));
+        let (folder, embedded, minimum) = (self.folder.clone(), self.embedded.clone(), self.minimum_free_bytes);
+        let folder = blocking(move || {
+            parts::check(&folder, &embedded)?;
+            room(&folder, minimum)
+        });
         let blobs = async { self.stores.blobs.check().await.map(|()| "is there".to_owned()) };
         let (log, index, blobs, folder, conversion) = tokio::join!(
             bounded("event_log", "look whether its brokers or its disk answer", log),

@@ -98,7 +98,7 @@ fn data_at_rest(config: &Config) -> Vec<Check> {
         Err(error) => return vec![failed("data at rest", &error)],
     };
     let check = |part: Part| {
-        let lines = found.lines(part);
+        let lines = found.lines(Path::new(&config.store.data_folder), part);
         let name = match part {
             Part::Log => "log at rest",
             Part::Index => "index at rest",

@@ -17,6 +17,7 @@ mod harness;
 mod isolation;
 mod knowledge_sets;
 mod lifecycle;
+mod missing;
 mod near_duplicates;
 mod operations;
 mod pictures;

@@ -14,6 +14,7 @@ use super::draft::Draft;
 use super::{Destination, Manifest};
 use crate::blobs;
 use crate::data_folder::{self, hold, sync_folder, sync_folders};
+use crate::parts;
 
 const DRAFT: &str = "restore.draft";
 const READY: &str = "restore.ready";
@@ -89,9 +90,12 @@ pub(crate) fn finish_restore(data_folder: &Path) -> Result<()> {
         moved.map_err(|error| Error::io(format_args!("cannot put {} in its place", place.display()), &error))?;
     }
     sync_folder(data_folder)?;
-    // Stale by now: they tell of a server and of the blobs of the replaced data.
-    let stale = remove_file(&data_folder.join("server.json")).and_then(|()| remove_file(&data_folder.join(blobs::MEMORY)));
-    stale.and_then(|()| fs::remove_dir_all(&ready)).map_err(|error| Error::io(format_args!("cannot remove {}", ready.display()), &error))
+    // Stale by now: they tell of a server, and of the blobs and folders of the replaced data.
+    let mut stale = ["server.json", blobs::MEMORY, parts::MEMORY].into_iter().map(|file| remove_file(&data_folder.join(file)));
+    stale
+        .try_for_each(|removed| removed)
+        .and_then(|()| fs::remove_dir_all(&ready))
+        .map_err(|error| Error::io(format_args!("cannot remove {}", ready.display()), &error))
 }
 
 fn remove_file(path: &Path) -> io::Result<()> {

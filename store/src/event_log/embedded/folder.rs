@@ -21,6 +21,12 @@ pub fn corrupt(path: &Path, position: u64, what: &str) -> Error {
         .with_hint("`tributary doctor --verify` lists all damage, `tributary repair` moves it aside; or restore a backup")
 }
 
+/// Files of the log were removed while it was open: what is written to them is gone with this process.
+pub fn removed() -> Error {
+    Error::new(ErrorKind::Unavailable, "files of the event log were removed while it was in use")
+        .with_hint("stop the server, put its folder back or restore a backup, and start again")
+}
+
 /// Makes the names in a folder durable.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).and_then(|handle| handle.sync_all()).map_err(failed("sync folder", folder))

@@ -24,6 +24,7 @@ mod writer;
 
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
@@ -185,6 +186,11 @@ impl EmbeddedEventLog {
         blocking(move || compact_topic(&shared, &topic, -1.0)).await
     }
 
+    /// Names of the groups of a topic that have committed; none for a topic that is not there.
+    pub fn groups(&self, topic: &str) -> Vec<String> {
+        self.shared.topic(topic).map(|topic| topic.groups()).unwrap_or_default()
+    }
+
     /// Applies the retention of a topic now; nothing happens on compacted ones.
     pub async fn expire(&self, topic: &str) -> Result<()> {
         let (shared, commands, topic) = (Arc::clone(&self.shared), self.commands.clone(), self.shared.topic(topic)?);
@@ -292,7 +298,11 @@ impl EventLog for EmbeddedEventLog {
         let gone = |_| Error::new(ErrorKind::Internal, "the writer of the event log has ended; nothing can be appended any more");
         let (reply, answer) = oneshot::channel();
         self.commands.send(Command::Probe { reply }).map_err(gone)?;
-        answer.await.map_err(|_| closed()).map_err(gone)
+        answer.await.map_err(|_| closed()).map_err(gone)?;
+        match self.lock_file.metadata() {
+            Ok(lock) if lock.nlink() == 0 => Err(folder::removed()),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use tributary_schemas::Result;
 
-use super::folder::{failed, publish, remove, sync_folder, unfinished};
+use super::folder::{failed, publish, remove, replace, sync_folder, unfinished};
 use super::format::Header;
 use super::scanner::{Resume, Scanner, SegmentFile};
 use super::segment::{SegmentName, Totals};
 use super::verify::{PartitionFolder, VerifiedSegment, partitions, topics, verified_segments};
 
-/// Writes every segment with damage again, and keeps the old file below `aside`. Returns the files that were mended. Damaged settings of
+/// Writes every segment with damage, or before a gap, again, and keeps the old file below `aside`. Returns the files that were mended. Damaged settings of
 /// topics and positions of groups are mended when the log is opened.
 pub fn repair(folder: &Path, aside: &Path) -> Result<Vec<PathBuf>> {
     let mut mended = Vec::new();
@@ -30,15 +30,32 @@ pub fn repair(folder: &Path, aside: &Path) -> Result<Vec<PathBuf>> {
 fn repair_partition(partition: &PartitionFolder, aside: &Path) -> Result<Vec<PathBuf>> {
     let segments = verified_segments(partition, &|_| {})?;
     let mut mended = Vec::new();
-    for (index, segment) in segments.iter().enumerate().filter(|(_, segment)| !segment.damage.is_empty()) {
+    for (index, segment) in segments.iter().enumerate() {
+        // Offsets of a file that is gone are never used again: the one before takes them over.
         let end = match segments.get(index + 1) {
             Some(next) => next.name.base,
             None => segment.end.max(partition.read_to),
         };
+        if segment.damage.is_empty() && end <= segment.end {
+            continue;
+        }
         rewrite(partition, segment, end, aside)?;
         mended.push(segment.name.path(&partition.path));
     }
+    if segments.is_empty() && partition.read_to > 0 {
+        mended.push(write_empty(partition)?);
+    }
     Ok(mended)
+}
+
+/// A segment without records that ends where groups have read up to, for a partition whose files are all gone.
+fn write_empty(partition: &PartitionFolder) -> Result<PathBuf> {
+    let name = SegmentName { base: 0, generation: 0 };
+    let path = name.path(&partition.path);
+    let header = Header { generation: name.generation, base: name.base, partition: partition.number }.encode();
+    let footer = Totals::default().footer(partition.read_to).encode(header.len() as u32);
+    replace(&path, &[header.as_slice(), footer.as_slice()].concat())?;
+    Ok(path)
 }
 
 /// The new file has a higher generation and the same range, so a crash in between leaves the old or the new state, as after a compaction.

@@ -1,12 +1,12 @@
 //! The end of a partition: staging frames, writing and syncing them, closing and creating segments. Only the writer calls this.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 
 use tributary_schemas::Result;
 
-use super::folder::{failed, replace};
+use super::folder::{failed, removed, replace};
 use super::format::{HEADER_BYTES, Header, push_frame, seal};
 use super::partition::Partition;
 use super::segment::{OffsetIndex, Segment, SegmentName, SegmentView, Totals};
@@ -127,6 +127,7 @@ impl Tail {
     pub fn finish(&mut self, partition: &Partition) -> Result<(u64, u64)> {
         let Some(active) = &mut self.active else { return Ok((0, 0)) };
         active.file.sync_data().map_err(failed("sync", &active.segment.path))?;
+        active.check_name()?;
         let mut position = active.length;
         for (offset, length) in self.staged.frames.drain(..) {
             active.segment.note(offset, position, length as u64);
@@ -197,6 +198,16 @@ impl Tail {
 }
 
 impl Active {
+    /// What is written to a file that was removed is gone with this process.
+    fn check_name(&self) -> Result<()> {
+        let path = &self.segment.path;
+        if self.file.metadata().map_err(failed("look at", path))?.nlink() > 0 {
+            return Ok(());
+        }
+        tracing::error!(path = %path.display(), "a file of the event log was removed while it was in use; nothing more is taken");
+        Err(removed())
+    }
+
     fn cut_rest(&mut self) -> Result<()> {
         if self.has_rest {
             self.file.set_len(self.length).map_err(failed("truncate", &self.segment.path))?;

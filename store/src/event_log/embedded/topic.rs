@@ -250,6 +250,11 @@ impl Topic {
         Ok(Arc::clone(write(&self.groups).entry(name.to_owned()).or_insert(group)))
     }
 
+    /// Names of the groups that have committed.
+    pub fn groups(&self) -> Vec<String> {
+        read(&self.groups).iter().filter(|(_, group)| group.has_committed()).map(|(name, _)| name.clone()).collect()
+    }
+
     /// Removes a group and its durable positions. `Conflict` while it is subscribed.
     pub fn forget_group(&self, name: &str) -> Result<()> {
         let subscribed = lock(&self.subscribed);

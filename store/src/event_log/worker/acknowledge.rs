@@ -146,7 +146,9 @@ impl Rounds {
     fn outputs(&self, batch: &[Finished], round: usize) -> Vec<(Topic, Vec<Item>)> {
         let mut topics: Vec<(Topic, Vec<Item>)> = Vec::new();
         for (place, (finished, numbers)) in batch.iter().zip(&self.numbers).enumerate() {
-            let Some(output) = numbers.iter().position(|number| *number == round).and_then(|place| finished.outputs.get(place)) else { continue };
+            let Some(output) = numbers.iter().position(|number| *number == round).and_then(|place| finished.outputs.get(place)) else {
+                continue;
+            };
             let owners: Owners = Arc::new([Arc::clone(&finished.record.assignment)]);
             let item = Item { place: Some(place), owners, record: output.record.clone() };
             match topics.iter_mut().find(|(topic, _)| *topic == output.topic) {

@@ -118,7 +118,6 @@ impl InFlight {
             self.free(&taken.stored.record.key);
         }
     }
-
 }
 
 /// Bytes that a record takes in memory while it is processed: with the body that a claim check stands for.

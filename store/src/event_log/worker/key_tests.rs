@@ -1,4 +1,5 @@
 //! Records of one key: side by side with others, one after the other in the stage, together in a flush, in their order in the log.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -97,12 +98,8 @@ async fn outputs(values: &[String]) -> (Vec<String>, Vec<String>) {
     topics.create(1, None, None).await.unwrap();
     let record = |value: &String| Record { key: Bytes::from_static(b"hot"), value: Some(value.clone().into()), ..Record::default() };
     topics.append(Topic::DocumentsRaw, values.iter().map(record).collect()).await.unwrap();
-    let stage = Arc::new(Waiting {
-        processed: watch::Sender::new(0),
-        wanted: values.len(),
-        running: AtomicUsize::new(0),
-        order: Mutex::default(),
-    });
+    let stage =
+        Arc::new(Waiting { processed: watch::Sender::new(0), wanted: values.len(), running: AtomicUsize::new(0), order: Mutex::default() });
     let metrics = WorkerMetrics::register(&Registry::new()).unwrap().stage("waiting");
     let worker = Worker::new(topics.clone(), Topic::DocumentsRaw, stage.clone(), worker_settings(), metrics, Arc::new(|| 7));
     let stop = CancellationToken::new();

@@ -1,0 +1,130 @@
+//! Which folders of a data folder must be there: those of the embedded log and index that a start has made. One that is gone was removed, or
+//! is the empty place of a volume that is not mounted; made anew without a word, its documents would be lost without one. So the data folder
+//! remembers them ([`MEMORY`]), a start without one of them is refused, and `tributary repair` is how to go on without it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use crate::data_folder::replace_file;
+
+/// In the data folder: which of its folders were made.
+pub const MEMORY: &str = "parts.json";
+
+const FORMAT: u32 = 1;
+
+#[derive(Default, Serialize, Deserialize)]
+struct Parts {
+    format: u32,
+    /// Relative to the data folder.
+    folders: BTreeSet<PathBuf>,
+}
+
+/// Refuses a data folder of which a folder is gone, `log` and `index` only where they are embedded. `NotFound`, with what to do.
+pub fn check(data_folder: &Path, roots: &[&str]) -> Result<()> {
+    let missing = missing(data_folder, roots)?;
+    let Some(first) = missing.first() else { return Ok(()) };
+    let message = format!("{} is gone, which an earlier start made", first.display());
+    Err(Error::new(ErrorKind::NotFound, message).with_hint(
+        "mount or put it back, or restore a backup; `tributary repair` says how to go on without what was in it, and `tributary doctor \
+         --verify` lists everything that is gone",
+    ))
+}
+
+/// The topmost folders below `roots` that were made and are gone.
+pub fn missing(data_folder: &Path, roots: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut missing: Vec<PathBuf> = Vec::new();
+    for folder in read(data_folder)?.folders {
+        let is_named = missing.iter().any(|above| data_folder.join(&folder).starts_with(above));
+        if roots.iter().any(|root| folder.starts_with(root)) && !is_named && !data_folder.join(&folder).is_dir() {
+            missing.push(data_folder.join(folder));
+        }
+    }
+    Ok(missing)
+}
+
+/// Remembers what is there below `roots`: these, and in the log topics and their partitions.
+pub fn remember(data_folder: &Path, roots: &[&str]) -> Result<()> {
+    let mut parts = read(data_folder)?;
+    let before = parts.folders.len();
+    for root in roots {
+        parts.folders.insert(PathBuf::from(root));
+        let topics = Path::new(root).join("topics");
+        for topic in folders(&data_folder.join(&topics))? {
+            parts.folders.extend(folders(&data_folder.join(&topics).join(&topic))?.iter().map(|folder| topics.join(&topic).join(folder)));
+            parts.folders.insert(topics.join(topic));
+        }
+    }
+    if parts.folders.len() == before {
+        return Ok(());
+    }
+    write(data_folder, &parts)
+}
+
+/// Goes on without these folders.
+pub fn forget(data_folder: &Path, missing: &[PathBuf]) -> Result<()> {
+    let mut parts = read(data_folder)?;
+    parts.folders.retain(|folder| !missing.iter().any(|gone| data_folder.join(folder).starts_with(gone)));
+    write(data_folder, &parts)
+}
+
+/// Names of folders in a folder; none where it is not there.
+fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries: Vec<_> = std::fs::read_dir(folder).and_then(Iterator::collect).map_err(failed)?;
+    Ok(entries.iter().filter(|entry| entry.path().is_dir()).map(|entry| PathBuf::from(entry.file_name())).collect())
+}
+
+/// None are known of a data folder of before, or after damage: what is there then is remembered anew.
+fn read(data_folder: &Path) -> Result<Parts> {
+    let path = data_folder.join(MEMORY);
+    let json = match std::fs::read(&path) {
+        Ok(json) => json,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Parts::default()),
+        Err(error) => return Err(Error::io(format_args!("cannot read {}", path.display()), &error)),
+    };
+    Ok(serde_json::from_slice(&json).unwrap_or_else(|error| {
+        tracing::warn!(path = %path.display(), %error, "the memory of which folders there are is damaged and made anew");
+        Parts::default()
+    }))
+}
+
+fn write(data_folder: &Path, parts: &Parts) -> Result<()> {
+    let json = serde_json::to_vec_pretty(&Parts { format: FORMAT, folders: parts.folders.clone() })
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode {MEMORY}: {error}")))?;
+    replace_file(&data_folder.join(MEMORY), &json)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_made_is_missed_and_named_once_until_it_is_forgotten() {
+        let data = tempfile::tempdir().unwrap();
+        let topic = data.path().join("log/topics/t");
+        for made in [topic.join("0"), topic.join("groups"), data.path().join("index/generations")] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        remember(data.path(), &["log", "index"]).unwrap();
+        check(data.path(), &["log", "index"]).unwrap();
+        std::fs::remove_dir_all(topic.join("0")).unwrap();
+        assert_eq!(missing(data.path(), &["log", "index"]).unwrap(), [topic.join("0")]);
+        std::fs::remove_dir_all(data.path().join("log")).unwrap();
+        std::fs::remove_dir_all(data.path().join("index")).unwrap();
+        let gone = ["index", "log"].map(|part| data.path().join(part));
+        assert_eq!(missing(data.path(), &["log", "index"]).unwrap(), gone);
+        // What is not embedded any more is nobody's to miss.
+        assert_eq!(missing(data.path(), &["index"]).unwrap(), gone[..1]);
+        let error = check(data.path(), &["log", "index"]).unwrap_err();
+        assert!(error.hint().is_some() && error.to_string().contains("index is gone"), "{error}");
+        forget(data.path(), &gone).unwrap();
+        check(data.path(), &["log", "index"]).unwrap();
+    }
+}
