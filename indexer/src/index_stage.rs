@@ -17,6 +17,7 @@ use tributary_store::{Clock, manifest};
 
 use crate::editions::Editions;
 use crate::near_duplicates::NearDuplicates;
+use crate::unserved::UnservedReports;
 
 /// The stage `index`.
 pub struct IndexStage {
@@ -29,11 +30,20 @@ pub struct IndexStage {
     arrived: Mutex<BTreeMap<Position, Vec<Arrival>>>,
     duplicates: NearDuplicates,
     editions: Editions,
+    unserved: UnservedReports,
     clock: Clock,
 }
 
-/// A document that was written to a generation, or deleted from it.
+/// What one processing of a record brought.
 struct Arrival {
+    /// Nothing where its generation is gone.
+    came: Option<Came>,
+    /// What became of it, where its generation does not serve queries.
+    unserved: Option<DocumentState>,
+}
+
+/// A document that was written to a generation, or deleted from it.
+struct Came {
     generation: String,
     document_id: String,
     version: u64,
@@ -52,7 +62,8 @@ impl IndexStage {
     pub fn new(index: SharedSearchIndex, generations: Arc<Generations>, blobs: Blobs, clock: Clock) -> Self {
         let editions = Editions::new(Arc::clone(&index), blobs.clone(), Arc::clone(&clock));
         let duplicates = NearDuplicates::new(Arc::clone(&index), blobs, Arc::clone(&clock));
-        Self { index, generations, written: Mutex::default(), arrived: Mutex::default(), duplicates, editions, clock }
+        let unserved = UnservedReports::new(Arc::clone(&index));
+        Self { index, generations, written: Mutex::default(), arrived: Mutex::default(), duplicates, editions, unserved, clock }
     }
 
     /// The generation that the record names, or the serving one; `None` when it is gone.
@@ -105,11 +116,18 @@ impl IndexStage {
         let written = Operation::Replace { document: Box::new(document.clone()), chunks: embedded.chunks, vectors: embedded.vectors };
         Ok(match self.write(target, written).await? {
             Outcome::Older { stored } => target.is_serving.then(|| superseded(&document, stored, now_ms)),
-            Outcome::Applied | Outcome::Failed(_) => {
-                let report = manifest::report(&document, State::Indexed, now_ms);
-                Some(DocumentState { chunks, lineage: Some(document.lineage), ..report })
-            }
+            Outcome::Applied | Outcome::Failed(_) => Some(indexed(document, chunks, now_ms)),
         })
+    }
+
+    /// What becomes of a record whose generation is gone, as far as it is true of the one that serves queries now.
+    fn dropped(&self, document_id: &str, version: u64, embedded: Option<EmbeddedDocument>) -> DocumentState {
+        let now_ms = (self.clock)();
+        let Some(EmbeddedDocument { document, chunks, .. }) = embedded else {
+            let document = DocumentHeader { document_id: document_id.to_owned(), version, ..DocumentHeader::default() };
+            return manifest::report(&document, State::Deleted, now_ms);
+        };
+        indexed(document, u32::try_from(chunks.len()).unwrap_or(u32::MAX), now_ms)
     }
 
     async fn delete(&self, target: &Target, document_id: &str, version: u64) -> Result<Option<DocumentState>> {
@@ -134,9 +152,14 @@ pub(crate) fn is_gone(error: &Error) -> bool {
     error.kind() == ErrorKind::NotFound && !error.is_held()
 }
 
-fn no_generation() -> Error {
+pub(crate) fn no_generation() -> Error {
     Error::new(ErrorKind::Unavailable, "no generation of the index serves queries")
         .with_hint("if the index was removed, start again: a new one is made; `tributary knowledge-sets reindex --all` fills it")
+}
+
+fn indexed(document: DocumentHeader, chunks: u32, now_ms: i64) -> DocumentState {
+    let report = manifest::report(&document, State::Indexed, now_ms);
+    DocumentState { chunks, lineage: Some(document.lineage), ..report }
 }
 
 fn superseded(document: &DocumentHeader, stored: u64, now_ms: i64) -> DocumentState {
@@ -150,23 +173,26 @@ impl Stage for IndexStage {
     }
 
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
-        let document_id = message::document_id(&input.record)?;
+        let (document_id, version) = (message::document_id(&input.record)?, message::version(&input.record));
+        let embedded = message::decode::<EmbeddedDocument>(&input.record)?;
         let Some(target) = self.target(input).await? else {
             tracing::debug!(document_id, "a document for a generation that is gone is dropped");
+            let unserved = Some(self.dropped(document_id, version, embedded));
+            self.arrived().entry(input.position).or_default().push(Arrival { came: None, unserved });
             return Ok(Vec::new());
         };
-        let (state, written) = match message::decode::<EmbeddedDocument>(&input.record)? {
+        let (state, written) = match embedded {
             Some(embedded) => {
                 let written = (embedded.document.clone(), input.record.value.clone().unwrap_or_default());
                 let body = self.editions.keep(&embedded, input.record.value.as_ref()).await?;
                 (self.replace(&target, embedded, body).await?, Some(written))
             }
-            None => (self.delete(&target, document_id, message::version(&input.record)).await?, None),
+            None => (self.delete(&target, document_id, version).await?, None),
         };
-        let (document_id, version) = (document_id.to_owned(), message::version(&input.record));
-        let arrival = Arrival { generation: target.name, document_id, version, written };
-        self.arrived().entry(input.position).or_default().push(arrival);
-        state.iter().map(manifest::output).collect()
+        let (reported, unserved) = if target.is_serving { (state, None) } else { (None, state) };
+        let came = Came { generation: target.name, document_id: document_id.to_owned(), version, written };
+        self.arrived().entry(input.position).or_default().push(Arrival { came: Some(came), unserved });
+        reported.iter().map(manifest::output).collect()
     }
 
     async fn flush(&self) -> Result<()> {
@@ -192,18 +218,21 @@ impl Stage for IndexStage {
             let mut arrived = self.arrived();
             done.iter().filter_map(|position| arrived.remove(position)).flatten().collect()
         };
-        for Arrival { generation, document_id, version, written } in arrived {
+        for Arrival { came, unserved } in arrived {
+            self.unserved.wait(unserved);
+            let Some(Came { generation, document_id, version, written }) = came else { continue };
             self.editions.came(&generation, &document_id, written.as_ref().map(|(document, _)| document));
             match written {
                 Some((document, record)) => self.duplicates.wrote(&generation, &document, record),
                 None => self.duplicates.deleted(&generation, &document_id, version),
             }
         }
-        // Of every generation, as `replace` reports: the last word on a document is whether it is stored once, or steps aside.
+        let served = self.unserved.served().await?;
+        // Of every generation: the last word on a document is whether it is stored once, or steps aside.
         self.editions.settle().await?;
         let mut settled = self.duplicates.settle().await?;
         settled.extend(self.editions.settled());
-        settled.iter().map(|settled| manifest::output(&settled.state)).collect()
+        served.iter().chain(settled.iter().map(|settled| &settled.state)).map(manifest::output).collect()
     }
 
     fn over(&self, records: &[Position]) {

@@ -6,6 +6,7 @@ pub mod index_stage;
 pub mod near_duplicates;
 pub mod reindex;
 mod rewriting;
+mod unserved;
 
 pub use config::Config;
 pub use editions::Editions;

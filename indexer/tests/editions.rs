@@ -7,10 +7,10 @@ mod common;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use common::{G, stores};
+use common::{G, embedded, stores};
 use tempfile::TempDir;
 use tributary_indexer::Editions;
-use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, Edition, EmbeddedDocument, State};
+use tributary_schemas::{ChunkId, DocumentHeader, Edition, EmbeddedDocument, State};
 use tributary_store::search_index::{Operation, SharedSearchIndex};
 
 struct Fixture {
@@ -31,23 +31,7 @@ async fn fixture() -> Fixture {
 fn document(id: &str, version: u64, edition: &str) -> EmbeddedDocument {
     let edition = edition.split_once(' ').and_then(|(work, version)| Edition::new("design", &[work], version));
     let header = DocumentHeader { document_id: id.into(), version, title: id.into(), edition, ..DocumentHeader::default() };
-    let text = format!("{id} {version}");
-    let chunk = Chunk {
-        chunk_id: ChunkId::derive(id, "leaf", &[], &text, 0),
-        kind: ChunkKind::Leaf,
-        ordinal: 0,
-        section_path: Vec::new(),
-        text: text.clone(),
-        tokens: 2,
-        parent_id: None,
-        child_ids: Vec::new(),
-        pages: Vec::new(),
-        is_continuation: false,
-        parent_summary: None,
-        images: Vec::new(),
-        analyzed: text,
-    };
-    EmbeddedDocument { document: header, chunks: vec![chunk], vectors: vec![ChunkVectors { coarse: vec![1.0, 0.0], fine: Vec::new() }] }
+    embedded(header, &[format!("{id} {version}")])
 }
 
 impl Fixture {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use common::{G, stores};
+use common::{G, embedded, stores};
 use tempfile::TempDir;
 use tributary_indexer::NearDuplicates;
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, EmbeddedDocument, Filter, State};
@@ -41,24 +41,11 @@ fn document(id: &str, version: u64, content: &str) -> EmbeddedDocument {
         ..DocumentHeader::default()
     };
     let texts = [format!("{content} above"), format!("{content} below")];
-    let ids = texts.each_ref().map(|text| ChunkId::derive(id, "leaf", &[], text, 0));
-    let chunk = |place: usize| Chunk {
-        chunk_id: ids[place],
-        kind: ChunkKind::Leaf,
-        ordinal: place as u32,
-        section_path: Vec::new(),
-        text: texts[place].clone(),
-        tokens: 2,
-        parent_id: (place == 1).then_some(ids[0]),
-        child_ids: if place == 0 { vec![ids[1]] } else { Vec::new() },
-        pages: Vec::new(),
-        is_continuation: false,
-        parent_summary: None,
-        images: Vec::new(),
-        analyzed: texts[place].clone(),
-    };
-    let vectors = ChunkVectors { coarse: vec![1.0, 0.0], fine: Vec::new() };
-    EmbeddedDocument { document: header, chunks: vec![chunk(0), chunk(1)], vectors: vec![vectors.clone(), vectors] }
+    let mut embedded = embedded(header, &texts);
+    if let [above, below] = embedded.chunks.as_mut_slice() {
+        (above.child_ids, below.parent_id) = (vec![below.chunk_id], Some(above.chunk_id));
+    }
+    embedded
 }
 
 impl Fixture {
