@@ -11,7 +11,7 @@ use bytes::Bytes;
 use common::{G, embedded, stores};
 use tempfile::TempDir;
 use tributary_indexer::NearDuplicates;
-use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, EmbeddedDocument, Filter, State};
+use tributary_schemas::{ChunkId, DocumentHeader, EmbeddedDocument, Filter, State};
 use tributary_store::search_index::{IndexedDocument, KeywordQuery, Operation, SharedSearchIndex};
 
 struct Fixture {
