@@ -1,9 +1,10 @@
-//! Reports of documents that were written to a generation that does not serve queries. A producer who reads `indexed` searches, so that is said
-//! only of what queries find. Used by the index stage.
+//! Reports of documents that were written to a generation that does not serve queries. A producer who reads `indexed` searches, so that
+//! is said only of what queries find. Used by the index stage.
 //!
-//! Where several generations exist, a document's record comes once for each. The one for the serving generation is reported by itself. The
-//! others are looked up in the serving generation after their own flush: what is there is reported, what is not there yet is reported by the
-//! record that brings it. So whichever comes last reports, also where another generation was promoted, or theirs dropped, in between.
+//! Where several generations exist, a document's record comes once for each. The one for the serving generation is reported by itself.
+//! The others are looked up in the serving generation after their own flush: what is there is reported, what is not there yet is reported
+//! by the record that brings it. So whichever comes last reports, also where another generation was promoted, or theirs dropped, in
+//! between.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

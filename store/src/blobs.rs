@@ -7,7 +7,6 @@
 //! it ([`MEMORY`]), so that a start without the share waits for it too.
 
 use std::io;
-use std::ops::Not;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,8 +42,8 @@ struct Marker {
 }
 
 impl Blobs {
-    /// Blobs where `url` says (`file:///…`), or in `blobs` of the data folder for an empty one, which remembers them. Blobs that are not those
-    /// that it remembers in that place count as away.
+    /// Blobs where `url` says (`file:///…`), or in `blobs` of the data folder for an empty one, which remembers them. Others in that place
+    /// count as away.
     pub fn open(url: &str, data_folder: &Path) -> Result<Self> {
         let memory = data_folder.join(MEMORY);
         match url.strip_prefix("file://") {
@@ -125,8 +124,8 @@ impl Blobs {
 pub(crate) fn missing(data_folder: &Path) -> Option<PathBuf> {
     let folder = data_folder.join("blobs");
     let known = Memory::read(&data_folder.join(MEMORY)).filter(|known| known.folder == folder)?;
-    let found = std::fs::read(folder.join(MARKER));
-    found.is_ok_and(|found| found == known.marker.into_bytes()).not().then_some(folder)
+    let is_there = std::fs::read(folder.join(MARKER)).is_ok_and(|found| found == known.marker.into_bytes());
+    (!is_there).then_some(folder)
 }
 
 /// Forgets which folder of blobs was opened: the one that is there next counts.

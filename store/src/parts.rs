@@ -1,6 +1,6 @@
-//! Which folders of a data folder must be there: those of the embedded log and index that a start has made. One that is gone was removed, or
-//! is the empty place of a volume that is not mounted; made anew without a word, its documents would be lost without one. So the data folder
-//! remembers them ([`MEMORY`]), a start without one of them is refused, and `tributary repair` is how to go on without it.
+//! Which folders of a data folder must be there: those of the embedded log and index that a start has made. One that is gone was removed,
+//! or is the empty place of a volume that is not mounted; made anew without a word, its documents would be lost without one. So the data
+//! folder remembers them ([`MEMORY`]), a start without one of them is refused, and `tributary repair` is how to go on without it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

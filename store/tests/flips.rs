@@ -320,6 +320,24 @@ async fn every_flipped_bit_is_found_or_harmless() {
     assert!(found_flips * 2 > flips, "hardly any flip was found");
 }
 
+/// Where tantivy's files say what they are, its decoders complain before any checksum is compared.
+#[tokio::test]
+async fn the_ends_of_term_dictionaries_are_damage_like_any_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole");
+    fill(&whole).await;
+    let terms = files(&whole.join("index")).into_iter().find(|path| path.extension().is_some_and(|ending| ending == "term")).unwrap();
+    let length = terms.metadata().unwrap().len();
+    for byte in (length.saturating_sub(200)..length).step_by(3) {
+        let copied = folder.path().join(byte.to_string());
+        copy(&whole, &copied);
+        flip(&copied.join(terms.strip_prefix(&whole).unwrap()), byte * 8 + byte % 8);
+        let found = verify(&copied);
+        assert!(!found.index.is_empty(), "byte {byte} of {length}");
+        std::fs::remove_dir_all(&copied).unwrap();
+    }
+}
+
 /// A repair leaves nothing to find, gives nothing wrong, and keeps what it took away.
 async fn repaired(folder: &Path, found: &Found, expected: &Given, blobs: &[String], what: &str) {
     let data = DataFolder::open(folder, Access::Alone).unwrap();

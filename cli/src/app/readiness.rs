@@ -34,6 +34,7 @@ pub struct Readiness {
     holds: Holds,
     serving: SharedServing,
     folder: PathBuf,
+    /// Folders in it that must be there.
     embedded: Vec<&'static str>,
     minimum_free_bytes: u64,
     /// Where documents are converted.

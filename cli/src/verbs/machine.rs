@@ -1,4 +1,5 @@
-//! What `doctor` looks at beside Tributary's own files: room on the disk, file handles, the clock, and whether the event log answers and keeps what is unread.
+//! What `doctor` looks at beside Tributary's own files: room on the disk, file handles, the clock, and whether the event log answers and
+//! keeps what is unread.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -85,7 +86,7 @@ fn event_log(config: &Config) -> Result<String> {
     }
 }
 
-/// Whether the brokers are about to forget what a stage has yet to read, or have.
+/// Whether the brokers are about to forget what a stage has yet to read.
 fn retention(config: &Config) -> Result<String> {
     let Some(forgets_after) = config.store.forgets_after() else {
         return Ok("what a stage has yet to read is kept".to_owned());

@@ -75,6 +75,30 @@ fn number_of(answer: &Value) -> u64 {
     number(answer, "/version")
 }
 
+/// The signal of that limit would end the process.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_limit_of_file_sizes_is_named_and_work_goes_on_once_it_is_raised() {
+    let workspace = Workspace::new().with("store.worker.backoff_maximum_ms", "500");
+    let mut command = workspace.prepare(Command::new("sh"));
+    // Blocks of 512 bytes; the soft limit alone, so that it can be raised.
+    let limited = "ulimit -S -f 512; exec \"$@\"";
+    command.args(["-c", limited, "sh", env!("CARGO_BIN_EXE_tributary"), "run", "--listen", "127.0.0.1:0"]);
+    let server = Server::spawn(command, workspace.path("run.log"));
+    let (accepted, problem) = fill(&server);
+    assert!(!accepted.is_empty() && problem.to_string().contains("large"), "{problem}: {}", server.log());
+    let raised = Command::new("prlimit").args(["--fsize=unlimited", "--pid", &server.pid().to_string()]).status();
+    if !raised.is_ok_and(|status| status.success()) {
+        return skip("no prlimit here to raise the limit of a process");
+    }
+    for document in &accepted {
+        assert_eq!(text(&server.settled(document), "/state"), "indexed", "{}", server.log());
+    }
+    let later = server.publish(&json!({"source": "limit", "source_path": "later.md", "content": "the mulgara came later"}));
+    assert_eq!(text(&server.settled(&later), "/state"), "indexed");
+    server.stop();
+}
+
 #[test]
 fn a_full_disk_is_named_and_work_goes_on_once_there_is_room() {
     if !may_mount() {

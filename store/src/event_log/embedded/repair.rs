@@ -13,8 +13,8 @@ use super::scanner::{Resume, Scanner, SegmentFile};
 use super::segment::{SegmentName, Totals};
 use super::verify::{PartitionFolder, VerifiedSegment, partitions, topics, verified_segments};
 
-/// Writes every segment with damage, or before a gap, again, and keeps the old file below `aside`. Returns the files that were mended. Damaged settings of
-/// topics and positions of groups are mended when the log is opened.
+/// Writes every segment with damage, or before a gap, again, and keeps the old file below `aside`. Returns the files that were mended.
+/// Damaged settings of topics and positions of groups are mended when the log is opened.
 pub fn repair(folder: &Path, aside: &Path) -> Result<Vec<PathBuf>> {
     let mut mended = Vec::new();
     for topic in topics(folder)? {

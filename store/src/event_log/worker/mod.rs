@@ -166,7 +166,9 @@ impl Worker {
                     None if shutdown.is_cancelled() => {}
                     None => return Err(self.broken("what makes records done has ended")),
                 },
-                _ = free.recv_many(&mut free_keys, FREE_AT_ONCE), if !free.is_closed() => free_keys.drain(..).for_each(|key| reading.free(&key)),
+                _ = free.recv_many(&mut free_keys, FREE_AT_ONCE), if !free.is_closed() => {
+                    free_keys.drain(..).for_each(|key| reading.free(&key));
+                }
                 Err(error) = lanes.ended() => return Err(self.broken(&format!("a lane has ended: {error}"))),
                 () = sleep_until(commit_at.unwrap_or_else(tokio::time::Instant::now)), if commit_at.is_some() => reading.commit().await,
                 read = reading.next() => match read {

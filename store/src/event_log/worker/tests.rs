@@ -96,9 +96,8 @@ impl Subscription for CrashingSubscription {
     }
 }
 
-/// Does what a record's value says: `ok`, `invalid`, `panic`, `unavailable N` (N times, then ok), `broken` (panics also where it is told that
-/// a record was given up). Keeps what it wrote in a sink that
-/// loses what was not flushed.
+/// Does what a record's value says: `ok`, `invalid`, `panic`, `unavailable N` (N times, then ok), `broken` (panics also where it is told
+/// that a record was given up). Keeps what it wrote in a sink that loses what was not flushed.
 struct ScriptedStage {
     crash: Arc<Crash>,
     attempts: Mutex<BTreeMap<Position, u32>>,

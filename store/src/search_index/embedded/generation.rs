@@ -372,7 +372,7 @@ impl Generation {
     /// tantivy's threads do not always tell why they ended: a disk that is nearly full is the likely reason.
     fn write_failure(&self, error: &tantivy::TantivyError) -> Error {
         let failed = text::failure(format_args!("cannot write the text index in {}", self.folder.display()), error);
-        let is_full = failed.kind() == ErrorKind::Internal && commit::is_disk_full(&self.folder);
+        let is_full = matches!(failed.kind(), ErrorKind::Internal | ErrorKind::Corrupt) && commit::is_disk_full(&self.folder);
         if is_full { Error::new(ErrorKind::Exhausted, failed.full_message()).with_hint("free some disk space") } else { failed }
     }
 

@@ -262,6 +262,8 @@ impl TokenStream for SpacesStream<'_> {
 /// A failure of tantivy, with the kind that decides what happens next.
 pub fn failure(what: impl std::fmt::Display, error: &TantivyError) -> Error {
     let kind = match error {
+        // Not said by the system, but by a decoder.
+        TantivyError::IoError(error) if error.raw_os_error().is_none() && error.kind() == std::io::ErrorKind::Other => ErrorKind::Corrupt,
         TantivyError::IoError(error) => return Error::io(what, error),
         TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. })
         | TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
