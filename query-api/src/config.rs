@@ -31,6 +31,8 @@ pub struct ServerConfig {
     pub worker_threads: usize,
     /// Connections at the same time, per worker thread.
     pub connections_per_worker: usize,
+    /// Longest time in which the head of a request must have come; a connection that says nothing is closed then.
+    pub head_timeout_ms: u64,
     /// Largest body of a published document, in bytes.
     pub document_limit_bytes: usize,
     /// Largest body of any other request, in bytes.
@@ -84,6 +86,10 @@ impl Config {
         ];
         let mut problems: Vec<String> =
             positive.iter().filter(|(_, value)| *value == 0).map(|(key, _)| format!("query_api.server.{key} must be at least 1")).collect();
+        // The server's clock for it has steps of half a second; a shorter time might never end.
+        if server.head_timeout_ms < 1000 {
+            problems.push("query_api.server.head_timeout_ms must be at least 1000".to_owned());
+        }
         if server.listen.parse::<SocketAddr>().is_err() {
             problems.push(format!("query_api.server.listen `{}` is no HOST:PORT, such as 127.0.0.1:7700", server.listen));
         }

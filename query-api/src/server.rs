@@ -126,11 +126,10 @@ async fn run(
 ) -> Result<()> {
     check_address(&listener, config.network_access)?;
     let app = move || App::new().app_data(operations.clone()).wrap(from_fn(trace::around)).configure(configure.clone());
-    let timeout = Duration::from_millis(config.request_timeout_ms);
     let server = HttpServer::new(app)
         .workers(config.worker_threads.max(1))
         .max_connections(config.connections_per_worker)
-        .client_request_timeout(timeout)
+        .client_request_timeout(Duration::from_millis(config.head_timeout_ms))
         .shutdown_timeout(config.shutdown_timeout_ms.div_ceil(1000))
         .disable_signals()
         .listen(listener)

@@ -6,6 +6,7 @@ mod documents;
 mod gauges;
 mod knowledge_sets;
 mod lag;
+mod limits;
 mod local;
 mod parts;
 mod pipelines;
@@ -21,7 +22,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use tokio::signal::unix::SignalKind;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tributary_query_api::operations::Operations;
@@ -30,6 +30,7 @@ use tributary_store::data_folder::{Access, DataFolder};
 
 pub use self::confinement::look as look_at_confinement;
 pub use self::lag::{is_nearly_forgotten, oldest_unread};
+pub use self::limits::raise_open_files;
 pub use self::local::LocalServer;
 pub use self::parts::Parts;
 use crate::args::Service;
@@ -37,8 +38,6 @@ use crate::config::Config;
 
 /// How long a thread for blocking work is kept without any.
 const KEPT_THREADS: Duration = Duration::from_secs(3600);
-/// SIGXFSZ.
-const FILE_TOO_LARGE: i32 = 25;
 
 /// Services that run until they are told to stop.
 pub struct App {
@@ -52,7 +51,8 @@ pub struct App {
 impl App {
     /// Opens everything and starts the services; the HTTP server listens on `listen`, or where the configuration says.
     pub async fn start(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Result<Self> {
-        outlive_file_limits();
+        raise_open_files();
+        limits::outlive_file_sizes();
         let folder = DataFolder::open(std::path::Path::new(&config.store.data_folder), config.store.access())?;
         let parts = Arc::new(Parts::open(config, &folder).await?);
         let shutdown = CancellationToken::new();
@@ -143,12 +143,4 @@ fn bind(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Re
 pub fn runtime() -> Result<tokio::runtime::Runtime> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(KEPT_THREADS).build();
     runtime.context("cannot start the async runtime")
-}
-
-/// A file over the size that this process may write then fails to be written, and work waits for that to change; by itself this signal ends
-/// the process.
-fn outlive_file_limits() {
-    if let Err(error) = tokio::signal::unix::signal(SignalKind::from_raw(FILE_TOO_LARGE)) {
-        tracing::debug!(%error, "a limit of file sizes ends the process");
-    }
 }

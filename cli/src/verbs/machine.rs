@@ -46,7 +46,9 @@ fn disk(folder: &Path, minimum_free_bytes: u64) -> Result<String> {
     Ok(format!("{} MiB free", free >> 20))
 }
 
+/// As many as a server takes at its start.
 fn file_handles() -> Result<String> {
+    app::raise_open_files();
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
     let soft = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

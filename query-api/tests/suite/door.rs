@@ -158,6 +158,15 @@ async fn an_upload_that_trickles_or_stops_is_ended() {
     assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("body_too_slow"), "{answer}");
 }
 
+/// As many as there may be: they are closed after a moment, and whoever comes then is answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_say_nothing_do_not_shut_others_out() {
+    let server = start(ServerConfig { connections_per_worker: 20, head_timeout_ms: 1000, ..config() }).await;
+    let silent: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    assert_eq!(server.get("/health/livez").await.status, 200);
+    drop(silent);
+}
+
 /// A reranker that waits until it is let go.
 #[derive(Default)]
 struct Gate {
