@@ -102,8 +102,11 @@ impl Families {
             // Taken and never shown, or refused as too old.
             self.client.acknowledged(tally, &[409], |client| client.post("/v1/documents", &event));
         } else {
-            let published = self.publish(&event, word, tally);
-            self.numbered[document] = Some((said, published));
+            let accepted = self.client.acknowledged(tally, &[], |client| match client.post("/v1/documents", &event)? {
+                (409, problem) => taken_before(client, &problem, said),
+                answer => Some(answer),
+            });
+            self.numbered[document] = Some((said, Published { id: text(&accepted, "/document_id").to_owned(), word }));
         }
     }
 
@@ -152,4 +155,13 @@ impl Families {
 
 fn body(word: &str) -> String {
     format!("# Handover\n\n{word} begins here. The relay hands the carrier over before the signal fades.\n")
+}
+
+/// A version that is refused because an attempt before it was taken, whose answer was lost: only this producer gives it. Nothing while it
+/// is not known to the table.
+fn taken_before(client: &Client, problem: &Value, said: u64) -> Option<(u16, Value)> {
+    let id = text(problem, "/detail").split('`').nth(1)?;
+    let (status, known) = client.get(&format!("/v1/documents/{id}"))?;
+    let is_taken = status == 200 && known.pointer("/version").and_then(Value::as_u64) == Some(said);
+    is_taken.then(|| (202, json!({"document_id": id})))
 }

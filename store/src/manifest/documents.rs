@@ -180,7 +180,7 @@ impl Documents {
         let known = self.table.get(document_id).map(|row| row.latest);
         let refused = |newest: u64| {
             let known = known.as_ref().filter(|known| known.version == newest);
-            let state = known.map_or("accepted", |known| known.state.as_str());
+            let state = known.map_or("being accepted", |known| known.state.as_str());
             let what = format!("version {version} of `{document_id}` is not newer than version {newest}, which is {state}");
             Error::new(ErrorKind::Conflict, what).with_hint("publish a higher version, or leave `version` out")
         };
