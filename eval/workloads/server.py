@@ -1,12 +1,38 @@
 """A server in a folder of its own, for the workloads beside this file."""
+import argparse
+import contextlib
 import http.client
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
+
+
+def arguments(about, *numbers):
+    """What was asked for: the program, a folder, and numbers given as (name, default, help)."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tributary", default="target/release/tributary", help="the program")
+    for name, default, text in numbers:
+        parser.add_argument(f"--{name}", type=int, default=default, help=text)
+    parser.add_argument("--folder", type=pathlib.Path, help="where to work; removed afterwards unless it is named")
+    return parser
+
+
+@contextlib.contextmanager
+def folder_of(asked):
+    """The folder to work in."""
+    folder = asked or pathlib.Path(tempfile.mkdtemp(prefix="tributary-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield folder
+    finally:
+        if not asked:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Server:

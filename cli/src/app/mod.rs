@@ -36,8 +36,8 @@ pub use self::parts::Parts;
 use crate::args::Service;
 use crate::config::Config;
 
-/// How long a thread for blocking work is kept without any.
-const KEPT_THREADS: Duration = Duration::from_secs(3600);
+/// How long a thread for blocking work is kept without any; something is looked at more often than that.
+const KEPT_THREADS: Duration = Duration::from_secs(60);
 
 /// Services that run until they are told to stop.
 pub struct App {
@@ -138,7 +138,7 @@ fn bind(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Re
         .with_context(|| format!("cannot listen on {address} (hint: another server may run there; --listen 127.0.0.1:0 picks a free port)"))
 }
 
-/// The runtime that services run on. Threads for blocking work are kept for long: where no thread can be made any more, tokio panics unless
+/// The runtime that services run on. Threads for blocking work are kept for a while: where no thread can be made any more, tokio panics unless
 /// it has one.
 pub fn runtime() -> Result<tokio::runtime::Runtime> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(KEPT_THREADS).build();

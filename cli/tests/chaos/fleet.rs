@@ -103,9 +103,7 @@ impl Fleet {
     fn spawn(&mut self, role: usize, listen: &str) -> Process {
         self.started += 1;
         let log = self.workspace.path(&format!("{}-{}.log", self.started, self.roles[role].replace(',', "-")));
-        // A write beyond a limit must fail, as on a full disk, and not end the process.
-        let mut command = self.workspace.prepare(Command::new("sh"));
-        command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tributary")]);
+        let mut command = self.workspace.command();
         command.args(["run", "--services", self.roles[role], "--listen", listen]);
         if let Some(clock) = &self.clock {
             clock.wind(&mut command);

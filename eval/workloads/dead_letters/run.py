@@ -7,19 +7,16 @@ Publishes `--letters` documents of `--bytes` that nothing converts, of `--distin
 them are dead letters, and asks for them as a person does. For each request: how long it took, the median of `--times`, and how far the memory of
 the process rose above what it was before. Then the process is killed and started again. Python 3.11 and Linux are enough.
 """
-import argparse
 import base64
 import concurrent.futures
 import pathlib
 import random
-import shutil
 import statistics
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from server import Server
+from server import Server, arguments, folder_of
 
 SETTINGS = {"MODELS__KIND": "hashing", "TELEMETRY__FILTER": "warn", "QUERY_API__SERVER__DOCUMENT_LIMIT_BYTES": "67108864"}
 
@@ -106,21 +103,16 @@ def run(arguments, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tributary", default="target/release/tributary", help="the program")
-    parser.add_argument("--letters", type=int, default=100_000, help="dead letters")
-    parser.add_argument("--bytes", type=int, default=1_000_000, help="bytes of each")
-    parser.add_argument("--distinct", type=int, default=100, help="different contents among them")
-    parser.add_argument("--times", type=int, default=20, help="requests of each kind")
-    parser.add_argument("--folder", type=pathlib.Path, help="where to work; removed afterwards unless it is named")
-    arguments = parser.parse_args()
-    folder = arguments.folder or pathlib.Path(tempfile.mkdtemp(prefix="tributary-letters-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        run(arguments, folder)
-    finally:
-        if not arguments.folder:
-            shutil.rmtree(folder, ignore_errors=True)
+    parser = arguments(
+        __doc__,
+        ("letters", 100_000, "dead letters"),
+        ("bytes", 1_000_000, "bytes of each"),
+        ("distinct", 100, "different contents among them"),
+        ("times", 20, "requests of each kind"),
+    )
+    asked = parser.parse_args()
+    with folder_of(asked.folder) as folder:
+        run(asked, folder)
 
 
 main()

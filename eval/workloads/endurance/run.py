@@ -8,18 +8,15 @@ document of `--ids` ids with new content, five repeat what it said last, ten del
 every quarter of the way a new generation of the index is built, while work goes on. What has an end should be flat in the table: memory, and the disk
 but for what is kept on purpose. In the end everything must be reconciled. Python 3.11 and Linux are enough.
 """
-import argparse
 import concurrent.futures
 import json
 import pathlib
 import random
-import shutil
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from server import Server
+from server import Server, arguments, folder_of
 
 SETTINGS = {
     "MODELS__KIND": "hashing",
@@ -109,24 +106,21 @@ def run(server, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tributary", default="target/release/tributary", help="the program")
-    parser.add_argument("--publishes", type=int, default=100_000, help="operations in all")
-    parser.add_argument("--ids", type=int, default=10_000, help="documents that they are spread over")
-    parser.add_argument("--producers", type=int, default=4, help="connections at a time")
-    parser.add_argument("--rows", type=int, default=20, help="rows of the table")
+    parser = arguments(
+        __doc__,
+        ("publishes", 100_000, "operations in all"),
+        ("ids", 10_000, "documents that they are spread over"),
+        ("producers", 4, "connections at a time"),
+        ("rows", 20, "rows of the table"),
+    )
     parser.add_argument("--seed", default="1", help="another one does other things")
-    parser.add_argument("--folder", type=pathlib.Path, help="where to work; removed afterwards unless it is named")
-    arguments = parser.parse_args()
-    folder = arguments.folder or pathlib.Path(tempfile.mkdtemp(prefix="tributary-endurance-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    server = Server(arguments.tributary, folder, SETTINGS)
-    try:
-        is_right = run(server, arguments)
-    finally:
-        server.end()
-        if not arguments.folder:
-            shutil.rmtree(folder, ignore_errors=True)
+    asked = parser.parse_args()
+    with folder_of(asked.folder) as folder:
+        server = Server(asked.tributary, folder, SETTINGS)
+        try:
+            is_right = run(server, asked)
+        finally:
+            server.end()
     sys.exit(0 if is_right else 1)
 
 
