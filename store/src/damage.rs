@@ -225,7 +225,7 @@ pub async fn repair(folder: &DataFolder, embedded: &Embedded, found: &Found, nam
     if aside.exists() {
         return Err(Error::new(ErrorKind::Conflict, format!("{} exists", aside.display())));
     }
-    begin_anew(folder, &found.missing)?;
+    make_room(folder, &found.missing)?;
     if let Some(config) = &embedded.log {
         embedded_log::repair(&folder.join("log"), &aside.join("log"))?;
         // Opening mends the small files.
@@ -236,18 +236,24 @@ pub async fn repair(folder: &DataFolder, embedded: &Embedded, found: &Found, nam
         let shelf = path.parent().and_then(Path::file_name).unwrap_or_default();
         move_into(path, &aside.join("blobs").join(shelf).join(name))?;
     }
-    match &embedded.index {
-        Some(config) => repair_index(folder, embedded, config, found, &aside).await,
-        None => Ok(()),
+    if let Some(config) = &embedded.index {
+        repair_index(folder, embedded, config, found, &aside).await?;
     }
+    // Last: a repair that was broken off still finds what is gone.
+    forget_missing(folder, &found.missing)
 }
 
-/// Goes on without what is gone. Folders within a topic must be there for it to open.
-fn begin_anew(folder: &DataFolder, missing: &[PathBuf]) -> Result<()> {
+/// Folders within a topic must be there for it to open.
+fn make_room(folder: &DataFolder, missing: &[PathBuf]) -> Result<()> {
     let topics = folder.join("log/topics");
     for path in missing.iter().filter(|path| path.strip_prefix(&topics).is_ok_and(|path| path.components().count() > 1)) {
-        std::fs::create_dir(path).map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
+        std::fs::create_dir_all(path).map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
     }
+    Ok(())
+}
+
+/// From now on nobody misses it.
+fn forget_missing(folder: &DataFolder, missing: &[PathBuf]) -> Result<()> {
     if missing.iter().any(|path| *path == folder.join(Part::Blobs.folder())) {
         blobs::forget(&folder.join(""))?;
     }

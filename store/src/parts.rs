@@ -65,6 +65,9 @@ pub fn remember(data_folder: &Path, roots: &[&str]) -> Result<()> {
 
 /// Goes on without these folders.
 pub fn forget(data_folder: &Path, missing: &[PathBuf]) -> Result<()> {
+    if missing.is_empty() {
+        return Ok(());
+    }
     let mut parts = read(data_folder)?;
     parts.folders.retain(|folder| !missing.iter().any(|gone| data_folder.join(folder).starts_with(gone)));
     write(data_folder, &parts)

@@ -138,8 +138,8 @@ fn bind(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Re
         .with_context(|| format!("cannot listen on {address} (hint: another server may run there; --listen 127.0.0.1:0 picks a free port)"))
 }
 
-/// The runtime that services run on. Threads for blocking work are kept for a while: where no thread can be made any more, tokio panics unless
-/// it has one.
+/// The runtime that services run on. Threads for blocking work are kept for a while: where no thread can be made any more, tokio panics
+/// unless it has one.
 pub fn runtime() -> Result<tokio::runtime::Runtime> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(KEPT_THREADS).build();
     runtime.context("cannot start the async runtime")
