@@ -22,6 +22,8 @@ use crate::data_folder::replace_file;
 const MARKER: &str = "store.json";
 /// In the data folder: which folder of blobs it was last opened with, and the marker that this had.
 pub const MEMORY: &str = "blob-store.json";
+/// The data folder's own blobs. Remembered by this name: the data folder may be named otherwise next time, or be moved.
+const OWN: &str = "blobs";
 const SCHEME: &str = "blob:";
 const DAMAGED: &str =
     "publish the document that names it again: the right content takes its place; `tributary doctor --verify` lists all that are damaged";
@@ -47,8 +49,10 @@ impl Blobs {
     pub fn open(url: &str, data_folder: &Path) -> Result<Self> {
         let memory = data_folder.join(MEMORY);
         match url.strip_prefix("file://") {
-            Some(path) if path.starts_with('/') => Self::marked(Path::new(path), |marker| Marker::remembered(marker, &memory)),
-            None if url.is_empty() => Self::marked(&data_folder.join("blobs"), |marker| Marker::remembered(marker, &memory)),
+            Some(path) if path.starts_with('/') => {
+                Self::marked(Path::new(path), |marker| Marker::remembered(marker, Path::new(path), &memory))
+            }
+            None if url.is_empty() => Self::marked(&data_folder.join(OWN), |marker| Marker::remembered(marker, Path::new(OWN), &memory)),
             _ => Err(Error::new(ErrorKind::Unsupported, format!("store.blobs.url `{url}` is no place for bodies"))
                 .with_hint("use file:///… with a folder that every process reaches, or leave it empty")),
         }
@@ -122,8 +126,8 @@ impl Blobs {
 
 /// The data folder's own folder of blobs, if it was opened and is not there, or another one is in its place.
 pub(crate) fn missing(data_folder: &Path) -> Option<PathBuf> {
-    let folder = data_folder.join("blobs");
-    let known = Memory::read(&data_folder.join(MEMORY)).filter(|known| known.folder == folder)?;
+    let folder = data_folder.join(OWN);
+    let known = Memory::read(&data_folder.join(MEMORY)).filter(|known| known.folder == Path::new(OWN))?;
     let is_there = std::fs::read(folder.join(MARKER)).is_ok_and(|found| found == known.marker.into_bytes());
     (!is_there).then_some(folder)
 }
@@ -202,13 +206,12 @@ impl Memory {
 
 impl Marker {
     /// The marker that the memory names for this place, whether or not it is there; else the one that is there, which is remembered.
-    fn remembered(path: PathBuf, memory: &Path) -> Result<Self> {
-        let folder = path.parent().unwrap_or(&path).to_owned();
+    fn remembered(path: PathBuf, folder: &Path, memory: &Path) -> Result<Self> {
         if let Some(known) = Memory::read(memory).filter(|known| known.folder == folder) {
             return Ok(Self { path, content: known.marker.into_bytes() });
         }
         let found = Self::read_or_create(path)?;
-        let known = Memory { folder, marker: String::from_utf8_lossy(&found.content).into_owned() };
+        let known = Memory { folder: folder.to_owned(), marker: String::from_utf8_lossy(&found.content).into_owned() };
         let json =
             serde_json::to_vec(&known).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode {MEMORY}: {error}")))?;
         replace_file(memory, &json)?;

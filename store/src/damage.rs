@@ -139,7 +139,7 @@ impl Found {
 
     /// Whether the whole index is gone.
     fn lacks_index(&self, folder: &Path) -> bool {
-        self.missing.contains(&folder.join(Part::Index.folder()))
+        self.missing.iter().any(|path| path.starts_with(folder.join(Part::Index.folder())))
     }
 }
 
@@ -189,7 +189,9 @@ pub fn verify(folder: &DataFolder, embedded: &Embedded, progress: &dyn Fn(u64)) 
         found.log = embedded_log::verify(&folder.join("log"), progress)?;
     }
     let root = folder.join("index");
-    if let Some(config) = embedded.index.as_ref().filter(|_| root.is_dir()) {
+    // Opening makes what is not there.
+    let is_there = root.is_dir() && !found.lacks_index(&folder.join(""));
+    if let Some(config) = embedded.index.as_ref().filter(|_| is_there) {
         found.index = EmbeddedIndex::open(&root, config.clone())?.verify(progress)?;
     }
     let blobs = folder.join("blobs");
@@ -224,6 +226,10 @@ pub async fn repair(folder: &DataFolder, embedded: &Embedded, found: &Found, nam
     let aside = folder.join(ASIDE).join(name);
     if aside.exists() {
         return Err(Error::new(ErrorKind::Conflict, format!("{} exists", aside.display())));
+    }
+    // What lies in the place of a folder.
+    for path in found.missing.iter().filter(|path| path.is_file()) {
+        move_into(path, &aside.join("instead").join(path.file_name().unwrap_or_default()))?;
     }
     make_room(folder, &found.missing)?;
     if let Some(config) = &embedded.log {
@@ -285,6 +291,7 @@ async fn repair_index(
         promote_only(&root, config).await?;
     }
     if found.lacks_index(&folder.join("")) {
+        embedded_index::forget_serving(&root, None)?;
         return forget_positions(folder, embedded, None).await;
     }
     let replayed: Vec<&str> = rebuilt.iter().copied().chain(of(Remedy::Replay)).collect();
@@ -295,10 +302,17 @@ async fn repair_index(
 async fn start_anew(root: &Path, config: &embedded_index::Config, name: &str, aside: &Path) -> Result<()> {
     let folder = embedded_index::generation_folder(root, name);
     let settings = embedded_index::settings_in(&folder);
-    move_into(&folder, &aside.join("index").join(name))?;
-    let index = EmbeddedIndex::open(root, config.clone())?;
+    if folder.exists() {
+        move_into(&folder, &aside.join("index").join(name))?;
+    }
+    // A generation that serves and is not there is damage.
+    let was_serving = embedded_index::forget_serving(root, Some(name))?;
     match settings {
-        Ok(settings) => index.create(name, &settings).await,
+        Ok(settings) => {
+            let index = EmbeddedIndex::open(root, config.clone())?;
+            index.create(name, &settings).await?;
+            if was_serving { index.promote(name).await } else { Ok(()) }
+        }
         Err(error) => {
             tracing::warn!(generation = name, %error, "the settings are gone with it; the next start makes a generation as configured");
             Ok(())

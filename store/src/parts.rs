@@ -45,13 +45,16 @@ pub fn missing(data_folder: &Path, roots: &[&str]) -> Result<Vec<PathBuf>> {
     Ok(missing)
 }
 
-/// Remembers what is there below `roots`: these, and in the log topics and their partitions.
+/// Remembers what is there below `roots`: these, and what is always in them, so that an empty place is not taken for the folder: topics
+/// with their partitions, and the folder of generations.
 pub fn remember(data_folder: &Path, roots: &[&str]) -> Result<()> {
     let mut parts = read(data_folder)?;
     let before = parts.folders.len();
     for root in roots {
         parts.folders.insert(PathBuf::from(root));
-        let topics = Path::new(root).join("topics");
+        let within = ["topics", "generations"].map(|name| Path::new(root).join(name));
+        parts.folders.extend(within.iter().filter(|folder| data_folder.join(folder).is_dir()).cloned());
+        let [topics, _] = within;
         for topic in folders(&data_folder.join(&topics))? {
             parts.folders.extend(folders(&data_folder.join(&topics).join(&topic))?.iter().map(|folder| topics.join(&topic).join(folder)));
             parts.folders.insert(topics.join(topic));
@@ -83,7 +86,7 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries.iter().filter(|entry| entry.path().is_dir()).map(|entry| PathBuf::from(entry.file_name())).collect())
 }
 
-/// None are known of a data folder of before, or after damage: what is there then is remembered anew.
+/// None are known of a data folder of before: what is there then is remembered.
 fn read(data_folder: &Path) -> Result<Parts> {
     let path = data_folder.join(MEMORY);
     let json = match std::fs::read(&path) {
@@ -91,10 +94,18 @@ fn read(data_folder: &Path) -> Result<Parts> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Parts::default()),
         Err(error) => return Err(Error::io(format_args!("cannot read {}", path.display()), &error)),
     };
-    Ok(serde_json::from_slice(&json).unwrap_or_else(|error| {
-        tracing::warn!(path = %path.display(), %error, "the memory of which folders there are is damaged and made anew");
-        Parts::default()
-    }))
+    let parts: Parts = serde_json::from_slice(&json).map_err(|error| {
+        Error::new(ErrorKind::Corrupt, format!("{} is damaged: {error}", path.display()))
+            .with_hint("it says which folders must be there: if log and index are in their places, remove it and start again")
+    })?;
+    if parts.format > FORMAT {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("{} has format {}, this build reads format {FORMAT}", path.display(), parts.format),
+        )
+        .with_hint("a newer build wrote it: use that one"));
+    }
+    Ok(parts)
 }
 
 fn write(data_folder: &Path, parts: &Parts) -> Result<()> {
@@ -119,6 +130,9 @@ mod tests {
         check(data.path(), &["log", "index"]).unwrap();
         std::fs::remove_dir_all(topic.join("0")).unwrap();
         assert_eq!(missing(data.path(), &["log", "index"]).unwrap(), [topic.join("0")]);
+        // The empty place of a volume.
+        std::fs::remove_dir_all(data.path().join("index/generations")).unwrap();
+        assert_eq!(missing(data.path(), &["index"]).unwrap(), [data.path().join("index/generations")]);
         std::fs::remove_dir_all(data.path().join("log")).unwrap();
         std::fs::remove_dir_all(data.path().join("index")).unwrap();
         let gone = ["index", "log"].map(|part| data.path().join(part));
@@ -129,5 +143,9 @@ mod tests {
         assert!(error.hint().is_some() && error.to_string().contains("index is gone"), "{error}");
         forget(data.path(), &gone).unwrap();
         check(data.path(), &["log", "index"]).unwrap();
+        std::fs::write(data.path().join(MEMORY), "{\"format\": 1, \"fol").unwrap();
+        assert_eq!(check(data.path(), &["log"]).unwrap_err().kind(), ErrorKind::Corrupt);
+        std::fs::write(data.path().join(MEMORY), "{\"format\": 99, \"folders\": []}").unwrap();
+        assert_eq!(check(data.path(), &["log"]).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 }

@@ -56,8 +56,9 @@ fn repair(workspace: &Workspace, gone: &Path) {
 fn a_start_without_a_folder_that_was_there_is_refused_until_it_is_back() {
     let workspace = published();
     let raw = topic(&workspace, "documents.raw");
-    let places = [workspace.data().join("log"), workspace.data().join("index"), raw.join("0"), raw.join("groups"), raw];
-    for place in places {
+    let index = workspace.data().join("index");
+    let within = [index.join("generations"), index.join("generations/g1"), raw.join("0"), raw.join("groups"), raw];
+    for place in [workspace.data().join("log"), index.clone()].into_iter().chain(within) {
         let away = workspace.path("away");
         fs::rename(&place, &away).unwrap();
         workspace.run(["run", "--listen", "127.0.0.1:0"]).refused(1, &[place.to_str().unwrap(), "is gone", "mount or put it back"]);
@@ -67,6 +68,17 @@ fn a_start_without_a_folder_that_was_there_is_refused_until_it_is_back() {
         fs::rename(&away, &place).unwrap();
         assert_eq!(verified(&workspace), [] as [String; 0]);
     }
+    // As where a volume is not mounted.
+    for place in [workspace.data().join("log"), index] {
+        let away = workspace.path("away");
+        fs::rename(&place, &away).unwrap();
+        fs::create_dir(&place).unwrap();
+        workspace.run(["run", "--listen", "127.0.0.1:0"]).refused(1, &[place.to_str().unwrap(), "is gone"]);
+        assert_eq!(verified(&workspace).len(), 1);
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "something was begun in {}", place.display());
+        fs::remove_dir(&place).unwrap();
+        fs::rename(&away, &place).unwrap();
+    }
     let server = workspace.start();
     assert_eq!(found(&server), DOCUMENTS);
     server.stop();
@@ -74,13 +86,18 @@ fn a_start_without_a_folder_that_was_there_is_refused_until_it_is_back() {
 
 #[test]
 fn an_index_that_is_gone_for_good_is_built_again_from_the_log() {
-    let workspace = published();
-    let index = workspace.data().join("index");
-    fs::remove_dir_all(&index).unwrap();
-    repair(&workspace, &index);
-    let server = workspace.start();
-    wait_for("all documents again", || (found(&server) == DOCUMENTS).then_some(()));
-    server.stop();
+    for (name, is_replaced) in [("index", false), ("index/generations", false), ("index/generations/g1", false), ("index", true)] {
+        let workspace = published();
+        let place = workspace.data().join(name);
+        fs::remove_dir_all(&place).unwrap();
+        if is_replaced {
+            fs::write(&place, "no folder").unwrap();
+        }
+        repair(&workspace, &place);
+        let server = workspace.start();
+        wait_for("all documents again", || (found(&server) == DOCUMENTS).then_some(()));
+        server.stop();
+    }
 }
 
 /// Whatever of the log is gone for good, what is in the index is found, and what is published from then on is accepted and found.
@@ -144,14 +161,24 @@ fn bodies_that_are_gone_for_good_are_named_and_gone_on_without() {
 
 /// Nothing is accepted that goes with the process.
 #[test]
-fn a_log_that_is_removed_while_it_is_used_takes_nothing_more() {
+fn a_log_that_is_removed_or_moved_while_it_is_used_takes_nothing_more() {
+    for is_moved in [false, true] {
+        removed_while_used(is_moved);
+    }
+}
+
+fn removed_while_used(is_moved: bool) {
     let workspace = Workspace::new();
     let mut server = workspace.start();
     let first = server.publish(&json!({"source": "s", "document_id": "first", "content": "# A\n\nbandicoot"}));
     assert_eq!(text(&server.settled(&first), "/state"), "indexed");
-    let copy = workspace.path("copy");
-    copy_folder(&workspace.data().join("log"), &copy);
-    fs::remove_dir_all(workspace.data().join("log")).unwrap();
+    let (log, copy) = (workspace.data().join("log"), workspace.path("copy"));
+    if is_moved {
+        fs::rename(&log, &copy).unwrap();
+    } else {
+        copy_folder(&log, &copy);
+        fs::remove_dir_all(&log).unwrap();
+    }
     let (status, problem) = server.post("/v1/documents", &json!({"source": "s", "document_id": "second", "content": "# B\n\nlost"}));
     assert_eq!((status, number(&problem, "/status")), (503, 503), "{problem}");
     let (status, ready) = server.get("/health/readyz");

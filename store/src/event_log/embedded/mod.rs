@@ -24,7 +24,6 @@ mod writer;
 
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
@@ -299,10 +298,13 @@ impl EventLog for EmbeddedEventLog {
         let (reply, answer) = oneshot::channel();
         self.commands.send(Command::Probe { reply }).map_err(gone)?;
         answer.await.map_err(|_| closed()).map_err(gone)?;
-        match self.lock_file.metadata() {
-            Ok(lock) if lock.nlink() == 0 => Err(folder::removed()),
-            _ => Ok(()),
-        }
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let topics = shared.topics();
+            let mut partitions = topics.iter().flat_map(|topic| &topic.partitions);
+            partitions.try_for_each(|partition| lock(&partition.tail).check_name())
+        })
+        .await
     }
 }
 

@@ -89,6 +89,11 @@ impl Tail {
         self.next_offset = self.next_offset.max(offset);
     }
 
+    /// `Unavailable` if the file that is written to is not in its place any more.
+    pub fn check_name(&self) -> Result<()> {
+        self.active.as_ref().map_or(Ok(()), Active::check_name)
+    }
+
     /// Whether so many more bytes should go to a new segment.
     pub fn is_full(&self, bytes: usize, segment_bytes: u64) -> bool {
         let used = self.length() + self.staged.bytes.len() as u64;
@@ -198,10 +203,11 @@ impl Tail {
 }
 
 impl Active {
-    /// What is written to a file that was removed is gone with this process.
+    /// What is written to a file that was removed, or moved to another place, is not there at the next start.
     fn check_name(&self) -> Result<()> {
         let path = &self.segment.path;
-        if self.file.metadata().map_err(failed("look at", path))?.nlink() > 0 {
+        let open = self.file.metadata().map_err(failed("look at", path))?;
+        if std::fs::metadata(path).is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino())) {
             return Ok(());
         }
         tracing::error!(path = %path.display(), "a file of the event log was removed while it was in use; nothing more is taken");

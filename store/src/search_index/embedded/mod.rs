@@ -134,7 +134,15 @@ impl EmbeddedIndex {
                 Err(error) => return Err(error),
             }
         }
-        let serving = read_serving(folder, &generations)?.map(Arc::new);
+        let serving = match read_serving(folder, &generations)? {
+            Found::Serving(serving) => Some(Arc::new(serving)),
+            Found::Missing(name) => {
+                // Nobody must make an empty one in its place.
+                damaged.entry(name.clone()).or_insert_with(|| gone(&generation_folder(folder, &name)));
+                None
+            }
+            Found::Nothing => None,
+        };
         let inner = Inner {
             root: folder.to_owned(),
             config,
@@ -442,24 +450,49 @@ fn lock(folder: &Path) -> Result<File> {
     Ok(file)
 }
 
-fn read_serving(folder: &Path, generations: &BTreeMap<String, Arc<Generation>>) -> Result<Option<Serving>> {
+/// What the file `serving` leads to.
+enum Found {
+    Serving(Serving),
+    /// A generation of this name did not open, or is not there.
+    Missing(String),
+    Nothing,
+}
+
+fn read_serving(folder: &Path, generations: &BTreeMap<String, Arc<Generation>>) -> Result<Found> {
     let path = folder.join("serving");
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(error) => return Err(Error::io(format_args!("cannot read {}", path.display()), &error)),
+    };
+    let found = |(name, generation): (&String, &Arc<Generation>)| {
+        Found::Serving(Serving { name: name.clone(), generation: Arc::clone(generation) })
     };
     let Some(name) = serving_name(&bytes) else {
         // With one generation there is nothing to choose from.
         let only = generations.iter().next().filter(|_| generations.len() == 1);
         tracing::error!(path = %path.display(), taken = ?only.map(|(name, _)| name), "the name of the serving generation is damaged");
-        return Ok(only.map(|(name, generation)| Serving { name: name.clone(), generation: Arc::clone(generation) }));
+        return Ok(only.map_or(Found::Nothing, found));
     };
-    let Some(generation) = generations.get(&name).map(Arc::clone) else {
-        tracing::warn!(generation = %name, "the serving generation is gone; queries wait for the next promote");
-        return Ok(None);
-    };
-    Ok(Some(Serving { name, generation }))
+    Ok(generations.get_key_value(&name).map_or(Found::Missing(name), found))
+}
+
+fn gone(folder: &Path) -> Error {
+    let message = format!("the generation that serves queries is gone: there is no {}", folder.display());
+    Error::new(ErrorKind::Corrupt, message)
+        .with_hint("mount or put it back, or restore a backup; `tributary repair` makes a new one and fills it from the log")
+}
+
+/// Forgets that this generation, or whichever it is, serves queries; whether it did.
+pub(crate) fn forget_serving(root: &Path, name: Option<&str>) -> Result<bool> {
+    let path = root.join("serving");
+    let serving = std::fs::read(&path).ok().and_then(|bytes| serving_name(&bytes));
+    if serving.is_none() || name.is_some() && serving.as_deref() != name {
+        return Ok(false);
+    }
+    std::fs::remove_file(&path).map_err(|error| Error::io(format_args!("cannot remove {}", path.display()), &error))?;
+    sync_folder(root)?;
+    Ok(true)
 }
 
 /// The name in the file `serving`, if its checksum is right. Where the mark of the checksum is damaged, the rest of it is no name.
