@@ -348,7 +348,8 @@ pub(crate) fn sync_folders(path: &Path) -> Result<()> {
 /// Replaces a file so that a crash leaves either the old or the new content, durably.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |error: std::io::Error| Error::io(format!("cannot write {}", path.display()), &error);
-    let temporary = path.with_extension("tmp");
+    // A name of its own: several processes may write it at once, where they share the folder.
+    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
     let mut file = File::create(&temporary).map_err(failed)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
     fs::rename(&temporary, path).map_err(failed)?;
