@@ -22,6 +22,7 @@ use crate::data_folder::replace_file;
 const MARKER: &str = "store.json";
 /// In the data folder: which folder of blobs it was last opened with, and the marker that this had.
 pub const MEMORY: &str = "blob-store.json";
+const MEMORY_FORMAT: u32 = 1;
 /// The data folder's own blobs. Remembered by this name: the data folder may be named otherwise next time, or be moved.
 const OWN: &str = "blobs";
 const SCHEME: &str = "blob:";
@@ -125,11 +126,11 @@ impl Blobs {
 }
 
 /// The data folder's own folder of blobs, if it was opened and is not there, or another one is in its place.
-pub(crate) fn missing(data_folder: &Path) -> Option<PathBuf> {
+pub(crate) fn missing(data_folder: &Path) -> Result<Option<PathBuf>> {
     let folder = data_folder.join(OWN);
-    let known = Memory::read(&data_folder.join(MEMORY)).filter(|known| known.folder == Path::new(OWN))?;
+    let Some(known) = Memory::read(&data_folder.join(MEMORY))?.filter(|known| known.folder == Path::new(OWN)) else { return Ok(None) };
     let is_there = std::fs::read(folder.join(MARKER)).is_ok_and(|found| found == known.marker.into_bytes());
-    (!is_there).then_some(folder)
+    Ok((!is_there).then_some(folder))
 }
 
 /// Forgets which folder of blobs was opened: the one that is there next counts.
@@ -193,25 +194,36 @@ fn object_path(hash: &str) -> ObjectPath {
 /// What [`MEMORY`] holds.
 #[derive(Serialize, Deserialize)]
 struct Memory {
+    /// [`MEMORY_FORMAT`]; the first ones had none.
+    #[serde(default)]
+    format: u32,
     folder: PathBuf,
     marker: String,
 }
 
 impl Memory {
-    /// Nothing where there is none, or a damaged one.
-    fn read(path: &Path) -> Option<Self> {
-        std::fs::read(path).ok().and_then(|json| serde_json::from_slice(&json).ok())
+    /// Nothing where there is none, or a damaged one. `Unsupported` for one of a newer build.
+    fn read(path: &Path) -> Result<Option<Self>> {
+        let known: Option<Self> = std::fs::read(path).ok().and_then(|json| serde_json::from_slice(&json).ok());
+        match known {
+            Some(Self { format, .. }) if format > MEMORY_FORMAT => {
+                let message = format!("{} has format {format}, this build reads format {MEMORY_FORMAT}", path.display());
+                Err(Error::new(ErrorKind::Unsupported, message).with_hint("a newer build wrote it: use that one"))
+            }
+            known => Ok(known),
+        }
     }
 }
 
 impl Marker {
     /// The marker that the memory names for this place, whether or not it is there; else the one that is there, which is remembered.
     fn remembered(path: PathBuf, folder: &Path, memory: &Path) -> Result<Self> {
-        if let Some(known) = Memory::read(memory).filter(|known| known.folder == folder) {
+        if let Some(known) = Memory::read(memory)?.filter(|known| known.folder == folder) {
             return Ok(Self { path, content: known.marker.into_bytes() });
         }
         let found = Self::read_or_create(path)?;
-        let known = Memory { folder: folder.to_owned(), marker: String::from_utf8_lossy(&found.content).into_owned() };
+        let known =
+            Memory { format: MEMORY_FORMAT, folder: folder.to_owned(), marker: String::from_utf8_lossy(&found.content).into_owned() };
         let json =
             serde_json::to_vec(&known).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode {MEMORY}: {error}")))?;
         replace_file(memory, &json)?;

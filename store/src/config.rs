@@ -8,7 +8,7 @@ use tributary_schemas::Result;
 
 use crate::backup;
 use crate::blobs::Blobs;
-use crate::damage::{self, Part};
+use crate::damage::{self, Embedded};
 use crate::data_folder::{Access, DataFolder};
 use crate::event_log::SharedEventLog;
 use crate::event_log::embedded::{self as embedded_log, EmbeddedEventLog};
@@ -131,9 +131,7 @@ impl Config {
 
     /// Folders of the data folder that hold what is embedded.
     pub fn embedded_parts(&self) -> Vec<&'static str> {
-        let log = (self.event_log.kind == EventLogKind::Embedded).then_some(Part::Log);
-        let index = (self.search_index.kind == SearchIndexKind::Embedded).then_some(Part::Index);
-        log.into_iter().chain(index).map(Part::folder).collect()
+        Embedded::from(self).folders()
     }
 
     /// Age at which records go, also those that a stage has yet to read: brokers do not ask; the embedded log does.
@@ -189,7 +187,7 @@ impl Config {
 pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
     let (data_folder, made) = (folder.join(""), config.embedded_parts());
     parts::check(&data_folder, &made)?;
-    let blobs = Blobs::open(&config.blobs.url, &folder.join(""))?;
+    let blobs = Blobs::open(&config.blobs.url, &data_folder)?;
     let (log, embedded_log) = open_log(&config.event_log, folder).await?;
     let topics = Topics::new(log, config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
     topics.create(config.partitions, config.retention_age(), (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;
@@ -197,7 +195,7 @@ pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
     parts::remember(&data_folder, &made)?;
     let damage = damage::Known::new(embedded_log.clone(), embedded_index.clone());
     let backup = backup::Source::new(backup::Parts {
-        folder: folder.join(""),
+        folder: data_folder,
         id: folder.id().to_owned(),
         log: embedded_log,
         index: embedded_index,

@@ -67,6 +67,15 @@ impl From<&Config> for Embedded {
     }
 }
 
+impl Embedded {
+    /// The folders of what is embedded, in the data folder.
+    pub fn folders(&self) -> Vec<&'static str> {
+        let log = self.log.is_some().then_some(Part::Log);
+        let index = self.index.is_some().then_some(Part::Index);
+        log.into_iter().chain(index).map(Part::folder).collect()
+    }
+}
+
 /// What the open stores of a process have found so far, for metrics.
 #[derive(Clone, Default)]
 pub struct Known {
@@ -202,11 +211,8 @@ pub fn verify(folder: &DataFolder, embedded: &Embedded, progress: &dyn Fn(u64)) 
 }
 
 fn missing(folder: &DataFolder, embedded: &Embedded) -> Result<Vec<PathBuf>> {
-    let log = embedded.log.is_some().then_some(Part::Log);
-    let index = embedded.index.is_some().then_some(Part::Index);
-    let embedded: Vec<&str> = log.into_iter().chain(index).map(Part::folder).collect();
-    let mut missing = parts::missing(&folder.join(""), &embedded)?;
-    missing.extend(blobs::missing(&folder.join("")));
+    let mut missing = parts::missing(&folder.join(""), &embedded.folders())?;
+    missing.extend(blobs::missing(&folder.join(""))?);
     Ok(missing)
 }
 

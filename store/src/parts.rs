@@ -1,6 +1,13 @@
 //! Which folders of a data folder must be there: those of the embedded log and index that a start has made. One that is gone was removed,
 //! or is the empty place of a volume that is not mounted; made anew without a word, its documents would be lost without one. So the data
-//! folder remembers them ([`MEMORY`]), a start without one of them is refused, and `tributary repair` is how to go on without it.
+//! folder remembers them, a start without one of them is refused, and `tributary repair` is how to go on without it.
+//!
+//! ```text
+//! <data folder>/parts.json    {"format": 1, "folders": ["index", "index/generations", "log", "log/topics", "log/topics/<topic>",
+//!                              "log/topics/<topic>/<partition>", "log/topics/<topic>/groups"]}
+//! ```
+//! Paths are relative to the data folder, sorted. Folders are added after each start and removed by a repair alone; the file is replaced
+//! as a whole. Without it (a data folder of before) nothing is missed, and what is there is remembered.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,10 @@
 //! What the system allows a process, where its defaults are not meant for servers.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// As many as a busy server needs; some programs that inherit the limit go through all numbers below it.
 const OPEN_FILES: u64 = 65_536;
-/// SIGXFSZ.
-const FILE_TOO_LARGE: i32 = 25;
 
 /// Takes as many file handles as this process may have without asking anybody: the usual 1 024 are a thousand connections.
 pub fn raise_open_files() {
@@ -22,7 +20,7 @@ pub fn raise_open_files() {
 /// A file over the size that this process may write then fails to be written, and work waits for that to change; by itself this signal ends
 /// the process. Called within the runtime.
 pub fn outlive_file_sizes() {
-    if let Err(error) = signal(SignalKind::from_raw(FILE_TOO_LARGE)) {
+    if let Err(error) = signal(SignalKind::from_raw(Signal::XFSZ.as_raw())) {
         tracing::debug!(%error, "a limit of file sizes ends the process");
     }
 }

@@ -22,6 +22,10 @@ pub trait Stage: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// What this record becomes. Outputs are appended in their order, once [`Stage::flush`] has returned; then the record counts as done.
+    ///
+    /// Records of one key come one after the other, and their outputs are appended in that order; but the next one may come before the
+    /// flush of the one before, so what `process` leaves elsewhere must be seen by the next call at once. Records of other keys come at the
+    /// same time.
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>, Error>;
 
     /// Makes durable whatever `process` calls that have returned left elsewhere (the index). Called before their outputs are appended.

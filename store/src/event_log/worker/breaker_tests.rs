@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
 
 use super::metrics::WorkerMetrics;
-use super::{Worker, WorkerSettings};
+use super::{Worker, WorkerSettings, tests};
 use crate::blobs::Blobs;
-use crate::event_log::embedded::{Config, EmbeddedEventLog};
+use crate::event_log::embedded::EmbeddedEventLog;
 use crate::event_log::stage::{Output, Stage};
 use crate::event_log::topics::Topics;
 use crate::event_log::{Record, StoredRecord};
@@ -65,30 +65,17 @@ struct Bench {
 impl Bench {
     async fn start(mood: u8, breaker_release_seconds: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let config = Config {
-            segment_bytes: 1 << 20,
-            max_record_bytes: 1 << 20,
-            linger_ms: 0,
-            queue_bytes: 1 << 20,
-            maintenance_interval_seconds: 0,
-            compaction_dirty_ratio: 0.5,
-            tombstone_retention_seconds: 0,
-        };
-        let log = EmbeddedEventLog::open(&folder.path().join("log"), config).unwrap();
+        let log = EmbeddedEventLog::open(&folder.path().join("log"), tests::log_settings()).unwrap();
         let topics = Topics::new(Arc::new(log), "t".into(), Blobs::local(&folder.path().join("blobs")).unwrap(), 1 << 16);
         topics.create(1, None, None).await.unwrap();
         let settings = WorkerSettings {
             concurrency: 2,
             in_flight_records: 1000,
-            in_flight_bytes: 1 << 20,
-            backoff_initial_ms: 1,
-            backoff_maximum_ms: 4,
             internal_attempts: 1,
             timeout_attempts: 1,
             breaker_records: 5,
             breaker_release_seconds,
-            linger_ms: 0,
-            drain_ms: 10_000,
+            ..tests::worker_settings()
         };
         let stage = Arc::new(Moody { mood: AtomicU8::new(mood), tried: Mutex::default() });
         let metrics = WorkerMetrics::register(&Registry::new()).unwrap();

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Error, Result, Topic};
 
 use super::metrics::WorkerMetrics;
-use super::{Worker, WorkerSettings};
+use super::{Worker, WorkerSettings, tests};
 use crate::blobs::Blobs;
-use crate::event_log::embedded::{Config, EmbeddedEventLog};
+use crate::event_log::embedded::EmbeddedEventLog;
 use crate::event_log::stage::{Output, Stage};
 use crate::event_log::topics::Topics;
 use crate::event_log::{BatchLimit, Record, StoredRecord};
@@ -61,39 +61,15 @@ fn text(record: &Record) -> String {
     String::from_utf8_lossy(record.value.as_deref().unwrap_or_default()).into_owned()
 }
 
-fn log_settings() -> Config {
-    Config {
-        segment_bytes: 1 << 20,
-        max_record_bytes: 1 << 20,
-        linger_ms: 0,
-        queue_bytes: 1 << 20,
-        maintenance_interval_seconds: 0,
-        compaction_dirty_ratio: 0.5,
-        tombstone_retention_seconds: 0,
-    }
-}
-
+/// So that some are acknowledged together.
 fn worker_settings() -> WorkerSettings {
-    WorkerSettings {
-        concurrency: 4,
-        in_flight_records: 64,
-        in_flight_bytes: 1 << 20,
-        backoff_initial_ms: 1,
-        backoff_maximum_ms: 4,
-        internal_attempts: 2,
-        timeout_attempts: 2,
-        breaker_records: 0,
-        breaker_release_seconds: 0,
-        // So that some are acknowledged together.
-        linger_ms: 50,
-        drain_ms: 10_000,
-    }
+    WorkerSettings { concurrency: 4, in_flight_records: 64, linger_ms: 50, ..tests::worker_settings() }
 }
 
 /// What a worker makes of these values under one key, by topic; every flush waits until all were processed.
 async fn outputs(values: &[String]) -> (Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
-    let log = EmbeddedEventLog::open(&folder.path().join("log"), log_settings()).unwrap();
+    let log = EmbeddedEventLog::open(&folder.path().join("log"), tests::log_settings()).unwrap();
     let topics = Topics::new(Arc::new(log), "t".into(), Blobs::local(&folder.path().join("blobs")).unwrap(), 1 << 16);
     topics.create(1, None, None).await.unwrap();
     let record = |value: &String| Record { key: Bytes::from_static(b"hot"), value: Some(value.clone().into()), ..Record::default() };

@@ -176,7 +176,7 @@ struct Bench {
     flushed: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
-fn log_settings() -> Config {
+pub(super) fn log_settings() -> Config {
     Config {
         segment_bytes: 1 << 20,
         max_record_bytes: 1 << 20,
@@ -188,7 +188,7 @@ fn log_settings() -> Config {
     }
 }
 
-fn worker_settings() -> WorkerSettings {
+pub(super) fn worker_settings() -> WorkerSettings {
     WorkerSettings {
         concurrency: 3,
         in_flight_records: 4,

@@ -32,6 +32,7 @@ mod keyword;
 mod manifest;
 mod manifest_terms;
 mod pending;
+mod serving;
 mod snapshot;
 mod sums;
 mod text;
@@ -54,8 +55,9 @@ use tributary_schemas::{ChunkId, ChunkVectors, Error, ErrorKind};
 
 pub(crate) use self::commit::{folder_bytes, sync_folder};
 use self::generation::Generation;
+use self::serving::Serving;
+pub(crate) use self::serving::forget as forget_serving;
 use self::snapshot::Snapshot;
-use self::text_folder::{sealed, unsealed};
 pub use self::verify::{IndexDamage, Remedy};
 use super::{GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorQuery};
 use crate::Result;
@@ -101,11 +103,6 @@ struct Inner {
     _lock: File,
 }
 
-struct Serving {
-    name: String,
-    generation: Arc<Generation>,
-}
-
 impl EmbeddedIndex {
     /// Opens the index in a folder, which is created if need be. Reads maps and manifests, but no vectors.
     ///
@@ -134,14 +131,14 @@ impl EmbeddedIndex {
                 Err(error) => return Err(error),
             }
         }
-        let serving = match read_serving(folder, &generations)? {
-            Found::Serving(serving) => Some(Arc::new(serving)),
-            Found::Missing(name) => {
+        let serving = match serving::read(folder, &generations)? {
+            serving::Named::Open(serving) => Some(Arc::new(serving)),
+            serving::Named::Missing(name) => {
                 // Nobody must make an empty one in its place.
-                damaged.entry(name.clone()).or_insert_with(|| gone(&generation_folder(folder, &name)));
+                damaged.entry(name.clone()).or_insert_with(|| serving::gone(&generation_folder(folder, &name)));
                 None
             }
-            Found::Nothing => None,
+            serving::Named::Nothing => None,
         };
         let inner = Inner {
             root: folder.to_owned(),
@@ -165,7 +162,7 @@ impl EmbeddedIndex {
         for (name, held) in generations.keys().zip(&held) {
             held.image(draft, &format!("{path}/generations/{name}"))?;
         }
-        draft.keep(&self.inner.root.join("serving"), &format!("{path}/serving"), None)?;
+        draft.keep(&serving::path(&self.inner.root), &format!("{path}/serving"), None)?;
         meanwhile(draft)
     }
 
@@ -271,11 +268,7 @@ impl Inner {
     fn promote(&self, name: &str) -> Result<()> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = self.generation(name)?;
-        let draft = self.root.join(".serving");
-        let replaced =
-            commit::write_synced(&draft, &sealed(name.as_bytes())).and_then(|()| std::fs::rename(&draft, self.root.join("serving")));
-        replaced.map_err(|error| Error::io(format_args!("cannot promote generation `{name}`"), &error))?;
-        sync_folder(&self.root)?;
+        serving::write(&self.root, name)?;
         self.serving.store(Some(Arc::new(Serving { name: name.to_owned(), generation })));
         Ok(())
     }
@@ -448,57 +441,6 @@ fn lock(folder: &Path) -> Result<File> {
             .with_hint("stop the other process, or talk to it with --server")
     })?;
     Ok(file)
-}
-
-/// What the file `serving` leads to.
-enum Found {
-    Serving(Serving),
-    /// A generation of this name did not open, or is not there.
-    Missing(String),
-    Nothing,
-}
-
-fn read_serving(folder: &Path, generations: &BTreeMap<String, Arc<Generation>>) -> Result<Found> {
-    let path = folder.join("serving");
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
-        Err(error) => return Err(Error::io(format_args!("cannot read {}", path.display()), &error)),
-    };
-    let found = |(name, generation): (&String, &Arc<Generation>)| {
-        Found::Serving(Serving { name: name.clone(), generation: Arc::clone(generation) })
-    };
-    let Some(name) = serving_name(&bytes) else {
-        // With one generation there is nothing to choose from.
-        let only = generations.iter().next().filter(|_| generations.len() == 1);
-        tracing::error!(path = %path.display(), taken = ?only.map(|(name, _)| name), "the name of the serving generation is damaged");
-        return Ok(only.map_or(Found::Nothing, found));
-    };
-    Ok(generations.get_key_value(&name).map_or(Found::Missing(name), found))
-}
-
-fn gone(folder: &Path) -> Error {
-    let message = format!("the generation that serves queries is gone: there is no {}", folder.display());
-    Error::new(ErrorKind::Corrupt, message)
-        .with_hint("mount or put it back, or restore a backup; `tributary repair` makes a new one and fills it from the log")
-}
-
-/// Forgets that this generation, or whichever it is, serves queries; whether it did.
-pub(crate) fn forget_serving(root: &Path, name: Option<&str>) -> Result<bool> {
-    let path = root.join("serving");
-    let serving = std::fs::read(&path).ok().and_then(|bytes| serving_name(&bytes));
-    if serving.is_none() || name.is_some() && serving.as_deref() != name {
-        return Ok(false);
-    }
-    std::fs::remove_file(&path).map_err(|error| Error::io(format_args!("cannot remove {}", path.display()), &error))?;
-    sync_folder(root)?;
-    Ok(true)
-}
-
-/// The name in the file `serving`, if its checksum is right. Where the mark of the checksum is damaged, the rest of it is no name.
-fn serving_name(bytes: &[u8]) -> Option<String> {
-    let name = std::str::from_utf8(unsealed(bytes)?).ok()?.trim();
-    check_name(name).is_ok().then(|| name.to_owned())
 }
 
 /// Opens a generation; a panic over damaged bytes in tantivy is damage.

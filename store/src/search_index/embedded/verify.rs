@@ -10,7 +10,7 @@ use super::generation::Generation;
 use super::snapshot::Snapshot;
 use super::text::{self, Which};
 use super::vectors::Vectors;
-use super::{EmbeddedIndex, serving_name};
+use super::{EmbeddedIndex, serving};
 
 /// What makes it right again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +52,8 @@ impl EmbeddedIndex {
             found.extend(verify_generation(name, &inner.folder(name), generation)?);
             progress(generation.bytes());
         }
-        let serving = inner.root.join("serving");
-        if std::fs::read(&serving).is_ok_and(|bytes| serving_name(&bytes).is_none()) {
-            found.push(damage("", &serving, "the name of the serving generation is damaged", Remedy::Promote));
+        if serving::is_damaged(&inner.root) {
+            found.push(damage("", &serving::path(&inner.root), "the name of the serving generation is damaged", Remedy::Promote));
         }
         Ok(found)
     }
