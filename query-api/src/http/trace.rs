@@ -59,7 +59,8 @@ async fn answer<B: MessageBody + 'static>(
     let timeout = Duration::from_millis(operations.config.request_timeout_ms);
     let progress = Progress::start();
     request.extensions_mut().insert(progress.clone());
-    let answered = match refusal(&request, &operations.config.host_names) {
+    let refused = refusal(&request, &operations.config.host_names).or_else(|| misplaced_parameters(&request));
+    let answered = match refused {
         Some(problem) => Err(problem.into()),
         None => bounded(timeout, &progress, next.call(request)).await,
     };
@@ -149,6 +150,15 @@ fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
     let origin_host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let same_origin = host.is_some_and(|host| host.eq_ignore_ascii_case(origin_host));
     (!same_origin).then(|| Problem::new(Code::Denied, format!("requests of pages from `{origin}` are refused")))
+}
+
+/// Only what is read takes parameters in its address: a filter written there beside a body would be left out without a word.
+fn misplaced_parameters(request: &ServiceRequest) -> Option<Problem> {
+    if request.query_string().is_empty() || matches!(*request.method(), Method::GET | Method::HEAD) {
+        return None;
+    }
+    let what = format!("{} {} takes no parameters in its address", request.method(), request.path());
+    Some(Problem::new(Code::InvalidParameter, what).with_hint("write them into the body; /openapi.json has its form"))
 }
 
 /// A browser says where a request comes from, also where it sends no `Origin`: that of a picture, a script or a link of another page. Only

@@ -46,6 +46,18 @@ async fn requests_that_a_foreign_page_makes_are_refused_whatever_their_method() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_filter_in_the_address_of_a_search_is_refused_and_not_left_out() {
+    let server = Server::start().await;
+    for (method, path) in
+        [("POST", "/v1/search?sources=x"), ("PUT", "/v1/knowledge-sets?dry_run=true"), ("DELETE", "/v1/dead-letters?older=1")]
+    {
+        let answer = server.send(method, path, &[JSON], b"{\"query\": \"word\"}").await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "invalid_parameter"), "{method} {path}: {answer:?}");
+    }
+    assert_eq!(server.get("/v1/documents?limit=1").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn line_breaks_in_an_id_become_no_headers() {
     let server = Server::start().await;
     let answer = server.get("/v1/documents/a%0d%0aSet-Cookie:x=1").await;
