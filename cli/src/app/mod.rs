@@ -116,6 +116,9 @@ impl App {
         {
             tracing::warn!(%error, "the document table cannot be kept; the next start reads more reports");
         }
+        if let Err(error) = self.parts.table.commit(&self.parts.stores.topics).await {
+            tracing::warn!(%error, "how far reports about documents were read cannot be noted");
+        }
         self.folder.withdraw();
         outcome
     }

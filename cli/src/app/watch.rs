@@ -87,10 +87,13 @@ async fn drop_old_letters(parts: Arc<Parts>, age: Duration) -> Result<()> {
     }
 }
 
-/// Writes the document table to its file when a start without that would take long.
+/// Notes how far the document table has read, and writes it to its file when a start without that would take long.
 async fn keep_table(parts: Arc<Parts>) -> Result<()> {
     let mut before = 0;
     loop {
+        if let Err(error) = parts.table.commit(&parts.stores.topics).await {
+            tracing::warn!(%error, "how far reports about documents were read cannot be noted, trying again");
+        }
         tokio::time::sleep(CHECKPOINT_LOOK).await;
         let reports = parts.table.reports_since_checkpoint();
         let is_at_rest = reports == before && reports >= REPORTS_AT_REST;

@@ -123,15 +123,21 @@ fn without_a_part_of_the_log_that_is_gone_for_good_it_goes_on() {
 
 #[test]
 fn files_within_the_log_that_are_gone_or_emptied_are_mended() {
-    for name in ["emptied positions", "removed segment"] {
+    let cases = [
+        ("emptied positions", "documents.raw", "groups"),
+        ("removed segment", "documents.raw", "0"),
+        // No stage reads it.
+        ("emptied reports", "documents.states", "0"),
+        ("removed reports", "documents.states", "0"),
+    ];
+    for (name, of, folder) in cases {
         let workspace = published();
-        let raw = topic(&workspace, "documents.raw");
-        let (folder, ending) = if name == "emptied positions" { ("groups", "positions") } else { ("0", "segment") };
-        let is_meant = |path: &PathBuf| path.extension().is_some_and(|found| found == ending);
-        let file = fs::read_dir(raw.join(folder)).unwrap().map(|entry| entry.unwrap().path()).find(is_meant).unwrap();
-        match ending {
-            "positions" => fs::write(&file, b"").unwrap(),
-            _ => fs::remove_file(&file).unwrap(),
+        let is_meant = |path: &PathBuf| path.extension().is_some_and(|found| ["positions", "segment"].iter().any(|known| found == *known));
+        let listed = fs::read_dir(topic(&workspace, of).join(folder)).unwrap();
+        let file = listed.map(|entry| entry.unwrap().path()).find(is_meant).unwrap();
+        match name.starts_with("emptied") {
+            true => fs::write(&file, b"").unwrap(),
+            false => fs::remove_file(&file).unwrap(),
         }
         assert_eq!(verified(&workspace).len(), 1, "{name}");
         workspace.json(["repair", "--apply", "--format", "json"]);

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tributary_schemas::{DocumentState, Error, ErrorKind, Result, State, Topic};
 
 use super::rows::Rows;
-use super::view::{Applied, Fold, View, ended};
+use super::view::{Applied, Fold, GROUP, View, ended};
 use crate::event_log::topics::Topics;
-use crate::event_log::{StoredRecord, message};
+use crate::event_log::{Position, StoredRecord, message};
 
 pub use super::rows::CheckpointFile;
 
@@ -97,6 +97,18 @@ impl DocumentTable {
         Ok(())
     }
 
+    /// Commits how far the reports were read, so that a log that ends before that is known to have lost some. Only where there is a place
+    /// for checkpoints: brokers look after their records themselves.
+    pub async fn commit(&self, topics: &Topics) -> Result<()> {
+        if self.file.is_none() {
+            return Ok(());
+        }
+        let applied = self.view.applied();
+        let positions: Vec<Position> =
+            applied.iter().map(|(partition, offset)| Position { partition: *partition, offset: *offset }).collect();
+        topics.subscribe(Topic::DocumentsStates, Some(GROUP)).await?.commit(&positions).await
+    }
+
     /// A table that follows nothing.
     #[cfg(test)]
     pub(crate) fn with_reports(states: &[DocumentState]) -> Self {
@@ -180,7 +192,7 @@ impl ListFilter {
 
 /// Whether all that a checkpoint has is in the topic: a log that was put back from a copy may end before it.
 async fn fits(topics: &Topics, applied: &Applied) -> Result<bool> {
-    let ends: Applied = topics.lag(Topic::DocumentsStates, "document-table").await?.iter().map(|lag| (lag.partition, lag.end)).collect();
+    let ends: Applied = topics.lag(Topic::DocumentsStates, GROUP).await?.iter().map(|lag| (lag.partition, lag.end)).collect();
     Ok(applied.iter().all(|(partition, offset)| ends.get(partition).is_some_and(|end| offset <= end)))
 }
 

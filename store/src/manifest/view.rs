@@ -14,6 +14,8 @@ use crate::event_log::{BatchLimit, Position, StoredRecord, Subscription};
 
 const READ_LIMIT: BatchLimit = BatchLimit { records: 10_000, bytes: 8 << 20 };
 const CATCH_UP: Duration = Duration::from_secs(30);
+/// The group of views: brokers are asked for the ends of topics in its name, and it has read what [`super::table`] says.
+pub(super) const GROUP: &str = "document-table";
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Per partition the offset after the last record applied.
@@ -100,8 +102,8 @@ pub(super) async fn ended(mut changes: watch::Receiver<Applied>) {
 }
 
 async fn ends<F: Fold>(topics: &Topics) -> Result<Applied> {
-    // The name of a group that never commits: only the ends matter here.
-    let lag = topics.lag(F::TOPIC, "document-table").await?;
+    // Only the ends matter here.
+    let lag = topics.lag(F::TOPIC, GROUP).await?;
     Ok(lag.into_iter().filter(|partition| partition.end > partition.start).map(|partition| (partition.partition, partition.end)).collect())
 }
 
