@@ -13,6 +13,7 @@
 //!   log/               the embedded event log
 //!   index/             the embedded search index
 //!   blobs/             content-addressed bodies
+//!   manifest/          the document table as of some moment, and up to which time versions were given
 //!   models/            model files and the ONNX runtime
 //!   backup.staging/    while a backup is being made; restore.draft/, restore.ready/ while one is restored
 //! ```

@@ -15,6 +15,7 @@ use tributary_store::data_folder::DataFolder;
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::{Documents, StageReader, stage_readers};
+use tributary_store::manifest::given_time::GivenTime;
 use tributary_store::manifest::table::{CheckpointFile, DocumentTable};
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::SourceProfiles;
@@ -64,7 +65,8 @@ impl Parts {
         remember_removals_in_an_empty_index(&stores, &table).await?;
         let documents = {
             let (topics, index) = (stores.topics.clone(), Arc::clone(&stores.index));
-            Documents::new(topics, Arc::clone(&table), index, config.store.version_rule(), Arc::clone(&clock))
+            let given = GivenTime::open(&folder.join("manifest"))?;
+            Documents::new(topics, Arc::clone(&table), index, config.store.version_rule(), given, Arc::clone(&clock))
         };
         let dead_letters = DeadLetters::open(stores.topics.clone(), Arc::clone(&clock)).await?;
         let retrieval = config.query_api.retrieval.clone();

@@ -7,6 +7,7 @@ use tokio::sync::Semaphore;
 use tributary_schemas::id::{MAX_DOCUMENT_ID_BYTES, derive_document_id};
 use tributary_schemas::{DocumentEvent, DocumentHeader, Error, ErrorKind, Reconciliation, Result, State, Topic, event, limits};
 
+use super::given_time::GivenTime;
 use super::reconcile::{on_the_way, reconcile};
 use super::table::{DocumentRow, DocumentTable, ListFilter};
 use super::versions::{Claim, VersionRule, Versions};
@@ -63,11 +64,17 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Over the given log, table and index; versions are taken as `rule` says.
-    pub fn new(topics: Topics, table: Arc<DocumentTable>, index: SharedSearchIndex, rule: VersionRule, clock: Clock) -> Self {
-        // Versions by the time go on from the newest time of a report even if the clock was set back since: a record that was written and
-        // not reported before a crash is older than whatever is published next. Numbers of producers do not count.
-        let versions = Versions::after(u64::try_from(table.newest_time()).unwrap_or(0));
+    /// Over the given log, table and index; versions are taken as `rule` says, and go on after the time that was given.
+    pub fn new(
+        topics: Topics,
+        table: Arc<DocumentTable>,
+        index: SharedSearchIndex,
+        rule: VersionRule,
+        given: Arc<GivenTime>,
+        clock: Clock,
+    ) -> Self {
+        // Processes on other machines have their own time: their reports count too. Numbers of producers do not.
+        let versions = Versions::open(u64::try_from(table.newest_time()).unwrap_or(0), given);
         Self { topics, table, index, clock, rule, versions, listings: Semaphore::new(LISTINGS_AT_ONCE) }
     }
 
@@ -77,7 +84,10 @@ impl Documents {
         let document_id = checked_id(&published)?;
         check_content(&published)?;
         let claim = published.version.map(|version| self.claim(&document_id, version)).transpose()?;
-        let version = published.version.unwrap_or_else(|| self.next_version(&document_id));
+        let version = match published.version {
+            Some(version) => version,
+            None => self.next_version(&document_id).await?,
+        };
         published.document_id = Some(document_id.clone());
         published.version = Some(version);
         let header = DocumentHeader {
@@ -97,7 +107,10 @@ impl Documents {
     /// Deletes a document, whether or not it was ever stored; older versions that come later stay away.
     pub async fn delete(&self, document_id: &str, version: Option<u64>) -> Result<Accepted> {
         check_id(document_id)?;
-        let version = version.unwrap_or_else(|| self.next_version(document_id));
+        let version = match version {
+            Some(version) => version,
+            None => self.next_version(document_id).await?,
+        };
         let known = self.table.get(document_id).map(|row| row.latest);
         let header = DocumentHeader {
             document_id: document_id.to_owned(),
@@ -190,8 +203,10 @@ impl Documents {
         self.versions.claim(document_id, version, |document_id| self.table.newest_version(document_id)).map_err(refused)
     }
 
-    fn next_version(&self, document_id: &str) -> u64 {
-        self.versions.next(document_id, (self.clock)(), |document_id| self.table.newest_version(document_id))
+    async fn next_version(&self, document_id: &str) -> Result<u64> {
+        let version = self.versions.next(document_id, (self.clock)(), |document_id| self.table.newest_version(document_id));
+        self.versions.keep().await?;
+        Ok(version)
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod dead_letters;
 pub mod documents;
+pub mod given_time;
 mod letters;
 pub mod reconcile;
 mod rows;

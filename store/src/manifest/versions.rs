@@ -3,10 +3,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::given_time::GivenTime;
 
 /// Versions from here on have no room above them for the next one.
 const LIMIT: u64 = 1 << 63;
@@ -52,6 +54,8 @@ impl VersionRule {
 pub struct Versions {
     /// The last time that was given.
     last_time: AtomicU64,
+    /// What of it is known after a crash.
+    kept: Option<Arc<GivenTime>>,
     /// What was last given to documents whose versions are ahead of the time.
     ahead: Mutex<HashMap<String, u64>>,
     /// What producers gave, until the table knows: of several who give the same version at once one is taken.
@@ -86,12 +90,24 @@ impl Drop for Claim<'_> {
 }
 
 impl Versions {
-    /// Goes on after the newest time that is known to have been given, also if the clock was set back since.
-    pub fn after(newest_time: u64) -> Self {
-        Self { last_time: AtomicU64::new(newest_time), ahead: Mutex::default(), claimed: Mutex::default() }
+    /// Goes on after the newest time of a report and after what may have been given, also if the clock was set back since.
+    pub fn open(newest_time: u64, kept: Arc<GivenTime>) -> Self {
+        Self { kept: Some(Arc::clone(&kept)), ..Self::after(newest_time.max(kept.up_to())) }
     }
 
-    /// The next version of a document. `known` tells what the table knows to be the newest version of a document.
+    fn after(newest_time: u64) -> Self {
+        Self { last_time: AtomicU64::new(newest_time), kept: None, ahead: Mutex::default(), claimed: Mutex::default() }
+    }
+
+    /// Once it has returned, what [`Versions::next`] gave may be told: it is not given again, also after a crash.
+    pub async fn keep(&self) -> Result<()> {
+        match &self.kept {
+            Some(kept) => kept.cover(self.last_time.load(Ordering::Acquire)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The next version of a document, to be used after [`Versions::keep`]. `known` tells what the table knows to be the newest version of a document.
     pub fn next(&self, document_id: &str, now_ms: i64, known: impl Fn(&str) -> u64) -> u64 {
         let time = self.next_time(u64::try_from(now_ms).unwrap_or(0));
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
@@ -221,6 +237,17 @@ mod tests {
         let versions = Versions::after(NOW as u64 + HOUR);
         let first = versions.next("a", NOW, |_| 0);
         assert_eq!((first, versions.next("b", NOW, |_| 0)), (NOW as u64 + HOUR + 1, NOW as u64 + HOUR + 2));
+    }
+
+    #[tokio::test]
+    async fn times_go_on_when_the_clock_is_set_back_and_no_report_tells_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Versions::open(7, GivenTime::open(folder.path()).unwrap());
+        let versions = open();
+        let tomorrow = versions.next("d", NOW + 24 * HOUR as i64, |_| 0);
+        versions.keep().await.unwrap();
+        drop(versions);
+        assert!(open().next("d", NOW, |_| 0) > tomorrow);
     }
 
     #[test]
