@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use tributary_ingest::Converted;
-use tributary_ingest::converters::pdf;
-use tributary_ingest::isolation::{ConversionPool, Job, Launch};
+use tributary_convert::Converted;
+use tributary_convert::converters::pdf;
+use tributary_convert::isolation::{ConversionPool, Job, Launch};
 use tributary_models::ocr::OcrSetup;
 
 use crate::config::Config;
@@ -19,29 +19,29 @@ pub const DRAWING_VERB: &str = "draw-worker";
 
 /// Converters as the configuration wants them.
 pub fn pool(config: &Config) -> ConversionPool {
-    let mut ingest = config.ingest.clone();
+    let mut convert = config.convert.clone();
     let models_folder = Path::new(&config.store.data_folder).join("models");
     // A conversion process has no environment of its own.
-    ingest.pdf.library = absolute(pdfium(config).unwrap_or_default());
+    convert.pdf.library = absolute(pdfium(config).unwrap_or_default());
     let ocr = OcrSetup::find(&config.models, &models_folder).map(|setup| OcrSetup {
         library: absolute(setup.library),
         models: absolute(setup.models),
         ..setup
     });
-    let launch = ingest.isolate_conversion.then(|| Launch {
+    let launch = convert.isolate_conversion.then(|| Launch {
         program: own_program(),
         arguments: vec![OsString::from(WORKER_VERB)],
         program_arguments: vec![OsString::from(DRAWING_VERB)],
-        readable: libraries(&ingest.pdf.library),
+        readable: libraries(&convert.pdf.library),
     });
-    ConversionPool::new(ingest, ocr, launch)
+    ConversionPool::new(convert, ocr, launch)
 }
 
 /// The library of PDFium: named by the configuration or the environment, or fetched into a folder of models.
 pub fn pdfium(config: &Config) -> Option<PathBuf> {
     let is_named = |path: &PathBuf| !path.as_os_str().is_empty();
     let models_folder = Path::new(&config.store.data_folder).join("models");
-    let configured = Some(config.ingest.pdf.library.clone()).filter(is_named);
+    let configured = Some(config.convert.pdf.library.clone()).filter(is_named);
     let named = configured.or_else(|| std::env::var_os(pdf::LIBRARY_VARIABLE).map(PathBuf::from).filter(is_named));
     named.or_else(|| pdf::find_library(&config.models.folders(&models_folder)))
 }

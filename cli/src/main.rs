@@ -34,10 +34,10 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         return verbs::completions::run(shell);
     }
     if let Verb::ConvertWorker = arguments.verb {
-        return Ok(tributary_ingest::isolation::serve().map(|()| Outcome::Done)?);
+        return Ok(tributary_convert::isolation::serve().map(|()| Outcome::Done)?);
     }
     if let Verb::DrawWorker = arguments.verb {
-        return Ok(tributary_ingest::isolation::become_program().map(|()| Outcome::Done)?);
+        return Ok(tributary_convert::isolation::become_program().map(|()| Outcome::Done)?);
     }
     if let Verb::Config(verb) = arguments.verb {
         return verbs::config::run(&global, verb);

@@ -9,6 +9,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
+use tributary_convert::converters::Converted;
+use tributary_convert::isolation::{ConversionPool, Job};
+use tributary_convert::ocr;
 use tributary_schemas::{
     CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result, StageTime, State, Topic, event, id, limits,
 };
@@ -19,10 +22,8 @@ use tributary_store::manifest::versions::VersionRule;
 use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
 
 use crate::config::Config;
-use crate::converters::Converted;
-use crate::isolation::{ConversionPool, Job};
 use crate::source_cleaning::SourceCleaning;
-use crate::{fingerprint, ocr, similarity};
+use crate::{fingerprint, similarity};
 
 /// Name of the stage in logs, metrics, dead letters and timelines.
 pub const STAGE: &str = "ingest";
@@ -89,7 +90,6 @@ pub struct IngestStage {
 
 /// What conversions on blocking threads need.
 struct Shared {
-    config: Config,
     pool: Arc<ConversionPool>,
     cleaning: SourceCleaning,
     later_settings: LaterSettings,
@@ -104,11 +104,12 @@ struct Published {
 
 impl IngestStage {
     /// A stage over the given profiles. `Invalid` if a profile names an unknown cleaning step or sets one wrongly.
-    pub fn new(config: Config, parts: IngestParts) -> Result<Self> {
+    pub fn new(config: &Config, parts: IngestParts) -> Result<Self> {
         let IngestParts { pool, profiles, later_settings, bodies, gate, version_rule, clock } = parts;
-        let cleaning = SourceCleaning::new(profiles, &config)?;
-        let permits = Arc::new(Semaphore::new(config.conversion_workers.max(1)));
-        let shared = Arc::new(Shared { config, pool, cleaning, later_settings });
+        let conversion = pool.config();
+        let cleaning = SourceCleaning::new(profiles, &config.cleaners, conversion.maximum_title_characters)?;
+        let permits = Arc::new(Semaphore::new(conversion.conversion_workers.max(1)));
+        let shared = Arc::new(Shared { pool, cleaning, later_settings });
         Ok(Self { shared, bodies, gate, version_rule, clock, permits })
     }
 
@@ -236,7 +237,7 @@ enum Body {
 impl Shared {
     /// Waits for the conversion: on a blocking thread.
     fn convert(&self, event: &DocumentEvent, body: Body) -> Result<Converted> {
-        let bytes = body_bytes(event, body, self.config.maximum_body_bytes)?;
+        let bytes = body_bytes(event, body, self.pool.config().maximum_body_bytes)?;
         self.pool.convert(Job { bytes: &bytes, name: event.source_path.as_deref(), media_type: event.media_type.as_deref() })
     }
 
@@ -274,7 +275,7 @@ fn unread(metadata: &BTreeMap<String, String>) -> Option<String> {
         (None, None) if metadata.contains_key(ocr::UNAVAILABLE_KEY) => "its pictures were not read".to_owned(),
         (None, None) => return metadata.get("damaged").map(|damage| format!("it is damaged: {damage}")),
     };
-    let why = metadata.get(ocr::UNAVAILABLE_KEY).map_or("they are over the limits of `ingest.ocr`", String::as_str);
+    let why = metadata.get(ocr::UNAVAILABLE_KEY).map_or("they are over the limits of `convert.ocr`", String::as_str);
     Some(format!("{what}: {why}"))
 }
 
@@ -348,7 +349,7 @@ fn body_bytes(event: &DocumentEvent, body: Body, maximum: u64) -> Result<Bytes> 
         (Some(text), _) => Ok(Bytes::copy_from_slice(text.as_bytes())),
         (None, Some(text)) if text.len() as u64 / 4 * 3 > maximum.saturating_add(3) => {
             let message = format!("body of about {} bytes is over the limit of {maximum} bytes", text.len() / 4 * 3);
-            Err(Error::new(ErrorKind::Invalid, message).with_hint("split the document, or raise `ingest.maximum_body_bytes`"))
+            Err(Error::new(ErrorKind::Invalid, message).with_hint("split the document, or raise `convert.maximum_body_bytes`"))
         }
         (None, Some(text)) => STANDARD.decode(text).map(Bytes::from).map_err(|error| {
             Error::new(ErrorKind::Corrupt, format!("content_base64 does not decode: {error}"))

@@ -8,10 +8,11 @@ use tributary_schemas::{CleanDocument, DocumentEvent, DocumentHeader, Lineage, R
 use tributary_taxonomy::SourceProfiles;
 use tributary_taxonomy::source_profiles::{FoldedText, SourceProfile};
 
+use crate::attributes;
 use crate::cleaners::{Cleaners, Draft, normalize_text};
-use crate::config::Config;
-use crate::converters::{Converted, one_line};
-use crate::{attributes, pages};
+use crate::config::CleanersConfig;
+use tributary_convert::converters::{Converted, one_line};
+use tributary_convert::pages;
 
 /// The profiles with their cleaning steps, ready to run.
 pub struct SourceCleaning {
@@ -29,21 +30,26 @@ struct Steps {
 
 impl SourceCleaning {
     /// `Invalid` if a profile names an unknown cleaning step or sets one wrongly.
-    pub fn new(profiles: Arc<SourceProfiles>, config: &Config) -> Result<Self> {
+    pub fn new(profiles: Arc<SourceProfiles>, config: &CleanersConfig, maximum_title_characters: usize) -> Result<Self> {
         let of_profile = |profile: &SourceProfile| {
-            let cleaners = Cleaners::new(profile, &config.cleaners)?;
+            let cleaners = Cleaners::new(profile, config)?;
             Ok((profile.name.clone(), Steps { cleaners, fingerprint: profile.fingerprint() }))
         };
         let steps: Result<HashMap<_, _>> = profiles.iter().map(of_profile).collect();
-        Ok(Self { steps: steps?, profiles, maximum_title_characters: config.maximum_title_characters })
+        Ok(Self { steps: steps?, profiles, maximum_title_characters })
     }
 
     /// For one source alone, with the steps that run before `drop_learned_boilerplate`: what that step's file is learned from.
-    pub fn before_learned_boilerplate(profiles: Arc<SourceProfiles>, source: &str, config: &Config) -> Result<Self> {
+    pub fn before_learned_boilerplate(
+        profiles: Arc<SourceProfiles>,
+        source: &str,
+        config: &CleanersConfig,
+        maximum_title_characters: usize,
+    ) -> Result<Self> {
         let profile = profiles.profile(source);
-        let cleaners = Cleaners::before_learned_boilerplate(profile, &config.cleaners)?;
+        let cleaners = Cleaners::before_learned_boilerplate(profile, config)?;
         let steps = HashMap::from([(profile.name.clone(), Steps { cleaners, fingerprint: profile.fingerprint() })]);
-        Ok(Self { steps, profiles, maximum_title_characters: config.maximum_title_characters })
+        Ok(Self { steps, profiles, maximum_title_characters })
     }
 
     /// The profile of a source.

@@ -1,9 +1,7 @@
-//! Settings for tests: the ones that users get. Also used by the integration tests and the example, which name the type themselves.
+//! Settings for tests: the ones that users get. Also used by the integration tests.
 
-/// The section `[ingest]` of the default file, with conversion in the test's own process.
+/// The section `[ingest]` of the default file.
 pub fn config<C: serde::de::DeserializeOwned>() -> C {
     let defaults: toml::Value = toml::from_str(include_str!("../../cli/default.toml")).expect("the default file");
-    let mut section = defaults.get("ingest").expect("its section [ingest]").clone();
-    section.as_table_mut().expect("a table").insert("isolate_conversion".to_owned(), false.into());
-    section.try_into().expect("settings of ingest")
+    defaults.get("ingest").expect("its section [ingest]").clone().try_into().expect("settings of ingest")
 }

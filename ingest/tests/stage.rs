@@ -1,6 +1,8 @@
 //! The stage as the worker loop sees it: records in, outputs out.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../convert/src/test_config.rs"]
+mod conversion_config;
 #[path = "../src/test_config.rs"]
 mod test_config;
 
@@ -9,8 +11,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tributary_ingest::Config;
-use tributary_ingest::isolation::ConversionPool;
+use tributary_convert::isolation::ConversionPool;
 use tributary_ingest::{BodySource, IndexedFingerprints, IngestParts, IngestStage, LaterSettings};
 use tributary_models::ocr::{OcrSetup, OcrUnavailable};
 use tributary_schemas::{CleanDocument, DocumentState, Error, ErrorKind, Result, State, Topic, event, id};
@@ -64,8 +65,8 @@ fn no_ocr() -> std::result::Result<OcrSetup, OcrUnavailable> {
     Err(OcrUnavailable::new("no models are here"))
 }
 
-fn config() -> Config {
-    Config { maximum_body_bytes: 1 << 20, maximum_markdown_bytes: 2 << 20, ..test_config::config() }
+fn conversion() -> tributary_convert::Config {
+    tributary_convert::Config { maximum_body_bytes: 1 << 20, maximum_markdown_bytes: 2 << 20, ..conversion_config::config() }
 }
 
 const PROFILES: &str = r#"
@@ -87,9 +88,9 @@ fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
     let profiles = Arc::new(SourceProfiles::from_toml(PROFILES).unwrap());
     let gate: Arc<Gate> = Arc::clone(gate);
     IngestStage::new(
-        config(),
+        &test_config::config(),
         IngestParts {
-            pool: Arc::new(ConversionPool::new(config(), no_ocr(), None)),
+            pool: Arc::new(ConversionPool::new(conversion(), no_ocr(), None)),
             profiles,
             later_settings: later(settings),
             bodies: Arc::new(Bodies),
@@ -302,9 +303,9 @@ fn a_profile_with_an_unknown_step_is_refused() {
     let profiles =
         SourceProfiles::from_toml("[[source_profile]]\nname = \"p\"\nsource = \"s\"\ncleaners = [{ step = \"drop_ancors\" }]\n").unwrap();
     let made = IngestStage::new(
-        config(),
+        &test_config::config(),
         IngestParts {
-            pool: Arc::new(ConversionPool::new(config(), no_ocr(), None)),
+            pool: Arc::new(ConversionPool::new(conversion(), no_ocr(), None)),
             profiles: Arc::new(profiles),
             later_settings: later(""),
             bodies: Arc::new(Bodies),
@@ -328,9 +329,9 @@ fn learned_stage(learned: &str) -> IngestStage {
     profiles.read_files(folder.path()).unwrap();
     let gate: Arc<Gate> = Arc::default();
     IngestStage::new(
-        config(),
+        &test_config::config(),
         IngestParts {
-            pool: Arc::new(ConversionPool::new(config(), no_ocr(), None)),
+            pool: Arc::new(ConversionPool::new(conversion(), no_ocr(), None)),
             profiles: Arc::new(profiles),
             later_settings: later(""),
             bodies: Arc::new(Bodies),
@@ -370,9 +371,9 @@ async fn an_edition_names_its_work_and_is_no_exact_duplicate() {
     let profiles = Arc::new(SourceProfiles::from_toml(profiles).unwrap());
     let gate: Arc<Gate> = Arc::default();
     let stage = IngestStage::new(
-        config(),
+        &test_config::config(),
         IngestParts {
-            pool: Arc::new(ConversionPool::new(config(), no_ocr(), None)),
+            pool: Arc::new(ConversionPool::new(conversion(), no_ocr(), None)),
             profiles,
             later_settings: later(""),
             bodies: Arc::new(Bodies),

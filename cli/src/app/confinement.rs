@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{IntGaugeVec, Opts, Registry};
-use tributary_ingest::isolation::{Confinement, ConversionPool, Part};
+use tributary_convert::isolation::{Confinement, ConversionPool, Part};
 use tributary_schemas::Error;
 
 /// 1 for each part that holds; nothing before the first process said how it is confined.
@@ -38,10 +38,10 @@ pub fn look(pool: &ConversionPool) -> Result<String, Error> {
 
 fn describe(confinement: Option<&Confinement>) -> String {
     match confinement {
-        None => "converters run in this process, not confined (ingest.isolate_conversion is false)".to_owned(),
+        None => "converters run in this process, not confined (convert.isolate_conversion is false)".to_owned(),
         Some(confinement) if confinement.is_complete() => format!("converters are confined: {}", confinement.enforced()),
         Some(confinement) => {
-            format!("degraded: converters are not wholly confined (ingest.require_confinement is false): {}", confinement.missing())
+            format!("degraded: converters are not wholly confined (convert.require_confinement is false): {}", confinement.missing())
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use prometheus::Registry;
+use tributary_convert::isolation::ConversionPool;
 use tributary_indexer::reindex::remember_removals;
-use tributary_ingest::isolation::ConversionPool;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::retrieval::{Retriever, SharedServing};
 use tributary_query_api::server::Parts as ServerParts;

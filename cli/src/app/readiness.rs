@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
-use tributary_ingest::isolation::ConversionPool;
+use tributary_convert::isolation::ConversionPool;
 use tributary_query_api::http::health::{Check, ReadinessProbe};
 use tributary_query_api::retrieval::SharedServing;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};

@@ -34,7 +34,7 @@ pub fn spawn(
     let worker = match service {
         Service::Ingest => {
             confinement::watch(&parts.registry, &parts.conversion)?;
-            worker(parts, Topic::DocumentsRaw, Arc::new(ingest(config, parts)?), with(config.ingest.conversion_workers))
+            worker(parts, Topic::DocumentsRaw, Arc::new(ingest(config, parts)?), with(config.convert.conversion_workers))
         }
         Service::Chunk => {
             let readers = ChunkReaders::new(config, parts, shutdown);
@@ -78,7 +78,7 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
         version_rule: config.store.version_rule(),
         clock: Arc::clone(&parts.clock),
     };
-    let stage = IngestStage::new(config.ingest.clone(), stage_parts);
+    let stage = IngestStage::new(&config.ingest, stage_parts);
     stage.context("cannot start the service ingest")
 }
 

@@ -2,8 +2,13 @@
 
 use toml::{Table, Value};
 
+use super::merge::lookup;
+
 /// Largest share of a key that may differ for another key to be suggested.
 const NEAR: f64 = 0.6;
+
+/// Sections whose keys have moved, wholly or in part, with the section where they are now.
+const MOVED: [(&str, &str); 1] = [("ingest", "convert")];
 
 /// One problem per line, by key, each saying which key of `origin` it is about.
 pub fn problems(table: &Table, defaults: &Table, origin: &str) -> Vec<String> {
@@ -31,6 +36,9 @@ fn collect(table: &Table, known: &Table, root: &Table, origin: &str, path: &str,
 }
 
 fn unknown(full: &str, key: &str, path: &str, known: &Table, root: &Table, origin: &str) -> String {
+    if let Some(new) = moved(full, root) {
+        return format!("{origin}: `{full}` is named `{new}` now");
+    }
     let sibling =
         nearest(key, known.keys().map(String::as_str)).map(|near| if path.is_empty() { near.to_owned() } else { format!("{path}.{near}") });
     let anywhere = || {
@@ -43,6 +51,14 @@ fn unknown(full: &str, key: &str, path: &str, known: &Table, root: &Table, origi
         Some(near) => format!("{origin}: unknown key `{full}`; did you mean `{near}`?"),
         None => format!("{origin}: unknown key `{full}`; `tributary config show` prints all keys"),
     }
+}
+
+/// The name of a key of before, if it is one.
+fn moved(full: &str, root: &Table) -> Option<String> {
+    let (section, rest) = full.split_once('.')?;
+    let (_, now) = MOVED.iter().find(|(before, _)| *before == section)?;
+    let keys: Vec<&str> = std::iter::once(*now).chain(rest.split('.')).collect();
+    lookup(root, &keys).map(|_| keys.join("."))
 }
 
 fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -97,6 +113,16 @@ mod tests {
                 "x.toml: unknown key `modles`; did you mean `models`?",
                 "x.toml: unknown key `store.partition`; did you mean `store.partitions`?",
             ]
+        );
+    }
+
+    #[test]
+    fn a_name_of_before_is_refused_with_the_new_one() {
+        let defaults: Table = toml::from_str("[convert]\nworkers = 2\n[convert.pdf]\npages = 1\n[ingest.cleaners]\nlines = 1").unwrap();
+        let table: Table = toml::from_str("[ingest]\nworkers = 3\n[ingest.pdf]\npages = 2\n[ingest.cleaners]\nlines = 2").unwrap();
+        assert_eq!(
+            problems(&table, &defaults, "x"),
+            ["x: `ingest.workers` is named `convert.workers` now", "x: `ingest.pdf` is named `convert.pdf` now"]
         );
     }
 

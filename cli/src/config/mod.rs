@@ -20,8 +20,10 @@ pub struct Config {
     pub store: tributary_store::config::Config,
     /// Lexicon, knowledge sets, source profiles.
     pub taxonomy: tributary_taxonomy::Config,
-    /// Conversion and cleaning.
-    pub ingest: tributary_ingest::config::Config,
+    /// Conversion.
+    pub convert: tributary_convert::Config,
+    /// Cleaning.
+    pub ingest: tributary_ingest::Config,
     /// Chunks and vectors.
     pub enrich: tributary_enrich::Config,
     /// The index stage.

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use tributary_convert::pages;
 use tributary_enrich::chunkers::{self, Strategy};
 use tributary_enrich::summarize::ExtractiveSummarizer;
-use tributary_ingest::pages;
 use tributary_schemas::{Chunk, CleanDocument, DocumentHeader};
 
 use crate::args::FileArgument;

@@ -36,7 +36,7 @@ pub fn run(global: &Global, verb: ConfigVerb) -> Result<Outcome> {
 pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
     let mut taxonomy = Taxonomy::load(&config.taxonomy, Path::new(""))?;
     let profiles = Arc::new(std::mem::take(&mut taxonomy.source_profiles));
-    SourceCleaning::new(Arc::clone(&profiles), &config.ingest)?;
+    SourceCleaning::new(Arc::clone(&profiles), &config.ingest.cleaners, config.convert.maximum_title_characters)?;
     taxonomy.source_profiles = Arc::unwrap_or_clone(profiles);
     Ok(taxonomy)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use tributary_ingest::{ocr, pages};
+use tributary_convert::{ocr, pages};
 
 use crate::args::FileArgument;
 use crate::config::Config;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
-use tributary_ingest::slides::office;
+use tributary_convert::slides::office;
 use tributary_models::folder::ModelFolder;
 use tributary_models::ocr::OcrSetup;
 use tributary_models::{EmbedderKind, TextRole};
@@ -160,10 +160,10 @@ fn pictures(config: &Config) -> Vec<Check> {
         Some(library) => format!("PDFium, {}", library.display()),
         None => "PDFium if it lies beside the program or in the system, else the built-in reader: fewer headings, no scanned pages (`deploy/models/fetch` gets it)".to_owned(),
     };
-    let slides = match office::find(&config.ingest.slides) {
+    let slides = match office::find(&config.convert.slides) {
         Some(program) => format!("drawn by LibreOffice, {}", program.display()),
-        None if config.ingest.slides.draw => "not drawn: LibreOffice is not installed".to_owned(),
-        None => "not drawn: `ingest.slides.draw` is off".to_owned(),
+        None if config.convert.slides.draw => "not drawn: LibreOffice is not installed".to_owned(),
+        None => "not drawn: `convert.slides.draw` is off".to_owned(),
     };
     vec![passed("pictures", ocr), passed("PDF", pdf), passed("slides", slides)]
 }

@@ -21,7 +21,12 @@ use crate::print::{self, Outcome};
 pub fn run(config: &Config, arguments: &LearnBoilerplate) -> Result<Outcome> {
     refuse_reviewed(&arguments.file)?;
     let profiles = Arc::new(tributary_taxonomy::parse_source_profiles(&config.taxonomy, Path::new(""))?);
-    let cleaning = SourceCleaning::before_learned_boilerplate(profiles, &arguments.source, &config.ingest)?;
+    let cleaning = SourceCleaning::before_learned_boilerplate(
+        profiles,
+        &arguments.source,
+        &config.ingest.cleaners,
+        config.convert.maximum_title_characters,
+    )?;
     let found = collect(&arguments.paths)?;
     let pool = conversion::pool(config);
     let bar = print::progress_bar(found.len() as u64, "reading");

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use tributary_convert::isolation::{ConversionPool, Job};
 use tributary_enrich::chunkers;
 use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_enrich::tag::tag;
 use tributary_ingest::SourceCleaning;
-use tributary_ingest::isolation::{ConversionPool, Job};
 use tributary_models::TokenCounter;
 use tributary_schemas::{Chunk, CleanDocument, DocumentEvent, id};
 use tributary_taxonomy::KnowledgeSets;
@@ -46,7 +46,7 @@ fn run_preview(config: &Config, preview: &Preview) -> Result<Outcome> {
         config,
         source: &preview.source,
         pool: conversion::pool(config),
-        cleaning: SourceCleaning::new(profiles, &config.ingest)?,
+        cleaning: SourceCleaning::new(profiles, &config.ingest.cleaners, config.convert.maximum_title_characters)?,
         knowledge_sets: tributary_taxonomy::load_knowledge_sets(taxonomy, Path::new(""))?,
         tokens: tributary_models::token_counter(&config.models, &Path::new(&config.store.data_folder).join("models")),
     };

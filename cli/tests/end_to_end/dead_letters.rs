@@ -10,7 +10,7 @@ fn letters(workspace: &Workspace) -> Vec<Value> {
 
 #[test]
 fn dead_letters_are_listed_shown_replayed_and_dropped() {
-    let workspace = Workspace::new().with("ingest.maximum_body_bytes", "1000");
+    let workspace = Workspace::new().with("convert.maximum_body_bytes", "1000");
     let (small, large) = (format!("a margay {}", "sleeps ".repeat(10)), format!("a serval {}", "waits ".repeat(400)));
     workspace.write("docs/small.txt", small);
     workspace.write("docs/large.txt", &large);
@@ -38,7 +38,7 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     assert_eq!(text(&new, "/kind"), "invalid", "the cause is still there");
     server.stop();
 
-    let raised = workspace.with("ingest.maximum_body_bytes", "1000000");
+    let raised = workspace.with("convert.maximum_body_bytes", "1000000");
     let again = raised.json(["dead-letters", "replay", "--all", "--format", "json"]);
     assert_eq!(list(&again, "/dead_letters").len(), 1);
     let proof = raised.json(["documents", "reconcile", "--format", "json"]);

@@ -4,16 +4,16 @@ use crate::harness::Workspace;
 
 #[test]
 fn a_document_that_needs_too_much_memory_is_refused_with_the_limit() {
-    let workspace = Workspace::new().with("ingest.conversion_memory_bytes", "268435456");
+    let workspace = Workspace::new().with("convert.conversion_memory_bytes", "268435456");
     // Some hundreds of bytes of tree for each of these.
     let page = workspace.write("large.html", format!("<table>{}", "<tr><td>a<td>b".repeat(700_000)));
-    workspace.run(["convert", &page.to_string_lossy()]).refused(1, &["268435456 bytes of memory", "ingest.conversion_memory_bytes"]);
+    workspace.run(["convert", &page.to_string_lossy()]).refused(1, &["268435456 bytes of memory", "convert.conversion_memory_bytes"]);
 }
 
 #[test]
 fn a_document_converts_the_same_with_and_without_a_process_of_its_own() {
     for isolate in ["true", "false"] {
-        let workspace = Workspace::new().with("ingest.isolate_conversion", isolate);
+        let workspace = Workspace::new().with("convert.isolate_conversion", isolate);
         let file = workspace.write("a.md", "# 载波聚合\n\ntext\n");
         let converted = workspace.json(["convert", &file.to_string_lossy(), "--format", "json"]);
         assert_eq!(converted["markdown"].as_str().map(str::trim), Some("# 载波聚合\n\ntext"), "isolated: {isolate}");
@@ -23,7 +23,7 @@ fn a_document_converts_the_same_with_and_without_a_process_of_its_own() {
 
 #[test]
 fn tables_may_need_larger_temporary_files_than_pictures() {
-    let workspace = Workspace::new().with("ingest.maximum_embedded_bytes", "100000").with("ingest.tables.memory_bytes", "65536");
+    let workspace = Workspace::new().with("convert.maximum_embedded_bytes", "100000").with("convert.tables.memory_bytes", "65536");
     let rows: String = (0..100_000).map(|row| format!("{row},cell of row {row}\n")).collect();
     let file = workspace.write("large.csv", format!("number,text\n{rows}"));
     let converted = workspace.json(["convert", &file.to_string_lossy(), "--format", "json"]);
@@ -81,7 +81,7 @@ mod unconfined {
         assert_eq!(status, 503, "{ready}");
         let conversion = check(&ready, "conversion");
         assert!(text(&conversion, "/detail").contains("Landlock") && text(&conversion, "/detail").contains("seccomp"), "{conversion}");
-        assert!(text(&conversion, "/hint").contains("ingest.require_confinement"), "{conversion}");
+        assert!(text(&conversion, "/hint").contains("convert.require_confinement"), "{conversion}");
         let metrics = metrics(&server, "tributary_conversion_confined{part=\"files\"} 0");
         assert!(metrics.contains("{part=\"calls\"} 0") && metrics.contains("{part=\"limits\"} 1"), "{metrics}");
         let (_, states) = server.post("/v1/documents/states", &json!({"document_ids": ["a"]}));
@@ -104,7 +104,7 @@ mod unconfined {
 
     #[test]
     fn whoever_wants_it_converts_without_and_sees_that_it_is_so() {
-        let workspace = Workspace::new().with("ingest.require_confinement", "false");
+        let workspace = Workspace::new().with("convert.require_confinement", "false");
         let server = start(&workspace);
         let published = server.publish(&json!({"source": "s", "document_id": "a", "content": "# hello\n\ntext", "source_path": "a.md"}));
         assert_eq!(text(&server.settled(&published), "/state"), "indexed");

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::harness::{Workspace, list, number, skip, text};
 
 /// Five slides, of which the fourth is hidden.
-const DECK: &[u8] = include_bytes!("../../../ingest/tests/goldens/slides.pptx");
+const DECK: &[u8] = include_bytes!("../../../convert/tests/goldens/slides.pptx");
 
 /// A workspace whose LibreOffice is this script, in a folder of its own.
 fn with_program(script: &str) -> Workspace {
     let workspace = Workspace::new();
     let program = workspace.write("office/program/soffice", format!("#!/bin/bash\n{script}\n"));
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-    workspace.with("ingest.slides.program", &program.display().to_string()).with("ingest.slides.drawing_timeout_ms", "30000")
+    workspace.with("convert.slides.program", &program.display().to_string()).with("convert.slides.drawing_timeout_ms", "30000")
 }
 
 /// Pages of a third of a slide's size, each with a grey field.
@@ -122,13 +122,13 @@ fn a_drawing_program_reaches_neither_network_nor_other_files() {
 
 #[test]
 fn a_drawing_program_that_hangs_or_is_not_there_costs_the_pictures_only() {
-    let hanging = with_program("sleep 300 & wait").with("ingest.slides.drawing_timeout_ms", "500");
+    let hanging = with_program("sleep 300 & wait").with("convert.slides.drawing_timeout_ms", "500");
     let deck = converted(&hanging);
     assert!(missing(&deck).contains("longer than 500 ms"), "{deck}");
-    let absent = Workspace::new().with("ingest.slides.program", "/nowhere/soffice");
+    let absent = Workspace::new().with("convert.slides.program", "/nowhere/soffice");
     let deck = converted(&absent);
     assert!(missing(&deck).contains("/nowhere/soffice"), "{deck}");
-    let off = Workspace::new().with("ingest.slides.draw", "false");
+    let off = Workspace::new().with("convert.slides.draw", "false");
     assert_eq!(text(&converted(&off), "/metadata/hidden_slides"), "4");
 }
 

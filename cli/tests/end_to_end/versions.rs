@@ -83,7 +83,7 @@ fn a_deleted_document_stays_away_when_its_dead_letter_is_replayed() {
         .with("store.event_log.embedded.maintenance_interval_seconds", "1")
         .with("store.event_log.embedded.compaction_dirty_ratio", "0.0")
         .with("store.event_log.embedded.tombstone_retention_seconds", "0");
-    let strict = workspace.with("ingest.maximum_body_bytes", "2000");
+    let strict = workspace.with("convert.maximum_body_bytes", "2000");
     let server = strict.start();
     let long = format!("the resurrected thylacine {}", "sleeps ".repeat(1000));
     let published = server.publish(&json!({"document_id": "gone", "source": "s", "content": long}));
@@ -92,7 +92,7 @@ fn a_deleted_document_stays_away_when_its_dead_letter_is_replayed() {
     wait_for("the deletion", || (text(&server.get("/v1/documents/gone").1, "/state") == "deleted").then_some(()));
     server.stop();
 
-    let generous = strict.with("ingest.maximum_body_bytes", "1000000");
+    let generous = strict.with("convert.maximum_body_bytes", "1000000");
     let server = generous.start();
     let clean = generous.data().join("log/topics/tributary.documents.clean.v1");
     let tombstone = format!("tributary.document.cleaned.v1/gone/{version}");

@@ -68,16 +68,16 @@ fn variable<T: FromStr<Err: Display>>(name: &str, default: T) -> T {
 
 fn workspace() -> Workspace {
     let workspace = Workspace::new()
-        .with("ingest.conversion_timeout_ms", &CONVERSION_LIMIT_MS.to_string())
+        .with("convert.conversion_timeout_ms", &CONVERSION_LIMIT_MS.to_string())
         // Pages that are pictures are read with a limit of their own.
-        .with("ingest.ocr.page_timeout_ms", "2000")
-        .with("ingest.ocr.document_timeout_ms", "4000")
+        .with("convert.ocr.page_timeout_ms", "2000")
+        .with("convert.ocr.document_timeout_ms", "4000")
         // Seconds a presentation, where LibreOffice is installed.
-        .with("ingest.slides.draw", "false")
+        .with("convert.slides.draw", "false")
         // A long run publishes gigabytes.
         .with("store.retention_bytes", "268435456");
     match std::env::var("TRIBUTARY_PDFIUM") {
-        Ok(library) => workspace.with("ingest.pdf.library", &library),
+        Ok(library) => workspace.with("convert.pdf.library", &library),
         Err(_) => workspace,
     }
 }

@@ -69,7 +69,7 @@ fn settings(workspace: Workspace) -> Workspace {
         ("store.inline_limit_bytes", "4096"),
         ("store.event_log.embedded.segment_bytes", "32768"),
         ("store.event_log.embedded.maintenance_interval_seconds", "1"),
-        ("ingest.isolate_conversion", "false"),
+        ("convert.isolate_conversion", "false"),
     ];
     settings.into_iter().fold(workspace, |workspace, (key, value)| workspace.with(key, value))
 }

@@ -5,7 +5,7 @@
     peers/bin/python cpu.py FOLDER --tributary target/release/tributary [--out results.jsonl]
 
 Each converter is one process that lives through the whole run: `tributary convert-worker` as the service starts it, spoken to in its own protocol
-(`ingest/src/isolation/protocol.rs`), and this script itself with each peer imported. All formats are converted once before anything is counted.
+(`convert/src/isolation/protocol.rs`), and this script itself with each peer imported. All formats are converted once before anything is counted.
 Then every file goes through each converter `--rounds` times, and the CPU that the process and its children used meanwhile (/proc/PID/stat, ended children
 included) is read before and after; the median of the rounds counts. Short conversions are repeated until 100 ms are used, as the clock of processes
 ticks in 10 ms; one that takes half a second is measured once. OCR is off. A file that one of a pair does not convert is left out of that pair and counted. Linux only.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use tributary_taxonomy::fold;
 
-use crate::lines::{LineKind, classified};
+use tributary_convert::lines::{LineKind, classified};
 
 /// `](destination)`: where a link leads is no part of what it says.
 static DESTINATION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)").ok());

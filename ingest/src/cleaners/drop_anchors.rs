@@ -7,7 +7,7 @@ use tributary_schemas::Result;
 
 use super::{Cleaner, Draft, Settings};
 use crate::config::CleanersConfig;
-use crate::lines::map_text_lines;
+use tributary_convert::lines::map_text_lines;
 
 static ANCHOR: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?i)<a\s+(?:name|id)\s*=\s*["']?[^"'<>\s]*["']?\s*(?:/>|>\s*(?:</a>)?)"#).ok());

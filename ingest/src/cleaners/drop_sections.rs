@@ -6,7 +6,7 @@ use tributary_schemas::Result;
 
 use super::{Cleaner, Draft, Settings};
 use crate::config::CleanersConfig;
-use crate::lines::{LineKind, classified, heading_text};
+use tributary_convert::lines::{LineKind, classified, heading_text};
 
 #[derive(Debug)]
 struct DropSections {
@@ -39,7 +39,7 @@ impl Cleaner for DropSections {
                 is_first = false;
             }
             // Where pages begin stays known.
-            if dropping.is_none() || line.chars().any(crate::pages::is_mark) {
+            if dropping.is_none() || line.chars().any(tributary_convert::pages::is_mark) {
                 kept.push_str(line);
             }
         }

@@ -5,7 +5,7 @@ use tributary_schemas::Result;
 
 use super::{Cleaner, Draft, Settings};
 use crate::config::CleanersConfig;
-use crate::lines::Fences;
+use tributary_convert::lines::Fences;
 
 /// Blank lines in a row that stay.
 const MAXIMUM_BLANK_LINES: usize = 2;

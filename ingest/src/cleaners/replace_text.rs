@@ -4,7 +4,7 @@ use tributary_schemas::Result;
 
 use super::{Cleaner, Draft, Settings};
 use crate::config::CleanersConfig;
-use crate::lines::map_text_lines;
+use tributary_convert::lines::map_text_lines;
 
 #[derive(Debug)]
 struct ReplaceText {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
+use tributary_convert::pages::{mark, take_out};
 
 use super::*;
 use crate::config::Config;
@@ -235,4 +236,12 @@ fn no_step_alters_code() {
     let cleaned = clean(Value::Array(steps), draft).markdown;
     assert!(cleaned.contains(code), "{cleaned}");
     assert!(cleaned.contains("~~~\n    deep  \n~~~\n"));
+}
+
+#[test]
+fn marks_of_pages_survive_normalisation() {
+    let normal = normalize_text(&mark("a  \n\n\n\n\u{c}\n\n\nb\u{c}c"));
+    let (text, starts) = take_out(&normal);
+    assert_eq!((starts.len(), text.contains('\u{FDD0}')), (3, false));
+    assert!(text.get(starts[1] as usize..).unwrap_or_default().trim_start().starts_with('b'), "{text:?} {starts:?}");
 }
