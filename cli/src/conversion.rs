@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use tributary_convert::Converted;
-use tributary_convert::converters::pdf;
 use tributary_convert::isolation::{ConversionPool, Job, Launch};
+use tributary_convert::pdf;
 use tributary_models::ocr::OcrSetup;
 
 use crate::config::Config;

@@ -6,7 +6,7 @@ mod test_config;
 
 use std::process::ExitCode;
 
-use tributary_convert::converters::Limits;
+use tributary_convert::limits::Limits;
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {

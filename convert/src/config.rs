@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::converters::csv::CsvConfig;
-pub use crate::converters::image::ImageConfig;
-pub use crate::converters::pdf::config::PdfConfig;
-pub use crate::converters::spreadsheet::SpreadsheetConfig;
-pub use crate::converters::tables::TablesConfig;
-pub use crate::ocr::OcrConfig;
+pub use crate::pdf::config::PdfConfig;
+pub use crate::picture::image::ImageConfig;
+pub use crate::picture::ocr::OcrConfig;
+pub use crate::sheets::csv::CsvConfig;
+pub use crate::sheets::spreadsheet::SpreadsheetConfig;
+pub use crate::sheets::tables::TablesConfig;
 pub use crate::slides::SlidesConfig;
 
 /// The section `[convert]`.

@@ -4,7 +4,7 @@
 mod languages;
 
 use self::languages::CODE_EXTENSIONS;
-use crate::converters::structured::Notation;
+use crate::text::structured::Notation;
 use crate::text_encoding;
 
 /// A format as far as converters tell them apart.

@@ -2,6 +2,7 @@
 //! Shift-JIS, windows-125x …). Called by detection and by every converter of a textual format.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -95,6 +96,24 @@ fn decode_as<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Decoded<'a> {
     let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
     let replaced_characters = if had_errors { text.matches(char::REPLACEMENT_CHARACTER).count() } else { 0 };
     Decoded { text, encoding: encoding.name(), replaced_characters }
+}
+
+/// Windows and old Mac line ends to `\n`.
+pub fn unix_line_ends(text: Cow<'_, str>) -> String {
+    if !text.contains('\r') {
+        return text.into_owned();
+    }
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// Notes in the metadata in which encoding a body came and how much of it could not be read.
+pub fn note_encoding(metadata: &mut BTreeMap<String, String>, encoding: &str, replaced_characters: usize) {
+    if encoding != "UTF-8" {
+        metadata.insert("encoding".to_owned(), encoding.to_owned());
+    }
+    if replaced_characters > 0 {
+        metadata.insert("replaced_characters".to_owned(), replaced_characters.to_string());
+    }
 }
 
 #[cfg(test)]

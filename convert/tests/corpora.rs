@@ -7,7 +7,7 @@ mod test_config;
 use std::path::{Path, PathBuf};
 
 use tributary_convert::convert;
-use tributary_convert::converters::Limits;
+use tributary_convert::limits::Limits;
 
 fn shared(part: &str) -> Option<PathBuf> {
     let root = std::env::var_os("TRIBUTARY_SHARED")

@@ -9,9 +9,9 @@ mod test_config;
 
 use std::path::{Path, PathBuf};
 
-use tributary_convert::converters::Limits;
-use tributary_convert::converters::pdf::config::Engine;
-use tributary_convert::converters::pdf::{LIBRARY_VARIABLE, find_library};
+use tributary_convert::limits::Limits;
+use tributary_convert::pdf::config::Engine;
+use tributary_convert::pdf::{LIBRARY_VARIABLE, find_library};
 use tributary_convert::{Config, convert, pages};
 use tributary_schemas::ErrorKind;
 

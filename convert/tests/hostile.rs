@@ -7,7 +7,7 @@ mod test_config;
 use std::time::{Duration, Instant};
 
 use tributary_convert::Config;
-use tributary_convert::converters::Limits;
+use tributary_convert::limits::Limits;
 use tributary_convert::{Converted, convert};
 use tributary_schemas::{ErrorKind, Result};
 

@@ -11,8 +11,9 @@ use tributary_taxonomy::source_profiles::{FoldedText, SourceProfile};
 use crate::attributes;
 use crate::cleaners::{Cleaners, Draft, normalize_text};
 use crate::config::CleanersConfig;
-use tributary_convert::converters::{Converted, one_line};
+use tributary_convert::Converted;
 use tributary_convert::pages;
+use tributary_convert::titles::one_line;
 
 /// The profiles with their cleaning steps, ready to run.
 pub struct SourceCleaning {

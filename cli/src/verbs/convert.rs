@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use tributary_convert::{ocr, pages};
+use tributary_convert::pages;
+use tributary_convert::picture::ocr;
 
 use crate::args::FileArgument;
 use crate::config::Config;

@@ -14,8 +14,10 @@ use super::folder::{WorkFolder, private_folder};
 use super::process::{Death, Patience, Worker};
 use super::worker::Settings;
 use crate::config::Config;
-use crate::converters::{self, Converted, Limits};
-use crate::ocr::{Engine, PictureReader};
+use crate::convert;
+use crate::document::Converted;
+use crate::limits::{Limits, check_body, too_long};
+use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::{SlideDrawing, SlideFormat, office};
 
 /// Last words of a worker without memory; PDFium, which is C++, throws what nothing here can catch.
@@ -99,18 +101,18 @@ impl ConversionPool {
         }
     }
 
-    /// Converts; see [`converters::convert`] for errors, and `Invalid` or `Corrupt` for a document that its worker did not survive.
+    /// Converts; see [`convert`] for errors, and `Invalid` or `Corrupt` for a document that its worker did not survive.
     /// Takes as long as the conversion: call it on a blocking thread.
     pub fn convert(&self, job: Job<'_>) -> Result<Converted> {
         let Some(launch) = &self.launch else {
             return self.convert_here(job);
         };
-        converters::check_body(job.bytes, &self.config)?;
+        check_body(job.bytes, &self.config)?;
         let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(worker) = kept {
             match self.ask(worker, job) {
                 Ok(answer) => return answer,
-                Err(Death::TooLong) => return Err(converters::too_long(&self.config)),
+                Err(Death::TooLong) => return Err(too_long(&self.config)),
                 Err(Death::Unwatched(error)) => return Err(unwatched(&error)),
                 Err(Death::Ended(how) | Death::Killed(how)) => {
                     tracing::info!(how, name = job.name, "a conversion process ended; a fresh one tries again");
@@ -119,7 +121,7 @@ impl ConversionPool {
         }
         match self.ask(self.start(launch)?, job) {
             Ok(answer) => answer,
-            Err(Death::TooLong) => Err(converters::too_long(&self.config)),
+            Err(Death::TooLong) => Err(too_long(&self.config)),
             Err(Death::Unwatched(error)) => Err(unwatched(&error)),
             Err(Death::Ended(how)) => Err(self.blame(&how)),
             // Not the document's fault, as far as anybody knows: it is tried again a few times.
@@ -160,7 +162,7 @@ impl ConversionPool {
         let pictures = PictureReader::new(&self.engine, &|| Ok(()));
         let limits = Limits::starting_now(&self.config).with_pictures(&pictures);
         let limits = if self.office.is_some() { limits.with_slides(&slides) } else { limits };
-        converters::convert(job.bytes, job.name, job.media_type, &limits)
+        convert(job.bytes, job.name, job.media_type, &limits)
     }
 
     /// A presentation as PDF.
@@ -261,7 +263,7 @@ impl ConversionPool {
             return Error::new(ErrorKind::Invalid, "the document is nested too deeply to be converted");
         }
         if how.contains("SIGXCPU") {
-            return converters::too_long(&self.config);
+            return too_long(&self.config);
         }
         if how.contains("SIGXFSZ") {
             let most = self.config.maximum_temporary_file_bytes();

@@ -14,7 +14,7 @@ use super::folder::WorkFolder;
 use super::pool::{Job, Launch};
 use super::protocol::{self, RequestHead, Sign};
 use super::worker::Settings;
-use crate::converters::Converted;
+use crate::document::Converted;
 use crate::slides::SlideFormat;
 
 /// Bytes of a worker's last words that are kept.

@@ -18,7 +18,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, ImageLink};
 
-use crate::converters::{Converted, EmbeddedFile};
+use crate::document::Converted;
+use crate::document::EmbeddedFile;
 use crate::slides::SlideFormat;
 
 /// Longest head in bytes: metadata and image links of a document lie in it.

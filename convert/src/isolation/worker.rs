@@ -13,8 +13,10 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use super::confinement::{self, Bounds};
 use super::protocol::{self, AnswerHead, RequestHead};
 use crate::config::Config;
-use crate::converters::{Converted, Limits, convert};
-use crate::ocr::{Engine, PictureReader};
+use crate::convert;
+use crate::document::Converted;
+use crate::limits::Limits;
+use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::SlideDrawing;
 
 /// Stack of the thread that converts, in bytes: nesting is bounded by the converters, this is for what they cannot see.

@@ -1,8 +1,11 @@
 //! Slides as pictures: what one conversion may ask for ([`SlideDrawing`]), and who draws (`office`: LibreOffice, where it is installed).
 //! The conversion process asks, the process that started it draws: a converter starts no programs. What comes back is a PDF with a page
-//! for each slide, which `converters::slide_images` turns into pictures.
+//! for each slide, which [`slide_images`] turns into pictures.
 
 pub mod office;
+pub mod ppt;
+pub mod pptx;
+pub mod slide_images;
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};

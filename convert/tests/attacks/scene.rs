@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
-use tributary_convert::converters::Limits;
 use tributary_convert::isolation::{ConversionPool, Job, Launch, WorkFolder};
+use tributary_convert::limits::Limits;
 use tributary_convert::slides::{SlideFormat, office};
 use tributary_convert::{Config, Converted};
 use tributary_models::ocr::OcrUnavailable;

@@ -5,7 +5,7 @@ use tributary_schemas::Result;
 
 use super::{Cleaner, Draft, Settings};
 use crate::config::CleanersConfig;
-use tributary_convert::converters::file_stem;
+use tributary_convert::titles::file_stem;
 
 #[derive(Debug)]
 struct SpecNumberFromFileName;

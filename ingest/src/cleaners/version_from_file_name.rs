@@ -9,7 +9,7 @@ use tributary_taxonomy::fold;
 
 use super::{Cleaner, DOCUMENT_VERSION, Draft, Settings, VERSIONLESS_PATH};
 use crate::config::CleanersConfig;
-use tributary_convert::converters::file_stem;
+use tributary_convert::titles::file_stem;
 
 static VERSION: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)[\s_\-]*[（(\[]?\b(?:v|ver|version|版本)[\s_.]?(\d{1,4}(?:\.\d{1,4}){0,3})[)）\]]?\s*$").ok());

@@ -1,0 +1,94 @@
+//! Files that a document carries, within the limits of their number and size. Used by the converters of formats that hold files.
+
+use std::collections::BTreeMap;
+
+use crate::config::Config;
+use crate::document::EmbeddedFile;
+
+/// Collects the files of one document.
+#[derive(Debug)]
+pub struct Embedded {
+    /// The files so far.
+    pub files: Vec<EmbeddedFile>,
+    maximum_files: usize,
+    bytes_left: u64,
+    left_out: usize,
+}
+
+impl Embedded {
+    /// None yet.
+    pub fn new(config: &Config) -> Self {
+        Self { files: Vec::new(), maximum_files: config.maximum_embedded_files, bytes_left: config.maximum_embedded_bytes, left_out: 0 }
+    }
+
+    /// Adds a file; its number, or `None` where a limit leaves it out. A name without folders is made from `name`.
+    pub fn add(&mut self, name: &str, media_type: &str, bytes: Vec<u8>) -> Option<usize> {
+        let size = bytes.len() as u64;
+        if self.files.len() >= self.maximum_files || size > self.bytes_left {
+            self.left_out += 1;
+            return None;
+        }
+        self.bytes_left -= size;
+        let number = self.files.len();
+        let media_type = if media_type.is_empty() || media_type == "application/octet-stream" { sniffed(&bytes) } else { media_type };
+        let file = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let file: String = file.chars().filter(|character| !character.is_control()).take(200).collect();
+        let name = if file.is_empty() { format!("{number}.{}", extension(media_type)) } else { file };
+        self.files.push(EmbeddedFile { name, media_type: media_type.to_owned(), bytes });
+        Some(number)
+    }
+
+    /// The files, with a note in the metadata of how many were left out.
+    pub fn finish(self, metadata: &mut BTreeMap<String, String>) -> Vec<EmbeddedFile> {
+        if self.left_out > 0 {
+            metadata.insert("embedded_files_left_out".to_owned(), self.left_out.to_string());
+        }
+        self.files
+    }
+}
+
+/// The media type of a picture by its first bytes.
+pub fn sniffed(bytes: &[u8]) -> &'static str {
+    const SIGNS: [(&[u8], &str); 7] = [
+        (b"\x89PNG\r\n", "image/png"),
+        (b"\xFF\xD8\xFF", "image/jpeg"),
+        (b"GIF8", "image/gif"),
+        (b"BM", "image/bmp"),
+        (b"II*\0", "image/tiff"),
+        (b"MM\0*", "image/tiff"),
+        (b"%PDF-", "application/pdf"),
+    ];
+    let webp = bytes.get(8..12) == Some(b"WEBP");
+    let found = SIGNS.iter().find(|(sign, _)| bytes.starts_with(sign)).map(|(_, media_type)| *media_type);
+    found.unwrap_or(if webp { "image/webp" } else { "application/octet-stream" })
+}
+
+/// The usual extension of a media type.
+fn extension(media_type: &str) -> &str {
+    match media_type {
+        "image/jpeg" => "jpg",
+        "image/svg+xml" => "svg",
+        "text/plain" => "txt",
+        other => other.rsplit(['/', '+', '.']).next().filter(|part| part.len() <= 8 && !part.contains('-')).unwrap_or("bin"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_names_types_and_limits() {
+        let config = Config { maximum_embedded_bytes: 10, maximum_embedded_files: 2, ..Config::default() };
+        let mut embedded = Embedded::new(&config);
+        assert_eq!(embedded.add("a/b\\c.png", "", b"\x89PNG\r\n".to_vec()), Some(0));
+        assert_eq!(embedded.add("", "image/jpeg", b"12345".to_vec()), None, "more bytes than are left");
+        assert_eq!(embedded.add("", "image/jpeg", b"1".to_vec()), Some(1));
+        assert_eq!(embedded.add("x", "", Vec::new()), None, "more files than are allowed");
+        let mut metadata = BTreeMap::new();
+        let files = embedded.finish(&mut metadata);
+        let shown: Vec<_> = files.iter().map(|file| (file.name.as_str(), file.media_type.as_str())).collect();
+        assert_eq!(shown, [("c.png", "image/png"), ("1.jpg", "image/jpeg")]);
+        assert_eq!(metadata.get("embedded_files_left_out").map(String::as_str), Some("2"));
+    }
+}

@@ -1,0 +1,217 @@
+//! PDF: text in reading order, headings, lists, tables, links. Called by the parent module.
+//!
+//! The route with PDFium (`library`): open (`document`) → characters, links and drawn lines of each page (`page_text`) → running headers,
+//! footers and page numbers off (`repeats`) → tables, columns, paragraphs (`layout`) → headings (`headings`) → Markdown (`render`).
+//! Without PDFium the built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it is the text layer of
+//! scans), annotations and form fields are not, running lines that are taken off stand once in
+//! the metadata `running_lines`, pages are parted by form feeds, pages without readable text are read from their pictures (`scans`); those
+//! that are left unread are listed in the metadata `pages_without_text`.
+
+mod aligned;
+mod blocks;
+mod characters;
+mod columns;
+pub mod config;
+mod document;
+mod entries;
+mod fallback;
+mod geometry;
+mod headings;
+mod layout;
+mod library;
+mod lines;
+mod links;
+mod lists;
+mod page_image;
+mod page_text;
+mod render;
+mod repeats;
+mod rules;
+mod scans;
+mod segments;
+mod statistics;
+mod tables;
+mod unicode;
+
+use std::collections::BTreeMap;
+
+use tributary_models::ocr::RgbImage;
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use crate::document::Converted;
+use crate::limits::Limits;
+use config::Engine;
+use document::Document;
+use page_text::PageText;
+use statistics::Statistics;
+
+pub use library::{LIBRARY_VARIABLE, find as find_library};
+
+/// Name and version with PDFium; the version grows with every change of the output.
+pub const NAME: &str = "pdf/2";
+
+/// Name and version of the built-in reader.
+pub const BUILTIN_NAME: &str = "pdf-builtin/1";
+
+/// Media type of PDF.
+const MEDIA_TYPE: &str = "application/pdf";
+
+/// What a reader finds.
+#[derive(Debug, Default)]
+struct Extracted {
+    markdown: String,
+    title: Option<String>,
+    metadata: BTreeMap<String, String>,
+}
+
+/// Converts a PDF.
+///
+/// Errors: `Unsupported` if it needs a password, `Corrupt` if no page can be read, `Invalid` over a limit, `Unavailable` without
+/// libpdfium where the configuration or the environment names it.
+pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
+    let library = match limits.config.pdf.engine {
+        Engine::Builtin => None,
+        Engine::Pdfium => Some(library::lock(&limits.config.pdf)?),
+        Engine::Auto => match library::lock(&limits.config.pdf) {
+            Err(error) if library::is_named(&limits.config.pdf) => return Err(error),
+            found => found.ok(),
+        },
+    };
+    let (extracted, converter) = match &library {
+        Some(pdfium) => (extract(&Document::open(pdfium.as_ref(), bytes)?, limits)?, NAME),
+        None => (fallback::extract(bytes, limits)?, BUILTIN_NAME),
+    };
+    if library.is_none()
+        && let (Some(pictures), true) = (limits.pictures, extracted.metadata.contains_key("pages_without_text"))
+    {
+        pictures
+            .unavailable("pages can only be drawn with libpdfium: get it with `deploy/models/fetch`, or name it in `convert.pdf.library`");
+    }
+    let Extracted { markdown, title, mut metadata } = extracted;
+    let title = metadata.remove("title").filter(|title| is_title(title)).or(title);
+    Ok(Converted { markdown, title, media_type: MEDIA_TYPE.to_owned(), converter: converter.into(), metadata, ..Converted::default() })
+}
+
+/// Opens a PDF and lets `work` have pictures of its pages, `width` pixels wide, by their indices from 0; `work` also gets their number.
+///
+/// Errors: `Unavailable` without libpdfium, those of opening the document and of `work`.
+pub fn with_pictures<T>(
+    bytes: &[u8],
+    limits: &Limits<'_>,
+    work: impl FnOnce(usize, &dyn Fn(usize, u16) -> Result<RgbImage>) -> Result<T>,
+) -> Result<T> {
+    let pdfium = library::lock(&limits.config.pdf)?;
+    let document = Document::open(pdfium.as_ref(), bytes)?;
+    check_pages(document.page_count(), limits)?;
+    let draw = |index: usize, width: u16| {
+        let unreadable = || Error::new(ErrorKind::Corrupt, format!("page {} cannot be drawn", index + 1));
+        page_image::draw_wide(&document.page(index).ok_or_else(unreadable)?, width, &limits.config.pdf)
+    };
+    work(document.page_count(), &draw)
+}
+
+fn extract(document: &Document, limits: &Limits) -> Result<Extracted> {
+    let count = document.page_count();
+    check_pages(count, limits)?;
+    let mut addresses = Vec::new();
+    let mut unreadable = Vec::new();
+    let mut pages = read_pages(document, count, &mut addresses, &mut unreadable, limits)?;
+    if unreadable.len() == count {
+        return Err(Error::new(ErrorKind::Corrupt, format!("none of the {count} pages can be read"))
+            .with_hint("open it in a PDF viewer and save it again, or fetch it again from its source"));
+    }
+    let mut metadata = document.metadata();
+    metadata.insert("pages".to_owned(), count.to_string());
+    let without_text: Vec<usize> = pages.iter().enumerate().filter(|(_, page)| !page.has_text).map(|(index, _)| index).collect();
+    let scans = scans::read(document, &without_text, limits)?;
+    let unread = page_list(without_text.iter().filter(|index| !scans.contains_key(index)).map(|index| index + 1));
+    metadata.extend(unread.map(|list| ("pages_without_text".to_owned(), list)));
+    let damaged = page_list(unreadable.into_iter().map(|index| index + 1));
+    metadata.extend(damaged.map(|list| ("damaged".to_owned(), format!("pages {list} cannot be read"))));
+
+    let removed = repeats::remove(&mut pages);
+    if !removed.is_empty() {
+        metadata.insert("running_lines".to_owned(), removed.join("\n"));
+    }
+    let whole = Statistics::of(&pages);
+    let statistics: Vec<Statistics> = pages.iter().map(|page| whole.of_page(page)).collect();
+    let mut blocks = Vec::with_capacity(pages.len());
+    for (page, statistics) in pages.into_iter().zip(&statistics) {
+        blocks.push(layout::blocks(page, statistics, limits)?);
+    }
+    headings::mark(&mut blocks, &statistics, &document.bookmarks());
+    let with_scan = |(index, blocks): (usize, &Vec<_>)| scans.get(&index).cloned().unwrap_or_else(|| render::page(blocks, &addresses));
+    let markdown = blocks.iter().enumerate().map(with_scan).collect::<Vec<_>>().join("\u{c}");
+    // Pages without text leave only form feeds: no text at all is no Markdown.
+    let is_empty = markdown.chars().all(|character| character == '\u{c}');
+    Ok(Extracted { title: headings::title(&blocks), markdown: if is_empty { String::new() } else { markdown }, metadata })
+}
+
+fn read_pages(
+    document: &Document,
+    count: usize,
+    addresses: &mut Vec<String>,
+    unreadable: &mut Vec<usize>,
+    limits: &Limits,
+) -> Result<Vec<PageText>> {
+    let maximum = limits.config.pdf.maximum_characters;
+    let mut pages = Vec::with_capacity(count);
+    let mut characters = 0;
+    for index in 0..count {
+        limits.check_time()?;
+        let Some(page) = document.page(index) else {
+            unreadable.push(index);
+            pages.push(PageText::default());
+            continue;
+        };
+        let text = page_text::read(document, index, page, addresses, limits)?;
+        characters += text.characters;
+        if characters > maximum {
+            let message = format!("the document has more than {maximum} characters on its first {} pages", index + 1);
+            return Err(Error::new(ErrorKind::Invalid, message).with_hint("split the document, or raise `convert.pdf.maximum_characters`"));
+        }
+        pages.push(text);
+    }
+    Ok(pages)
+}
+
+/// `Corrupt` without pages, `Invalid` with more than the limit.
+fn check_pages(count: usize, limits: &Limits) -> Result<()> {
+    let maximum = limits.config.pdf.maximum_pages;
+    if count == 0 {
+        return Err(Error::new(ErrorKind::Corrupt, "the document has no pages")
+            .with_hint("open it in a PDF viewer and save it again, or fetch it again from its source"));
+    }
+    if count > maximum {
+        let message = format!("the document has {count} pages, more than {maximum}");
+        return Err(Error::new(ErrorKind::Invalid, message).with_hint("split the document, or raise `convert.pdf.maximum_pages`"));
+    }
+    Ok(())
+}
+
+/// Ascending page numbers as `3,7-9`; `None` of none.
+fn page_list(numbers: impl Iterator<Item = usize>) -> Option<String> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let written = ranges.iter().map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") });
+    (!ranges.is_empty()).then(|| written.collect::<Vec<_>>().join(","))
+}
+
+/// Whether a title of the metadata is one, and not the name of a file or what a program puts there.
+fn is_title(title: &str) -> bool {
+    let lower = title.trim().to_lowercase();
+    let is_file =
+        [".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".pdf", ".tex", ".dvi", ".indd", ".odt", ".rtf", ".txt", ".qxd", ".fm"]
+            .iter()
+            .any(|extension| lower.ends_with(extension));
+    let is_default = lower.starts_with("microsoft word -") || lower.starts_with("microsoft powerpoint -") || lower.starts_with("untitled");
+    lower.chars().filter(|character| character.is_alphabetic()).count() >= 2 && !is_file && !is_default
+}
+
+#[cfg(test)]
+mod tests;

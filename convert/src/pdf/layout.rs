@@ -1,0 +1,73 @@
+//! The layout of one page: tables by their lines, reading order, tables by their places, paragraphs. Called by the converter.
+
+use tributary_schemas::Result;
+
+use super::aligned::{self, Part};
+use super::blocks::{self, Block};
+use super::columns::{self, Item};
+use super::lines;
+use super::page_text::{Layer, PageText};
+use super::segments::Segment;
+use super::statistics::Statistics;
+use super::tables::{self, Table};
+use crate::limits::Limits;
+
+/// Segments of one layer above which reading order is left as PDFium gives it: such a page is a drawing.
+const MAXIMUM_SEGMENTS: usize = 20_000;
+
+/// The blocks of a page, one direction of its text after the other.
+pub fn blocks(page: PageText, statistics: &Statistics, limits: &Limits) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    for layer in page.layers {
+        limits.check_time()?;
+        layer_blocks(layer, statistics, limits, &mut blocks)?;
+    }
+    Ok(blocks)
+}
+
+fn layer_blocks(layer: Layer, statistics: &Statistics, limits: &Limits, blocks: &mut Vec<Block>) -> Result<()> {
+    if layer.segments.len() > MAXIMUM_SEGMENTS {
+        let lines: Vec<_> = layer.segments.iter().filter_map(|segment| lines::line(std::slice::from_ref(segment))).collect();
+        blocks.extend(blocks::blocks(&lines, statistics));
+        return Ok(());
+    }
+    let (tables, segments) = tables::take(layer.segments, &layer.rules);
+    let items = segments.into_iter().map(Item::Text).chain(tables.into_iter().map(Item::Table)).collect();
+    for region in columns::regions(items) {
+        limits.check_time()?;
+        region_blocks(region, statistics, blocks);
+    }
+    Ok(())
+}
+
+/// A region from top to bottom: the text between its tables, and the tables.
+fn region_blocks(region: Vec<Item>, statistics: &Statistics, blocks: &mut Vec<Block>) {
+    let mut text: Vec<Segment> = Vec::new();
+    for item in region {
+        match item {
+            Item::Text(segment) => text.push(segment),
+            Item::Table(table) => {
+                text_blocks(std::mem::take(&mut text), statistics, blocks);
+                blocks.push(Block::Table(table));
+            }
+        }
+    }
+    text_blocks(text, statistics, blocks);
+}
+
+fn text_blocks(segments: Vec<Segment>, statistics: &Statistics, blocks: &mut Vec<Block>) {
+    for part in aligned::parts(lines::rows(segments)) {
+        match part {
+            Part::Rows(rows) => {
+                let lines: Vec<_> = rows.iter().flat_map(|row| lines::parted(row)).collect();
+                blocks.extend(blocks::blocks(&lines, statistics));
+            }
+            Part::Table(table) => blocks.push(Block::Table(cleaned(table))),
+        }
+    }
+}
+
+fn cleaned(mut table: Table) -> Table {
+    table.rows.retain(|row| row.iter().any(|cell| !cell.is_empty()));
+    table
+}

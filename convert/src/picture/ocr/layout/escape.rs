@@ -1,0 +1,13 @@
+//! Escapes what Markdown would read as marks in recognised text. Called by `paragraphs` and `tables`.
+
+use crate::escape::{escape_starts, escaped};
+
+/// A line of text.
+pub fn escape_line(line: &str) -> String {
+    escape_starts(&escaped(line.trim()))
+}
+
+/// The text of a table cell.
+pub fn escape_cell(text: &str) -> String {
+    escaped(text.trim()).replace('|', "\\|")
+}

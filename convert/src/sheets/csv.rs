@@ -1,0 +1,152 @@
+//! Delimited text (CSV, TSV and relatives) of any encoding: one table as Markdown and as an SQLite database. Called by the converters'
+//! entry.
+//!
+//! The route: decode → sniff the delimiter (`dialect`) → read the records as often as needed (`records`) → `tables`. Blank lines are
+//! dropped; short rows are filled up; a first line `sep=;` is obeyed. Quotes are `"`, doubled inside quoted fields; a quote that never
+//! closes is text.
+
+mod dialect;
+mod records;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use crate::document::Converted;
+use crate::limits::Limits;
+use crate::sheets::tables::layout::Area;
+use crate::sheets::tables::merges::Merges;
+use crate::sheets::tables::survey::ROWS_PER_CHECK;
+use crate::sheets::tables::value::{Cell, Row, RowSource, Value};
+use crate::sheets::tables::writer::Writer;
+use crate::text_encoding::decode;
+use crate::text_encoding::note_encoding;
+use dialect::Dialect;
+use records::Records;
+
+/// Name and version; the version grows with every change of the output.
+pub const NAME: &str = "csv/1";
+
+/// Name of the table in the database.
+const TABLE_NAME: &str = "data";
+
+/// The section `[convert.csv]`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CsvConfig {
+    /// Bytes at the start of the text by which the delimiter is chosen.
+    pub sample_bytes: usize,
+    /// Most fields of one record; a file with more is refused as `Invalid`.
+    pub maximum_columns: usize,
+}
+
+/// Converts delimited text.
+///
+/// Errors: `Unsupported` for bytes that are no text, `Invalid` over a limit. An empty file is an empty document.
+pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
+    let decoded = decode(bytes, None);
+    let mut metadata = BTreeMap::new();
+    note_encoding(&mut metadata, decoded.encoding, decoded.replaced_characters);
+    limits.check_time()?;
+    let text: &str = &decoded.text;
+    refuse_binary(text)?;
+    let dialect = Dialect::sniff(text, limits.config.csv.sample_bytes);
+    let media_type = if dialect.delimiter == b'\t' { "text/tab-separated-values" } else { "text/csv" };
+    if dialect.delimiter != b',' {
+        metadata.insert("delimiter".to_owned(), dialect.name());
+    }
+    let mut source =
+        CsvSource { text: dialect.body(text), delimiter: dialect.delimiter, maximum_columns: limits.config.csv.maximum_columns };
+    let mut writer = Writer::new(limits, text.len() as u64);
+    if let Some(area) = source.area(limits)? {
+        writer.write(TABLE_NAME, &mut source, &[area], &Merges::default())?;
+    }
+    let written = writer.finish()?;
+    metadata.extend(written.metadata);
+    Ok(Converted {
+        markdown: written.markdown,
+        media_type: media_type.to_owned(),
+        converter: NAME.into(),
+        metadata,
+        blobs: written.blobs,
+        ..Converted::default()
+    })
+}
+
+/// Control characters in the first part of a text mean that it is none.
+fn refuse_binary(text: &str) -> Result<()> {
+    let sample = text.chars().take(16 << 10);
+    let (mut characters, mut controls) = (0_usize, 0_usize);
+    for character in sample {
+        characters += 1;
+        controls += usize::from(matches!(character, '\0' | '\u{2}'..='\u{8}' | '\u{E}'..='\u{1A}' | '\u{FFFD}'));
+    }
+    if controls * 10 > characters {
+        return Err(Error::new(ErrorKind::Unsupported, "the bytes are no text, so there are no delimited records in them")
+            .with_hint("name the file by what it is, or export it as CSV"));
+    }
+    Ok(())
+}
+
+/// The records of a text as rows.
+struct CsvSource<'a> {
+    text: &'a str,
+    delimiter: u8,
+    maximum_columns: usize,
+}
+
+impl CsvSource<'_> {
+    /// The rectangle around all records.
+    fn area(&self, limits: &Limits<'_>) -> Result<Option<Area>> {
+        let (mut rows, mut columns) = (0_u32, 0_usize);
+        let mut records = Records::new(self.text, self.delimiter);
+        let mut fields = Vec::new();
+        while records.next_into(&mut fields) {
+            columns = columns.max(fields.len());
+            rows = rows.saturating_add(1);
+            if columns > self.maximum_columns {
+                let message = format!("record {rows} has more than {} fields", self.maximum_columns);
+                return Err(
+                    Error::new(ErrorKind::Invalid, message).with_hint("check the delimiter, or raise `convert.csv.maximum_columns`")
+                );
+            }
+            if u64::from(rows).is_multiple_of(ROWS_PER_CHECK) {
+                limits.check_time()?;
+            }
+        }
+        let right = (columns as u32).checked_sub(1);
+        Ok(right.zip(rows.checked_sub(1)).map(|(right, bottom)| Area { top: 0, bottom, left: 0, right }))
+    }
+}
+
+impl RowSource for CsvSource<'_> {
+    fn visit(&mut self, first: u32, last: u32, visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>) -> Result<()> {
+        let mut records = Records::new(self.text, self.delimiter);
+        let mut fields = Vec::new();
+        let mut cells: Vec<Cell<'_>> = Vec::new();
+        let mut index = 0;
+        while index <= last && records.next_into(&mut fields) {
+            if index >= first {
+                cells.clear();
+                let filled = fields.drain(..).zip(0..).filter(|(field, _)| !field.is_empty());
+                cells.extend(filled.map(|(field, column): (Cow<'_, str>, u32)| Cell::new(column, Value::Text(field))));
+                let row = Row { index, cells: std::mem::take(&mut cells) };
+                let goes_on = visit(&row)?;
+                cells = row.cells;
+                if !goes_on {
+                    return Ok(());
+                }
+            }
+            index += 1;
+        }
+        Ok(())
+    }
+
+    fn is_untyped(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,152 @@
+//! Golden pairs, encodings, limits and hostile texts.
+#![allow(clippy::unwrap_used)]
+
+use encoding_rs::Encoding;
+use tributary_schemas::ErrorKind;
+
+use super::*;
+use crate::config::Config;
+use crate::sheets::tables::test_support::{damaged, query};
+
+fn convert_with(bytes: &[u8], config: &Config) -> Result<Converted> {
+    convert(bytes, &Limits::starting_now(config))
+}
+
+fn converted(text: &str) -> Converted {
+    convert_with(text.as_bytes(), &Config::default()).unwrap()
+}
+
+#[test]
+fn a_table_is_written_twice() {
+    let table = converted("name;sum;rate;day;code;note\nAnn;1;0.5;2024-01-02;007;a|b\n\nBob;n/a;2;2024/2/9;008;\"two\nlines\"\n");
+    let expected = "\
+| name | sum | rate | day | code | note |
+| --- | --- | --- | --- | --- | --- |
+| Ann | 1 | 0.5 | 2024-01-02 | 007 | a\\|b |
+| Bob | n/a | 2 | 2024/2/9 | 008 | two<br>lines |
+";
+    assert_eq!(table.markdown, expected);
+    assert_eq!(
+        query(&table, "SELECT * FROM data"),
+        ["'Ann'|1|0.5|'2024-01-02'|'007'|'a|b'", "'Bob'|NULL|2.0|'2024-02-09'|'008'|'two\nlines'"]
+    );
+    let types = "SELECT group_concat(type) FROM (SELECT type FROM _columns ORDER BY position)";
+    assert_eq!(query(&table, types), ["'TEXT,INTEGER,REAL,DATE,TEXT,TEXT'"]);
+    assert_eq!(query(&table, "SELECT * FROM _tables"), ["'data'|'data'|''|'A1:F3'|1|2"]);
+    assert_eq!(table.metadata.get("delimiter").map(String::as_str), Some(";"));
+}
+
+#[test]
+fn titles_and_missing_headers() {
+    let table = converted("Stanley Cups,,\nTeam,Location,Stanley Cups\nBlues,STL,1\n");
+    assert_eq!(query(&table, "SELECT real_title, header_rows, rows FROM _tables"), ["'Stanley Cups'|1|1"]);
+    assert_eq!(query(&table, "SELECT Stanley_Cups FROM data"), ["1"]);
+    let table = converted("1,2\n3,4\n");
+    assert_eq!(query(&table, "SELECT c1, c2 FROM data"), ["1|2", "3|4"]);
+    assert_eq!(converted("").markdown, "");
+    assert!(converted(" \n\n").blobs.is_empty());
+}
+
+#[test]
+fn long_tables_repeat_their_header_and_end_with_a_note() {
+    let text = "T,\na,b\n".to_owned() + &(0..7).map(|row| format!("{row},x\n")).collect::<String>();
+    let mut config = Config::default();
+    config.tables.rows_per_group = 2;
+    config.tables.maximum_markdown_rows = 5;
+    let table = convert_with(text.as_bytes(), &config).unwrap();
+    let expected = "\
+T
+
+| a | b |
+| --- | --- |
+| 0 | x |
+| 1 | x |
+
+| a | b |
+| --- | --- |
+| 2 | x |
+| 3 | x |
+
+| a | b |
+| --- | --- |
+| 4 | x |
+
+*2 more rows of this table are only in the database tables.sqlite, table data.*
+";
+    assert_eq!(table.markdown, expected);
+    assert_eq!(query(&table, "SELECT count(*) FROM data"), ["7"]);
+    config.tables.write_database = false;
+    let table = convert_with(text.as_bytes(), &config).unwrap();
+    assert!(table.markdown.ends_with("*2 more rows of this table are not shown.*\n") && table.blobs.is_empty(), "{}", table.markdown);
+}
+
+#[test]
+fn every_encoding_reads_the_same() {
+    let chinese = "姓名,城市,说明\n张三,北京,配置完成以后需要检查\n李四,上海,提高小区的峰值速率\n";
+    let traditional = "姓名,城市,說明\n張三,臺北,設定完成以後需要檢查鄰區關係\n李四,高雄,並且確認參數是否正確無誤\n";
+    let japanese = "名前,都市,説明\nたなか,とうきょう,ピークレートを向上させることができます\nさとう,おおさか,設定を確認してください\n";
+    let western = "Name,Stadt,Straße\nMüller,Köln,Große Straße\nJäger,Düren,Über den Höfen\n";
+    for (text, labels) in [
+        (chinese, vec!["utf-8", "gbk", "gb18030"]),
+        (traditional, vec!["big5"]),
+        (japanese, vec!["shift_jis", "euc-jp"]),
+        (western, vec!["windows-1252", "utf-8"]),
+    ] {
+        let expected = converted(text).markdown;
+        for label in labels {
+            let bytes = Encoding::for_label(label.as_bytes()).unwrap().encode(text).0.into_owned();
+            assert_eq!(convert_with(&bytes, &Config::default()).unwrap().markdown, expected, "{label}");
+        }
+        let utf_16: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        assert_eq!(convert_with(&utf_16, &Config::default()).unwrap().markdown, expected);
+    }
+}
+
+#[test]
+fn limits_are_named() {
+    let mut config = Config::default();
+    config.csv.maximum_columns = 5;
+    let error = convert_with(b"a,b\n1,2,3,4,5,6,7\n", &config).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.full_message().contains("convert.csv.maximum_columns"));
+    let mut config = Config::default();
+    config.tables.maximum_database_bytes = 64 << 10;
+    let text = "a,b\n".to_owned() + &(0..20_000).map(|row| format!("text {row},{row}\n")).collect::<String>();
+    let error = convert_with(text.as_bytes(), &config).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert!(error.full_message().contains("convert.tables.maximum_database_bytes"));
+    config.conversion_timeout_ms = 0;
+    assert_eq!(convert_with(text.as_bytes(), &config).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(convert_with(b"\0\x01\x02\x03\0\0\x05", &Config::default()).unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn wide_tables_say_what_is_not_in_the_database() {
+    let mut config = Config::default();
+    config.tables.maximum_database_columns = 2;
+    let table = convert_with(b"a,b,c\n1,2,3\n", &config).unwrap();
+    assert_eq!(query(&table, "SELECT * FROM data"), ["1|2"]);
+    assert!(table.markdown.contains("The last 1 columns of this table are not in the database"), "{}", table.markdown);
+}
+
+#[test]
+fn a_large_text_goes_through_a_file_and_gives_the_same_bytes() {
+    let text = "id,name\n".to_owned() + &(0..5000).map(|row| format!("{row},name {row}\n")).collect::<String>();
+    let mut config = Config::default();
+    config.tables.memory_bytes = 1000;
+    let first = convert_with(text.as_bytes(), &config).unwrap();
+    assert_eq!(first, convert_with(text.as_bytes(), &config).unwrap());
+    assert_eq!(query(&first, "SELECT count(*), sum(id) FROM data"), ["5000|12497500"]);
+    assert_eq!(first.markdown, converted(&text).markdown);
+}
+
+#[test]
+fn damaged_texts_end() {
+    let text = "name;sum\n\"a;\"\"b\"\"\n\";1\n'c';2\r\n\u{C}页;\"3\n".repeat(30);
+    for bytes in damaged(text.as_bytes(), 300) {
+        match convert_with(&bytes, &Config::default()) {
+            Ok(table) => assert!(!table.markdown.contains('\u{C}')),
+            Err(error) => assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Invalid), "{error}"),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Goes through the sheets of an Office Open XML workbook, whatever its sheets are written in. Called by `xlsx` and `xlsb`.
+
+use std::collections::HashMap;
+
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::package::{Package, Part};
+use super::parts::{Relationships, drawing_texts, read_relationships, resolve};
+use super::sheet::{CellCount, SheetBuilder};
+use super::xlsx_styles::{SharedTexts, Styles};
+use super::{About, check_sheets};
+use crate::limits::Limits;
+use crate::sheets::tables::writer::Writer;
+
+/// A sheet as the workbook lists it.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Whether it is hidden.
+    pub is_hidden: bool,
+    /// The relationship that leads to its part.
+    pub relationship: String,
+}
+
+/// A workbook before its sheets are read.
+#[derive(Debug)]
+pub struct Workbook {
+    /// The folder of its main part, with `/` at the end.
+    pub folder: String,
+    /// Sheets in order.
+    pub listed: Vec<Listed>,
+    /// Relationships of the main part.
+    pub relationships: Relationships,
+    /// Number formats.
+    pub styles: Styles,
+    /// Shared texts.
+    pub texts: SharedTexts,
+    /// Whether days count from 1904.
+    pub is_1904: bool,
+}
+
+/// What a sheet needs of its workbook.
+pub struct Context<'a> {
+    /// Number formats.
+    pub styles: &'a Styles,
+    /// Shared texts.
+    pub texts: &'a SharedTexts,
+    /// Targets of the sheet's relationships.
+    pub links: HashMap<String, String>,
+    /// Whether days count from 1904.
+    pub is_1904: bool,
+    /// Limits of the conversion.
+    pub limits: &'a Limits<'a>,
+}
+
+/// Reads one sheet from a part of that name; what was read before an error stays in the builder.
+pub type ReadSheet = fn(Part<'_>, &str, &Context<'_>, &mut SheetBuilder, &mut CellCount) -> Result<()>;
+
+/// Reads and writes all sheets that are wanted. A damaged sheet is noted, unless no sheet has anything that can be read.
+pub fn write_sheets(
+    package: &mut Package<'_>,
+    workbook: &Workbook,
+    read_sheet: ReadSheet,
+    writer: &mut Writer<'_>,
+    about: &mut About,
+    limits: &Limits<'_>,
+) -> Result<()> {
+    check_sheets(workbook.listed.len(), limits)?;
+    let mut count = CellCount::default();
+    let (mut pages, mut has_content, mut first_damage) = (0, false, None);
+    for sheet in &workbook.listed {
+        let Some(part) = wanted_part(sheet, workbook, about, limits) else { continue };
+        let relationships = read_relationships(package, &part).unwrap_or_default();
+        let links = relationships.iter().map(|(id, relationship)| (id.clone(), relationship.target.clone())).collect();
+        let context = Context { styles: &workbook.styles, texts: &workbook.texts, links, is_1904: workbook.is_1904, limits };
+        let mut builder = SheetBuilder::new(limits);
+        let read = match package.part(&part) {
+            Ok(Some(content)) => read_sheet(content, &part, &context, &mut builder, &mut count),
+            Ok(None) => Err(Error::new(ErrorKind::Corrupt, format!("the part {part} is missing"))),
+            Err(error) => Err(error),
+        };
+        has_content |= read.is_ok() || builder.next_row() > 0;
+        match read {
+            Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+            Err(error) => {
+                about.note("damaged", &format!("sheet {}: {error}", sheet.name));
+                first_damage.get_or_insert(error);
+            }
+            Ok(()) => {}
+        }
+        writer.begin_sheet(&sheet.name, pages == 0);
+        pages += 1;
+        builder.write(&sheet.name, writer, limits)?;
+        for text in drawing_texts(package, &part, &relationships) {
+            writer.write_text(&text);
+        }
+    }
+    first_damage.filter(|_| !has_content).map_or(Ok(()), Err)
+}
+
+/// The part of a sheet; `None`, with a note, for one that is left out.
+fn wanted_part(sheet: &Listed, workbook: &Workbook, about: &mut About, limits: &Limits<'_>) -> Option<String> {
+    let Some(relationship) = workbook.relationships.get(&sheet.relationship) else {
+        about.note("damaged", &format!("sheet {} has no content", sheet.name));
+        return None;
+    };
+    let note = match relationship.kind.as_str() {
+        "chartsheet" => "chart_sheets",
+        "worksheet" if sheet.is_hidden && !limits.config.spreadsheet.hidden_sheets => "hidden_sheets",
+        "worksheet" => return Some(resolve(&workbook.folder, &relationship.target)),
+        _ => "other_sheets",
+    };
+    about.note(note, &sheet.name);
+    None
+}

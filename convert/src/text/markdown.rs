@@ -1,0 +1,207 @@
+//! Markdown: front matter becomes metadata, images become `image:N`, HTML inside becomes Markdown, reference links become inline ones;
+//! everything else stays byte for byte. Called by [`super::convert`] and by the notebook converter.
+
+mod front_matter;
+mod html_inside;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+use tributary_schemas::{ImageLink, Result};
+
+use crate::document::Converted;
+use crate::escape::destination;
+use crate::limits::Limits;
+use crate::text_encoding::decode;
+use crate::text_encoding::note_encoding;
+use crate::text_encoding::unix_line_ends;
+
+/// Name and version; the version grows with every change of the output.
+pub const NAME: &str = "markdown/1";
+
+/// Longest link that is copied in place of a reference to it, in bytes.
+const MAXIMUM_LINK_BYTES: usize = 2048;
+
+/// Converts Markdown of any encoding.
+pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+    let decoded = decode(bytes, None);
+    let (encoding, replaced) = (decoded.encoding, decoded.replaced_characters);
+    let text = unix_line_ends(decoded.text);
+    let mut converted = convert_text(&text, limits)?;
+    note_encoding(&mut converted.metadata, encoding, replaced);
+    Ok(converted)
+}
+
+/// Converts Markdown text with `\n` line ends.
+pub fn convert_text(text: &str, limits: &Limits) -> Result<Converted> {
+    let (metadata, body) = front_matter::split(text, limits.config.maximum_front_matter_bytes);
+    let body = html_inside::replace_blocks(body, limits)?;
+    let rewritten = rewrite(&body, limits)?;
+    let title = metadata.get("title").cloned().filter(|title| !title.trim().is_empty()).or(rewritten.title);
+    Ok(Converted {
+        markdown: rewritten.markdown,
+        title,
+        converter: NAME.into(),
+        metadata,
+        images: rewritten.images,
+        ..Converted::default()
+    })
+}
+
+struct Rewritten {
+    markdown: String,
+    title: Option<String>,
+    images: Vec<ImageLink>,
+}
+
+/// One pass over the parser's events collects replacements of byte ranges; a second applies them.
+fn rewrite(body: &str, limits: &Limits) -> Result<Rewritten> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_FOOTNOTES;
+    let mut rewriter = Rewriter::default();
+    let mut events = Parser::new_ext(body, options).into_offset_iter();
+    for (count, (event, range)) in events.by_ref().enumerate() {
+        if count.is_multiple_of(4096) {
+            limits.check_time()?;
+        }
+        rewriter.event(event, range);
+    }
+    let definitions: Vec<Range<usize>> = events
+        .reference_definitions()
+        .iter()
+        .filter(|(_, definition)| definition.dest.len() <= MAXIMUM_LINK_BYTES)
+        .map(|(_, definition)| definition.span.clone())
+        .collect();
+    rewriter.edits.extend(definitions.into_iter().map(|span| (span, String::new())));
+    Ok(Rewritten {
+        markdown: apply(body, rewriter.edits),
+        title: rewriter.first_level_title.or(rewriter.first_title).filter(|title| !title.trim().is_empty()),
+        images: rewriter.images,
+    })
+}
+
+/// A link or image whose end has not been seen yet.
+struct Open {
+    range: Range<usize>,
+    link: String,
+    /// Where the text inside ends, as far as seen.
+    inner_end: usize,
+    is_image: bool,
+    is_reference: bool,
+    alt: String,
+}
+
+#[derive(Default)]
+struct Rewriter {
+    edits: Vec<(Range<usize>, String)>,
+    images: Vec<ImageLink>,
+    open: Vec<Open>,
+    open_images: usize,
+    heading: Option<(HeadingLevel, String)>,
+    first_level_title: Option<String>,
+    first_title: Option<String>,
+    anchors: html_inside::OpenAnchors,
+}
+
+impl Rewriter {
+    fn event(&mut self, event: Event, range: Range<usize>) {
+        if let Some(open) = self.open.last_mut().filter(|open| open.range.end >= range.end && open.range.start < range.start) {
+            open.inner_end = open.inner_end.max(range.end);
+        }
+        match event {
+            Event::Start(Tag::Heading { level, .. }) => self.heading = Some((level, String::new())),
+            Event::End(TagEnd::Heading(_)) => self.end_heading(),
+            Event::Start(Tag::Image { link_type, dest_url, .. }) => self.start(link_type, &dest_url, range, true),
+            Event::Start(Tag::Link { link_type, dest_url, .. }) => self.start(link_type, &dest_url, range, false),
+            Event::End(TagEnd::Image | TagEnd::Link) => self.end(),
+            Event::Text(text) | Event::Code(text) => self.text(&text),
+            Event::SoftBreak | Event::HardBreak => self.text(" "),
+            Event::InlineHtml(html) if self.open_images == 0 => self.inline_html(&html, range),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.open_images > 0
+            && let Some(open) = self.open.last_mut()
+        {
+            open.alt.push_str(text);
+        }
+        if let Some((_, heading)) = &mut self.heading {
+            heading.push_str(text);
+        }
+    }
+
+    fn end_heading(&mut self) {
+        let Some((level, text)) = self.heading.take() else { return };
+        if level == HeadingLevel::H1 {
+            self.first_level_title.get_or_insert_with(|| text.clone());
+        }
+        self.first_title.get_or_insert(text);
+    }
+
+    fn start(&mut self, link_type: LinkType, link: &str, range: Range<usize>, is_image: bool) {
+        let is_reference =
+            matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut) && link.len() <= MAXIMUM_LINK_BYTES;
+        self.open_images += usize::from(is_image);
+        let inner_end = range.start + 1;
+        self.open.push(Open { range, link: link.to_owned(), inner_end, is_image, is_reference, alt: String::new() });
+    }
+
+    fn end(&mut self) {
+        let Some(open) = self.open.pop() else { return };
+        if open.is_image {
+            self.open_images -= 1;
+            if self.open_images > 0 {
+                // An image in the alternative text of another is only text of it.
+                if let Some(outer) = self.open.last_mut() {
+                    outer.alt.push_str(&open.alt);
+                }
+                return;
+            }
+            let replacement = image(&open.alt, open.link, &mut self.images);
+            self.edits.push((open.range, replacement));
+        } else if open.is_reference && self.open_images == 0 {
+            self.edits.push((open.inner_end..open.range.end, format!("]({})", destination(&open.link))));
+        }
+    }
+
+    fn inline_html(&mut self, html: &str, range: Range<usize>) {
+        if let Some(replacement) = html_inside::inline_replacement(html, &mut self.anchors, &mut self.images) {
+            self.edits.push((range, replacement));
+        }
+    }
+}
+
+/// The Markdown of an image; its link goes into `images`. Data URLs are no links: their text stays.
+pub(super) fn image(alt: &str, link: String, images: &mut Vec<ImageLink>) -> String {
+    let alt: String = alt.split_whitespace().collect::<Vec<_>>().join(" ").replace(['[', ']'], "");
+    if link.is_empty() || link.starts_with("data:") {
+        return alt;
+    }
+    let replacement = format!("![{alt}](image:{})", images.len());
+    images.push(ImageLink { link, alt });
+    replacement
+}
+
+/// Replaces ranges; of two that overlap, the one that starts first (the outer one) counts.
+fn apply(body: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+    edits.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    let mut result = String::with_capacity(body.len());
+    let mut copied = 0;
+    for (range, replacement) in edits {
+        if range.start < copied {
+            continue;
+        }
+        result.push_str(body.get(copied..range.start).unwrap_or_default());
+        result.push_str(&replacement);
+        copied = range.end;
+    }
+    result.push_str(body.get(copied..).unwrap_or_default());
+    result
+}
+
+/// Metadata of the front matter only, for tests and tools.
+pub fn front_matter(text: &str, maximum_bytes: usize) -> BTreeMap<String, String> {
+    front_matter::split(text, maximum_bytes).0
+}

@@ -1,0 +1,133 @@
+//! JSON, JSON Lines, YAML and XML as text to search in: names become headings and list entries, lists of flat records tables, long texts
+//! paragraphs. What does not parse, and data of which little is prose (settings, measurements without records), goes into a code block as
+//! it is. Called by [`super::convert`].
+
+mod tree;
+mod write;
+mod xml;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use tributary_schemas::Result;
+
+use self::tree::Tree;
+use crate::document::Converted;
+use crate::escape::fenced;
+use crate::limits::Limits;
+use crate::render::render;
+use crate::text_encoding::decode;
+use crate::text_encoding::note_encoding;
+use crate::text_encoding::unix_line_ends;
+
+/// Name and version; the version grows with every change of the output.
+pub const NAME: &str = "structured/1";
+
+/// Brackets of YAML that may be open at the same time: its parser looks at all of them again and again, and refuses far fewer in the end.
+const MAXIMUM_OPEN_BRACKETS: usize = 1000;
+
+/// A notation for nested data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// One JSON value.
+    Json,
+    /// A JSON value per line.
+    JsonLines,
+    /// YAML, possibly several documents.
+    Yaml,
+    /// XML without a converter of its own.
+    Xml,
+}
+
+impl Notation {
+    /// The language of a code block.
+    fn language(self) -> &'static str {
+        match self {
+            Self::Json | Self::JsonLines => "json",
+            Self::Yaml => "yaml",
+            Self::Xml => "xml",
+        }
+    }
+}
+
+/// Values that name the whole, by preference.
+const TITLES: [&str; 4] = ["title", "name", "标题", "名称"];
+
+/// Converts data of any encoding.
+pub fn convert(bytes: &[u8], notation: Notation, limits: &Limits) -> Result<Converted> {
+    let declared = (notation == Notation::Xml).then(|| xml::declared_encoding(bytes)).flatten();
+    let decoded = decode(bytes, declared.as_deref());
+    let mut metadata = BTreeMap::new();
+    note_encoding(&mut metadata, decoded.encoding, decoded.replaced_characters);
+    let text = unix_line_ends(decoded.text);
+    let tree = parse(&text, notation, limits)?;
+    limits.check_time()?;
+    let title = tree.as_ref().and_then(|tree| tree.title(&TITLES).or_else(|| tree.only_value()?.title(&TITLES)));
+    let markdown = match tree.filter(|tree| write::is_text(tree, limits.config)) {
+        Some(tree) => render(&write::blocks(tree, limits)?),
+        None if text.trim().is_empty() => String::new(),
+        None => fenced(notation.language(), &text),
+    };
+    Ok(Converted { markdown, title, converter: NAME.into(), metadata, ..Converted::default() })
+}
+
+/// The data as a tree; `None` if it does not parse.
+fn parse(text: &str, notation: Notation, limits: &Limits) -> Result<Option<Tree>> {
+    let text = text.trim_start_matches('\u{FEFF}');
+    Ok(match notation {
+        Notation::Json => serde_json::from_str(text).ok(),
+        Notation::JsonLines => json_lines(text, limits)?,
+        Notation::Yaml => yaml(text, limits)?,
+        Notation::Xml => xml::parse(text, limits)?,
+    })
+}
+
+fn json_lines(text: &str, limits: &Limits) -> Result<Option<Tree>> {
+    let mut records = Vec::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        if number.is_multiple_of(256) {
+            limits.check_time()?;
+        }
+        match serde_json::from_str::<Tree>(line) {
+            Ok(record) => records.push(record),
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok((!records.is_empty()).then_some(Tree::List(records)))
+}
+
+/// Brackets in quoted texts count too: what is taken for too deep is shown as it is.
+fn is_too_deep(text: &str) -> bool {
+    let mut open = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'[' | b'{' => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open > MAXIMUM_OPEN_BRACKETS
+    })
+}
+
+fn yaml(text: &str, limits: &Limits) -> Result<Option<Tree>> {
+    if is_too_deep(text) {
+        return Ok(None);
+    }
+    let mut documents = Vec::new();
+    for document in serde_norway::Deserializer::from_str(text) {
+        limits.check_time()?;
+        match Tree::deserialize(document) {
+            Ok(Tree::Nothing) => {}
+            Ok(tree) => documents.push(tree),
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(match documents.len() {
+        0 => None,
+        1 => documents.pop(),
+        _ => Some(Tree::List(documents)),
+    })
+}
+
+#[cfg(test)]
+mod tests;

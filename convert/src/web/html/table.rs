@@ -1,0 +1,185 @@
+//! Tables: layout tables are unfolded into blocks, data tables become Markdown tables with their spans filled, tables within cells follow
+//! the table that they stand in.
+
+use scraper::ElementRef;
+
+use super::Tree;
+use super::blocks::Builder;
+use super::inline::Inline;
+use crate::block::Block;
+use crate::sheets::cells::{cell, even_out};
+
+/// Most columns that one `colspan` covers, and most rows of one `rowspan`.
+const MAXIMUM_SPAN: usize = 200;
+
+/// Cells that spans may add to a table, beside as many as it has itself.
+const SPARE_CELLS: usize = 4096;
+
+/// Average characters of a cell from which a table without header cells is taken for layout.
+const LAYOUT_CELL_CHARACTERS: usize = 300;
+
+/// The same for cells with tables or code in them.
+const BLOCK_CELL_CHARACTERS: usize = 80;
+
+/// Elements below a cell that are looked at.
+const MAXIMUM_LOOK: usize = 2000;
+
+/// Elements that make a cell a section of the page.
+const SECTIONS: [&str; 9] = ["h1", "h2", "h3", "h4", "h5", "h6", "article", "form", "hr"];
+
+struct Cell<'a> {
+    node: Tree<'a>,
+    is_header: bool,
+    columns: usize,
+    rows: usize,
+}
+
+/// Adds the blocks of a table.
+pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) {
+    let rows = own_rows(builder, node);
+    for caption in node.children().filter(|child| is_named(*child, &["caption"]) && !builder.selection.leaves_out(*child)) {
+        let mut inline = Inline::heading();
+        builder.inline_children(caption, &mut inline);
+        let text = inline.finish();
+        if !text.is_empty() {
+            blocks.push(Block::Paragraph(format!("**{}**", text.replace('\n', " "))));
+        }
+    }
+    if is_layout(builder, node, &rows) {
+        for cell in rows.into_iter().flatten() {
+            blocks.extend(builder.blocks(cell.node));
+        }
+        return;
+    }
+    let mut inner_tables = Vec::new();
+    let grid = grid(builder, &rows, &mut inner_tables);
+    if !grid.is_empty() {
+        blocks.push(Block::Table(grid));
+    }
+    blocks.extend(inner_tables);
+}
+
+fn is_named(node: Tree, names: &[&str]) -> bool {
+    ElementRef::wrap(node).is_some_and(|element| names.contains(&element.value().name()))
+}
+
+/// Rows of the table itself, not of tables inside it.
+fn own_rows<'a>(builder: &Builder, table: Tree<'a>) -> Vec<Vec<Cell<'a>>> {
+    let mut rows = Vec::new();
+    for child in table.children() {
+        if is_named(child, &["tr"]) {
+            rows.push(child);
+        } else if is_named(child, &["thead", "tbody", "tfoot"]) && !builder.selection.leaves_out(child) {
+            rows.extend(child.children().filter(|row| is_named(*row, &["tr"])));
+        }
+    }
+    rows.into_iter()
+        .filter(|row| !builder.selection.leaves_out(*row))
+        .map(|row| own_cells(builder, row))
+        .filter(|cells| !cells.is_empty())
+        .collect()
+}
+
+fn own_cells<'a>(builder: &Builder, row: Tree<'a>) -> Vec<Cell<'a>> {
+    let mut cells = Vec::new();
+    for node in row.children() {
+        let Some(element) = ElementRef::wrap(node).filter(|element| matches!(element.value().name(), "td" | "th")) else { continue };
+        if builder.selection.leaves_out(node) {
+            continue;
+        }
+        let span = |name: &str| element.attr(name).and_then(|text| text.trim().parse::<usize>().ok()).unwrap_or(1).clamp(1, MAXIMUM_SPAN);
+        cells.push(Cell { node, is_header: element.value().name() == "th", columns: span("colspan"), rows: span("rowspan") });
+    }
+    cells
+}
+
+/// Whether the table only arranges the page.
+fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
+    let role = ElementRef::wrap(table).and_then(|element| element.attr("role")).unwrap_or_default();
+    if matches!(role, "presentation" | "none") {
+        return true;
+    }
+    let has_header =
+        rows.iter().flatten().any(|cell| cell.is_header) || table.children().any(|child| is_named(child, &["caption", "thead"]));
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    if has_header {
+        return columns < 2 && rows.len() < 2;
+    }
+    let cells = rows.iter().map(Vec::len).sum::<usize>();
+    if columns < 2 || rows.len() < 2 {
+        return true;
+    }
+    let characters = rows.iter().flatten().map(|cell| builder.selection.characters(cell.node)).sum::<usize>();
+    let holds = |names: &[&str]| rows.iter().flatten().any(|cell| holds(cell.node, names));
+    let arranges_blocks = holds(&["table", "pre"]) && (characters > cells * BLOCK_CELL_CHARACTERS || is_nested_twice(rows));
+    arranges_blocks || holds(&SECTIONS) || characters > cells * LAYOUT_CELL_CHARACTERS
+}
+
+/// Whether an element of one of the names is below a node.
+fn holds(node: Tree, names: &[&str]) -> bool {
+    node.descendants().skip(1).take(MAXIMUM_LOOK).any(|below| is_named(below, names))
+}
+
+/// Whether a table stands in a table in one of the cells.
+fn is_nested_twice(rows: &[Vec<Cell>]) -> bool {
+    let tables = |node: Tree| node.descendants().skip(1).take(MAXIMUM_LOOK).filter(|below| is_named(*below, &["table"])).count();
+    rows.iter().flatten().any(|cell| {
+        let below = cell.node.descendants().skip(1).take(MAXIMUM_LOOK).filter(|below| is_named(*below, &["table"]));
+        tables(cell.node) > 1 && below.take(8).any(|table| tables(table) > 0)
+    })
+}
+
+/// Cells by row and column, spans filled, empty rows left out.
+fn grid(builder: &mut Builder, rows: &[Vec<Cell>], inner_tables: &mut Vec<Block>) -> Vec<Vec<String>> {
+    let mut spare = SPARE_CELLS + rows.iter().map(Vec::len).sum::<usize>();
+    // For each column: rows that a cell from above still covers, and its text.
+    let mut from_above: Vec<(usize, String)> = Vec::new();
+    let mut grid = Vec::with_capacity(rows.len());
+    for cells in rows {
+        let mut row: Vec<String> = Vec::with_capacity(cells.len());
+        for cell in cells {
+            cover(&mut row, &mut from_above, &mut spare);
+            let text = cell_text(builder, cell.node, inner_tables);
+            let columns = cell.columns.min(1 + spare);
+            for column in 0..columns {
+                // A header over several columns names each of them; in the body the text stands once.
+                let repeated = if column == 0 || cell.is_header { text.clone() } else { String::new() };
+                if cell.rows > 1 && spare > 0 {
+                    from_above.resize_with(from_above.len().max(row.len() + 1), Default::default);
+                    if let Some(covered) = from_above.get_mut(row.len()) {
+                        *covered = (cell.rows - 1, repeated.clone());
+                    }
+                }
+                row.push(repeated);
+            }
+            spare = spare.saturating_sub(columns - 1);
+        }
+        cover(&mut row, &mut from_above, &mut spare);
+        if row.iter().any(|cell| !cell.is_empty()) {
+            grid.push(row);
+        }
+        if builder.is_late() {
+            break;
+        }
+    }
+    even_out(grid, SPARE_CELLS)
+}
+
+/// Adds the cells that rows above reach down into, as long as they come next.
+fn cover(row: &mut Vec<String>, from_above: &mut [(usize, String)], spare: &mut usize) {
+    while let Some((rows, text)) = from_above.get_mut(row.len()).filter(|(rows, _)| *rows > 0) {
+        *rows -= 1;
+        if *spare == 0 {
+            *rows = 0;
+            return;
+        }
+        *spare -= 1;
+        row.push(text.clone());
+    }
+}
+
+/// A cell on one line; tables in it go to `inner_tables`.
+fn cell_text(builder: &mut Builder, node: Tree, inner_tables: &mut Vec<Block>) -> String {
+    let blocks = builder.blocks(node);
+    cell(blocks, inner_tables)
+}

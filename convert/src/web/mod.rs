@@ -1,0 +1,4 @@
+//! HTML and EPUB.
+
+pub mod epub;
+pub mod html;

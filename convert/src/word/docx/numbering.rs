@@ -1,0 +1,293 @@
+//! Lists: definitions of the numbering part, and the counters that give each paragraph its mark. Used by the paragraphs.
+
+use std::collections::{HashMap, HashSet};
+
+use tributary_schemas::Result;
+
+use super::numerals::{Format, numeral};
+use super::styles::Styles;
+use crate::office::render::Mark;
+use crate::office::xml::{Element, XmlReader};
+
+/// Levels of a list.
+const LEVELS: usize = 9;
+
+/// Longest text of a mark in characters.
+const MAXIMUM_MARK_CHARACTERS: usize = 100;
+
+/// A paragraph's or style's place in a list (`w:numPr`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reference {
+    /// Identifier of the list; `0` takes the paragraph out of all lists.
+    pub list: Option<String>,
+    /// Level from 0.
+    pub level: Option<usize>,
+}
+
+impl Reference {
+    /// Reads the place in the element that was entered last.
+    pub fn read(xml: &mut XmlReader) -> Result<Self> {
+        let mut reference = Self::default();
+        while let Some(element) = xml.child()? {
+            match element.name() {
+                "numId" => reference.list = element.value().map(|value| value.trim().to_owned()),
+                "ilvl" => reference.level = level_of(&element, "val"),
+                _ => {}
+            }
+            xml.skip()?;
+        }
+        Ok(reference)
+    }
+
+    /// Takes from `other` what is not given.
+    pub fn inherit(&mut self, other: &Self) {
+        if self.list.is_none() {
+            self.list.clone_from(&other.list);
+        }
+        self.level = self.level.or(other.level);
+    }
+}
+
+fn level_of(element: &Element, attribute: &str) -> Option<usize> {
+    element.attribute(attribute)?.trim().parse().ok().map(|level: usize| level.min(LEVELS - 1))
+}
+
+/// One level of a list.
+#[derive(Clone, Debug)]
+struct Level {
+    start: u32,
+    format: Format,
+    /// Text of the mark, in which `%1` stands for the number of the first level.
+    text: String,
+    style: Option<String>,
+    /// Level, counted from 1, after which the count begins anew; 0 is never.
+    restart: Option<usize>,
+    is_legal: bool,
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Self { start: 1, format: Format::Decimal, text: String::new(), style: None, restart: None, is_legal: false }
+    }
+}
+
+impl Level {
+    fn read(xml: &mut XmlReader) -> Result<Self> {
+        let mut level = Self::default();
+        while let Some(element) = xml.child()? {
+            match element.name() {
+                "start" => level.start = element.number().and_then(|number| u32::try_from(number).ok()).unwrap_or(1),
+                "numFmt" => level.format = Format::named(&element.value().unwrap_or_default()),
+                "lvlText" => level.text = element.value().unwrap_or_default().chars().take(MAXIMUM_MARK_CHARACTERS).collect(),
+                "pStyle" => level.style = element.value().map(|value| value.into_owned()),
+                "lvlRestart" => level.restart = element.number().and_then(|number| usize::try_from(number).ok()),
+                "isLgl" => level.is_legal = element.is_on(),
+                _ => {}
+            }
+            xml.skip()?;
+        }
+        Ok(level)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Abstract {
+    levels: Vec<Level>,
+    style_link: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    abstract_list: String,
+    starts: HashMap<usize, u32>,
+    levels: HashMap<usize, Level>,
+}
+
+/// What marks a paragraph of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    /// Level from 0.
+    pub level: usize,
+    /// The mark of a Markdown list; none if the mark is text or nothing.
+    pub mark: Option<Mark>,
+    /// The mark as Word shows it, such as `2.1` or `第三条`; empty for bullets.
+    pub label: String,
+}
+
+/// All lists of a document and their counters.
+#[derive(Debug, Default)]
+pub struct Numbering {
+    abstracts: HashMap<String, Abstract>,
+    lists: HashMap<String, List>,
+    counters: HashMap<String, [Option<u32>; LEVELS]>,
+    started: HashSet<String>,
+}
+
+impl Numbering {
+    /// Reads the numbering part.
+    pub fn read(xml: &mut XmlReader) -> Result<Self> {
+        let mut numbering = Self::default();
+        xml.child()?;
+        while let Some(element) = xml.child()? {
+            match (element.name(), element.attribute("abstractNumId"), element.attribute("numId")) {
+                ("abstractNum", Some(id), _) => {
+                    let id = id.trim().to_owned();
+                    numbering.abstracts.insert(id, Abstract::read(xml)?);
+                }
+                ("num", _, Some(id)) => {
+                    let id = id.trim().to_owned();
+                    numbering.lists.insert(id, List::read(xml)?);
+                }
+                _ => xml.skip()?,
+            }
+        }
+        Ok(numbering)
+    }
+
+    /// The mark of the next paragraph at that place; `style` is its style. `None` if it is in no list.
+    pub fn advance(&mut self, reference: &Reference, style: Option<&str>, styles: &Styles) -> Option<Numbered> {
+        let list_id = reference.list.as_deref().filter(|id| *id != "0")?;
+        let list = self.lists.get(list_id)?;
+        let abstract_id = self.abstract_id(list, styles);
+        let definition = self.abstracts.get(&abstract_id)?;
+        let by_style = || definition.levels.iter().position(|level| level.style.is_some() && level.style.as_deref() == style);
+        let level = reference.level.or_else(by_style).unwrap_or(0);
+        let usual = Level::default();
+        let levels: Vec<&Level> =
+            (0..LEVELS).map(|level| list.levels.get(&level).or_else(|| definition.levels.get(level)).unwrap_or(&usual)).collect();
+        let counters = self.counters.entry(abstract_id).or_default();
+        if self.started.insert(list_id.to_owned()) {
+            for (level, start) in &list.starts {
+                if let Some(counter) = counters.get_mut(*level) {
+                    *counter = start.checked_sub(1);
+                }
+            }
+        }
+        count(counters, &levels, level, &list.starts);
+        Some(numbered(counters, &levels, level))
+    }
+
+    /// The abstract list behind a list; a numbering style may stand between.
+    fn abstract_id(&self, list: &List, styles: &Styles) -> String {
+        let own = self.abstracts.get(&list.abstract_list);
+        let linked = own.filter(|own| own.levels.is_empty()).and_then(|own| own.style_link.as_deref());
+        let list_of_style = linked.and_then(|style| styles.numbering(style)).and_then(|id| self.lists.get(&id));
+        list_of_style.unwrap_or(list).abstract_list.clone()
+    }
+}
+
+impl Abstract {
+    fn read(xml: &mut XmlReader) -> Result<Self> {
+        let mut found = Self::default();
+        while let Some(element) = xml.child()? {
+            match element.name() {
+                "lvl" => {
+                    let place = level_of(&element, "ilvl").unwrap_or(found.levels.len()).min(LEVELS - 1);
+                    let level = Level::read(xml)?;
+                    found.levels.resize_with(found.levels.len().max(place + 1), Level::default);
+                    if let Some(slot) = found.levels.get_mut(place) {
+                        *slot = level;
+                    }
+                    continue;
+                }
+                "numStyleLink" => found.style_link = element.value().map(|value| value.into_owned()),
+                _ => {}
+            }
+            xml.skip()?;
+        }
+        Ok(found)
+    }
+}
+
+impl List {
+    fn read(xml: &mut XmlReader) -> Result<Self> {
+        let mut list = Self::default();
+        while let Some(element) = xml.child()? {
+            match element.name() {
+                "abstractNumId" => list.abstract_list = element.value().unwrap_or_default().trim().to_owned(),
+                "lvlOverride" => {
+                    let level = level_of(&element, "ilvl").unwrap_or(0);
+                    list.read_override(level, xml)?;
+                    continue;
+                }
+                _ => {}
+            }
+            xml.skip()?;
+        }
+        Ok(list)
+    }
+
+    fn read_override(&mut self, level: usize, xml: &mut XmlReader) -> Result<()> {
+        while let Some(element) = xml.child()? {
+            match element.name() {
+                "startOverride" => {
+                    if let Some(start) = element.number().and_then(|number| u32::try_from(number).ok()) {
+                        self.starts.insert(level, start);
+                    }
+                }
+                "lvl" => {
+                    self.levels.insert(level, Level::read(xml)?);
+                    continue;
+                }
+                _ => {}
+            }
+            xml.skip()?;
+        }
+        Ok(())
+    }
+}
+
+/// Counts one more at `level`; deeper levels begin anew.
+fn count(counters: &mut [Option<u32>; LEVELS], levels: &[&Level], level: usize, starts: &HashMap<usize, u32>) {
+    let start = |place: usize| starts.get(&place).copied().or_else(|| levels.get(place).map(|level| level.start)).unwrap_or(1);
+    for (place, counter) in counters.iter_mut().enumerate() {
+        if place < level {
+            // A level that was passed over shows its first number.
+            counter.get_or_insert_with(|| start(place));
+        } else if place == level {
+            *counter = Some(counter.map_or_else(|| start(place), |number| number.saturating_add(1)));
+        } else {
+            let restart = levels.get(place).and_then(|level| level.restart);
+            if restart.is_none_or(|after| after > 0 && level < after) {
+                *counter = None;
+            }
+        }
+    }
+}
+
+fn numbered(counters: &[Option<u32>; LEVELS], levels: &[&Level], level: usize) -> Numbered {
+    let number = counters.get(level).copied().flatten().unwrap_or(1);
+    let Some(definition) = levels.get(level) else { return Numbered { level, mark: None, label: String::new() } };
+    if definition.format == Format::Bullet {
+        // Boxes of a checklist say something, other bullets do not.
+        let label = if matches!(definition.text.as_str(), "☐" | "☑" | "☒") { definition.text.clone() } else { String::new() };
+        return Numbered { level, mark: Some(Mark::Bullet), label };
+    }
+    let mut label = String::new();
+    let mut words = false;
+    let mut characters = definition.text.chars();
+    while let Some(character) = characters.next() {
+        match (character, characters.clone().next().and_then(|digit| digit.to_digit(10))) {
+            ('%', Some(place @ 1..=9)) => {
+                characters.next();
+                let place = place as usize - 1;
+                let value = counters.get(place).copied().flatten().unwrap_or(1);
+                let format = levels.get(place).map_or(Format::Decimal, |other| other.format);
+                let format = if definition.is_legal && place < level { Format::Decimal } else { format };
+                label.push_str(&numeral(value, format));
+            }
+            (character, _) => {
+                words |= character.is_alphabetic();
+                label.push(character);
+            }
+        }
+    }
+    let label = label.trim().to_owned();
+    // Words in the mark, as in `第三条` or `Article 3`, are text; a mark without text is none.
+    let mark = if words || label.is_empty() || definition.format == Format::None { None } else { Some(Mark::Number(number)) };
+    Numbered { level, mark, label }
+}
+
+#[cfg(test)]
+#[path = "numbering_tests.rs"]
+mod tests;

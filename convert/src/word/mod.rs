@@ -1,0 +1,5 @@
+//! Word and RTF.
+
+pub mod doc;
+pub mod docx;
+pub mod rtf;

@@ -1,0 +1,222 @@
+//! Paragraphs and tables as they come, made into blocks. Called by the reader.
+
+use crate::block::Block;
+use crate::escape::{is_invisible, needs_escape};
+use crate::sheets::cells::even_out;
+
+/// Cells that may be added to make the rows equally long, beside four times as many as there are.
+const SPARE_CELLS: usize = 4096;
+
+/// How a stretch of text looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Bold.
+    pub bold: bool,
+    /// Italic.
+    pub italic: bool,
+}
+
+impl Style {
+    fn mark(self) -> &'static str {
+        match (self.bold, self.italic) {
+            (true, true) => "***",
+            (true, false) => "**",
+            (false, true) => "*",
+            (false, false) => "",
+        }
+    }
+}
+
+/// What kind of paragraph ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Paragraph {
+    /// Heading level, 1 to 6.
+    pub heading: Option<u8>,
+    /// Whether it is an item of a list, and whether that list is numbered.
+    pub item: Option<bool>,
+}
+
+/// The document so far.
+#[derive(Debug, Default)]
+pub struct Document {
+    blocks: Vec<Block>,
+    /// Markdown of the open paragraph.
+    text: String,
+    style: Style,
+    rows: Vec<Vec<String>>,
+    row: Vec<String>,
+    cell: Vec<String>,
+    notes: Vec<Block>,
+}
+
+impl Document {
+    /// Adds text.
+    pub fn push(&mut self, text: &str, style: Style) {
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            if is_invisible(character) && character != '\n' {
+                continue;
+            }
+            if character.is_whitespace() {
+                // Marks must stand at words, so blanks go between them.
+                self.blank(if character == '\n' { '\n' } else { ' ' });
+                continue;
+            }
+            self.change_style(style);
+            if needs_escape(character, self.text.chars().next_back(), characters.peek().copied(), false) {
+                self.text.push('\\');
+            }
+            self.text.push(character);
+        }
+    }
+
+    fn blank(&mut self, blank: char) {
+        if blank == '\n' {
+            while self.text.ends_with(' ') {
+                self.text.pop();
+            }
+            self.text.push('\n');
+        } else if !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
+            self.text.push(' ');
+        }
+    }
+
+    /// Closes and opens marks before text of that look.
+    fn change_style(&mut self, style: Style) {
+        if self.style == style {
+            return;
+        }
+        self.close_style();
+        self.text.push_str(style.mark());
+        self.style = style;
+    }
+
+    /// Closes marks, before the blanks that they would otherwise hold.
+    fn close_style(&mut self) {
+        let mark = std::mem::take(&mut self.style).mark();
+        if !mark.is_empty() {
+            let end = self.text.trim_end().len();
+            let blanks = self.text.get(end..).unwrap_or_default().to_owned();
+            self.text.truncate(end);
+            self.text.push_str(mark);
+            self.text.push_str(&blanks);
+        }
+    }
+
+    /// Adds ready Markdown, such as an image.
+    pub fn push_ready(&mut self, markdown: &str) {
+        self.close_style();
+        self.text.push_str(markdown);
+    }
+
+    /// Where the text ends now, for links around what follows.
+    pub fn position(&mut self) -> usize {
+        self.close_style();
+        self.text.len()
+    }
+
+    /// Makes the text from a position on a link.
+    pub fn link(&mut self, from: usize, destination: &str) {
+        self.close_style();
+        if let Some((before, shown)) = self.text.split_at_checked(from).filter(|(_, shown)| !shown.is_empty()) {
+            let (before, shown) = (before.len(), shown.replace(['[', ']'], ""));
+            self.text.truncate(before);
+            let blanks = shown.len() - shown.trim_end().len();
+            self.text.push_str(&format!("[{}]({destination}){}", shown.trim_end(), " ".repeat(blanks)));
+        }
+    }
+
+    fn take_text(&mut self) -> String {
+        self.close_style();
+        std::mem::take(&mut self.text).trim().to_owned()
+    }
+
+    /// Ends a paragraph outside of tables.
+    pub fn end_paragraph(&mut self, kind: Paragraph) {
+        self.end_table();
+        let text = self.take_text();
+        if text.is_empty() {
+            return;
+        }
+        match (kind.heading, kind.item) {
+            (Some(level), _) => {
+                self.blocks.push(Block::Heading(level, text.replace(['*', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ")))
+            }
+            (None, Some(numbered)) => self.push_item(text, numbered),
+            (None, None) => self.blocks.push(Block::Paragraph(text)),
+        }
+    }
+
+    /// Adds to the list before, if it is of the same kind.
+    fn push_item(&mut self, text: String, numbered: bool) {
+        let item = vec![Block::Paragraph(text)];
+        match self.blocks.last_mut() {
+            Some(Block::List(start, items)) if start.is_some() == numbered => items.push(item),
+            _ => self.blocks.push(Block::List(numbered.then_some(1), vec![item])),
+        }
+    }
+
+    /// Ends a paragraph inside a cell.
+    pub fn end_cell_paragraph(&mut self) {
+        let text = self.take_text();
+        if !text.is_empty() {
+            self.cell.push(text.replace('\n', "<br>").replace('|', "\\|"));
+        }
+    }
+
+    /// Ends a cell.
+    pub fn end_cell(&mut self) {
+        self.end_cell_paragraph();
+        let cell = std::mem::take(&mut self.cell).join("<br>");
+        self.row.push(cell);
+    }
+
+    /// Ends a row.
+    pub fn end_row(&mut self) {
+        if !self.cell.is_empty() || !self.text.trim().is_empty() {
+            self.end_cell();
+        }
+        let row = std::mem::take(&mut self.row);
+        if row.iter().any(|cell| !cell.is_empty()) {
+            self.rows.push(row);
+        }
+    }
+
+    fn end_table(&mut self) {
+        if !self.row.is_empty() || !self.cell.is_empty() {
+            let text = std::mem::take(&mut self.text);
+            self.end_row();
+            self.text = text;
+        }
+        if !self.rows.is_empty() {
+            let rows = std::mem::take(&mut self.rows);
+            self.blocks.push(Block::Table(even_out(rows, SPARE_CELLS)));
+        }
+    }
+
+    /// Puts the open paragraph aside, for the text of a footnote.
+    pub fn begin_note(&mut self) -> String {
+        self.close_style();
+        std::mem::take(&mut self.text)
+    }
+
+    /// Ends a footnote and goes on with the paragraph that it stands in.
+    pub fn end_note(&mut self, paragraph: String) {
+        let note = self.take_text();
+        let label = (self.notes.len() + 1).to_string();
+        self.text = paragraph;
+        while self.text.ends_with(' ') {
+            self.text.pop();
+        }
+        self.text.push_str(&format!("[^{label}]"));
+        self.notes.push(Block::Footnote(label, vec![Block::Paragraph(note)]));
+    }
+
+    /// All blocks, footnotes last.
+    pub fn finish(mut self) -> Vec<Block> {
+        self.end_paragraph(Paragraph::default());
+        self.end_table();
+        self.blocks.append(&mut self.notes);
+        self.blocks
+    }
+}
