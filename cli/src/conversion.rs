@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use tributary_convert::Converted;
 use tributary_convert::isolation::{ConversionPool, Job, Launch};
-use tributary_convert::pdf;
+use tributary_convert::{LIBRARY_VARIABLE, find_library};
 use tributary_models::ocr::OcrSetup;
 
 use crate::config::Config;
@@ -42,8 +42,8 @@ pub fn pdfium(config: &Config) -> Option<PathBuf> {
     let is_named = |path: &PathBuf| !path.as_os_str().is_empty();
     let models_folder = Path::new(&config.store.data_folder).join("models");
     let configured = Some(config.convert.pdf.library.clone()).filter(is_named);
-    let named = configured.or_else(|| std::env::var_os(pdf::LIBRARY_VARIABLE).map(PathBuf::from).filter(is_named));
-    named.or_else(|| pdf::find_library(&config.models.folders(&models_folder)))
+    let named = configured.or_else(|| std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from).filter(is_named));
+    named.or_else(|| find_library(&config.models.folders(&models_folder)))
 }
 
 /// A conversion process works in another folder. An empty path stays one.

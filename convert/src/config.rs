@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::pdf::config::PdfConfig;
+pub use crate::pdf::config::{Engine, PdfConfig};
 pub use crate::picture::image::ImageConfig;
 pub use crate::picture::ocr::OcrConfig;
 pub use crate::sheets::csv::CsvConfig;

@@ -3,41 +3,42 @@
 //!
 //! A converter lies in the family of its format; what several share lies beside the families.
 
-pub mod archive;
-pub mod block;
+mod archive;
+mod block;
 mod code_pages;
 pub mod config;
 mod conversion;
-pub mod detect;
-pub mod document;
-pub mod embedded;
-pub mod escape;
+mod detect;
+mod document;
+mod embedded;
+mod escape;
 #[cfg(test)]
 mod hostile;
 pub mod isolation;
 pub mod limits;
 pub mod lines;
-pub mod mail;
-pub mod office;
+mod mail;
+mod office;
 pub mod pages;
-pub mod pdf;
+mod pdf;
 pub mod picture;
-pub mod positions;
-pub mod render;
-pub mod sheets;
+mod positions;
+mod render;
+mod sheets;
 pub mod slides;
 #[cfg(test)]
 mod test_config;
 #[cfg(test)]
 mod test_defaults;
-pub mod text;
-pub mod text_encoding;
+mod text;
+mod text_encoding;
 pub mod titles;
-pub mod web;
-pub mod word;
+mod web;
+mod word;
 mod xml_references;
 
 pub use config::Config;
 pub use conversion::convert;
-pub use document::Converted;
+pub use document::{Converted, EmbeddedFile};
 pub use limits::Limits;
+pub use pdf::{LIBRARY_VARIABLE, find_library};

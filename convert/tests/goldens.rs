@@ -9,10 +9,9 @@ mod test_config;
 
 use std::path::{Path, PathBuf};
 
+use tributary_convert::config::Engine;
 use tributary_convert::limits::Limits;
-use tributary_convert::pdf::config::Engine;
-use tributary_convert::pdf::{LIBRARY_VARIABLE, find_library};
-use tributary_convert::{Config, convert, pages};
+use tributary_convert::{Config, LIBRARY_VARIABLE, convert, find_library, pages};
 use tributary_schemas::ErrorKind;
 
 /// Ends the name of what is expected of a document.

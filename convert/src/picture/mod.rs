@@ -1,5 +1,5 @@
 //! Pictures, and the text in them.
 
-pub mod image;
+pub(crate) mod image;
 pub mod ocr;
-pub mod pictures;
+pub(crate) mod pictures;

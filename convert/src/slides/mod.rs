@@ -3,9 +3,9 @@
 //! for each slide, which [`slide_images`] turns into pictures.
 
 pub mod office;
-pub mod ppt;
-pub mod pptx;
-pub mod slide_images;
+pub(crate) mod ppt;
+pub(crate) mod pptx;
+pub(crate) mod slide_images;
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};

@@ -4,7 +4,6 @@
 mod front_matter;
 mod html_inside;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
@@ -199,9 +198,4 @@ fn apply(body: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     }
     result.push_str(body.get(copied..).unwrap_or_default());
     result
-}
-
-/// Metadata of the front matter only, for tests and tools.
-pub fn front_matter(text: &str, maximum_bytes: usize) -> BTreeMap<String, String> {
-    front_matter::split(text, maximum_bytes).0
 }

@@ -32,11 +32,6 @@ impl Spool {
         Self { memory: Vec::new(), file: None, memory_bytes, maximum_bytes, bytes: 0, scratch: Vec::new() }
     }
 
-    /// Bytes that it takes.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// Adds a row; rows come in ascending order.
     pub fn push(&mut self, row: &Row<'_>) -> Result<()> {
         self.scratch.clear();
