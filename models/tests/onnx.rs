@@ -58,7 +58,9 @@ fn e5_equals_the_python_runtime() {
         let front: Vec<f32> = found[0].iter().take(expected.len()).copied().collect();
         let cosine = dot(&front, &expected) / (dot(&front, &front) * dot(&expected, &expected)).sqrt();
         assert!(cosine > 0.999, "{cosine} for {text:.40}");
-        assert!((dot(&front, &front) - dot(&expected, &expected)).abs() < 1e-3);
+        // Quantised products are rounded otherwise on processors without the instructions for them.
+        let length = (dot(&front, &front) / dot(&expected, &expected)).sqrt();
+        assert!((length - 1.0).abs() < 0.02, "{length} times as long for {text:.40}");
     }
 }
 

@@ -75,8 +75,16 @@ fn check(step: &Step, server: &Server) -> Vec<String> {
     wrong
 }
 
+/// An answer; on a busy machine Elasticsearch may be too slow for one at times, which is said with 503.
+fn answered(ask: impl Fn() -> (u16, Value)) -> (u16, Value) {
+    wait_for("an answer", || {
+        let (status, answer) = ask();
+        (status != 503).then_some((status, answer))
+    })
+}
+
 fn check_document(id: &str, expected: &ExpectedDocument, server: &Server) -> Vec<String> {
-    let (status, found) = server.get(&format!("/v1/documents/{id}?passages=true"));
+    let (status, found) = answered(|| server.get(&format!("/v1/documents/{id}?passages=true")));
     if status != 200 {
         return vec![format!("{id}: {found}")];
     }
@@ -101,7 +109,7 @@ fn check_document(id: &str, expected: &ExpectedDocument, server: &Server) -> Vec
 
 fn check_search(search: &Search, server: &Server) -> Option<String> {
     let body = json!({"query": search.query, "strategy": search.strategy, "filter": search.filter, "top_k": 50});
-    let (status, answer) = server.post("/v1/search", &body);
+    let (status, answer) = answered(|| server.post("/v1/search", &body));
     let said = |what: String| Some(format!("{body} {}: {what}", search.about));
     if status != search.status || search.says.as_ref().is_some_and(|says| !answer.to_string().contains(says)) {
         return said(format!("{status} {answer}"));
