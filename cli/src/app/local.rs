@@ -24,7 +24,7 @@ impl LocalServer {
         let (config, services) = (config.clone(), services.to_vec());
         let (sender, receiver) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            super::runtime()?.block_on(async {
+            super::block_on(async {
                 let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                 let app = match App::start(&config, &services, Some(listen)).await {
                     Ok(app) => app,

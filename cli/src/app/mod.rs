@@ -36,6 +36,8 @@ pub use self::parts::Parts;
 use crate::args::Service;
 use crate::config::Config;
 
+/// What threads have to end in, once all services have stopped.
+const LAST_WAIT: Duration = Duration::from_secs(2);
 /// How long a thread for blocking work is kept without any; something is looked at more often than that.
 const KEPT_THREADS: Duration = Duration::from_secs(60);
 
@@ -139,6 +141,15 @@ fn bind(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Re
     TcpListener::bind(address)
         .map(Some)
         .with_context(|| format!("cannot listen on {address} (hint: another server may run there; --listen 127.0.0.1:0 picks a free port)"))
+}
+
+/// Runs `work` on a runtime of its own. What blocking threads are still busy with afterwards, such as the vectors of a long document that
+/// nobody waits for any more, is left behind.
+pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_timeout(LAST_WAIT);
+    outcome
 }
 
 /// The runtime that services run on. Threads for blocking work are kept for a while: where no thread can be made any more, tokio panics

@@ -23,7 +23,7 @@ const SAMPLE_QUESTION: &str = "What happens to a document that can never be inde
 pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     let started = Instant::now();
     memory::give_large_pieces_back();
-    app::runtime()?.block_on(async {
+    app::block_on(async {
         let signals = StopSignals::listen()?;
         let app = App::start(config, &run.services, run.listen).await?;
         tokio::spawn(stop_on_signal(signals, app.shutdown()));
