@@ -146,6 +146,11 @@ impl Found {
         missing.chain(log).chain(self.index.iter().map(|damage| index_plan(damage, &aside))).chain(blobs).collect()
     }
 
+    /// Whether records of the log are gone.
+    fn concerns_log(&self, folder: &Path) -> bool {
+        !self.log.is_empty() || self.missing.iter().any(|path| path.starts_with(folder.join(Part::Log.folder())))
+    }
+
     /// Whether the whole index is gone.
     fn lacks_index(&self, folder: &Path) -> bool {
         self.missing.iter().any(|path| path.starts_with(folder.join(Part::Index.folder())))
@@ -238,6 +243,10 @@ pub async fn repair(folder: &DataFolder, embedded: &Embedded, found: &Found, nam
         move_into(path, &aside.join("instead").join(path.file_name().unwrap_or_default()))?;
     }
     make_room(folder, &found.missing)?;
+    // First: a repair that is broken off has taken some out already.
+    if found.concerns_log(&folder.join("")) {
+        parts::note_log_repair(&folder.join(""))?;
+    }
     if let Some(config) = &embedded.log {
         embedded_log::repair(&folder.join("log"), &aside.join("log"))?;
         // Opening mends the small files.

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! <data folder>/parts.json    {"format": 1, "folders": ["index", "index/generations", "log", "log/topics", "log/topics/<topic>",
-//!                              "log/topics/<topic>/<partition>", "log/topics/<topic>/groups"]}
+//!                              "log/topics/<topic>/<partition>", "log/topics/<topic>/groups"], "log_repairs": 0}
 //! ```
 //! Paths are relative to the data folder, sorted. Folders are added after each start and removed by a repair alone; the file is replaced
 //! as a whole. Without it (a data folder of before) nothing is missed, and what is there is remembered.
@@ -27,6 +27,9 @@ struct Parts {
     format: u32,
     /// Relative to the data folder.
     folders: BTreeSet<PathBuf>,
+    /// How often records were taken out of the log by a repair.
+    #[serde(default)]
+    log_repairs: u32,
 }
 
 /// Refuses a data folder of which a folder is gone, `log` and `index` only where they are embedded. `NotFound`, with what to do.
@@ -83,6 +86,18 @@ pub fn forget(data_folder: &Path, missing: &[PathBuf]) -> Result<()> {
     write(data_folder, &parts)
 }
 
+/// How often the log was repaired. What is in the index may be gone from the log since: whether a document is unchanged says nothing of that.
+pub fn log_repairs(data_folder: &Path) -> Result<u32> {
+    Ok(read(data_folder)?.log_repairs)
+}
+
+/// Records were taken out of the log.
+pub fn note_log_repair(data_folder: &Path) -> Result<()> {
+    let mut parts = read(data_folder)?;
+    parts.log_repairs += 1;
+    write(data_folder, &parts)
+}
+
 /// Names of folders in a folder; none where it is not there.
 fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
@@ -116,7 +131,7 @@ fn read(data_folder: &Path) -> Result<Parts> {
 }
 
 fn write(data_folder: &Path, parts: &Parts) -> Result<()> {
-    let json = serde_json::to_vec_pretty(&Parts { format: FORMAT, folders: parts.folders.clone() })
+    let json = serde_json::to_vec_pretty(&Parts { format: FORMAT, folders: parts.folders.clone(), log_repairs: parts.log_repairs })
         .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode {MEMORY}: {error}")))?;
     replace_file(&data_folder.join(MEMORY), &json)
 }

@@ -1,5 +1,6 @@
 //! The stages as services: each joined to its topic by the one worker loop.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -14,6 +15,7 @@ use tributary_schemas::Topic;
 use tributary_store::event_log::stage::Stage;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
 use tributary_store::manifest::unchanged::SkipGate;
+use tributary_store::parts::log_repairs;
 use tributary_taxonomy::ChunkStrategy;
 
 use super::chunk_readers::ChunkReaders;
@@ -72,7 +74,7 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
     let stage_parts = IngestParts {
         pool: Arc::clone(&parts.conversion),
         profiles: Arc::clone(&parts.source_profiles),
-        later_settings: later_settings(config, parts),
+        later_settings: later_settings(config, parts)?,
         bodies: Arc::new(parts.stores.blobs.clone()),
         gate: Arc::new(gate),
         version_rule: config.store.version_rule(),
@@ -84,12 +86,14 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
 
 /// Everything beside ingest's own settings that shapes what is searchable of a document: when it changes, nothing counts as unchanged.
 /// Another generation may be promoted and knowledge sets applied while the service runs.
-fn later_settings(config: &Config, parts: &Parts) -> LaterSettings {
+fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
+    // What a repair took out of the log comes back by publishing it again.
+    let repairs = Some(log_repairs(Path::new(&config.store.data_folder))?).filter(|repairs| *repairs > 0);
     let (pipelines, knowledge_sets, embed) = (Arc::clone(&parts.pipelines), parts.knowledge_sets.shared(), config.enrich.embed.clone());
-    Arc::new(move || {
+    Ok(Arc::new(move || {
         let pipeline = pipelines.serving();
         let recipe = &pipeline.recipe;
-        let settings = [
+        let mut settings = vec![
             pipeline.fingerprint.clone(),
             chunkers::fingerprint(ChunkStrategy::Sections, &recipe.chunkers.default, ExtractiveSummarizer.name()),
             recipe.embedding_fingerprint(&embed),
@@ -98,8 +102,9 @@ fn later_settings(config: &Config, parts: &Parts) -> LaterSettings {
             pipeline.models.embedder.fine_name().to_owned(),
             knowledge_sets.current().fingerprint(),
         ];
+        settings.extend(repairs.map(|repairs| repairs.to_string()));
         blake3::hash(settings.join("/").as_bytes()).to_hex().chars().take(16).collect()
-    })
+    }))
 }
 
 fn embed(config: &Config, parts: &Parts) -> EmbedStage {

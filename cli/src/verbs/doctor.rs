@@ -13,6 +13,7 @@ use tributary_schemas::Error;
 use tributary_store::config::SearchIndexKind;
 use tributary_store::damage::Part;
 use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server};
+use tributary_store::parts;
 use tributary_store::search_index::elasticsearch::{self, Diagnosis};
 
 use crate::app;
@@ -77,6 +78,9 @@ fn data_folder(config: &Config) -> Check {
     }
     match DataFolder::open(path, config.store.access()) {
         Ok(folder) => {
+            if let Err(error) = parts::check(path, &config.store.embedded_parts()) {
+                return failed("data folder", &error);
+            }
             let detail = format!("{} (id {})", path.display(), folder.id());
             Check { hint: open_to_others(path), ..passed("data folder", detail) }
         }

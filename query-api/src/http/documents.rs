@@ -199,8 +199,14 @@ async fn passages(state: &ServerState, found: Option<IndexedDocument>, filter: &
 
 /// `DELETE /v1/documents/{id}`.
 pub async fn delete(state: web::Data<ServerState>, id: web::Path<String>) -> Result<HttpResponse, Problem> {
+    // What the index has and no report tells of, as after the loss of the log, can be deleted too.
     if state.documents.get(&id).await?.is_none() {
-        return Err(not_found(&id));
+        match indexed(&state, &id).await {
+            Ok(Some(_)) => {}
+            Ok(None) => return Err(not_found(&id)),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(not_found(&id)),
+            Err(error) => return Err(error.into()),
+        }
     }
     json(StatusCode::ACCEPTED, &state.documents.delete(&id).await?)
 }
