@@ -18,7 +18,7 @@ use crate::{mail, pdf};
 const MAXIMUM_METADATA_CHARACTERS: usize = 8000;
 
 /// What the formats that are read are called in hints.
-pub const SUPPORTED: &str = "Word, PowerPoint, Excel and OpenDocument spreadsheets, PDF, HTML, Markdown, reStructuredText, Jupyter \
+const SUPPORTED: &str = "Word, PowerPoint, Excel and OpenDocument spreadsheets, PDF, HTML, Markdown, reStructuredText, Jupyter \
     notebooks, EPUB, e-mail, RTF, CSV, JSON, YAML, XML, images, source code and plain text";
 
 /// Converts a body of any supported format to Markdown.

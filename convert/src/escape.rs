@@ -87,6 +87,7 @@ pub fn escape_position(line: &str) -> Option<usize> {
         _ => None,
     }
 }
+
 /// A code block whose fence is longer than any run of backticks in it.
 pub fn fenced(language: &str, code: &str) -> String {
     let fence = "`".repeat(longest_run(code, '`').max(2) + 1);
@@ -103,8 +104,20 @@ pub fn longest_run(text: &str, wanted: char) -> usize {
     }
     longest
 }
+
 /// A link destination as Markdown writes it.
 pub fn destination(link: &str) -> String {
     let link = link.replace(['\n', '\r', '\t'], "");
     if link.contains([' ', '(', ')', '<', '>']) { format!("<{}>", link.replace('<', "%3C").replace('>', "%3E")) } else { link }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fences_are_longer_than_what_they_hold() {
+        assert_eq!(fenced("c", "x"), "```c\nx\n```\n");
+        assert_eq!(fenced("", "````\n"), "`````\n````\n`````\n");
+    }
 }
