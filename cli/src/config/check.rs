@@ -122,7 +122,7 @@ mod tests {
         let table: Table = toml::from_str("[ingest]\nworkers = 3\n[ingest.pdf]\npages = 2\n[ingest.cleaners]\nlines = 2").unwrap();
         assert_eq!(
             problems(&table, &defaults, "x"),
-            ["x: `ingest.workers` is named `convert.workers` now", "x: `ingest.pdf` is named `convert.pdf` now"]
+            ["x: `ingest.pdf` is named `convert.pdf` now", "x: `ingest.workers` is named `convert.workers` now"]
         );
     }
 
