@@ -207,7 +207,7 @@ fn check_part_count(bytes: &[u8], limits: &Limits) -> Result<()> {
 }
 
 fn over_limit(message: &str, key: &str) -> Error {
-    Error::new(ErrorKind::Invalid, message).with_hint(format!("check that it is a real document, or raise `ingest.{key}`"))
+    Error::new(ErrorKind::Invalid, message).with_hint(format!("check that it is a real document, or raise `convert.{key}`"))
 }
 
 fn encrypted(part: &str) -> Error {
