@@ -159,12 +159,21 @@ pub enum Service {
 
 impl Service {
     /// All of them: what runs on one machine.
-    pub const ALL: [Self; 5] = [Self::Ingest, Self::Chunk, Self::Embed, Self::Index, Self::Query];
+    pub const ALL: [Self; 5] = [
+        Self::Ingest,
+        Self::Chunk,
+        Self::Embed,
+        Self::Index,
+        Self::Query,
+    ];
 }
 
 impl std::fmt::Display for Service {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let name = self
+            .to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default();
         formatter.write_str(&name)
     }
 }
@@ -246,7 +255,8 @@ pub struct Analyze {
 pub enum Documents {
     /// List documents by id
     List {
-        /// Only in this state: accepted, chunking, embedding, indexing, indexed, skipped, deleted, dead
+        /// Only in this state: accepted, chunking, embedding, indexing, indexed, skipped, deleted,
+        /// dead
         #[arg(long)]
         state: Option<String>,
         /// Only from this source
@@ -345,7 +355,8 @@ pub enum KnowledgeSets {
         case. Only what changed is computed again."
     )]
     Reindex(Reindex),
-    /// Define all knowledge sets by a TOML file; documents published from now on follow it, the others after a reindex
+    /// Define all knowledge sets by a TOML file; documents published from now on follow it, the
+    /// others after a reindex
     Apply {
         /// The file
         #[arg(value_hint = ValueHint::FilePath)]
@@ -386,9 +397,11 @@ pub struct Reindex {
 /// `profiles …`.
 #[derive(Debug, Subcommand)]
 pub enum Profiles {
-    /// Show what the profile of a source makes of files: title, attributes, tags, text, chunks; nothing is published
+    /// Show what the profile of a source makes of files: title, attributes, tags, text, chunks;
+    /// nothing is published
     Preview(Preview),
-    /// Find blocks of text that repeat across the documents of a source, and write them into a file to be reviewed
+    /// Find blocks of text that repeat across the documents of a source, and write them into a file
+    /// to be reviewed
     #[command(
         after_help = "Documents are converted and cleaned as the profile of the source says, up to its step drop_learned_boilerplate. \
         Blocks that stand in many of them go into the file. Remove from it what is content, then name it in the profile: \
@@ -447,7 +460,8 @@ pub enum Eval {
 /// `eval run`.
 #[derive(Debug, Args)]
 pub struct EvalRun {
-    /// Folder: corpus.jsonl, queries.jsonl, qrels.tsv (BEIR), or docs/, queries.jsonl or questions.jsonl, qrels.tsv
+    /// Folder: corpus.jsonl, queries.jsonl, qrels.tsv (BEIR), or docs/, queries.jsonl or
+    /// questions.jsonl, qrels.tsv
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub set: PathBuf,
     /// Other file of questions in the folder
@@ -494,7 +508,8 @@ pub enum Models {
 /// `backup`.
 #[derive(Debug, Args)]
 pub struct Backup {
-    /// Where to: a name ending in .tar or .tar.zst for one file, else a folder; nothing may be there yet
+    /// Where to: a name ending in .tar or .tar.zst for one file, else a folder; nothing may be
+    /// there yet
     #[arg(value_hint = ValueHint::AnyPath)]
     pub destination: PathBuf,
     /// How results are printed.
@@ -519,7 +534,8 @@ pub struct Restore {
 /// `doctor`.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Doctor {
-    /// Also read every byte of log, index and blobs against its checksum; no server may run on the data folder
+    /// Also read every byte of log, index and blobs against its checksum; no server may run on the
+    /// data folder
     #[arg(long)]
     pub verify: bool,
     /// How results are printed.
@@ -541,7 +557,8 @@ pub struct Repair {
 /// `blobs …`.
 #[derive(Debug, Subcommand)]
 pub enum Blobs {
-    /// Read the whole log and index, and list the bodies that nothing there names; no server may run
+    /// Read the whole log and index, and list the bodies that nothing there names; no server may
+    /// run
     Collect {
         /// Remove them; without this they are only counted
         #[arg(long)]

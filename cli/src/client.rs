@@ -1,4 +1,5 @@
-//! Talks to a server over HTTP: the one that runs on the data folder, a named one, or one that this process starts for itself.
+//! Talks to a server over HTTP: the one that runs on the data folder, a named one, or one that this
+//! process starts for itself.
 
 use std::time::{Duration, Instant};
 
@@ -44,9 +45,14 @@ impl Client {
         let settings = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(5)))
-            // The server closes a connection after five seconds without a request: one that is older may close while it is written to.
+            // The server closes a connection after five seconds without a request: one that is
+            // older may close while it is written to.
             .max_idle_age(Duration::from_secs(3));
-        Self { base, agent: settings.build().into(), local }
+        Self {
+            base,
+            agent: settings.build().into(),
+            local,
+        }
     }
 
     /// Whether the server lives and dies with this process.
@@ -66,31 +72,71 @@ impl Client {
 
     /// POST with a JSON body.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
-        self.answer(patiently(|| self.agent.post(self.url(path)).send_json(body)))
+        self.answer(patiently(|| {
+            self.agent.post(self.url(path)).send_json(body)
+        }))
     }
 
-    /// POST without a body and with a header, for a stream: the bytes that the server expects to send, and a reader.
-    pub fn post_for_stream(&self, path: &str, (name, value): (&str, &str)) -> Result<(u64, impl std::io::Read)> {
-        let sent = self.agent.post(self.url(path)).header(name, value).send_empty();
-        let mut response = sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
+    /// POST without a body and with a header, for a stream: the bytes that the server expects to
+    /// send, and a reader.
+    pub fn post_for_stream(
+        &self,
+        path: &str,
+        (name, value): (&str, &str),
+    ) -> Result<(u64, impl std::io::Read)> {
+        let sent = self
+            .agent
+            .post(self.url(path))
+            .header(name, value)
+            .send_empty();
+        let mut response =
+            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
         let status = response.status();
         if !status.is_success() {
-            return Err(problem(status.as_u16(), &response.body_mut().read_to_string().unwrap_or_default()));
+            return Err(problem(
+                status.as_u16(),
+                &response.body_mut().read_to_string().unwrap_or_default(),
+            ));
         }
-        let bytes = response.headers().get(BYTES_HEADER).and_then(|bytes| bytes.to_str().ok()?.parse().ok()).unwrap_or(0);
+        let bytes = response
+            .headers()
+            .get(BYTES_HEADER)
+            .and_then(|bytes| bytes.to_str().ok()?.parse().ok())
+            .unwrap_or(0);
         Ok((bytes, response.into_body().into_reader()))
     }
 
     /// GET, as text.
     pub fn get_text(&self, path: &str) -> Result<String> {
-        let mut response = self.agent.get(self.url(path)).call().with_context(|| format!("cannot reach the server at {}", self.base))?;
-        let text = response.body_mut().read_to_string().context("the server's answer broke off")?;
-        if response.status().is_success() { Ok(text) } else { Err(problem(response.status().as_u16(), &text)) }
+        let mut response = self
+            .agent
+            .get(self.url(path))
+            .call()
+            .with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let text = response
+            .body_mut()
+            .read_to_string()
+            .context("the server's answer broke off")?;
+        if response.status().is_success() {
+            Ok(text)
+        } else {
+            Err(problem(response.status().as_u16(), &text))
+        }
     }
 
     /// PUT with a text body.
-    pub fn put_text<T: DeserializeOwned>(&self, path: &str, media_type: &str, body: &str) -> Result<T> {
-        self.answer(self.agent.put(self.url(path)).content_type(media_type).send(body))
+    pub fn put_text<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        media_type: &str,
+        body: &str,
+    ) -> Result<T> {
+        self.answer(
+            self.agent
+                .put(self.url(path))
+                .content_type(media_type)
+                .send(body),
+        )
     }
 
     /// DELETE.
@@ -102,38 +148,68 @@ impl Client {
         format!("{}{path}", self.base)
     }
 
-    fn answer<T: DeserializeOwned>(&self, response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<T> {
-        let mut response = response.with_context(|| format!("cannot reach the server at {}", self.base))?;
+    fn answer<T: DeserializeOwned>(
+        &self,
+        response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<T> {
+        let mut response =
+            response.with_context(|| format!("cannot reach the server at {}", self.base))?;
         let status = response.status();
-        let body = response.body_mut().with_config().limit(1 << 30).read_to_string().context("the server's answer broke off")?;
+        let body = response
+            .body_mut()
+            .with_config()
+            .limit(1 << 30)
+            .read_to_string()
+            .context("the server's answer broke off")?;
         if !status.is_success() {
             return Err(problem(status.as_u16(), &body));
         }
-        let text = if body.is_empty() { "null" } else { body.as_str() };
-        serde_json::from_str(text).with_context(|| format!("the server at {} answered something unexpected", self.base))
+        let text = if body.is_empty() {
+            "null"
+        } else {
+            body.as_str()
+        };
+        serde_json::from_str(text)
+            .with_context(|| format!("the server at {} answered something unexpected", self.base))
     }
 }
 
-/// Asks again for a while if the server has too much to do: it refuses what it has no room for, and says when to come again.
+/// Asks again for a while if the server has too much to do: it refuses what it has no room for, and
+/// says when to come again.
 fn patiently(
     ask: impl Fn() -> Result<ureq::http::Response<ureq::Body>, ureq::Error>,
 ) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
     let started = Instant::now();
     loop {
         let response = ask()?;
-        if response.status() != ureq::http::StatusCode::TOO_MANY_REQUESTS || started.elapsed() >= PATIENCE {
+        if response.status() != ureq::http::StatusCode::TOO_MANY_REQUESTS
+            || started.elapsed() >= PATIENCE
+        {
             return Ok(response);
         }
-        let seconds = response.headers().get("retry-after").and_then(|seconds| seconds.to_str().ok()?.parse().ok()).unwrap_or(1);
+        let seconds = response
+            .headers()
+            .get("retry-after")
+            .and_then(|seconds| seconds.to_str().ok()?.parse().ok())
+            .unwrap_or(1);
         std::thread::sleep(Duration::from_secs(seconds).min(LONGEST_PAUSE));
     }
 }
 
 /// The error that an RFC 9457 problem stands for.
 fn problem(status: u16, body: &str) -> anyhow::Error {
-    let Ok(problem) = serde_json::from_str::<Value>(body) else { return anyhow!("the server answered {status}: {}", body.trim()) };
-    let text = |name: &str| problem.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let detail = text("detail").or_else(|| text("title")).unwrap_or("no detail");
+    let Ok(problem) = serde_json::from_str::<Value>(body) else {
+        return anyhow!("the server answered {status}: {}", body.trim());
+    };
+    let text = |name: &str| {
+        problem
+            .get(name)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+    };
+    let detail = text("detail")
+        .or_else(|| text("title"))
+        .unwrap_or("no detail");
     match text("hint") {
         Some(hint) => anyhow!("{detail}\nhint: {hint}"),
         None => anyhow!("{detail}"),
@@ -155,7 +231,11 @@ pub fn segment(text: &str) -> String {
 
 /// Refuses an empty argument.
 pub fn require(text: &str, what: &str) -> Result<()> {
-    if text.is_empty() { bail!("{what} is empty") } else { Ok(()) }
+    if text.is_empty() {
+        bail!("{what} is empty")
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -173,16 +253,35 @@ mod tests {
         let answered = patiently(|| {
             asked.set(asked.get() + 1);
             let status = if asked.get() < 3 { 429 } else { 200 };
-            let response = ureq::http::Response::builder().status(status).header("retry-after", "0");
-            Ok(response.body(ureq::Body::builder().data("")).unwrap_or_else(|error| panic!("{error}")))
+            let response = ureq::http::Response::builder()
+                .status(status)
+                .header("retry-after", "0");
+            Ok(response
+                .body(ureq::Body::builder().data(""))
+                .unwrap_or_else(|error| panic!("{error}")))
         });
-        assert_eq!((answered.map(|response| response.status().as_u16()).ok(), asked.get()), (Some(200), 3));
+        assert_eq!(
+            (
+                answered.map(|response| response.status().as_u16()).ok(),
+                asked.get()
+            ),
+            (Some(200), 3)
+        );
     }
 
     #[test]
     fn a_problem_is_told_with_its_hint() {
-        let error = problem(404, r#"{"detail": "no knowledge set `x`", "hint": "did you mean `y`?"}"#);
-        assert_eq!(error.to_string(), "no knowledge set `x`\nhint: did you mean `y`?");
-        assert_eq!(problem(502, "gone").to_string(), "the server answered 502: gone");
+        let error = problem(
+            404,
+            r#"{"detail": "no knowledge set `x`", "hint": "did you mean `y`?"}"#,
+        );
+        assert_eq!(
+            error.to_string(),
+            "no knowledge set `x`\nhint: did you mean `y`?"
+        );
+        assert_eq!(
+            problem(502, "gone").to_string(),
+            "the server answered 502: gone"
+        );
     }
 }

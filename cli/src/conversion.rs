@@ -1,5 +1,6 @@
-//! How documents are converted: in processes of this program, started with the hidden verb `convert-worker`;
-//! presentations are drawn by LibreOffice, started with the hidden verb `draw-worker`.
+//! How documents are converted: in processes of this program, started with the hidden verb
+//! `convert-worker`; presentations are drawn by LibreOffice, started with the hidden verb
+//! `draw-worker`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -37,12 +38,17 @@ pub fn pool(config: &Config) -> ConversionPool {
     ConversionPool::new(convert, ocr, launch)
 }
 
-/// The library of PDFium: named by the configuration or the environment, or fetched into a folder of models.
+/// The library of PDFium: named by the configuration or the environment, or fetched into a folder
+/// of models.
 pub fn pdfium(config: &Config) -> Option<PathBuf> {
     let is_named = |path: &PathBuf| !path.as_os_str().is_empty();
     let models_folder = Path::new(&config.store.data_folder).join("models");
     let configured = Some(config.convert.pdf.library.clone()).filter(is_named);
-    let named = configured.or_else(|| std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from).filter(is_named));
+    let named = configured.or_else(|| {
+        std::env::var_os(LIBRARY_VARIABLE)
+            .map(PathBuf::from)
+            .filter(is_named)
+    });
     named.or_else(|| find_library(&config.models.folders(&models_folder)))
 }
 
@@ -56,16 +62,36 @@ fn libraries(named: &Path) -> Vec<PathBuf> {
     if !named.as_os_str().is_empty() {
         return vec![named.to_owned()];
     }
-    std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned)).into_iter().collect()
+    std::env::current_exe()
+        .ok()
+        .and_then(|program| program.parent().map(Path::to_owned))
+        .into_iter()
+        .collect()
 }
 
-/// This very program, even if a newer one has taken its name meanwhile. One that cannot be found is not started: documents wait.
+/// This very program, even if a newer one has taken its name meanwhile. One that cannot be found is
+/// not started: documents wait.
 fn own_program() -> PathBuf {
     let running = PathBuf::from("/proc/self/exe");
-    if running.exists() { running } else { std::env::current_exe().unwrap_or(running) }
+    if running.exists() {
+        running
+    } else {
+        std::env::current_exe().unwrap_or(running)
+    }
 }
 
 /// Converts one file for a verb.
-pub fn convert(config: &Config, file: &Path, bytes: &[u8], name: Option<&str>) -> Result<Converted> {
-    pool(config).convert(Job { bytes, name, media_type: None }).with_context(|| format!("cannot convert {}", file.display()))
+pub fn convert(
+    config: &Config,
+    file: &Path,
+    bytes: &[u8],
+    name: Option<&str>,
+) -> Result<Converted> {
+    pool(config)
+        .convert(Job {
+            bytes,
+            name,
+            media_type: None,
+        })
+        .with_context(|| format!("cannot convert {}", file.display()))
 }

@@ -42,8 +42,16 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
     if let Verb::Config(verb) = arguments.verb {
         return verbs::config::run(&global, verb);
     }
-    let loaded = config::load(global.config.as_deref(), global.profile.as_deref(), global.data_dir.as_deref())?;
-    telemetry::start(&loaded.config.telemetry, global.verbose, matches!(arguments.verb, Verb::Run(_)))?;
+    let loaded = config::load(
+        global.config.as_deref(),
+        global.profile.as_deref(),
+        global.data_dir.as_deref(),
+    )?;
+    telemetry::start(
+        &loaded.config.telemetry,
+        global.verbose,
+        matches!(arguments.verb, Verb::Run(_)),
+    )?;
     let config = loaded.config;
     match arguments.verb {
         Verb::Run(run) => verbs::run::run(&global, &config, &run),
@@ -60,9 +68,13 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Models(verb) => verbs::models::run(&config, verb),
         Verb::Backup(backup) => verbs::backup::run(&global, &config, &backup),
         Verb::Restore(restore) => verbs::restore::run(&global, &config, &restore),
-        Verb::Blobs(args::Blobs::Collect { apply, output }) => verbs::blobs::collect(&config, apply, output),
+        Verb::Blobs(args::Blobs::Collect { apply, output }) => {
+            verbs::blobs::collect(&config, apply, output)
+        }
         Verb::Doctor(doctor) => verbs::doctor::run(&global, &config, doctor),
         Verb::Repair(repair) => verbs::repair::run(&global, &config, repair),
-        Verb::Completions { .. } | Verb::ConvertWorker | Verb::DrawWorker | Verb::Config(_) => unreachable!("handled above"),
+        Verb::Completions { .. } | Verb::ConvertWorker | Verb::DrawWorker | Verb::Config(_) => {
+            unreachable!("handled above")
+        }
     }
 }

@@ -40,7 +40,11 @@ impl Outcome {
 }
 
 /// Prints a result: the object for scripts, or the text for people.
-pub fn result(output: Output, value: &impl Serialize, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+pub fn result(
+    output: Output,
+    value: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
     let printed = match output.format {
         Format::Json => serde_json::to_string(value)?,
         Format::Text => text(),
@@ -74,7 +78,10 @@ pub fn failure(error: &anyhow::Error) {
         }
         last = text;
     }
-    for hint in error.chain().filter_map(|cause| cause.downcast_ref::<tributary_schemas::Error>()?.hint()) {
+    for hint in error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<tributary_schemas::Error>()?.hint())
+    {
         note(&format!("hint: {hint}"));
     }
 }
@@ -94,7 +101,9 @@ pub fn progress_bar(length: u64, what: &str) -> ProgressBar {
 /// The same for bytes.
 pub fn bytes_bar(length: u64, what: &str) -> ProgressBar {
     let bar = progress_bar(length, what);
-    if let Ok(style) = ProgressStyle::with_template("{msg:12} [{bar:32}] {bytes}/{total_bytes} {bytes_per_sec} {eta}") {
+    if let Ok(style) = ProgressStyle::with_template(
+        "{msg:12} [{bar:32}] {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+    ) {
         bar.set_style(style.progress_chars("=> "));
     }
     bar
@@ -105,5 +114,8 @@ pub fn shorten(text: &str, characters: usize) -> String {
     if text.chars().count() <= characters {
         return text.to_owned();
     }
-    text.chars().take(characters.saturating_sub(1)).chain(['…']).collect()
+    text.chars()
+        .take(characters.saturating_sub(1))
+        .chain(['…'])
+        .collect()
 }

@@ -15,10 +15,17 @@ pub fn start(config: &TelemetryConfig, verbose: u8, is_server: bool) -> Result<(
         (1, _) => "info,tributary=debug,tributary_store=debug,tributary_query_api=debug",
         _ => "debug",
     };
-    let filter = EnvFilter::try_new(filter).with_context(|| format!("telemetry.filter `{filter}` is no filter"))?;
-    // A line that cannot be written is left out: saying so on stderr as well would panic where nobody reads that any more.
-    let builder = tracing_subscriber::fmt().log_internal_errors(false).with_env_filter(filter).with_writer(std::io::stderr);
-    let builder = builder.with_target(false).with_ansi(std::io::stderr().is_terminal());
+    let filter = EnvFilter::try_new(filter)
+        .with_context(|| format!("telemetry.filter `{filter}` is no filter"))?;
+    // A line that cannot be written is left out: saying so on stderr as well would panic where
+    // nobody reads that any more.
+    let builder = tracing_subscriber::fmt()
+        .log_internal_errors(false)
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    let builder = builder
+        .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal());
     let started = match config.format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().try_init(),

@@ -14,10 +14,12 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let config: tributary_convert::Config = test_config::config();
-    let converted = std::fs::read(&path).map_err(|error| error.to_string()).and_then(|bytes| {
-        tributary_convert::convert(&bytes, Some(&path), None, &Limits::starting_now(&config))
-            .map_err(|error| format!("{}: {}", error.kind(), error.full_message()))
-    });
+    let converted = std::fs::read(&path)
+        .map_err(|error| error.to_string())
+        .and_then(|bytes| {
+            tributary_convert::convert(&bytes, Some(&path), None, &Limits::starting_now(&config))
+                .map_err(|error| format!("{}: {}", error.kind(), error.full_message()))
+        });
     match converted {
         Ok(converted) => {
             print!("{}", converted.markdown);

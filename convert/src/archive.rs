@@ -1,4 +1,5 @@
-//! Members of a ZIP container, with limits on what they unpack to. Used by the converters of formats inside such containers.
+//! Members of a ZIP container, with limits on what they unpack to. Used by the converters of
+//! formats inside such containers.
 
 use std::io::{Cursor, Read};
 
@@ -24,8 +25,11 @@ impl<'a> Archive<'a> {
     /// Opens a container. `Corrupt` if its directory cannot be read.
     pub fn open(bytes: &'a [u8], config: &Config) -> Result<Self> {
         let members = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
-            Error::new(ErrorKind::Corrupt, format!("the ZIP container cannot be read: {error}"))
-                .with_hint("the file is damaged or ends early; fetch it again")
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("the ZIP container cannot be read: {error}"),
+            )
+            .with_hint("the file is damaged or ends early; fetch it again")
         })?;
         Ok(Self {
             members,
@@ -36,20 +40,32 @@ impl<'a> Archive<'a> {
         })
     }
 
-    /// The content of a member; `None` if there is none of that name. `Unsupported` if it is encrypted, `Invalid` over a limit,
-    /// `Corrupt` if it is damaged.
+    /// The content of a member; `None` if there is none of that name. `Unsupported` if it is
+    /// encrypted, `Invalid` over a limit, `Corrupt` if it is damaged.
     pub fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
         let member = match self.members.by_name(name) {
             Ok(member) => member,
             Err(ZipError::FileNotFound) => return Ok(None),
-            Err(ZipError::UnsupportedArchive(what)) if what.to_lowercase().contains("password") => return Err(encrypted()),
+            Err(ZipError::UnsupportedArchive(what)) if what.to_lowercase().contains("password") => {
+                return Err(encrypted());
+            }
             Err(error) => return Err(damaged(name, &error)),
         };
-        let allowed = self.bytes_left.min(self.packed_bytes.saturating_mul(self.maximum_ratio).max(RATIO_FROM_BYTES));
+        let allowed = self.bytes_left.min(
+            self.packed_bytes
+                .saturating_mul(self.maximum_ratio)
+                .max(RATIO_FROM_BYTES),
+        );
         let mut bytes = Vec::new();
-        member.take(allowed.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| damaged(name, &error))?;
+        member
+            .take(allowed.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| damaged(name, &error))?;
         if bytes.len() as u64 > allowed {
-            let message = format!("the part {name} unpacks to more than {allowed} bytes (of at most {} in all)", self.maximum_bytes);
+            let message = format!(
+                "the part {name} unpacks to more than {allowed} bytes (of at most {} in all)",
+                self.maximum_bytes
+            );
             return Err(Error::new(ErrorKind::Invalid, message)
                 .with_hint("split the document, or raise `convert.maximum_unpacked_bytes` and `convert.maximum_unpacking_ratio`"));
         }
@@ -65,6 +81,9 @@ pub fn encrypted() -> Error {
 }
 
 fn damaged(name: &str, error: &dyn std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the part {name} cannot be unpacked: {error}"))
-        .with_hint("the file is damaged or ends early; fetch it again")
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("the part {name} cannot be unpacked: {error}"),
+    )
+    .with_hint("the file is damaged or ends early; fetch it again")
 }

@@ -1,9 +1,11 @@
-//! Code pages, character sets and languages of Windows as encodings. Called by the readers of RTF, .doc, Outlook and document properties.
+//! Code pages, character sets and languages of Windows as encodings. Called by the readers of RTF,
+//! .doc, Outlook and document properties.
 
 use encoding_rs::{
-    BIG5, EUC_JP, EUC_KR, Encoding, GBK, IBM866, ISO_2022_JP, ISO_8859_2, ISO_8859_5, ISO_8859_7, ISO_8859_15, KOI8_R, MACINTOSH,
-    SHIFT_JIS, UTF_8, WINDOWS_874, WINDOWS_1250, WINDOWS_1251, WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256,
-    WINDOWS_1257, WINDOWS_1258,
+    BIG5, EUC_JP, EUC_KR, Encoding, GBK, IBM866, ISO_2022_JP, ISO_8859_2, ISO_8859_5, ISO_8859_7,
+    ISO_8859_15, KOI8_R, MACINTOSH, SHIFT_JIS, UTF_8, WINDOWS_874, WINDOWS_1250, WINDOWS_1251,
+    WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256, WINDOWS_1257,
+    WINDOWS_1258,
 };
 
 /// The encoding of a Windows code page.
@@ -60,7 +62,8 @@ pub fn of_character_set(number: i32) -> Option<&'static Encoding> {
     })
 }
 
-/// The encoding that Windows uses for a language, by its identifier; `None` for those of Western Europe and unknown ones.
+/// The encoding that Windows uses for a language, by its identifier; `None` for those of Western
+/// Europe and unknown ones.
 pub fn of_language(identifier: u32) -> Option<&'static Encoding> {
     if matches!(identifier, 0x0404 | 0x0C04 | 0x1404) {
         return Some(BIG5);

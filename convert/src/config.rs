@@ -1,5 +1,5 @@
-//! Settings of conversion: the section `[convert]` of the configuration. Values live in the commented default file of the
-//! command line; `tributary run` and `tributary convert` read them.
+//! Settings of conversion: the section `[convert]` of the configuration. Values live in the
+//! commented default file of the command line; `tributary run` and `tributary convert` read them.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,29 +17,38 @@ pub use crate::slides::SlidesConfig;
 pub struct Config {
     /// Largest body in bytes that is converted; a larger one is refused as `Invalid`.
     pub maximum_body_bytes: u64,
-    /// Largest Markdown in bytes that a document may become; markup that unfolds into more is refused as `Invalid`.
+    /// Largest Markdown in bytes that a document may become; markup that unfolds into more is
+    /// refused as `Invalid`.
     pub maximum_markdown_bytes: u64,
-    /// Longest time in milliseconds that one conversion may take; one that takes longer is refused as `Invalid`.
+    /// Longest time in milliseconds that one conversion may take; one that takes longer is refused
+    /// as `Invalid`.
     pub conversion_timeout_ms: u64,
     /// Documents converted at the same time; each takes one core.
     pub conversion_workers: usize,
-    /// Whether each is converted in a process of its own kind, which may use no network and little else of the system: whatever a document
-    /// does to its converter, it costs that document, and those that the same process converts after it.
+    /// Whether each is converted in a process of its own kind, which may use no network and little
+    /// else of the system: whatever a document does to its converter, it costs that document,
+    /// and those that the same process converts after it.
     pub isolate_conversion: bool,
-    /// Whether documents wait where the system cannot confine such a process (Linux: Landlock and seccomp). Otherwise they are converted
-    /// all the same, which readiness, `doctor` and a metric tell.
+    /// Whether documents wait where the system cannot confine such a process (Linux: Landlock and
+    /// seccomp). Otherwise they are converted all the same, which readiness, `doctor` and a
+    /// metric tell.
     pub require_confinement: bool,
-    /// Documents that such a process converts before it is replaced, at least 1. With 1 no document meets what another one left.
+    /// Documents that such a process converts before it is replaced, at least 1. With 1 no
+    /// document meets what another one left.
     pub documents_per_worker: u32,
-    /// Address space in bytes of such a process; a document that needs more is refused as `Invalid`.
+    /// Address space in bytes of such a process; a document that needs more is refused as
+    /// `Invalid`.
     pub conversion_memory_bytes: u64,
-    /// Most files (pictures, attachments) that are taken out of one document; more are counted in its metadata and left out.
+    /// Most files (pictures, attachments) that are taken out of one document; more are counted in
+    /// its metadata and left out.
     pub maximum_embedded_files: usize,
-    /// Most bytes of such files per document, all together; what would go beyond is counted and left out.
+    /// Most bytes of such files per document, all together; what would go beyond is counted and
+    /// left out.
     pub maximum_embedded_bytes: u64,
     /// Most bytes that one document's archive may unpack to; more is refused as `Invalid`.
     pub maximum_unpacked_bytes: u64,
-    /// Most bytes that one packed byte of an archive's member may become, for members over 16 MiB; more is refused as `Invalid`.
+    /// Most bytes that one packed byte of an archive's member may become, for members over 16 MiB;
+    /// more is refused as `Invalid`.
     pub maximum_unpacking_ratio: u64,
     /// Most front matter in bytes that is read as metadata; longer front matter stays in the text.
     pub maximum_front_matter_bytes: usize,
@@ -76,14 +85,20 @@ pub struct Config {
 }
 
 impl Config {
-    /// Most bytes that a conversion may write to one temporary file: the rows of a sheet or the database of its tables.
+    /// Most bytes that a conversion may write to one temporary file: the rows of a sheet or the
+    /// database of its tables.
     pub fn maximum_temporary_file_bytes(&self) -> u64 {
-        self.maximum_embedded_bytes.max(self.tables.maximum_sheet_bytes).max(self.tables.maximum_database_bytes)
+        self.maximum_embedded_bytes
+            .max(self.tables.maximum_sheet_bytes)
+            .max(self.tables.maximum_database_bytes)
     }
 
-    /// Most bytes of one conversion's result: Markdown, embedded files and the database of its tables.
+    /// Most bytes of one conversion's result: Markdown, embedded files and the database of its
+    /// tables.
     pub fn maximum_result_bytes(&self) -> u64 {
-        self.maximum_markdown_bytes.saturating_add(self.maximum_embedded_bytes).saturating_add(self.tables.maximum_database_bytes)
+        self.maximum_markdown_bytes
+            .saturating_add(self.maximum_embedded_bytes)
+            .saturating_add(self.tables.maximum_database_bytes)
     }
 }
 
@@ -93,9 +108,11 @@ impl Config {
 pub struct HtmlConfig {
     /// Elements that may be nested in each other; deeper tags are dropped, their text stays.
     pub maximum_depth: usize,
-    /// Whether navigation, page headers and footers, banners and forms are dropped and the main content is chosen.
+    /// Whether navigation, page headers and footers, banners and forms are dropped and the main
+    /// content is chosen.
     pub main_content_only: bool,
-    /// Share of the page's text, 0 to 1, that must remain after the dropping; if less remains, the whole page is taken.
+    /// Share of the page's text, 0 to 1, that must remain after the dropping; if less remains, the
+    /// whole page is taken.
     pub minimum_main_share: f64,
 }
 
@@ -115,10 +132,11 @@ pub struct NotebookConfig {
 pub struct StructuredConfig {
     /// Levels of nested names that become headings, 0 to 6; deeper ones become nested lists.
     pub heading_levels: usize,
-    /// Most columns of a table that a list of flat records becomes; wider records are written one by one.
+    /// Most columns of a table that a list of flat records becomes; wider records are written one
+    /// by one.
     pub maximum_table_columns: usize,
-    /// Share of the values' characters, 0 to 1, that must be prose for data without tables to be read as text; below it the source goes into
-    /// a code block.
+    /// Share of the values' characters, 0 to 1, that must be prose for data without tables to be
+    /// read as text; below it the source goes into a code block.
     pub minimum_prose_share: f64,
 }
 
@@ -150,7 +168,8 @@ pub struct DocxConfig {
     pub include_comments: bool,
     /// Whether text that the author hid is kept.
     pub include_hidden_text: bool,
-    /// Whether the numbers that Word computes for headings, such as `2.1` or `第一章`, stand before their text.
+    /// Whether the numbers that Word computes for headings, such as `2.1` or `第一章`, stand
+    /// before their text.
     pub show_heading_numbers: bool,
 }
 

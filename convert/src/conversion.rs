@@ -23,10 +23,16 @@ const SUPPORTED: &str = "Word, PowerPoint, Excel and OpenDocument spreadsheets, 
 
 /// Converts a body of any supported format to Markdown.
 ///
-/// `name` is a file name, path or URL and `media_type` what the producer believes; both only help the detection, and the name is the
-/// last resort for a title. Errors: `Unsupported` for a format that is not read, `Invalid` for a body, a result or a conversion over
-/// its limit, `Corrupt` for a body that is not what it claims. Takes CPU time: call it on a blocking thread.
-pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, limits: &Limits<'_>) -> Result<Converted> {
+/// `name` is a file name, path or URL and `media_type` what the producer believes; both only help
+/// the detection, and the name is the last resort for a title. Errors: `Unsupported` for a format
+/// that is not read, `Invalid` for a body, a result or a conversion over its limit, `Corrupt` for a
+/// body that is not what it claims. Takes CPU time: call it on a blocking thread.
+pub fn convert(
+    bytes: &[u8],
+    name: Option<&str>,
+    media_type: Option<&str>,
+    limits: &Limits<'_>,
+) -> Result<Converted> {
     let config = limits.config;
     check_body(bytes, config)?;
     let detected = detect(bytes, name, media_type);
@@ -51,8 +57,11 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, limit
         Format::Text { language } => plain::convert(bytes, language),
         Format::Unsupported(what) => {
             let message = format!("no converter for {what} ({})", detected.media_type);
-            return Err(Error::new(ErrorKind::Unsupported, message)
-                .with_hint(format!("supported are {SUPPORTED}; convert the document to one of them")));
+            return Err(
+                Error::new(ErrorKind::Unsupported, message).with_hint(format!(
+                    "supported are {SUPPORTED}; convert the document to one of them"
+                )),
+            );
         }
     };
     if detected.format != Format::Image {
@@ -66,8 +75,16 @@ pub fn convert(bytes: &[u8], name: Option<&str>, media_type: Option<&str>, limit
     if let Some(pictures) = limits.pictures {
         pictures.note(&mut converted.metadata);
     }
-    converted.metadata.values_mut().for_each(|value| failure::cut(value, MAXIMUM_METADATA_CHARACTERS));
-    check_size("Markdown", converted.markdown.len(), config.maximum_markdown_bytes, "convert.maximum_markdown_bytes")?;
+    converted
+        .metadata
+        .values_mut()
+        .for_each(|value| failure::cut(value, MAXIMUM_METADATA_CHARACTERS));
+    check_size(
+        "Markdown",
+        converted.markdown.len(),
+        config.maximum_markdown_bytes,
+        "convert.maximum_markdown_bytes",
+    )?;
     limits.check_time()?;
     converted.media_type = detected.media_type.to_owned();
     converted.title = finish_title(converted.title, name, config.maximum_title_characters);
@@ -80,9 +97,27 @@ mod tests {
 
     #[test]
     fn long_metadata_are_cut() {
-        let document = format!("---\nsummary: {}\n---\n\nText\n", "表".repeat(MAXIMUM_METADATA_CHARACTERS + 2));
-        let config = crate::Config { maximum_front_matter_bytes: 1 << 20, ..crate::Config::default() };
-        let converted = convert(document.as_bytes(), Some("a.md"), None, &Limits::starting_now(&config)).unwrap_or_default();
-        assert_eq!(converted.metadata.get("summary").map(|value| value.chars().count()), Some(MAXIMUM_METADATA_CHARACTERS + 1));
+        let document = format!(
+            "---\nsummary: {}\n---\n\nText\n",
+            "表".repeat(MAXIMUM_METADATA_CHARACTERS + 2)
+        );
+        let config = crate::Config {
+            maximum_front_matter_bytes: 1 << 20,
+            ..crate::Config::default()
+        };
+        let converted = convert(
+            document.as_bytes(),
+            Some("a.md"),
+            None,
+            &Limits::starting_now(&config),
+        )
+        .unwrap_or_default();
+        assert_eq!(
+            converted
+                .metadata
+                .get("summary")
+                .map(|value| value.chars().count()),
+            Some(MAXIMUM_METADATA_CHARACTERS + 1)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What a body is, judged by its content first; name and media type only decide between formats that look alike (Markdown and plain
-//! text). Called by [`crate::convert`].
+//! What a body is, judged by its content first; name and media type only decide between formats
+//! that look alike (Markdown and plain text). Called by [`crate::convert`].
 
 mod languages;
 
@@ -86,13 +86,33 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
     (0, b"BZh", "application/x-bzip2", "a bzip2 archive"),
     (0, b"\xFD7zXZ\0", "application/x-xz", "an xz archive"),
     (0, b"\x28\xB5\x2F\xFD", "application/zstd", "a zstd archive"),
-    (0, b"7z\xBC\xAF\x27\x1C", "application/x-7z-compressed", "a 7-Zip archive"),
+    (
+        0,
+        b"7z\xBC\xAF\x27\x1C",
+        "application/x-7z-compressed",
+        "a 7-Zip archive",
+    ),
     (0, b"Rar!\x1A\x07", "application/vnd.rar", "a RAR archive"),
     (257, b"ustar", "application/x-tar", "a tar archive"),
     (0, b"\x7FELF", "application/x-elf", "an ELF program"),
-    (0, b"\xCA\xFE\xBA\xBE", "application/java-vm", "a Java class"),
-    (0, b"SQLite format 3\0", "application/vnd.sqlite3", "an SQLite database"),
-    (0, b"PAR1", "application/vnd.apache.parquet", "a Parquet file"),
+    (
+        0,
+        b"\xCA\xFE\xBA\xBE",
+        "application/java-vm",
+        "a Java class",
+    ),
+    (
+        0,
+        b"SQLite format 3\0",
+        "application/vnd.sqlite3",
+        "an SQLite database",
+    ),
+    (
+        0,
+        b"PAR1",
+        "application/vnd.apache.parquet",
+        "a Parquet file",
+    ),
     (4, b"ftyp", "video/mp4", "MP4 media"),
     (0, b"OggS", "application/ogg", "Ogg media"),
     (0, b"ID3", "audio/mpeg", "MP3 audio"),
@@ -105,30 +125,80 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
 
 /// Formats inside a ZIP container, told by a name in it.
 const ZIP_MEMBERS: &[(&[u8], Format, &str)] = &[
-    (b"word/", Format::Docx, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    (b"xl/", Format::Spreadsheet, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    (b"xl\\", Format::Spreadsheet, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    (b"ppt/", Format::Pptx, "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
-    (b"word\\", Format::Docx, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    (b"ppt\\", Format::Pptx, "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
-    (b"application/vnd.oasis.opendocument.spreadsheet", Format::Spreadsheet, "application/vnd.oasis.opendocument.spreadsheet"),
-    (b"application/vnd.oasis.opendocument", Format::Unsupported("an OpenDocument file"), "application/vnd.oasis.opendocument"),
+    (
+        b"word/",
+        Format::Docx,
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
+    (
+        b"xl/",
+        Format::Spreadsheet,
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
+    (
+        b"xl\\",
+        Format::Spreadsheet,
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
+    (
+        b"ppt/",
+        Format::Pptx,
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ),
+    (
+        b"word\\",
+        Format::Docx,
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
+    (
+        b"ppt\\",
+        Format::Pptx,
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ),
+    (
+        b"application/vnd.oasis.opendocument.spreadsheet",
+        Format::Spreadsheet,
+        "application/vnd.oasis.opendocument.spreadsheet",
+    ),
+    (
+        b"application/vnd.oasis.opendocument",
+        Format::Unsupported("an OpenDocument file"),
+        "application/vnd.oasis.opendocument",
+    ),
 ];
 
 /// Formats inside an OLE2 container, told by the name of a stream in it (UTF-16).
 const OLE_STREAMS: &[(&str, Format, &str)] = &[
-    // First: a message may hold a document as it is, its names among the message's own. Only whole messages have this one.
-    ("__nameid_version1.0", Format::Outlook, "application/vnd.ms-outlook"),
+    // First: a message may hold a document as it is, its names among the message's own. Only whole
+    // messages have this one.
+    (
+        "__nameid_version1.0",
+        Format::Outlook,
+        "application/vnd.ms-outlook",
+    ),
     ("WordDocument", Format::Doc, "application/msword"),
-    ("PowerPoint Document", Format::Ppt, "application/vnd.ms-powerpoint"),
+    (
+        "PowerPoint Document",
+        Format::Ppt,
+        "application/vnd.ms-powerpoint",
+    ),
     ("Workbook", Format::Spreadsheet, "application/vnd.ms-excel"),
     ("Book", Format::Spreadsheet, "application/vnd.ms-excel"),
-    ("__properties_version1.0", Format::Outlook, "application/vnd.ms-outlook"),
+    (
+        "__properties_version1.0",
+        Format::Outlook,
+        "application/vnd.ms-outlook",
+    ),
     // An encrypted package: whichever it is, its reader says so.
-    ("EncryptedPackage", Format::Docx, "application/x-ole-storage"),
+    (
+        "EncryptedPackage",
+        Format::Docx,
+        "application/x-ole-storage",
+    ),
 ];
 
-/// Says what the bytes are. `name` is a file name, path or URL; `media_type` is what the producer believes.
+/// Says what the bytes are. `name` is a file name, path or URL; `media_type` is what the producer
+/// believes.
 pub fn detect(bytes: &[u8], name: Option<&str>, media_type: Option<&str>) -> Detected {
     if let Some(binary) = by_magic(bytes, name) {
         return binary;
@@ -136,12 +206,22 @@ pub fn detect(bytes: &[u8], name: Option<&str>, media_type: Option<&str>) -> Det
     let sample = bytes.get(..SAMPLE_BYTES).unwrap_or(bytes);
     let text = text_encoding::decode(sample, None).text;
     if is_binary(&text) {
-        return Detected::new(Format::Unsupported("binary data"), "application/octet-stream");
+        return Detected::new(
+            Format::Unsupported("binary data"),
+            "application/octet-stream",
+        );
     }
     let hint = Hint::of(name, media_type);
     if is_html(&text, hint) {
         let xhtml = text.trim_start().starts_with("<?xml");
-        return Detected::new(Format::Html, if xhtml { "application/xhtml+xml" } else { "text/html" });
+        return Detected::new(
+            Format::Html,
+            if xhtml {
+                "application/xhtml+xml"
+            } else {
+                "text/html"
+            },
+        );
     }
     textual(&text, hint)
 }
@@ -154,17 +234,28 @@ fn by_magic(bytes: &[u8], name: Option<&str>) -> Option<Detected> {
         return Some(ole_content(bytes));
     }
     // The standard allows for some bytes before it: jobs for printers have orders there.
-    let is_pdf = bytes.starts_with(b"%PDF-") || holds_early(bytes, b"%PDF-") && !reads_as_text(bytes);
+    let is_pdf =
+        bytes.starts_with(b"%PDF-") || holds_early(bytes, b"%PDF-") && !reads_as_text(bytes);
     if is_pdf {
         return Some(Detected::new(Format::Pdf, "application/pdf"));
     }
     if bytes.trim_ascii_start().starts_with(b"{\\rtf") {
         return Some(Detected::new(Format::Rtf, "application/rtf"));
     }
-    let matches = |offset: usize, magic: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic));
-    let found = MAGIC.iter().find(|(offset, magic, ..)| matches(*offset, magic) && !(is_printable(magic) && reads_as_text(bytes)));
+    let matches = |offset: usize, magic: &[u8]| {
+        bytes
+            .get(offset..)
+            .is_some_and(|rest| rest.starts_with(magic))
+    };
+    let found = MAGIC.iter().find(|(offset, magic, ..)| {
+        matches(*offset, magic) && !(is_printable(magic) && reads_as_text(bytes))
+    });
     if let Some((_, _, media_type, name)) = found {
-        let format = if media_type.starts_with("image/") { Format::Image } else { Format::Unsupported(name) };
+        let format = if media_type.starts_with("image/") {
+            Format::Image
+        } else {
+            Format::Unsupported(name)
+        };
         return Some(Detected::new(format, media_type));
     }
     let bitmap = bytes.starts_with(b"BM") && bytes.get(6..10) == Some(&[0; 4]);
@@ -172,10 +263,16 @@ fn by_magic(bytes: &[u8], name: Option<&str>) -> Option<Detected> {
         return Some(Detected::new(Format::Image, "image/bmp"));
     }
     let windows_program = bytes.starts_with(b"MZ") && bytes.iter().take(256).any(|byte| *byte == 0);
-    windows_program.then(|| Detected::new(Format::Unsupported("a Windows program"), "application/vnd.microsoft.portable-executable"))
+    windows_program.then(|| {
+        Detected::new(
+            Format::Unsupported("a Windows program"),
+            "application/vnd.microsoft.portable-executable",
+        )
+    })
 }
 
-/// Magic bytes that may begin a sentence ("ID3 is …"); those of formats that are text themselves stay decisive.
+/// Magic bytes that may begin a sentence ("ID3 is …"); those of formats that are text themselves
+/// stay decisive.
 fn is_printable(magic: &[u8]) -> bool {
     const TEXT_FORMATS: [&[u8]; 1] = [b"%!PS"];
     magic.iter().all(|byte| (0x20..0x7F).contains(byte)) && !TEXT_FORMATS.contains(&magic)
@@ -188,28 +285,52 @@ fn reads_as_text(bytes: &[u8]) -> bool {
         Ok(_) => true,
         Err(error) => error.error_len().is_none(),
     };
-    valid && !sample.iter().any(|byte| *byte < 0x09 || (0x0E..0x1B).contains(byte))
+    valid
+        && !sample
+            .iter()
+            .any(|byte| *byte < 0x09 || (0x0E..0x1B).contains(byte))
 }
 
-/// Which format a ZIP container holds, by the names in its directory; by names anywhere near its ends, or by its own `name`, if the directory
-/// is damaged.
+/// Which format a ZIP container holds, by the names in its directory; by names anywhere near its
+/// ends, or by its own `name`, if the directory is damaged.
 fn zip_content(bytes: &[u8], name: Option<&str>) -> Detected {
     let head = bytes.get(..bytes.len().min(SAMPLE_BYTES)).unwrap_or(bytes);
-    let tail = bytes.get(bytes.len().saturating_sub(SAMPLE_BYTES)..).unwrap_or(bytes);
-    let stands = |text: &[u8]| [head, tail].iter().any(|part| part.windows(text.len()).any(|window| window == text));
+    let tail = bytes
+        .get(bytes.len().saturating_sub(SAMPLE_BYTES)..)
+        .unwrap_or(bytes);
+    let stands = |text: &[u8]| {
+        [head, tail]
+            .iter()
+            .any(|part| part.windows(text.len()).any(|window| window == text))
+    };
     let names = zip_names(bytes);
     let holds = |member: &[u8]| {
         if member.starts_with(b"application/") {
             // Not a name: what the member `mimetype`, which comes first and is not packed, says.
-            return head.windows(member.len()).take(256).any(|window| window == member);
+            return head
+                .windows(member.len())
+                .take(256)
+                .any(|window| window == member);
         }
-        if names.is_empty() { stands(member) } else { names.iter().any(|name| name.starts_with(member)) }
+        if names.is_empty() {
+            stands(member)
+        } else {
+            names.iter().any(|name| name.starts_with(member))
+        }
     };
     if holds(b"application/epub+zip") || holds(b"META-INF/container.xml") {
         return Detected::new(Format::Epub, "application/epub+zip");
     }
-    let cut_off = || ZIP_MEMBERS.iter().find(|(member, ..)| names.is_empty() && Some(*member) == member_of_extension(name));
-    match ZIP_MEMBERS.iter().find(|(member, ..)| holds(member)).or_else(cut_off) {
+    let cut_off = || {
+        ZIP_MEMBERS
+            .iter()
+            .find(|(member, ..)| names.is_empty() && Some(*member) == member_of_extension(name))
+    };
+    match ZIP_MEMBERS
+        .iter()
+        .find(|(member, ..)| holds(member))
+        .or_else(cut_off)
+    {
         Some((_, format, media_type)) => Detected::new(*format, media_type),
         None => Detected::new(Format::Unsupported("a ZIP archive"), "application/zip"),
     }
@@ -230,13 +351,25 @@ fn member_of_extension(name: Option<&str>) -> Option<&'static [u8]> {
 fn zip_names(bytes: &[u8]) -> Vec<&[u8]> {
     let number = |at: usize, length: usize| {
         let digits = bytes.get(at..at.saturating_add(length))?;
-        Some(digits.iter().rev().fold(0_usize, |value, digit| value << 8 | usize::from(*digit)))
+        Some(
+            digits
+                .iter()
+                .rev()
+                .fold(0_usize, |value, digit| value << 8 | usize::from(*digit)),
+        )
     };
     let from = bytes.len().saturating_sub(SAMPLE_BYTES + 22);
-    let end = bytes.get(from..).and_then(|tail| tail.windows(4).rposition(|window| window == b"PK\x05\x06"));
-    let mut at = end.and_then(|end| number(from + end + 16, 4)).unwrap_or(bytes.len());
+    let end = bytes
+        .get(from..)
+        .and_then(|tail| tail.windows(4).rposition(|window| window == b"PK\x05\x06"));
+    let mut at = end
+        .and_then(|end| number(from + end + 16, 4))
+        .unwrap_or(bytes.len());
     let mut names = Vec::new();
-    while bytes.get(at..).is_some_and(|rest| rest.starts_with(b"PK\x01\x02")) {
+    while bytes
+        .get(at..)
+        .is_some_and(|rest| rest.starts_with(b"PK\x01\x02"))
+    {
         let lengths = [28, 30, 32].map(|field| number(at + field, 2).unwrap_or(0));
         names.extend(bytes.get(at + 46..at + 46 + lengths[0]));
         at += 46 + lengths.iter().sum::<usize>();
@@ -245,19 +378,33 @@ fn zip_names(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 fn holds_early(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.get(..bytes.len().min(1024)).is_some_and(|head| head.windows(wanted.len()).any(|window| window == wanted))
+    bytes
+        .get(..bytes.len().min(1024))
+        .is_some_and(|head| head.windows(wanted.len()).any(|window| window == wanted))
 }
 
-/// Which format an OLE2 container holds, by the names of its streams, which stand there in any case.
+/// Which format an OLE2 container holds, by the names of its streams, which stand there in any
+/// case.
 fn ole_content(bytes: &[u8]) -> Detected {
     let holds = |name: &str| {
         // A name in the directory begins an entry, at a multiple of its length.
-        let wanted: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).chain([0, 0]).collect();
-        bytes.chunks(128).any(|entry| entry.get(..wanted.len()).is_some_and(|name| name.eq_ignore_ascii_case(&wanted)))
+        let wanted: Vec<u8> = name
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .chain([0, 0])
+            .collect();
+        bytes.chunks(128).any(|entry| {
+            entry
+                .get(..wanted.len())
+                .is_some_and(|name| name.eq_ignore_ascii_case(&wanted))
+        })
     };
     match OLE_STREAMS.iter().find(|(name, ..)| holds(name)) {
         Some((_, format, media_type)) => Detected::new(*format, media_type),
-        None => Detected::new(Format::Unsupported("an OLE2 file of an unknown kind"), "application/x-ole-storage"),
+        None => Detected::new(
+            Format::Unsupported("an OLE2 file of an unknown kind"),
+            "application/x-ole-storage",
+        ),
     }
 }
 
@@ -266,7 +413,8 @@ fn is_binary(text: &str) -> bool {
     let (mut characters, mut controls, mut replaced) = (0_usize, 0_usize, 0_usize);
     for character in text.chars() {
         characters += 1;
-        controls += usize::from(matches!(character, '\0'..='\x08' | '\x0E'..='\x1A' | '\x1C'..='\x1F'));
+        controls +=
+            usize::from(matches!(character, '\0'..='\x08' | '\x0E'..='\x1A' | '\x1C'..='\x1F'));
         replaced += usize::from(character == char::REPLACEMENT_CHARACTER);
     }
     controls * 100 > characters || replaced * 10 > characters
@@ -293,7 +441,13 @@ impl Hint {
         if by_extension != Self::None {
             return by_extension;
         }
-        let essence = media_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let essence = media_type
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase();
         match essence.as_str() {
             "text/html" | "application/xhtml+xml" => Self::Html,
             "text/markdown" | "text/x-markdown" => Self::Markdown,
@@ -303,23 +457,31 @@ impl Hint {
             "text/csv" | "application/csv" => Self::Delimited("text/csv"),
             "text/tab-separated-values" => Self::Delimited("text/tab-separated-values"),
             "text/plain" => Self::Plain,
-            "application/json" | "text/json" => Self::Structured(Notation::Json, "application/json"),
+            "application/json" | "text/json" => {
+                Self::Structured(Notation::Json, "application/json")
+            }
             "application/jsonl" | "application/x-ndjson" | "application/ndjson" => {
                 Self::Structured(Notation::JsonLines, "application/jsonl")
             }
-            "application/yaml" | "application/x-yaml" | "text/yaml" => Self::Structured(Notation::Yaml, "application/yaml"),
+            "application/yaml" | "application/x-yaml" | "text/yaml" => {
+                Self::Structured(Notation::Yaml, "application/yaml")
+            }
             "application/xml" | "text/xml" => Self::Structured(Notation::Xml, "application/xml"),
             other => CODE_EXTENSIONS
                 .iter()
                 .find(|(_, _, known)| *known == other && *known != "text/plain")
-                .map_or(Self::None, |(_, language, known)| Self::Code(language, known)),
+                .map_or(Self::None, |(_, language, known)| {
+                    Self::Code(language, known)
+                }),
         }
     }
 
     fn of_extension(name: &str) -> Self {
         let path = name.split(['?', '#']).next().unwrap_or_default();
         let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
-        let Some((_, extension)) = file.rsplit_once('.') else { return Self::None };
+        let Some((_, extension)) = file.rsplit_once('.') else {
+            return Self::None;
+        };
         let extension = extension.to_ascii_lowercase();
         match extension.as_str() {
             "html" | "htm" | "xhtml" => Self::Html,
@@ -337,34 +499,58 @@ impl Hint {
             other => CODE_EXTENSIONS
                 .iter()
                 .find(|(known, ..)| *known == other)
-                .map_or(Self::None, |(_, language, media_type)| Self::Code(language, media_type)),
+                .map_or(Self::None, |(_, language, media_type)| {
+                    Self::Code(language, media_type)
+                }),
         }
     }
 }
 
-/// HTML by its first tag; anywhere in the sample it needs several block tags, or the name says so. Markdown and code that merely
-/// contain HTML are not HTML.
+/// HTML by its first tag; anywhere in the sample it needs several block tags, or the name says so.
+/// Markdown and code that merely contain HTML are not HTML.
 fn is_html(text: &str, hint: Hint) -> bool {
     let start = after_prologue(text);
-    let opening: String = start.chars().take(16).collect::<String>().to_ascii_lowercase();
-    let opens =
-        |tag: &str| opening.strip_prefix(tag).is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-'));
-    if ["<!doctype html", "<html", "<head", "<body"].iter().any(|tag| opens(tag)) {
+    let opening: String = start
+        .chars()
+        .take(16)
+        .collect::<String>()
+        .to_ascii_lowercase();
+    let opens = |tag: &str| {
+        opening.strip_prefix(tag).is_some_and(|rest| {
+            !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-')
+        })
+    };
+    if ["<!doctype html", "<html", "<head", "<body"]
+        .iter()
+        .any(|tag| opens(tag))
+    {
         return true;
     }
     match hint {
         Hint::Html => text.contains('<'),
-        Hint::Markdown | Hint::Rst | Hint::Notebook | Hint::Mail | Hint::Structured(..) | Hint::Delimited(_) | Hint::Code(..) => false,
+        Hint::Markdown
+        | Hint::Rst
+        | Hint::Notebook
+        | Hint::Mail
+        | Hint::Structured(..)
+        | Hint::Delimited(_)
+        | Hint::Code(..) => false,
         Hint::None | Hint::Plain => {
-            let blocks = ["<title", "<meta", "<div", "<table", "<h1", "<h2", "<p", "<ul", "<ol", "<article", "<section", "<main"];
+            let blocks = [
+                "<title", "<meta", "<div", "<table", "<h1", "<h2", "<p", "<ul", "<ol", "<article",
+                "<section", "<main",
+            ];
             blocks.iter().any(|tag| opens(tag)) && start.contains("</")
         }
     }
 }
 
-/// The text after white space, an XML declaration and comments, which may stand before the first tag.
+/// The text after white space, an XML declaration and comments, which may stand before the first
+/// tag.
 fn after_prologue(text: &str) -> &str {
-    let mut rest = text.trim_start_matches(|character: char| character.is_whitespace() || character == '\u{FEFF}' || character == '\0');
+    let mut rest = text.trim_start_matches(|character: char| {
+        character.is_whitespace() || character == '\u{FEFF}' || character == '\0'
+    });
     loop {
         let end = if rest.starts_with("<?xml") {
             "?>"
@@ -388,7 +574,9 @@ fn textual(text: &str, hint: Hint) -> Detected {
         Hint::Code(language, media_type) => Detected::new(Format::Text { language }, media_type),
         Hint::Notebook => Detected::new(Format::Notebook, "application/x-ipynb+json"),
         Hint::Mail => Detected::new(Format::Mail, "message/rfc822"),
-        Hint::Structured(notation, media_type) => Detected::new(Format::Structured(notation), media_type),
+        Hint::Structured(notation, media_type) => {
+            Detected::new(Format::Structured(notation), media_type)
+        }
         Hint::Delimited(media_type) => Detected::new(Format::Delimited, media_type),
         Hint::None if text.trim_start().starts_with(['{', '[']) && looks_like_json(text) => {
             Detected::new(Format::Structured(json_notation(text)), "application/json")
@@ -396,10 +584,16 @@ fn textual(text: &str, hint: Hint) -> Detected {
         Hint::None if text.trim_start_matches('\u{FEFF}').starts_with("<?xml") => {
             Detected::new(Format::Structured(Notation::Xml), "application/xml")
         }
-        Hint::None | Hint::Plain if looks_like_mail(text) => Detected::new(Format::Mail, "message/rfc822"),
-        Hint::None | Hint::Html if markdown_signs(text) >= 2 => Detected::new(Format::Markdown, "text/markdown"),
+        Hint::None | Hint::Plain if looks_like_mail(text) => {
+            Detected::new(Format::Mail, "message/rfc822")
+        }
+        Hint::None | Hint::Html if markdown_signs(text) >= 2 => {
+            Detected::new(Format::Markdown, "text/markdown")
+        }
         // A text file must show more of Markdown before `#` and `*` in it are believed.
-        Hint::Plain if markdown_signs(text) >= 4 => Detected::new(Format::Markdown, "text/markdown"),
+        Hint::Plain if markdown_signs(text) >= 4 => {
+            Detected::new(Format::Markdown, "text/markdown")
+        }
         _ => prose,
     }
 }
@@ -408,7 +602,11 @@ fn textual(text: &str, hint: Hint) -> Detected {
 fn json_notation(text: &str) -> Notation {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let is_record = |line: &str| line.starts_with('{') && line.trim_end().ends_with('}');
-    if lines.next().is_some_and(is_record) && lines.next().is_some_and(is_record) { Notation::JsonLines } else { Notation::Json }
+    if lines.next().is_some_and(is_record) && lines.next().is_some_and(is_record) {
+        Notation::JsonLines
+    } else {
+        Notation::Json
+    }
 }
 
 /// Several headers of a message before the first blank line.
@@ -426,12 +624,28 @@ fn looks_like_mail(text: &str) -> bool {
         "content-type",
         "dkim-signature",
     ];
-    let head: Vec<&str> = text.lines().take(200).take_while(|line| !line.trim().is_empty()).collect();
-    let is_known = |line: &&&str| line.split_once(':').is_some_and(|(name, _)| HEADERS.contains(&name.to_ascii_lowercase().as_str()));
-    let is_header = |line: &&str| line.starts_with([' ', '\t']) || line.split_once(':').is_some_and(|(name, _)| !name.contains(' '));
+    let head: Vec<&str> = text
+        .lines()
+        .take(200)
+        .take_while(|line| !line.trim().is_empty())
+        .collect();
+    let is_known = |line: &&&str| {
+        line.split_once(':')
+            .is_some_and(|(name, _)| HEADERS.contains(&name.to_ascii_lowercase().as_str()))
+    };
+    let is_header = |line: &&str| {
+        line.starts_with([' ', '\t'])
+            || line
+                .split_once(':')
+                .is_some_and(|(name, _)| !name.contains(' '))
+    };
     let known = head.iter().filter(is_known).count();
     let technical = ["message-id:", "mime-version:", "received:", "return-path:"];
-    let is_sent = head.iter().any(|line| technical.iter().any(|name| line.to_ascii_lowercase().starts_with(name)));
+    let is_sent = head.iter().any(|line| {
+        technical
+            .iter()
+            .any(|name| line.to_ascii_lowercase().starts_with(name))
+    });
     known >= 3 && is_sent && head.iter().all(is_header)
 }
 
@@ -443,21 +657,33 @@ fn looks_like_json(text: &str) -> bool {
         && (trimmed.contains("\":") || trimmed.contains("\" :") || trimmed.starts_with("[\""))
 }
 
-/// Counts signs of Markdown, at most a few of each kind, so that one habit of a text file does not make it Markdown.
+/// Counts signs of Markdown, at most a few of each kind, so that one habit of a text file does not
+/// make it Markdown.
 fn markdown_signs(text: &str) -> usize {
-    let (mut headings, mut fences, mut links, mut tables, mut lists) = (0_usize, 0_usize, 0_usize, 0_usize, 0_usize);
-    let front_matter = text.starts_with("---\n") && text.lines().skip(1).take(40).any(|line| line == "---");
+    let (mut headings, mut fences, mut links, mut tables, mut lists) =
+        (0_usize, 0_usize, 0_usize, 0_usize, 0_usize);
+    let front_matter =
+        text.starts_with("---\n") && text.lines().skip(1).take(40).any(|line| line == "---");
     for line in text.lines().take(400) {
         let trimmed = line.trim_start();
-        let level = trimmed.chars().take_while(|character| *character == '#').count();
-        headings += usize::from((2..=6).contains(&level) && trimmed.chars().nth(level) == Some(' '));
+        let level = trimmed
+            .chars()
+            .take_while(|character| *character == '#')
+            .count();
+        headings +=
+            usize::from((2..=6).contains(&level) && trimmed.chars().nth(level) == Some(' '));
         headings += usize::from(level == 1 && trimmed.starts_with("# "));
         fences += usize::from(trimmed.starts_with("```"));
         links += usize::from(trimmed.contains("](") && trimmed.contains('['));
         tables += usize::from(trimmed.starts_with('|') && trimmed.contains("---"));
         lists += usize::from(trimmed.starts_with("- **") || trimmed.starts_with("* **"));
     }
-    usize::from(front_matter) * 2 + headings.min(2) + fences.min(2) + links.min(2) + tables.min(1) * 2 + lists.min(1)
+    usize::from(front_matter) * 2
+        + headings.min(2)
+        + fences.min(2)
+        + links.min(2)
+        + tables.min(1) * 2
+        + lists.min(1)
 }
 
 #[cfg(test)]

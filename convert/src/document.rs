@@ -10,7 +10,8 @@ use tributary_schemas::ImageLink;
 pub struct Converted {
     /// The text as Markdown (CommonMark with tables), `\n` line ends.
     pub markdown: String,
-    /// Title found in the document, its first heading or its file name; `None` if there is none of them.
+    /// Title found in the document, its first heading or its file name; `None` if there is none of
+    /// them.
     pub title: Option<String>,
     /// Detected media type.
     pub media_type: String,
@@ -18,7 +19,8 @@ pub struct Converted {
     pub converter: Cow<'static, str>,
     /// Metadata found in the document itself, flattened to text; names are lowercase.
     pub metadata: BTreeMap<String, String>,
-    /// Images in order of appearance; the Markdown names them `image:N`. A link `embedded:K` is the blob number K.
+    /// Images in order of appearance; the Markdown names them `image:N`. A link `embedded:K` is
+    /// the blob number K.
     pub images: Vec<ImageLink>,
     /// Files that the document carries beside its text.
     pub blobs: Vec<EmbeddedFile>,

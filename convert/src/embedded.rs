@@ -1,4 +1,5 @@
-//! Files that a document carries, within the limits of their number and size. Used by the converters of formats that hold files.
+//! Files that a document carries, within the limits of their number and size. Used by the
+//! converters of formats that hold files.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +19,16 @@ pub struct Embedded {
 impl Embedded {
     /// None yet.
     pub fn new(config: &Config) -> Self {
-        Self { files: Vec::new(), maximum_files: config.maximum_embedded_files, bytes_left: config.maximum_embedded_bytes, left_out: 0 }
+        Self {
+            files: Vec::new(),
+            maximum_files: config.maximum_embedded_files,
+            bytes_left: config.maximum_embedded_bytes,
+            left_out: 0,
+        }
     }
 
-    /// Adds a file; its number, or `None` where a limit leaves it out. A name without folders is made from `name`.
+    /// Adds a file; its number, or `None` where a limit leaves it out. A name without folders is
+    /// made from `name`.
     pub fn add(&mut self, name: &str, media_type: &str, bytes: Vec<u8>) -> Option<usize> {
         let size = bytes.len() as u64;
         if self.files.len() >= self.maximum_files || size > self.bytes_left {
@@ -30,18 +37,37 @@ impl Embedded {
         }
         self.bytes_left -= size;
         let number = self.files.len();
-        let media_type = if media_type.is_empty() || media_type == "application/octet-stream" { sniffed(&bytes) } else { media_type };
+        let media_type = if media_type.is_empty() || media_type == "application/octet-stream" {
+            sniffed(&bytes)
+        } else {
+            media_type
+        };
         let file = name.rsplit(['/', '\\']).next().unwrap_or_default();
-        let file: String = file.chars().filter(|character| !character.is_control()).take(200).collect();
-        let name = if file.is_empty() { format!("{number}.{}", extension(media_type)) } else { file };
-        self.files.push(EmbeddedFile { name, media_type: media_type.to_owned(), bytes });
+        let file: String = file
+            .chars()
+            .filter(|character| !character.is_control())
+            .take(200)
+            .collect();
+        let name = if file.is_empty() {
+            format!("{number}.{}", extension(media_type))
+        } else {
+            file
+        };
+        self.files.push(EmbeddedFile {
+            name,
+            media_type: media_type.to_owned(),
+            bytes,
+        });
         Some(number)
     }
 
     /// The files, with a note in the metadata of how many were left out.
     pub fn finish(self, metadata: &mut BTreeMap<String, String>) -> Vec<EmbeddedFile> {
         if self.left_out > 0 {
-            metadata.insert("embedded_files_left_out".to_owned(), self.left_out.to_string());
+            metadata.insert(
+                "embedded_files_left_out".to_owned(),
+                self.left_out.to_string(),
+            );
         }
         self.files
     }
@@ -59,8 +85,15 @@ pub fn sniffed(bytes: &[u8]) -> &'static str {
         (b"%PDF-", "application/pdf"),
     ];
     let webp = bytes.get(8..12) == Some(b"WEBP");
-    let found = SIGNS.iter().find(|(sign, _)| bytes.starts_with(sign)).map(|(_, media_type)| *media_type);
-    found.unwrap_or(if webp { "image/webp" } else { "application/octet-stream" })
+    let found = SIGNS
+        .iter()
+        .find(|(sign, _)| bytes.starts_with(sign))
+        .map(|(_, media_type)| *media_type);
+    found.unwrap_or(if webp {
+        "image/webp"
+    } else {
+        "application/octet-stream"
+    })
 }
 
 /// The usual extension of a media type.
@@ -69,7 +102,11 @@ fn extension(media_type: &str) -> &str {
         "image/jpeg" => "jpg",
         "image/svg+xml" => "svg",
         "text/plain" => "txt",
-        other => other.rsplit(['/', '+', '.']).next().filter(|part| part.len() <= 8 && !part.contains('-')).unwrap_or("bin"),
+        other => other
+            .rsplit(['/', '+', '.'])
+            .next()
+            .filter(|part| part.len() <= 8 && !part.contains('-'))
+            .unwrap_or("bin"),
     }
 }
 
@@ -79,16 +116,37 @@ mod tests {
 
     #[test]
     fn files_have_names_types_and_limits() {
-        let config = Config { maximum_embedded_bytes: 10, maximum_embedded_files: 2, ..Config::default() };
+        let config = Config {
+            maximum_embedded_bytes: 10,
+            maximum_embedded_files: 2,
+            ..Config::default()
+        };
         let mut embedded = Embedded::new(&config);
-        assert_eq!(embedded.add("a/b\\c.png", "", b"\x89PNG\r\n".to_vec()), Some(0));
-        assert_eq!(embedded.add("", "image/jpeg", b"12345".to_vec()), None, "more bytes than are left");
+        assert_eq!(
+            embedded.add("a/b\\c.png", "", b"\x89PNG\r\n".to_vec()),
+            Some(0)
+        );
+        assert_eq!(
+            embedded.add("", "image/jpeg", b"12345".to_vec()),
+            None,
+            "more bytes than are left"
+        );
         assert_eq!(embedded.add("", "image/jpeg", b"1".to_vec()), Some(1));
-        assert_eq!(embedded.add("x", "", Vec::new()), None, "more files than are allowed");
+        assert_eq!(
+            embedded.add("x", "", Vec::new()),
+            None,
+            "more files than are allowed"
+        );
         let mut metadata = BTreeMap::new();
         let files = embedded.finish(&mut metadata);
-        let shown: Vec<_> = files.iter().map(|file| (file.name.as_str(), file.media_type.as_str())).collect();
+        let shown: Vec<_> = files
+            .iter()
+            .map(|file| (file.name.as_str(), file.media_type.as_str()))
+            .collect();
         assert_eq!(shown, [("c.png", "image/png"), ("1.jpg", "image/jpeg")]);
-        assert_eq!(metadata.get("embedded_files_left_out").map(String::as_str), Some("2"));
+        assert_eq!(
+            metadata.get("embedded_files_left_out").map(String::as_str),
+            Some("2")
+        );
     }
 }

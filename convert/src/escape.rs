@@ -1,4 +1,5 @@
-//! Which characters of plain text Markdown would read as marks, and code spans. Called by the converters that write Markdown from text.
+//! Which characters of plain text Markdown would read as marks, and code spans. Called by the
+//! converters that write Markdown from text.
 
 /// Code within a line, white space collapsed; empty for nothing.
 pub fn code_span(code: &str) -> String {
@@ -7,16 +8,28 @@ pub fn code_span(code: &str) -> String {
         return code;
     }
     let fence = "`".repeat(longest_run(&code, '`') + 1);
-    let pad = if code.starts_with('`') || code.ends_with('`') { " " } else { "" };
+    let pad = if code.starts_with('`') || code.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
     format!("{fence}{pad}{code}{pad}{fence}")
 }
 
 /// Plain text with what Markdown would read as marks escaped; line ends stay.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut characters = text.chars().filter(|character| *character == '\n' || !is_invisible(*character)).peekable();
+    let mut characters = text
+        .chars()
+        .filter(|character| *character == '\n' || !is_invisible(*character))
+        .peekable();
     while let Some(character) = characters.next() {
-        if needs_escape(character, out.chars().next_back(), characters.peek().copied(), false) {
+        if needs_escape(
+            character,
+            out.chars().next_back(),
+            characters.peek().copied(),
+            false,
+        ) {
             out.push('\\');
         }
         out.push(character);
@@ -26,24 +39,37 @@ pub fn escaped(text: &str) -> String {
 
 /// Zero-width characters and soft hyphens, of no use to a reader.
 pub fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}')
-        || (character.is_control() && character != '\t')
+    matches!(
+        character,
+        '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}'
+    ) || (character.is_control() && character != '\t')
 }
 
-/// Chinese and Japanese characters and full-width punctuation: no space between them where the source has a line end.
+/// Chinese and Japanese characters and full-width punctuation: no space between them where the
+/// source has a line end.
 pub fn is_wide(character: char) -> bool {
     matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FF60}' | '\u{20000}'..='\u{3FFFF}')
 }
 
 /// Whether Markdown would read the character as a mark here.
-pub fn needs_escape(character: char, previous: Option<char>, next: Option<char>, in_link: bool) -> bool {
+pub fn needs_escape(
+    character: char,
+    previous: Option<char>,
+    next: Option<char>,
+    in_link: bool,
+) -> bool {
     let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
     match character {
         '`' => true,
         '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
-        '*' => !(previous.is_none_or(char::is_whitespace) && next.is_none_or(char::is_whitespace)) || previous.is_none(),
+        '*' => {
+            !(previous.is_none_or(char::is_whitespace) && next.is_none_or(char::is_whitespace))
+                || previous.is_none()
+        }
         '_' => !(is_word(previous) && (next.is_none() || is_word(next))),
-        '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),
+        '<' => {
+            next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
+        }
         '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))),
         '~' => next == Some('~') || previous == Some('~'),
         '&' => next.is_some_and(|next| next == '#'),
@@ -81,7 +107,9 @@ pub fn escape_position(line: &str) -> Option<usize> {
         '0'..='9' => {
             let digits = line.chars().take_while(char::is_ascii_digit).count();
             let after = line.get(digits..)?;
-            let is_mark = digits <= 9 && after.starts_with(['.', ')']) && (after.len() == 1 || after.get(1..)?.starts_with(' '));
+            let is_mark = digits <= 9
+                && after.starts_with(['.', ')'])
+                && (after.len() == 1 || after.get(1..)?.starts_with(' '));
             is_mark.then_some(digits)
         }
         _ => None,
@@ -91,7 +119,11 @@ pub fn escape_position(line: &str) -> Option<usize> {
 /// A code block whose fence is longer than any run of backticks in it.
 pub fn fenced(language: &str, code: &str) -> String {
     let fence = "`".repeat(longest_run(code, '`').max(2) + 1);
-    let end = if code.ends_with('\n') || code.is_empty() { "" } else { "\n" };
+    let end = if code.ends_with('\n') || code.is_empty() {
+        ""
+    } else {
+        "\n"
+    };
     format!("{fence}{language}\n{code}{end}{fence}\n")
 }
 
@@ -108,7 +140,11 @@ pub fn longest_run(text: &str, wanted: char) -> usize {
 /// A link destination as Markdown writes it.
 pub fn destination(link: &str) -> String {
     let link = link.replace(['\n', '\r', '\t'], "");
-    if link.contains([' ', '(', ')', '<', '>']) { format!("<{}>", link.replace('<', "%3C").replace('>', "%3E")) } else { link }
+    if link.contains([' ', '(', ')', '<', '>']) {
+        format!("<{}>", link.replace('<', "%3C").replace('>', "%3E"))
+    } else {
+        link
+    }
 }
 
 #[cfg(test)]

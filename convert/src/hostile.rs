@@ -1,4 +1,5 @@
-//! Damage for the tests of all converters: a good document is cut and flipped everywhere, and whatever comes of it must end, soon.
+//! Damage for the tests of all converters: a good document is cut and flipped everywhere, and
+//! whatever comes of it must end, soon.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,9 @@ pub fn withstands(document: &[u8], convert: impl Fn(&[u8], &Limits) -> Result<Co
     }
     let mut state = 0x2545_F491_4F6C_DD1D_u64;
     let mut next = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below.max(1)
     };
     for _ in 0..ROUNDS {

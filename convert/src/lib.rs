@@ -1,5 +1,6 @@
 //! Any format to Markdown: bytes in, a document out. Knows nothing of the pipeline.
-//! [`convert`] converts in this process; [`isolation::ConversionPool`] in a confined one, as the ingest stage and `tributary convert` do.
+//! [`convert`] converts in this process; [`isolation::ConversionPool`] in a confined one, as the
+//! ingest stage and `tributary convert` do.
 //!
 //! A converter lies in the family of its format; what several share lies beside the families.
 

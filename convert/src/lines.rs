@@ -1,4 +1,5 @@
-//! Walking through Markdown line by line with an eye on fenced code, for converters and cleaners that must not touch code.
+//! Walking through Markdown line by line with an eye on fenced code, for converters and cleaners
+//! that must not touch code.
 
 /// Follows code fences from line to line.
 #[derive(Clone, Debug, Default)]
@@ -9,7 +10,8 @@ pub struct Fences {
 impl Fences {
     /// Whether this line, the next one of the text, is code: inside a fence or the fence itself.
     ///
-    /// Fences inside lists and quotes count too, so indentation, quote marks and list marks before them are passed over.
+    /// Fences inside lists and quotes count too, so indentation, quote marks and list marks before
+    /// them are passed over.
     pub fn is_code(&mut self, line: &str) -> bool {
         let content = line.trim_start_matches([' ', '\t', '>']).trim_end();
         match self.open {
@@ -22,10 +24,18 @@ impl Fences {
             }
             None => {
                 let content = after_list_marks(content);
-                let Some(mark) = content.chars().next().filter(|mark| matches!(mark, '`' | '~')) else { return false };
+                let Some(mark) = content
+                    .chars()
+                    .next()
+                    .filter(|mark| matches!(mark, '`' | '~'))
+                else {
+                    return false;
+                };
                 let run = run_of(content, mark);
                 // A backtick after the fence makes it inline code, as in "```x```".
-                let opens = run >= 3 && !(mark == '`' && content.chars().skip(run).any(|character| character == '`'));
+                let opens = run >= 3
+                    && !(mark == '`'
+                        && content.chars().skip(run).any(|character| character == '`'));
                 if opens {
                     self.open = Some((mark, run));
                 }
@@ -55,11 +65,18 @@ pub fn classified(markdown: &str) -> Vec<(&str, LineKind)> {
     let mut fences = Fences::default();
     let mut lines: Vec<(&str, LineKind)> = Vec::new();
     for line in markdown.split_inclusive('\n') {
-        let kind = if fences.is_code(line) { LineKind::Other } else { kind_of(line) };
-        // Only one line of text stands above: under a paragraph of several, dashes end the paragraph in the eyes of most authors.
+        let kind = if fences.is_code(line) {
+            LineKind::Other
+        } else {
+            kind_of(line)
+        };
+        // Only one line of text stands above: under a paragraph of several, dashes end the
+        // paragraph in the eyes of most authors.
         let stands_alone = !matches!(lines.iter().rev().nth(1), Some((_, LineKind::Text)));
         match (lines.last_mut(), underline_level(line)) {
-            (Some((_, above)), Some(level)) if *above == LineKind::Text && stands_alone && kind == LineKind::Text => {
+            (Some((_, above)), Some(level))
+                if *above == LineKind::Text && stands_alone && kind == LineKind::Text =>
+            {
                 *above = LineKind::Heading(level);
                 lines.push((line, LineKind::Underline));
             }
@@ -77,16 +94,29 @@ fn kind_of(line: &str) -> LineKind {
     if text.is_empty() {
         return LineKind::Blank;
     }
-    let level = text.chars().take_while(|character| *character == '#').count();
-    let is_heading = (1..=6).contains(&level) && text.chars().nth(level).is_none_or(|next| next == ' ');
-    if is_heading { LineKind::Heading(level) } else { LineKind::Text }
+    let level = text
+        .chars()
+        .take_while(|character| *character == '#')
+        .count();
+    let is_heading =
+        (1..=6).contains(&level) && text.chars().nth(level).is_none_or(|next| next == ' ');
+    if is_heading {
+        LineKind::Heading(level)
+    } else {
+        LineKind::Text
+    }
 }
 
 /// Level of the heading that a line of `=` or `-` makes of the line above it.
 fn underline_level(line: &str) -> Option<usize> {
     let text = line.trim();
-    let is_all = |mark: char| text.chars().count() > 1 && text.chars().all(|character| character == mark);
-    if is_all('=') { Some(1) } else { is_all('-').then_some(2) }
+    let is_all =
+        |mark: char| text.chars().count() > 1 && text.chars().all(|character| character == mark);
+    if is_all('=') {
+        Some(1)
+    } else {
+        is_all('-').then_some(2)
+    }
 }
 
 /// The words of a heading's line.
@@ -95,7 +125,9 @@ pub fn heading_text(line: &str) -> &str {
 }
 
 fn run_of(text: &str, mark: char) -> usize {
-    text.chars().take_while(|character| *character == mark).count()
+    text.chars()
+        .take_while(|character| *character == mark)
+        .count()
 }
 
 /// Text after `- `, `* `, `+ `, `1. ` at its start, a few times.
@@ -103,9 +135,15 @@ fn after_list_marks(text: &str) -> &str {
     let mut rest = text;
     for _ in 0..8 {
         let after_bullet = rest.strip_prefix(['-', '*', '+']);
-        let after_number = rest.trim_start_matches(|character: char| character.is_ascii_digit()).strip_prefix(['.', ')']);
-        let numbered = after_number.filter(|_| rest.starts_with(|character: char| character.is_ascii_digit()));
-        match after_bullet.or(numbered).and_then(|after| after.strip_prefix(' ')) {
+        let after_number = rest
+            .trim_start_matches(|character: char| character.is_ascii_digit())
+            .strip_prefix(['.', ')']);
+        let numbered =
+            after_number.filter(|_| rest.starts_with(|character: char| character.is_ascii_digit()));
+        match after_bullet
+            .or(numbered)
+            .and_then(|after| after.strip_prefix(' '))
+        {
             Some(after) => rest = after.trim_start(),
             None => break,
         }
@@ -122,7 +160,9 @@ pub fn map_text_lines(markdown: &str, mut rewrite: impl FnMut(&str) -> Option<St
             result.push_str(line);
             continue;
         }
-        let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
+        let (text, end) = line
+            .strip_suffix('\n')
+            .map_or((line, ""), |text| (text, "\n"));
         if let Some(changed) = rewrite(text) {
             result.push_str(&changed);
             result.push_str(end);
@@ -142,22 +182,57 @@ mod tests {
 
     #[test]
     fn fences_open_and_close_as_in_commonmark() {
-        assert_eq!(code_lines("a\n```c\nx\n```\nb"), [false, true, true, true, false]);
+        assert_eq!(
+            code_lines("a\n```c\nx\n```\nb"),
+            [false, true, true, true, false]
+        );
         assert_eq!(code_lines("````\n```\n````\nb"), [true, true, true, false]);
         assert_eq!(code_lines("~~~\n```\n~~~\nb"), [true, true, true, false]);
-        assert_eq!(code_lines("- ```\n  x\n  ```\nb"), [true, true, true, false]);
-        assert_eq!(code_lines("> ```\n> x\n> ```\nb"), [true, true, true, false]);
-        assert_eq!(code_lines("1. ```\n   x\n   ```\nb"), [true, true, true, false]);
+        assert_eq!(
+            code_lines("- ```\n  x\n  ```\nb"),
+            [true, true, true, false]
+        );
+        assert_eq!(
+            code_lines("> ```\n> x\n> ```\nb"),
+            [true, true, true, false]
+        );
+        assert_eq!(
+            code_lines("1. ```\n   x\n   ```\nb"),
+            [true, true, true, false]
+        );
         assert_eq!(code_lines("```x``` inline\nb"), [false, false]);
-        assert_eq!(code_lines("``` js\n```not the end\n```"), [true, true, true]);
+        assert_eq!(
+            code_lines("``` js\n```not the end\n```"),
+            [true, true, true]
+        );
     }
 
     #[test]
     fn headings_are_known_in_both_ways_of_writing() {
         use LineKind::{Blank, Heading, Other, Text, Underline};
-        let kinds = |text| classified(text).into_iter().map(|(_, kind)| kind).collect::<Vec<_>>();
-        assert_eq!(kinds("# A\n\nB\n---\ntext\nmore\n---\n"), [Heading(1), Blank, Heading(2), Underline, Text, Text, Text]);
-        assert_eq!(kinds("C\n===\n| a |\n| - |\n```\nD\n---\n```\n"), [Heading(1), Underline, Text, Text, Other, Other, Other, Other]);
+        let kinds = |text| {
+            classified(text)
+                .into_iter()
+                .map(|(_, kind)| kind)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            kinds("# A\n\nB\n---\ntext\nmore\n---\n"),
+            [Heading(1), Blank, Heading(2), Underline, Text, Text, Text]
+        );
+        assert_eq!(
+            kinds("C\n===\n| a |\n| - |\n```\nD\n---\n```\n"),
+            [
+                Heading(1),
+                Underline,
+                Text,
+                Text,
+                Other,
+                Other,
+                Other,
+                Other
+            ]
+        );
         assert_eq!(kinds("#tag\n\n---\n"), [Text, Blank, Text]);
         assert_eq!(["## A b ##\n", "A b\n"].map(heading_text), ["A b", "A b"]);
     }
@@ -166,6 +241,9 @@ mod tests {
     fn only_text_lines_are_rewritten() {
         let upper = map_text_lines("a\n```\nb\n```\nc", |line| Some(line.to_uppercase()));
         assert_eq!(upper, "A\n```\nb\n```\nC");
-        assert_eq!(map_text_lines("a\nb\n", |line| (line != "a").then(|| line.to_owned())), "b\n");
+        assert_eq!(
+            map_text_lines("a\nb\n", |line| (line != "a").then(|| line.to_owned())),
+            "b\n"
+        );
     }
 }

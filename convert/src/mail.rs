@@ -1,7 +1,9 @@
-//! E-mail messages (RFC 5322, MIME; Outlook's own format): subject as the title, sender, recipients and date as a list and as metadata, the body from its HTML or
-//! its text, attachments listed and handed over as files, attached messages below. Called by [`super::convert`].
+//! E-mail messages (RFC 5322, MIME; Outlook's own format): subject as the title, sender, recipients
+//! and date as a list and as metadata, the body from its HTML or its text, attachments listed and
+//! handed over as files, attached messages below. Called by [`super::convert`].
 //!
-//! Of a body in several forms the HTML counts, if it has text. Pictures of the body (`cid:`) become its images.
+//! Of a body in several forms the HTML counts, if it has text. Pictures of the body (`cid:`) become
+//! its images.
 
 mod header;
 mod mime;
@@ -26,7 +28,8 @@ pub const NAME: &str = "mail/2";
 /// Longest header value in characters.
 const MAXIMUM_VALUE: usize = 2000;
 
-/// Converts a message. `Corrupt` if it has no header, `Unsupported` if it is encrypted, `Invalid` with too many parts.
+/// Converts a message. `Corrupt` if it has no header, `Unsupported` if it is encrypted, `Invalid`
+/// with too many parts.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let message = mime::parse(bytes, limits)?;
     if message.headers.is_empty() {
@@ -36,7 +39,8 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     write(&message, limits)
 }
 
-/// Converts a message that Outlook saved. `Corrupt` if it cannot be read, `Invalid` with too many attachments.
+/// Converts a message that Outlook saved. `Corrupt` if it cannot be read, `Invalid` with too many
+/// attachments.
 pub fn convert_outlook(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     write(&outlook::parse(bytes, limits)?, limits)
 }
@@ -52,14 +56,18 @@ fn write(message: &Part, limits: &Limits) -> Result<Converted> {
     };
     writer.message(message, 0)?;
     writer.list_attachments();
-    let mut metadata: BTreeMap<String, String> = headers(message).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut metadata: BTreeMap<String, String> = headers(message)
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
     for (name, header) in [("message_id", "message-id"), ("in_reply_to", "in-reply-to")] {
         let value = one_line(message.header(header), MAXIMUM_VALUE);
         if !value.is_empty() {
             metadata.insert(name.to_owned(), value.replace(['<', '>'], ""));
         }
     }
-    let title = Some(one_line(message.header("subject"), MAXIMUM_VALUE)).filter(|title| !title.is_empty());
+    let title =
+        Some(one_line(message.header("subject"), MAXIMUM_VALUE)).filter(|title| !title.is_empty());
     let blobs = writer.embedded.finish(&mut metadata);
     Ok(Converted {
         markdown: writer.markdown,
@@ -74,10 +82,16 @@ fn write(message: &Part, limits: &Limits) -> Result<Converted> {
 
 /// Who wrote to whom and when.
 fn headers(message: &Part) -> Vec<(&'static str, String)> {
-    let mut found: Vec<(&str, String)> = ["from", "to", "cc"].map(|name| (name, one_line(message.header(name), MAXIMUM_VALUE))).into();
+    let mut found: Vec<(&str, String)> = ["from", "to", "cc"]
+        .map(|name| (name, one_line(message.header(name), MAXIMUM_VALUE)))
+        .into();
     let date = message.header("date");
-    let moment = jiff::fmt::rfc2822::parse(date.trim()).map(|moment| moment.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string());
-    found.push(("date", moment.unwrap_or_else(|_| one_line(date, MAXIMUM_VALUE))));
+    let moment = jiff::fmt::rfc2822::parse(date.trim())
+        .map(|moment| moment.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string());
+    found.push((
+        "date",
+        moment.unwrap_or_else(|_| one_line(date, MAXIMUM_VALUE)),
+    ));
     found.retain(|(_, value)| !value.is_empty());
     found
 }
@@ -94,7 +108,8 @@ struct Writer<'l> {
 }
 
 impl Writer<'_> {
-    /// A message with its headers, its body, and messages attached to it; other attachments are noted.
+    /// A message with its headers, its body, and messages attached to it; other attachments are
+    /// noted.
     fn message(&mut self, message: &Part, depth: usize) -> Result<()> {
         self.limits.check_time()?;
         if message.is_encrypted() {
@@ -102,25 +117,40 @@ impl Writer<'_> {
         }
         let subject = one_line(message.header("subject"), MAXIMUM_VALUE);
         if !subject.is_empty() {
-            self.push(&format!("{} {}", "#".repeat((depth + 1).min(6)), escaped(&subject)));
+            self.push(&format!(
+                "{} {}",
+                "#".repeat((depth + 1).min(6)),
+                escaped(&subject)
+            ));
         }
-        let lines: Vec<String> =
-            headers(message).iter().map(|(name, value)| format!("- **{}**: {}", capital(name), escaped(value))).collect();
+        let lines: Vec<String> = headers(message)
+            .iter()
+            .map(|(name, value)| format!("- **{}**: {}", capital(name), escaped(value)))
+            .collect();
         self.push(&lines.join("\n"));
         self.note_pictures(message);
         let before = self.images.len();
         let mut attachments = Vec::new();
         self.body(message, &mut attachments)?;
         for image in self.images.iter_mut().skip(before) {
-            if let Some(link) = self.pictures.get(image.link.strip_prefix("cid:").unwrap_or(&image.link)) {
+            if let Some(link) = self
+                .pictures
+                .get(image.link.strip_prefix("cid:").unwrap_or(&image.link))
+            {
                 image.link.clone_from(link);
             }
         }
-        let (messages, files): (Vec<&Part>, Vec<&Part>) = attachments.into_iter().partition(|part| self.is_read(part, depth));
-        files.into_iter().try_for_each(|part| self.attachment(part, depth))?;
+        let (messages, files): (Vec<&Part>, Vec<&Part>) = attachments
+            .into_iter()
+            .partition(|part| self.is_read(part, depth));
+        files
+            .into_iter()
+            .try_for_each(|part| self.attachment(part, depth))?;
         // What is attached to a message is listed before the messages that follow it.
         self.list_attachments();
-        messages.into_iter().try_for_each(|part| self.attachment(part, depth))
+        messages
+            .into_iter()
+            .try_for_each(|part| self.attachment(part, depth))
     }
 
     /// Whether an attachment is a message that is written below.
@@ -143,9 +173,12 @@ impl Writer<'_> {
                 let id = picture_id(part);
                 if !id.is_empty()
                     && !self.pictures.contains_key(id)
-                    && let Some(number) = self.embedded.add(&part.name, &part.media_type, bytes.clone())
+                    && let Some(number) =
+                        self.embedded
+                            .add(&part.name, &part.media_type, bytes.clone())
                 {
-                    self.pictures.insert(id.to_owned(), format!("embedded:{number}"));
+                    self.pictures
+                        .insert(id.to_owned(), format!("embedded:{number}"));
                 }
             }
             _ => {}
@@ -155,15 +188,28 @@ impl Writer<'_> {
     /// Writes the text of a part; what is no text goes to the attachments.
     fn body<'p>(&mut self, part: &'p Part, attachments: &mut Vec<&'p Part>) -> Result<()> {
         match &part.content {
-            Content::Parts(parts) if part.media_type == "multipart/alternative" => self.alternative(parts, attachments),
-            Content::Parts(parts) => parts.iter().try_for_each(|part| self.body(part, attachments)),
+            Content::Parts(parts) if part.media_type == "multipart/alternative" => {
+                self.alternative(parts, attachments)
+            }
+            Content::Parts(parts) => parts
+                .iter()
+                .try_for_each(|part| self.body(part, attachments)),
             Content::Bytes(bytes) if !part.is_attachment && part.media_type == "text/html" => {
-                let page = html::convert_part(part.text(bytes).as_bytes(), self.limits, &mut self.images, &mut self.embedded)?;
+                let page = html::convert_part(
+                    part.text(bytes).as_bytes(),
+                    self.limits,
+                    &mut self.images,
+                    &mut self.embedded,
+                )?;
                 self.push(&page);
                 Ok(())
             }
             Content::Bytes(bytes)
-                if !part.is_attachment && matches!(part.media_type.as_str(), "text/plain" | "text/markdown" | "text/enriched") =>
+                if !part.is_attachment
+                    && matches!(
+                        part.media_type.as_str(),
+                        "text/plain" | "text/markdown" | "text/enriched"
+                    ) =>
             {
                 self.push(&plain(&part.text(bytes)));
                 Ok(())
@@ -176,12 +222,20 @@ impl Writer<'_> {
     }
 
     /// The last form that has text, as the sender prefers it; other forms are not written.
-    fn alternative<'p>(&mut self, parts: &'p [Part], attachments: &mut Vec<&'p Part>) -> Result<()> {
+    fn alternative<'p>(
+        &mut self,
+        parts: &'p [Part],
+        attachments: &mut Vec<&'p Part>,
+    ) -> Result<()> {
         let (markdown, images) = (self.markdown.len(), self.images.len());
         for part in parts.iter().rev() {
             let mut below = Vec::new();
             self.body(part, &mut below)?;
-            if self.markdown.get(markdown..).is_some_and(|written| written.chars().any(char::is_alphanumeric)) {
+            if self
+                .markdown
+                .get(markdown..)
+                .is_some_and(|written| written.chars().any(char::is_alphanumeric))
+            {
                 attachments.extend(below);
                 return Ok(());
             }
@@ -205,15 +259,28 @@ impl Writer<'_> {
         let id = picture_id(part);
         if !self.pictures.contains_key(id) {
             if !bytes.is_empty() {
-                self.embedded.add(&part.name, &part.media_type, bytes.clone());
+                self.embedded
+                    .add(&part.name, &part.media_type, bytes.clone());
             }
         } else if part.name.is_empty() || !part.is_attachment {
             // It is a picture of the text.
             return Ok(());
         }
-        let name = if part.name.is_empty() { "…" } else { &part.name };
-        let size = if bytes.is_empty() { String::new() } else { format!(", {} bytes", bytes.len()) };
-        self.listed.push(format!("- {} ({}{size})", escaped(&one_line(name, MAXIMUM_VALUE)), part.media_type));
+        let name = if part.name.is_empty() {
+            "…"
+        } else {
+            &part.name
+        };
+        let size = if bytes.is_empty() {
+            String::new()
+        } else {
+            format!(", {} bytes", bytes.len())
+        };
+        self.listed.push(format!(
+            "- {} ({}{size})",
+            escaped(&one_line(name, MAXIMUM_VALUE)),
+            part.media_type
+        ));
         Ok(())
     }
 
@@ -228,15 +295,22 @@ impl Writer<'_> {
 /// What the body calls a picture: its content id, or in saved pages its address.
 fn picture_id(part: &Part) -> &str {
     let id = part.header("content-id").trim().trim_matches(['<', '>']);
-    if id.is_empty() { part.header("content-location").trim() } else { id }
+    if id.is_empty() {
+        part.header("content-location").trim()
+    } else {
+        id
+    }
 }
 
 fn capital(name: &str) -> String {
     let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
-/// Plain text: line ends stay, signs of Markdown that would change it are escaped, quotations stay quotations.
+/// Plain text: line ends stay, signs of Markdown that would change it are escaped, quotations stay
+/// quotations.
 fn plain(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut quoted = false;
@@ -252,7 +326,12 @@ fn plain(text: &str) -> String {
             result.push('\n');
         }
         quoted = quotes > 0;
-        result.extend(["> ".repeat(quotes).as_str(), if starts { "\\" } else { "" }, &escaped(body), "\n"]);
+        result.extend([
+            "> ".repeat(quotes).as_str(),
+            if starts { "\\" } else { "" },
+            &escaped(body),
+            "\n",
+        ]);
     }
     result
 }

@@ -1,5 +1,5 @@
-//! What the readers of office documents share: packages and their XML, compound files, formulas, charts, symbol fonts, runs of text, blocks
-//! of Markdown, pictures.
+//! What the readers of office documents share: packages and their XML, compound files, formulas,
+//! charts, symbol fonts, runs of text, blocks of Markdown, pictures.
 
 pub mod art;
 pub mod blocks;

@@ -1,6 +1,7 @@
-//! Where pages, slides and sheets begin. Converters put a form feed before each page but the first; cleaning steps, which work line by
-//! line, meet a mark on a line of its own; chunks know their pages by the offsets that are left when the marks are taken out.
-//! Called by [`crate::process`], and by the command line for a single file.
+//! Where pages, slides and sheets begin. Converters put a form feed before each page but the first;
+//! cleaning steps, which work line by line, meet a mark on a line of its own; chunks know their
+//! pages by the offsets that are left when the marks are taken out. Called by [`crate::process`],
+//! and by the command line for a single file.
 
 /// No text contains it: Unicode keeps it for the inside of programs.
 const MARK: char = '\u{FDD0}';
@@ -29,12 +30,17 @@ pub fn mark(markdown: &str) -> String {
     marked
 }
 
-/// Takes the marks out. Returns the text and the byte offsets at which pages 1, 2, … begin; none if there is no mark.
+/// Takes the marks out. Returns the text and the byte offsets at which pages 1, 2, … begin; none if
+/// there is no mark.
 pub fn take_out(marked: &str) -> (String, Vec<u64>) {
     let mut starts = Vec::new();
     let mut text = String::with_capacity(marked.len());
     for part in marked.split(MARK) {
-        let part = if starts.is_empty() { part } else { part.strip_prefix('\n').unwrap_or(part) };
+        let part = if starts.is_empty() {
+            part
+        } else {
+            part.strip_prefix('\n').unwrap_or(part)
+        };
         starts.push(text.len() as u64);
         text.push_str(part);
     }
@@ -52,8 +58,19 @@ mod tests {
     fn offsets_point_at_the_beginnings_of_pages() {
         let (text, starts) = take_out(&mark("# 一\n\ntext\u{c}# Two\n\u{c}\u{c}four\n"));
         assert_eq!(text, "# 一\n\ntext\n# Two\nfour\n");
-        let pages: Vec<&str> = starts.iter().map(|start| text.get(*start as usize..).unwrap_or_default()).collect();
-        assert_eq!(pages, ["# 一\n\ntext\n# Two\nfour\n", "# Two\nfour\n", "four\n", "four\n"]);
+        let pages: Vec<&str> = starts
+            .iter()
+            .map(|start| text.get(*start as usize..).unwrap_or_default())
+            .collect();
+        assert_eq!(
+            pages,
+            [
+                "# 一\n\ntext\n# Two\nfour\n",
+                "# Two\nfour\n",
+                "four\n",
+                "four\n"
+            ]
+        );
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! PDF: text in reading order, headings, lists, tables, links. Called by the parent module.
 //!
-//! The route with PDFium (`library`): open (`document`) → characters, links and drawn lines of each page (`page_text`) → running headers,
-//! footers and page numbers off (`repeats`) → tables, columns, paragraphs (`layout`) → headings (`headings`) → Markdown (`render`).
-//! Without PDFium the built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it is the text layer of
-//! scans), annotations and form fields are not, running lines that are taken off stand once in
-//! the metadata `running_lines`, pages are parted by form feeds, pages without readable text are read from their pictures (`scans`); those
-//! that are left unread are listed in the metadata `pages_without_text`.
+//! The route with PDFium (`library`): open (`document`) → characters, links and drawn lines of each
+//! page (`page_text`) → running headers, footers and page numbers off (`repeats`) → tables,
+//! columns, paragraphs (`layout`) → headings (`headings`) → Markdown (`render`). Without PDFium the
+//! built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it
+//! is the text layer of scans), annotations and form fields are not, running lines that are taken
+//! off stand once in the metadata `running_lines`, pages are parted by form feeds, pages without
+//! readable text are read from their pictures (`scans`); those that are left unread are listed in
+//! the metadata `pages_without_text`.
 
 mod aligned;
 mod blocks;
@@ -66,8 +68,8 @@ struct Extracted {
 
 /// Converts a PDF.
 ///
-/// Errors: `Unsupported` if it needs a password, `Corrupt` if no page can be read, `Invalid` over a limit, `Unavailable` without
-/// libpdfium where the configuration or the environment names it.
+/// Errors: `Unsupported` if it needs a password, `Corrupt` if no page can be read, `Invalid` over a
+/// limit, `Unavailable` without libpdfium where the configuration or the environment names it.
 pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     let library = match limits.config.pdf.engine {
         Engine::Builtin => None,
@@ -78,21 +80,42 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
         },
     };
     let (extracted, converter) = match &library {
-        Some(pdfium) => (extract(&Document::open(pdfium.as_ref(), bytes)?, limits)?, NAME),
+        Some(pdfium) => (
+            extract(&Document::open(pdfium.as_ref(), bytes)?, limits)?,
+            NAME,
+        ),
         None => (fallback::extract(bytes, limits)?, BUILTIN_NAME),
     };
     if library.is_none()
-        && let (Some(pictures), true) = (limits.pictures, extracted.metadata.contains_key("pages_without_text"))
+        && let (Some(pictures), true) = (
+            limits.pictures,
+            extracted.metadata.contains_key("pages_without_text"),
+        )
     {
         pictures
             .unavailable("pages can only be drawn with libpdfium: get it with `deploy/models/fetch`, or name it in `convert.pdf.library`");
     }
-    let Extracted { markdown, title, mut metadata } = extracted;
-    let title = metadata.remove("title").filter(|title| is_title(title)).or(title);
-    Ok(Converted { markdown, title, media_type: MEDIA_TYPE.to_owned(), converter: converter.into(), metadata, ..Converted::default() })
+    let Extracted {
+        markdown,
+        title,
+        mut metadata,
+    } = extracted;
+    let title = metadata
+        .remove("title")
+        .filter(|title| is_title(title))
+        .or(title);
+    Ok(Converted {
+        markdown,
+        title,
+        media_type: MEDIA_TYPE.to_owned(),
+        converter: converter.into(),
+        metadata,
+        ..Converted::default()
+    })
 }
 
-/// Opens a PDF and lets `work` have pictures of its pages, `width` pixels wide, by their indices from 0; `work` also gets their number.
+/// Opens a PDF and lets `work` have pictures of its pages, `width` pixels wide, by their indices
+/// from 0; `work` also gets their number.
 ///
 /// Errors: `Unavailable` without libpdfium, those of opening the document and of `work`.
 pub fn with_pictures<T>(
@@ -104,8 +127,17 @@ pub fn with_pictures<T>(
     let document = Document::open(pdfium.as_ref(), bytes)?;
     check_pages(document.page_count(), limits)?;
     let draw = |index: usize, width: u16| {
-        let unreadable = || Error::new(ErrorKind::Corrupt, format!("page {} cannot be drawn", index + 1));
-        page_image::draw_wide(&document.page(index).ok_or_else(unreadable)?, width, &limits.config.pdf)
+        let unreadable = || {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("page {} cannot be drawn", index + 1),
+            )
+        };
+        page_image::draw_wide(
+            &document.page(index).ok_or_else(unreadable)?,
+            width,
+            &limits.config.pdf,
+        )
     };
     work(document.page_count(), &draw)
 }
@@ -117,17 +149,33 @@ fn extract(document: &Document, limits: &Limits) -> Result<Extracted> {
     let mut unreadable = Vec::new();
     let mut pages = read_pages(document, count, &mut addresses, &mut unreadable, limits)?;
     if unreadable.len() == count {
-        return Err(Error::new(ErrorKind::Corrupt, format!("none of the {count} pages can be read"))
-            .with_hint("open it in a PDF viewer and save it again, or fetch it again from its source"));
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("none of the {count} pages can be read"),
+        )
+        .with_hint(
+            "open it in a PDF viewer and save it again, or fetch it again from its source",
+        ));
     }
     let mut metadata = document.metadata();
     metadata.insert("pages".to_owned(), count.to_string());
-    let without_text: Vec<usize> = pages.iter().enumerate().filter(|(_, page)| !page.has_text).map(|(index, _)| index).collect();
+    let without_text: Vec<usize> = pages
+        .iter()
+        .enumerate()
+        .filter(|(_, page)| !page.has_text)
+        .map(|(index, _)| index)
+        .collect();
     let scans = scans::read(document, &without_text, limits)?;
-    let unread = page_list(without_text.iter().filter(|index| !scans.contains_key(index)).map(|index| index + 1));
+    let unread = page_list(
+        without_text
+            .iter()
+            .filter(|index| !scans.contains_key(index))
+            .map(|index| index + 1),
+    );
     metadata.extend(unread.map(|list| ("pages_without_text".to_owned(), list)));
     let damaged = page_list(unreadable.into_iter().map(|index| index + 1));
-    metadata.extend(damaged.map(|list| ("damaged".to_owned(), format!("pages {list} cannot be read"))));
+    metadata
+        .extend(damaged.map(|list| ("damaged".to_owned(), format!("pages {list} cannot be read"))));
 
     let removed = repeats::remove(&mut pages);
     if !removed.is_empty() {
@@ -140,11 +188,25 @@ fn extract(document: &Document, limits: &Limits) -> Result<Extracted> {
         blocks.push(layout::blocks(page, statistics, limits)?);
     }
     headings::mark(&mut blocks, &statistics, &document.bookmarks());
-    let with_scan = |(index, blocks): (usize, &Vec<_>)| scans.get(&index).cloned().unwrap_or_else(|| render::page(blocks, &addresses));
-    let markdown = blocks.iter().enumerate().map(with_scan).collect::<Vec<_>>().join("\u{c}");
+    let with_scan = |(index, blocks): (usize, &Vec<_>)| {
+        scans
+            .get(&index)
+            .cloned()
+            .unwrap_or_else(|| render::page(blocks, &addresses))
+    };
+    let markdown = blocks
+        .iter()
+        .enumerate()
+        .map(with_scan)
+        .collect::<Vec<_>>()
+        .join("\u{c}");
     // Pages without text leave only form feeds: no text at all is no Markdown.
     let is_empty = markdown.chars().all(|character| character == '\u{c}');
-    Ok(Extracted { title: headings::title(&blocks), markdown: if is_empty { String::new() } else { markdown }, metadata })
+    Ok(Extracted {
+        title: headings::title(&blocks),
+        markdown: if is_empty { String::new() } else { markdown },
+        metadata,
+    })
 }
 
 fn read_pages(
@@ -167,8 +229,12 @@ fn read_pages(
         let text = page_text::read(document, index, page, addresses, limits)?;
         characters += text.characters;
         if characters > maximum {
-            let message = format!("the document has more than {maximum} characters on its first {} pages", index + 1);
-            return Err(Error::new(ErrorKind::Invalid, message).with_hint("split the document, or raise `convert.pdf.maximum_characters`"));
+            let message = format!(
+                "the document has more than {maximum} characters on its first {} pages",
+                index + 1
+            );
+            return Err(Error::new(ErrorKind::Invalid, message)
+                .with_hint("split the document, or raise `convert.pdf.maximum_characters`"));
         }
         pages.push(text);
     }
@@ -179,12 +245,16 @@ fn read_pages(
 fn check_pages(count: usize, limits: &Limits) -> Result<()> {
     let maximum = limits.config.pdf.maximum_pages;
     if count == 0 {
-        return Err(Error::new(ErrorKind::Corrupt, "the document has no pages")
-            .with_hint("open it in a PDF viewer and save it again, or fetch it again from its source"));
+        return Err(
+            Error::new(ErrorKind::Corrupt, "the document has no pages").with_hint(
+                "open it in a PDF viewer and save it again, or fetch it again from its source",
+            ),
+        );
     }
     if count > maximum {
         let message = format!("the document has {count} pages, more than {maximum}");
-        return Err(Error::new(ErrorKind::Invalid, message).with_hint("split the document, or raise `convert.pdf.maximum_pages`"));
+        return Err(Error::new(ErrorKind::Invalid, message)
+            .with_hint("split the document, or raise `convert.pdf.maximum_pages`"));
     }
     Ok(())
 }
@@ -198,19 +268,35 @@ fn page_list(numbers: impl Iterator<Item = usize>) -> Option<String> {
             _ => ranges.push((number, number)),
         }
     }
-    let written = ranges.iter().map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") });
+    let written = ranges.iter().map(|(first, last)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
+    });
     (!ranges.is_empty()).then(|| written.collect::<Vec<_>>().join(","))
 }
 
 /// Whether a title of the metadata is one, and not the name of a file or what a program puts there.
 fn is_title(title: &str) -> bool {
     let lower = title.trim().to_lowercase();
-    let is_file =
-        [".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".pdf", ".tex", ".dvi", ".indd", ".odt", ".rtf", ".txt", ".qxd", ".fm"]
-            .iter()
-            .any(|extension| lower.ends_with(extension));
-    let is_default = lower.starts_with("microsoft word -") || lower.starts_with("microsoft powerpoint -") || lower.starts_with("untitled");
-    lower.chars().filter(|character| character.is_alphabetic()).count() >= 2 && !is_file && !is_default
+    let is_file = [
+        ".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".pdf", ".tex", ".dvi", ".indd", ".odt",
+        ".rtf", ".txt", ".qxd", ".fm",
+    ]
+    .iter()
+    .any(|extension| lower.ends_with(extension));
+    let is_default = lower.starts_with("microsoft word -")
+        || lower.starts_with("microsoft powerpoint -")
+        || lower.starts_with("untitled");
+    lower
+        .chars()
+        .filter(|character| character.is_alphabetic())
+        .count()
+        >= 2
+        && !is_file
+        && !is_default
 }
 
 #[cfg(test)]

@@ -33,18 +33,31 @@ impl Prefix {
 fn write_blocks(blocks: &[Block], prefix: &mut Prefix, out: &mut String) {
     for block in blocks {
         match block {
-            Block::Heading(level, text) => write_lines(&format!("{} {}", "#".repeat(usize::from(*level)), text), prefix, out),
+            Block::Heading(level, text) => write_lines(
+                &format!("{} {}", "#".repeat(usize::from(*level)), text),
+                prefix,
+                out,
+            ),
             Block::Paragraph(text) => write_lines(&escape_starts(text), prefix, out),
             Block::Code(_, code) if code.trim().is_empty() => continue,
-            Block::Code(language, code) => write_lines(fenced(language, code).trim_end_matches('\n'), prefix, out),
+            Block::Code(language, code) => {
+                write_lines(fenced(language, code).trim_end_matches('\n'), prefix, out)
+            }
             Block::List(start, items) => write_list(*start, items, prefix, out),
             Block::Quote(content) => write_quote(content, prefix, out),
             Block::Table(rows) => write_table(rows, prefix, out),
             Block::Rule => write_lines("---", prefix, out),
-            Block::Math(formula) => write_lines(&format!("$$\n{}\n$$", formula.trim_matches('\n')), prefix, out),
+            Block::Math(formula) => write_lines(
+                &format!("$$\n{}\n$$", formula.trim_matches('\n')),
+                prefix,
+                out,
+            ),
             Block::Footnote(label, content) => write_footnote(label, content, prefix, out),
         }
-        if !matches!(block, Block::List(..) | Block::Quote(_) | Block::Footnote(..)) {
+        if !matches!(
+            block,
+            Block::List(..) | Block::Quote(_) | Block::Footnote(..)
+        ) {
             blank_line(prefix, out);
         }
     }
@@ -69,12 +82,28 @@ fn write_lines(text: &str, prefix: &mut Prefix, out: &mut String) {
 
 /// Items of one paragraph each stand close together; others are parted by blank lines.
 fn write_list(start: Option<u64>, items: &[Vec<Block>], prefix: &mut Prefix, out: &mut String) {
-    let is_tight = items.iter().all(|item| item.iter().filter(|block| !matches!(block, Block::List(..))).count() <= 1);
+    let is_tight = items.iter().all(|item| {
+        item.iter()
+            .filter(|block| !matches!(block, Block::List(..)))
+            .count()
+            <= 1
+    });
     for (item, number) in items.iter().zip(start.unwrap_or(0)..) {
-        let mark = if start.is_some() { format!("{number}. ") } else { "- ".to_owned() };
-        let first = prefix.next_line.take().unwrap_or_else(|| prefix.every_line.clone()) + &mark;
+        let mark = if start.is_some() {
+            format!("{number}. ")
+        } else {
+            "- ".to_owned()
+        };
+        let first = prefix
+            .next_line
+            .take()
+            .unwrap_or_else(|| prefix.every_line.clone())
+            + &mark;
         let indented = format!("{}{}", prefix.every_line, " ".repeat(mark.len()));
-        let mut inner = Prefix { every_line: indented, next_line: Some(first) };
+        let mut inner = Prefix {
+            every_line: indented,
+            next_line: Some(first),
+        };
         let begins = out.len();
         write_blocks(item, &mut inner, out);
         if let Some(unused) = inner.next_line.filter(|_| out.len() == begins) {
@@ -92,9 +121,17 @@ fn write_list(start: Option<u64>, items: &[Vec<Block>], prefix: &mut Prefix, out
 /// Takes blank lines (of white space and quote marks) off the end.
 fn trim_blank_end(out: &mut String, not_before: usize) {
     loop {
-        let Some(body) = out.get(not_before..).and_then(|text| text.strip_suffix('\n')) else { return };
+        let Some(body) = out
+            .get(not_before..)
+            .and_then(|text| text.strip_suffix('\n'))
+        else {
+            return;
+        };
         let last = body.rsplit('\n').next().unwrap_or_default();
-        if body.is_empty() || !last.chars().all(|character| matches!(character, ' ' | '>')) || last.len() == body.len() {
+        if body.is_empty()
+            || !last.chars().all(|character| matches!(character, ' ' | '>'))
+            || last.len() == body.len()
+        {
             return;
         }
         let shorter = out.len() - last.len() - 1;
@@ -103,8 +140,15 @@ fn trim_blank_end(out: &mut String, not_before: usize) {
 }
 
 fn write_quote(content: &[Block], prefix: &mut Prefix, out: &mut String) {
-    let first = prefix.next_line.take().unwrap_or_else(|| prefix.every_line.clone()) + "> ";
-    let mut inner = Prefix { every_line: format!("{}> ", prefix.every_line), next_line: Some(first) };
+    let first = prefix
+        .next_line
+        .take()
+        .unwrap_or_else(|| prefix.every_line.clone())
+        + "> ";
+    let mut inner = Prefix {
+        every_line: format!("{}> ", prefix.every_line),
+        next_line: Some(first),
+    };
     write_blocks(content, &mut inner, out);
     trim_blank_end(out, 0);
     blank_line(prefix, out);
@@ -112,8 +156,17 @@ fn write_quote(content: &[Block], prefix: &mut Prefix, out: &mut String) {
 
 /// `[^label]: text`, what follows its first line indented by four.
 fn write_footnote(label: &str, content: &[Block], prefix: &mut Prefix, out: &mut String) {
-    let first = format!("{}[^{label}]: ", prefix.next_line.take().unwrap_or_else(|| prefix.every_line.clone()));
-    let mut inner = Prefix { every_line: format!("{}    ", prefix.every_line), next_line: Some(first) };
+    let first = format!(
+        "{}[^{label}]: ",
+        prefix
+            .next_line
+            .take()
+            .unwrap_or_else(|| prefix.every_line.clone())
+    );
+    let mut inner = Prefix {
+        every_line: format!("{}    ", prefix.every_line),
+        next_line: Some(first),
+    };
     write_blocks(content, &mut inner, out);
     if let Some(unused) = inner.next_line {
         out.push_str(unused.trim_end());

@@ -1,5 +1,6 @@
-//! Bytes to text: byte order marks, UTF-16 without one, declared charsets, and guessing among the legacy encodings (GBK, Big5,
-//! Shift-JIS, windows-125x …). Called by detection and by every converter of a textual format.
+//! Bytes to text: byte order marks, UTF-16 without one, declared charsets, and guessing among the
+//! legacy encodings (GBK, Big5, Shift-JIS, windows-125x …). Called by detection and by every
+//! converter of a textual format.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,8 +24,9 @@ pub struct Decoded<'a> {
 
 /// Decodes text of any encoding; bytes that fit none become U+FFFD and are counted.
 ///
-/// In this order: byte order mark, valid UTF-8, UTF-16 by its pattern of zero bytes or CJK units, the `declared` charset, a guess
-/// from letter statistics. Text that is UTF-8 but for a few broken bytes is read as UTF-8.
+/// In this order: byte order mark, valid UTF-8, UTF-16 by its pattern of zero bytes or CJK units,
+/// the `declared` charset, a guess from letter statistics. Text that is UTF-8 but for a few broken
+/// bytes is read as UTF-8.
 pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         return decode_as(encoding, bytes.get(mark_length..).unwrap_or_default());
@@ -32,7 +34,11 @@ pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
     if let Ok(text) = std::str::from_utf8(bytes)
         && !(text.contains('\0') && utf_16_without_mark(bytes).is_some())
     {
-        return Decoded { text: Cow::Borrowed(text), encoding: UTF_8.name(), replaced_characters: 0 };
+        return Decoded {
+            text: Cow::Borrowed(text),
+            encoding: UTF_8.name(),
+            replaced_characters: 0,
+        };
     }
     if let Some(encoding) = utf_16_without_mark(bytes) {
         return decode_as(encoding, bytes);
@@ -42,8 +48,12 @@ pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
     }
     // A page that survived transcoding may still claim UTF-8 or UTF-16; both are ruled out by now.
     let declared = declared.and_then(|label| Encoding::for_label(label.trim().as_bytes()));
-    match declared.filter(|encoding| *encoding != UTF_8 && *encoding != UTF_16LE && *encoding != UTF_16BE) {
-        Some(encoding) if !encoding.decode_without_bom_handling(bytes).1 => decode_as(encoding, bytes),
+    match declared
+        .filter(|encoding| *encoding != UTF_8 && *encoding != UTF_16LE && *encoding != UTF_16BE)
+    {
+        Some(encoding) if !encoding.decode_without_bom_handling(bytes).1 => {
+            decode_as(encoding, bytes)
+        }
         _ => decode_as(guess(bytes), bytes),
     }
 }
@@ -54,18 +64,26 @@ pub fn utf_16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
         return None;
     }
     let (pairs, _) = bytes.as_chunks::<2>();
-    let sample = pairs.get(..pairs.len().min(UTF_16_SAMPLE_UNITS)).unwrap_or(pairs);
-    // Line ends, blanks and ASCII have a zero byte; without any, Shift-JIS and others look just as plausible.
+    let sample = pairs
+        .get(..pairs.len().min(UTF_16_SAMPLE_UNITS))
+        .unwrap_or(pairs);
+    // Line ends, blanks and ASCII have a zero byte; without any, Shift-JIS and others look just as
+    // plausible.
     if !sample.iter().any(|pair| pair.contains(&0)) {
         return None;
     }
     let little = plausible_share(sample.iter().map(|pair| u16::from_le_bytes(*pair)));
     let big = plausible_share(sample.iter().map(|pair| u16::from_be_bytes(*pair)));
-    let (encoding, share) = if little >= big { (UTF_16LE, little) } else { (UTF_16BE, big) };
+    let (encoding, share) = if little >= big {
+        (UTF_16LE, little)
+    } else {
+        (UTF_16BE, big)
+    };
     (share >= 0.97).then_some(encoding)
 }
 
-/// Share of code units that ordinary Western or CJK text is made of; a zero unit counts heavily against it.
+/// Share of code units that ordinary Western or CJK text is made of; a zero unit counts heavily
+/// against it.
 fn plausible_share(units: impl ExactSizeIterator<Item = u16>) -> f64 {
     let count = units.len();
     let plausible = units
@@ -80,7 +98,11 @@ fn plausible_share(units: impl ExactSizeIterator<Item = u16>) -> f64 {
 fn is_mostly_utf_8(bytes: &[u8]) -> bool {
     let (mut broken, mut good) = (0_usize, 0_usize);
     for chunk in bytes.utf8_chunks() {
-        good += chunk.valid().chars().filter(|character| !character.is_ascii()).count();
+        good += chunk
+            .valid()
+            .chars()
+            .filter(|character| !character.is_ascii())
+            .count();
         broken += usize::from(!chunk.invalid().is_empty());
     }
     good > 20 * broken
@@ -94,8 +116,16 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
 
 fn decode_as<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Decoded<'a> {
     let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
-    let replaced_characters = if had_errors { text.matches(char::REPLACEMENT_CHARACTER).count() } else { 0 };
-    Decoded { text, encoding: encoding.name(), replaced_characters }
+    let replaced_characters = if had_errors {
+        text.matches(char::REPLACEMENT_CHARACTER).count()
+    } else {
+        0
+    };
+    Decoded {
+        text,
+        encoding: encoding.name(),
+        replaced_characters,
+    }
 }
 
 /// Windows and old Mac line ends to `\n`.
@@ -107,12 +137,19 @@ pub fn unix_line_ends(text: Cow<'_, str>) -> String {
 }
 
 /// Notes in the metadata in which encoding a body came and how much of it could not be read.
-pub fn note_encoding(metadata: &mut BTreeMap<String, String>, encoding: &str, replaced_characters: usize) {
+pub fn note_encoding(
+    metadata: &mut BTreeMap<String, String>,
+    encoding: &str,
+    replaced_characters: usize,
+) {
     if encoding != "UTF-8" {
         metadata.insert("encoding".to_owned(), encoding.to_owned());
     }
     if replaced_characters > 0 {
-        metadata.insert("replaced_characters".to_owned(), replaced_characters.to_string());
+        metadata.insert(
+            "replaced_characters".to_owned(),
+            replaced_characters.to_string(),
+        );
     }
 }
 
@@ -129,7 +166,11 @@ mod tests {
             let encoding = Encoding::for_label(label.as_bytes()).unwrap();
             let (bytes, ..) = encoding.encode(CHINESE);
             let decoded = decode(&bytes, None);
-            assert_eq!(decoded.text, CHINESE, "{label} read as {}", decoded.encoding);
+            assert_eq!(
+                decoded.text, CHINESE,
+                "{label} read as {}",
+                decoded.encoding
+            );
             assert_eq!(decoded.replaced_characters, 0);
         }
     }
@@ -137,9 +178,18 @@ mod tests {
     #[test]
     fn big5_and_shift_jis_are_guessed() {
         for (label, text) in [
-            ("big5", "無線網路的載波聚合技術可以提高峰值速率。設定完成以後，需要檢查鄰區關係，並且確認參數是否正確。"),
-            ("shift_jis", "無線ネットワークのキャリアアグリゲーション技術は、ピークレートを向上させることができます。"),
-            ("euc-kr", "무선 네트워크의 반송파 집성 기술은 최대 전송 속도를 높일 수 있습니다. 설정을 확인하십시오."),
+            (
+                "big5",
+                "無線網路的載波聚合技術可以提高峰值速率。設定完成以後，需要檢查鄰區關係，並且確認參數是否正確。",
+            ),
+            (
+                "shift_jis",
+                "無線ネットワークのキャリアアグリゲーション技術は、ピークレートを向上させることができます。",
+            ),
+            (
+                "euc-kr",
+                "무선 네트워크의 반송파 집성 기술은 최대 전송 속도를 높일 수 있습니다. 설정을 확인하십시오.",
+            ),
         ] {
             let encoding = Encoding::for_label(label.as_bytes()).unwrap();
             assert_eq!(decode(&encoding.encode(text).0, None).text, text, "{label}");
@@ -149,9 +199,10 @@ mod tests {
     #[test]
     fn utf_16_is_read_with_and_without_a_mark() {
         for text in [CHINESE, "plain ASCII text\nof two lines\n"] {
-            for (to_bytes, mark) in
-                [(u16::to_le_bytes as fn(u16) -> [u8; 2], [0xFF, 0xFE]), (u16::to_be_bytes as fn(u16) -> [u8; 2], [0xFE, 0xFF])]
-            {
+            for (to_bytes, mark) in [
+                (u16::to_le_bytes as fn(u16) -> [u8; 2], [0xFF, 0xFE]),
+                (u16::to_be_bytes as fn(u16) -> [u8; 2], [0xFE, 0xFF]),
+            ] {
                 let bytes: Vec<u8> = text.encode_utf16().flat_map(to_bytes).collect();
                 assert_eq!(decode(&bytes, None).text, text);
                 let marked: Vec<u8> = mark.into_iter().chain(bytes).collect();

@@ -1,17 +1,34 @@
 //! Titles: on one line, not too long, or from the file's name.
 
 /// The found title on one line and not too long, else the file name without extension.
-pub fn finish_title(found: Option<String>, name: Option<&str>, maximum_characters: usize) -> Option<String> {
-    let found = found.map(|title| one_line(&title, maximum_characters)).filter(|title| !title.is_empty());
-    found.or_else(|| name.and_then(file_stem).map(|stem| one_line(&stem, maximum_characters)).filter(|title| !title.is_empty()))
+pub fn finish_title(
+    found: Option<String>,
+    name: Option<&str>,
+    maximum_characters: usize,
+) -> Option<String> {
+    let found = found
+        .map(|title| one_line(&title, maximum_characters))
+        .filter(|title| !title.is_empty());
+    found.or_else(|| {
+        name.and_then(file_stem)
+            .map(|stem| one_line(&stem, maximum_characters))
+            .filter(|title| !title.is_empty())
+    })
 }
 
 /// White space to single spaces, cut after `maximum_characters`.
 pub fn one_line(text: &str, maximum_characters: usize) -> String {
-    // White space is at most as long as the text that is kept, so a huge title costs no more than a bounded one.
+    // White space is at most as long as the text that is kept, so a huge title costs no more than a
+    // bounded one.
     let words = text.split_whitespace().take(maximum_characters);
     let joined = words.collect::<Vec<_>>().join(" ");
-    joined.chars().filter(|character| !character.is_control()).take(maximum_characters).collect::<String>().trim_end().to_owned()
+    joined
+        .chars()
+        .filter(|character| !character.is_control())
+        .take(maximum_characters)
+        .collect::<String>()
+        .trim_end()
+        .to_owned()
 }
 
 /// File name without folders, query and extension.
@@ -19,7 +36,11 @@ pub fn file_stem(name: &str) -> Option<String> {
     let path = name.split(['?', '#']).next()?.trim_end_matches(['/', '\\']);
     let file = path.rsplit(['/', '\\']).next()?;
     let stem = match file.rsplit_once('.') {
-        Some((stem, extension)) if !stem.is_empty() && extension.len() <= 8 && !extension.contains(' ') => stem,
+        Some((stem, extension))
+            if !stem.is_empty() && extension.len() <= 8 && !extension.contains(' ') =>
+        {
+            stem
+        }
         _ => file,
     };
     (!stem.is_empty()).then(|| stem.to_owned())
@@ -31,11 +52,26 @@ mod tests {
 
     #[test]
     fn titles_fall_back_to_the_file_name() {
-        assert_eq!(finish_title(Some(" a \n b ".into()), Some("x.md"), 80).as_deref(), Some("a b"));
-        assert_eq!(finish_title(Some(" \n".into()), Some("dir/载波 聚合.v2.md?x=1"), 80).as_deref(), Some("载波 聚合.v2"));
-        assert_eq!(finish_title(None, Some("C:\\docs\\.profile"), 80).as_deref(), Some(".profile"));
-        assert_eq!(finish_title(Some("四个汉字".into()), None, 2).as_deref(), Some("四个"));
-        assert_eq!(finish_title(None, Some("https://host/path/"), 80).as_deref(), Some("path"));
+        assert_eq!(
+            finish_title(Some(" a \n b ".into()), Some("x.md"), 80).as_deref(),
+            Some("a b")
+        );
+        assert_eq!(
+            finish_title(Some(" \n".into()), Some("dir/载波 聚合.v2.md?x=1"), 80).as_deref(),
+            Some("载波 聚合.v2")
+        );
+        assert_eq!(
+            finish_title(None, Some("C:\\docs\\.profile"), 80).as_deref(),
+            Some(".profile")
+        );
+        assert_eq!(
+            finish_title(Some("四个汉字".into()), None, 2).as_deref(),
+            Some("四个")
+        );
+        assert_eq!(
+            finish_title(None, Some("https://host/path/"), 80).as_deref(),
+            Some("path")
+        );
         assert_eq!(finish_title(None, None, 80), None);
     }
 }

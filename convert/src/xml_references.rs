@@ -1,4 +1,5 @@
-//! References in XML texts. Only those that XML itself defines and characters by number are resolved, so nothing grows.
+//! References in XML texts. Only those that XML itself defines and characters by number are
+//! resolved, so nothing grows.
 
 use quick_xml::events::BytesRef;
 

@@ -1,4 +1,5 @@
-//! Real documents: every file of the corpora converts, and the HTML set keeps its text, headings and tables.
+//! Real documents: every file of the corpora converts, and the HTML set keeps its text, headings
+//! and tables.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 #[path = "../src/test_config.rs"]
@@ -27,7 +28,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                files.push(path)
+            }
         }
     }
     files.sort();
@@ -42,31 +47,56 @@ fn every_file_of_the_text_corpora_converts() {
         for path in files(&folder) {
             let bytes = std::fs::read(&path).unwrap();
             let name = path.to_string_lossy();
-            let converted = convert(&bytes, Some(&name), None, &Limits::starting_now(&test_config::config()))
-                .unwrap_or_else(|error| panic!("{name}: {}", error.full_message()));
+            let converted = convert(
+                &bytes,
+                Some(&name),
+                None,
+                &Limits::starting_now(&test_config::config()),
+            )
+            .unwrap_or_else(|error| panic!("{name}: {}", error.full_message()));
             // Files of definitions for others say nothing themselves.
-            let says_nothing = String::from_utf8_lossy(&bytes).lines().all(|line| line.trim().is_empty() || line.starts_with(".. |"));
+            let says_nothing = String::from_utf8_lossy(&bytes)
+                .lines()
+                .all(|line| line.trim().is_empty() || line.starts_with(".. |"));
             assert_eq!(converted.markdown.trim().is_empty(), says_nothing, "{name}");
-            assert!(!converted.metadata.contains_key("replaced_characters"), "{name} has undecodable characters");
+            assert!(
+                !converted.metadata.contains_key("replaced_characters"),
+                "{name} has undecodable characters"
+            );
             count += 1;
             titled += usize::from(converted.title.is_some());
         }
-        assert!(count > 100 || part == "os-textbook", "{part} has {count} files");
+        assert!(
+            count > 100 || part == "os-textbook",
+            "{part} has {count} files"
+        );
         assert_eq!(titled, count, "{part}: every document has a title");
     }
 }
 
 #[test]
 fn html_keeps_its_text_and_its_tables() {
-    let Some(folder) = shared("docs/html") else { return };
+    let Some(folder) = shared("docs/html") else {
+        return;
+    };
     let markdown = |file: &str| {
         let bytes = std::fs::read(folder.join(file)).unwrap();
-        convert(&bytes, Some(file), None, &Limits::starting_now(&test_config::config())).unwrap().markdown
+        convert(
+            &bytes,
+            Some(file),
+            None,
+            &Limits::starting_now(&test_config::config()),
+        )
+        .unwrap()
+        .markdown
     };
     assert!(markdown("_mozilla_bug171813_text.html").contains("搜狐在线国庆免费大酬宾"));
     assert!(markdown("html_rich_table_cells.html").contains("| Short | “quak” |"));
     let sales = markdown("complex_table.html");
-    assert!(sales.contains("| Region | Q1 | Q2 | Q3 | Q4 | Total |"), "{sales}");
+    assert!(
+        sales.contains("| Region | Q1 | Q2 | Q3 | Q4 | Total |"),
+        "{sales}"
+    );
     assert!(markdown("wiki_duck.html").contains("## Etymology"));
     assert!(!markdown("test_serp.html").contains("function("));
 }

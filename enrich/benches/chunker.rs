@@ -1,4 +1,5 @@
-//! Speed of the chunker in CPU time, and what it makes of real documents: `cargo bench -p tributary-enrich --bench chunker`.
+//! Speed of the chunker in CPU time, and what it makes of real documents: `cargo bench -p
+//! tributary-enrich --bench chunker`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -15,8 +16,10 @@ use tributary_schemas::{ChunkKind, CleanDocument, DocumentHeader};
 const CORPUS_BYTES: usize = 20 << 20;
 
 fn main() {
-    let shared =
-        std::env::var_os("TRIBUTARY_SHARED").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"), PathBuf::from);
+    let shared = std::env::var_os("TRIBUTARY_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
+        PathBuf::from,
+    );
     let mut files = Vec::new();
     for folder in ["data/wireless-docs", "data/mindspore"] {
         collect(&shared.join(folder), &mut files);
@@ -28,22 +31,51 @@ fn main() {
     }
     let documents: Vec<CleanDocument> = files.iter().map(|file| document(file)).collect();
     let bytes: usize = documents.iter().map(|clean| clean.markdown.len()).sum();
-    println!("{} documents, {} bytes, cut {} times", documents.len(), bytes, CORPUS_BYTES.div_ceil(bytes));
+    println!(
+        "{} documents, {} bytes, cut {} times",
+        documents.len(),
+        bytes,
+        CORPUS_BYTES.div_ceil(bytes)
+    );
     let repeats = CORPUS_BYTES.div_ceil(bytes);
     let config = config();
     for _ in 0..3 {
         let parse = cpu_seconds(|| {
-            (0..repeats).map(|_| documents.iter().map(|clean| Outline::parse(&clean.markdown).blocks.len()).sum::<usize>()).sum()
+            (0..repeats)
+                .map(|_| {
+                    documents
+                        .iter()
+                        .map(|clean| Outline::parse(&clean.markdown).blocks.len())
+                        .sum::<usize>()
+                })
+                .sum()
         });
-        let cut = cpu_seconds(|| (0..repeats).map(|_| cut_all(&documents, &config, &EstimatedTokens)).sum());
+        let cut = cpu_seconds(|| {
+            (0..repeats)
+                .map(|_| cut_all(&documents, &config, &EstimatedTokens))
+                .sum()
+        });
         let megabytes = (bytes * repeats) as f64 / 1e6;
-        println!("outline {:.0} MB/s, chunker with the estimate {:.0} MB/s", megabytes / parse, megabytes / cut);
+        println!(
+            "outline {:.0} MB/s, chunker with the estimate {:.0} MB/s",
+            megabytes / parse,
+            megabytes / cut
+        );
     }
     let mut huge = documents.first().unwrap().clone();
-    huge.markdown =
-        documents.iter().map(|clean| clean.markdown.as_str()).cycle().take(documents.len() * repeats).collect::<Vec<_>>().join("\n\n");
+    huge.markdown = documents
+        .iter()
+        .map(|clean| clean.markdown.as_str())
+        .cycle()
+        .take(documents.len() * repeats)
+        .collect::<Vec<_>>()
+        .join("\n\n");
     let seconds = cpu_seconds(|| cut_all(std::slice::from_ref(&huge), &config, &EstimatedTokens));
-    println!("one document of {} bytes: {:.0} MB/s", huge.markdown.len(), huge.markdown.len() as f64 / 1e6 / seconds);
+    println!(
+        "one document of {} bytes: {:.0} MB/s",
+        huge.markdown.len(),
+        huge.markdown.len() as f64 / 1e6 / seconds
+    );
     report(&documents, &config);
     exact(&shared, &documents, bytes, &config);
 }
@@ -74,20 +106,51 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 /// The file without its front matter, as ingest hands it on.
 fn document(file: &Path) -> CleanDocument {
     let text = std::fs::read_to_string(file).unwrap();
-    let body = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).map_or(text.as_str(), |(_, body)| body);
-    let document = DocumentHeader { document_id: file.display().to_string(), title: "title".into(), ..DocumentHeader::default() };
-    CleanDocument { document, markdown: body.to_owned(), ..CleanDocument::default() }
+    let body = text
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("\n---\n"))
+        .map_or(text.as_str(), |(_, body)| body);
+    let document = DocumentHeader {
+        document_id: file.display().to_string(),
+        title: "title".into(),
+        ..DocumentHeader::default()
+    };
+    CleanDocument {
+        document,
+        markdown: body.to_owned(),
+        ..CleanDocument::default()
+    }
 }
 
-fn cut_all(documents: &[CleanDocument], config: &ChunkerConfig, tokens: &dyn TokenCounter) -> usize {
-    documents.iter().map(|clean| chunk(clean, Strategy::Sections, config, tokens, &ExtractiveSummarizer).len()).sum()
+fn cut_all(
+    documents: &[CleanDocument],
+    config: &ChunkerConfig,
+    tokens: &dyn TokenCounter,
+) -> usize {
+    documents
+        .iter()
+        .map(|clean| {
+            chunk(
+                clean,
+                Strategy::Sections,
+                config,
+                tokens,
+                &ExtractiveSummarizer,
+            )
+            .len()
+        })
+        .sum()
 }
 
 /// CPU seconds of this thread, from the kernel's own account.
 fn cpu_seconds(work: impl FnOnce() -> usize) -> f64 {
     let now = || -> f64 {
         let account = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        account.split_whitespace().next().and_then(|nanoseconds| nanoseconds.parse().ok()).unwrap_or(0.0)
+        account
+            .split_whitespace()
+            .next()
+            .and_then(|nanoseconds| nanoseconds.parse().ok())
+            .unwrap_or(0.0)
     };
     let before = now();
     std::hint::black_box(work());
@@ -98,10 +161,19 @@ fn report(documents: &[CleanDocument], config: &ChunkerConfig) {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     let mut histogram: BTreeMap<(&str, u32), usize> = BTreeMap::new();
     for clean in documents {
-        for chunk in chunk(clean, Strategy::Sections, config, &EstimatedTokens, &ExtractiveSummarizer) {
+        for chunk in chunk(
+            clean,
+            Strategy::Sections,
+            config,
+            &EstimatedTokens,
+            &ExtractiveSummarizer,
+        ) {
             let kind: ChunkKind = chunk.kind;
             *kinds.entry(kind.as_str()).or_default() += 1;
-            let bucket = [64, 128, 256, 512, 800, 1200, 2000].into_iter().find(|limit| chunk.tokens <= *limit).unwrap_or(u32::MAX);
+            let bucket = [64, 128, 256, 512, 800, 1200, 2000]
+                .into_iter()
+                .find(|limit| chunk.tokens <= *limit)
+                .unwrap_or(u32::MAX);
             *histogram.entry((kind.as_str(), bucket)).or_default() += 1;
         }
     }
@@ -118,5 +190,8 @@ fn exact(shared: &Path, documents: &[CleanDocument], bytes: usize, config: &Chun
         return;
     };
     let seconds = cpu_seconds(|| cut_all(documents, config, &counter));
-    println!("chunker with the exact counter {:.1} MB/s", bytes as f64 / 1e6 / seconds);
+    println!(
+        "chunker with the exact counter {:.1} MB/s",
+        bytes as f64 / 1e6 / seconds
+    );
 }

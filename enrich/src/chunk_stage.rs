@@ -1,11 +1,14 @@
-//! The stage `chunk`: a clean document becomes tagged chunks with ready tokens (`documents.clean` → `chunks.tagged`).
+//! The stage `chunk`: a clean document becomes tagged chunks with ready tokens (`documents.clean` →
+//! `chunks.tagged`).
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use tributary_models::TokenCounter;
-use tributary_schemas::{CleanDocument, DocumentHeader, Error, Result, StageTime, State, TaggedDocument, Topic, event};
+use tributary_schemas::{
+    CleanDocument, DocumentHeader, Error, Result, StageTime, State, TaggedDocument, Topic, event,
+};
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Record, StoredRecord, message};
 use tributary_store::{Clock, manifest};
@@ -60,7 +63,10 @@ impl ChunkStage {
     /// Cuts as configured, at most `documents_in_flight` at the same time.
     pub fn new(parts: ChunkParts, documents_in_flight: usize) -> Self {
         let permits = Arc::new(Semaphore::new(documents_in_flight.max(1)));
-        Self { work: Arc::new(ChunkWork { parts }), permits }
+        Self {
+            work: Arc::new(ChunkWork { parts }),
+            permits,
+        }
     }
 }
 
@@ -70,22 +76,37 @@ impl ChunkWork {
         let now_ms = (self.parts.clock)();
         let Some(clean) = message::decode::<CleanDocument>(&input.record)? else {
             let version = message::version(&input.record);
-            let tombstone = message::tombstone(event::TYPE_CHUNKS_TAGGED, document_id, version, now_ms);
+            let tombstone =
+                message::tombstone(event::TYPE_CHUNKS_TAGGED, document_id, version, now_ms);
             return Ok(vec![self.passed_on(tombstone, &input.record)]);
         };
         let tagged = self.cut(clean, now_ms)?;
-        let record = message::encode(event::TYPE_CHUNKS_TAGGED, document_id, tagged.document.version, &tagged, now_ms)?;
+        let record = message::encode(
+            event::TYPE_CHUNKS_TAGGED,
+            document_id,
+            tagged.document.version,
+            &tagged,
+            now_ms,
+        )?;
         let mut outputs = Vec::with_capacity(2);
         if (self.parts.is_serving)() {
-            outputs.push(manifest::output(&manifest::report(&tagged.document, State::Embedding, now_ms))?);
+            outputs.push(manifest::output(&manifest::report(
+                &tagged.document,
+                State::Embedding,
+                now_ms,
+            ))?);
         }
         outputs.push(self.passed_on(record, &input.record));
         Ok(outputs)
     }
 
     fn passed_on(&self, record: Record, cause: &Record) -> Output {
-        let record = message::for_generation(message::traced(record, cause), &self.parts.generation);
-        Output { topic: Topic::ChunksTagged, record }
+        let record =
+            message::for_generation(message::traced(record, cause), &self.parts.generation);
+        Output {
+            topic: Topic::ChunksTagged,
+            record,
+        }
     }
 
     fn cut(&self, mut clean: CleanDocument, now_ms: i64) -> Result<TaggedDocument> {
@@ -94,15 +115,29 @@ impl ChunkWork {
         tag(&mut clean, profile, &parts.knowledge_sets.current())?;
         let chunker = parts.chunkers.of(&clean.document.knowledge_sets);
         let strategy = profile.chunker_of(&clean.document, &clean.markdown);
-        let chunked = chunk_document(&clean, strategy, chunker, parts.tokens.as_ref(), parts.summarizer.as_ref());
+        let chunked = chunk_document(
+            &clean,
+            strategy,
+            chunker,
+            parts.tokens.as_ref(),
+            parts.summarizer.as_ref(),
+        );
         let mut document = clean.document;
         let lineage = &mut document.lineage;
         lineage.chunker = chunkers::fingerprint(strategy, chunker, parts.summarizer.name());
         lineage.analyzer = parts.analyzer.fingerprint();
-        if chunked.summary_degraded && !lineage.degraded.iter().any(|degraded| degraded == DEGRADED_SUMMARY) {
+        if chunked.summary_degraded
+            && !lineage
+                .degraded
+                .iter()
+                .any(|degraded| degraded == DEGRADED_SUMMARY)
+        {
             lineage.degraded.push(DEGRADED_SUMMARY.to_owned());
         }
-        document.timeline.push(StageTime { stage: NAME.to_owned(), at_ms: now_ms });
+        document.timeline.push(StageTime {
+            stage: NAME.to_owned(),
+            at_ms: now_ms,
+        });
         let mut chunks = chunked.chunks;
         for chunk in &mut chunks {
             chunk.analyzed = analyzed(&parts.analyzer, &document, chunk);
@@ -113,7 +148,11 @@ impl ChunkWork {
 }
 
 /// Ready tokens of title, section path and text.
-fn analyzed(analyzer: &Analyzer, document: &DocumentHeader, chunk: &tributary_schemas::Chunk) -> String {
+fn analyzed(
+    analyzer: &Analyzer,
+    document: &DocumentHeader,
+    chunk: &tributary_schemas::Chunk,
+) -> String {
     let text = SearchText::of(document, chunk);
     let mut tokens = String::with_capacity(text.body.len() * 2);
     analyzer.analyze_into(&text.heading, &mut tokens);
@@ -135,6 +174,10 @@ impl Stage for ChunkStage {
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
         let parts = &self.work.parts;
-        if (parts.is_serving)() { manifest::abandoned(input, error, (parts.clock)()) } else { Vec::new() }
+        if (parts.is_serving)() {
+            manifest::abandoned(input, error, (parts.clock)())
+        } else {
+            Vec::new()
+        }
     }
 }

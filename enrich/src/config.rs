@@ -17,13 +17,16 @@ pub struct Config {
     pub embed: EmbedConfig,
 }
 
-/// How documents are cut (W10). Every figure shapes the result and is part of [`crate::chunkers::fingerprint`].
+/// How documents are cut (W10). Every figure shapes the result and is part of
+/// [`crate::chunkers::fingerprint`].
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChunkerConfig {
-    /// A section with sections below it is one chunk up to this many tokens; above it, a summary stands for it.
+    /// A section with sections below it is one chunk up to this many tokens; above it, a summary
+    /// stands for it.
     pub section_limit_tokens: usize,
-    /// A leaf is at least this long, unless it is the last one of its text or an unbreakable block ends it.
+    /// A leaf is at least this long, unless it is the last one of its text or an unbreakable block
+    /// ends it.
     pub leaf_minimum_tokens: usize,
     /// A leaf is never longer, unless it is one unbreakable block.
     pub leaf_maximum_tokens: usize,
@@ -33,24 +36,30 @@ pub struct ChunkerConfig {
     pub overlap_maximum: f64,
     /// Length of a summary.
     pub summary_limit_tokens: usize,
-    /// Code, formulas and tables are never cut up to this many tokens; above it, at line ends. A safety net for absurd documents.
+    /// Code, formulas and tables are never cut up to this many tokens; above it, at line ends. A
+    /// safety net for absurd documents.
     pub block_limit_tokens: usize,
 }
 
-/// How the documents of one generation of the index are cut: all alike, but for knowledge sets that have settings of their own.
+/// How the documents of one generation of the index are cut: all alike, but for knowledge sets that
+/// have settings of their own.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chunkers {
     /// For documents of no set below.
     pub default: ChunkerConfig,
-    /// By knowledge set; of several, the first in alphabetical order that a document belongs to counts.
+    /// By knowledge set; of several, the first in alphabetical order that a document belongs to
+    /// counts.
     pub by_set: BTreeMap<String, ChunkerConfig>,
 }
 
 impl Chunkers {
     /// The settings for a document that belongs to these knowledge sets.
     pub fn of(&self, knowledge_sets: &[String]) -> &ChunkerConfig {
-        let own = self.by_set.iter().find(|(set, _)| knowledge_sets.contains(set));
+        let own = self
+            .by_set
+            .iter()
+            .find(|(set, _)| knowledge_sets.contains(set));
         own.map_or(&self.default, |(_, chunker)| chunker)
     }
 }
@@ -67,7 +76,8 @@ pub struct ChunkStageConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmbedConfig {
-    /// Longer embedding texts are cut into windows of at most this many tokens, whose vectors are averaged.
+    /// Longer embedding texts are cut into windows of at most this many tokens, whose vectors are
+    /// averaged.
     pub window_tokens: usize,
     /// Windows per chunk at most; the rest of a longer chunk has no part in its vector.
     pub window_limit: usize,
@@ -86,12 +96,23 @@ impl Config {
     pub fn problems(&self) -> Vec<String> {
         let mut problems = self.chunker.problems();
         let positive = [
-            ("enrich.chunk.documents_in_flight", self.chunk.documents_in_flight),
+            (
+                "enrich.chunk.documents_in_flight",
+                self.chunk.documents_in_flight,
+            ),
             ("enrich.embed.window_limit", self.embed.window_limit),
             ("enrich.embed.batch_bytes", self.embed.batch_bytes),
-            ("enrich.embed.documents_in_flight", self.embed.documents_in_flight),
+            (
+                "enrich.embed.documents_in_flight",
+                self.embed.documents_in_flight,
+            ),
         ];
-        problems.extend(positive.iter().filter(|(_, value)| *value == 0).map(|(name, _)| format!("{name} must be at least 1")));
+        problems.extend(
+            positive
+                .iter()
+                .filter(|(_, value)| *value == 0)
+                .map(|(name, _)| format!("{name} must be at least 1")),
+        );
         if self.embed.window_tokens < 32 {
             problems.push("enrich.embed.window_tokens must be at least 32".to_owned());
         }
@@ -101,20 +122,31 @@ impl Config {
     /// `Invalid` with all problems in one message.
     pub fn check(&self) -> Result<()> {
         let problems = self.problems();
-        if problems.is_empty() { Ok(()) } else { Err(Error::new(ErrorKind::Invalid, problems.join("; "))) }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::Invalid, problems.join("; ")))
+        }
     }
 }
 
 impl ChunkerConfig {
-    /// These settings with some of them replaced, by key. `Invalid` for an unknown key, a wrong type, or figures that contradict each
-    /// other.
+    /// These settings with some of them replaced, by key. `Invalid` for an unknown key, a wrong
+    /// type, or figures that contradict each other.
     pub fn with(&self, replaced: &BTreeMap<String, serde_json::Value>) -> Result<Self> {
-        let invalid = |what: String| Error::new(ErrorKind::Invalid, format!("chunker settings: {what}"));
-        let mut settings = serde_json::to_value(self).map_err(|error| invalid(error.to_string()))?;
+        let invalid =
+            |what: String| Error::new(ErrorKind::Invalid, format!("chunker settings: {what}"));
+        let mut settings =
+            serde_json::to_value(self).map_err(|error| invalid(error.to_string()))?;
         if let Some(table) = settings.as_object_mut() {
-            table.extend(replaced.iter().map(|(key, value)| (key.clone(), value.clone())));
+            table.extend(
+                replaced
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.clone())),
+            );
         }
-        let merged: Self = serde_json::from_value(settings).map_err(|error| invalid(error.to_string()))?;
+        let merged: Self =
+            serde_json::from_value(settings).map_err(|error| invalid(error.to_string()))?;
         match merged.problems() {
             problems if problems.is_empty() => Ok(merged),
             problems => Err(invalid(problems.join("; "))),
@@ -128,13 +160,34 @@ impl ChunkerConfig {
                 problems.push(format!("enrich.chunker.{problem}"));
             }
         };
-        require(self.leaf_maximum_tokens >= 32, "leaf_maximum_tokens must be at least 32");
-        require(self.leaf_minimum_tokens < self.leaf_maximum_tokens, "leaf_minimum_tokens must be below leaf_maximum_tokens");
-        require(self.section_limit_tokens >= self.leaf_maximum_tokens, "section_limit_tokens must not be below leaf_maximum_tokens");
-        require(self.block_limit_tokens >= self.leaf_maximum_tokens, "block_limit_tokens must not be below leaf_maximum_tokens");
-        require(self.summary_limit_tokens >= 16, "summary_limit_tokens must be at least 16");
-        require((0.0..=0.5).contains(&self.overlap_maximum), "overlap_maximum must be between 0 and 0.5");
-        require((0.0..=self.overlap_maximum).contains(&self.overlap_minimum), "overlap_minimum must be between 0 and overlap_maximum");
+        require(
+            self.leaf_maximum_tokens >= 32,
+            "leaf_maximum_tokens must be at least 32",
+        );
+        require(
+            self.leaf_minimum_tokens < self.leaf_maximum_tokens,
+            "leaf_minimum_tokens must be below leaf_maximum_tokens",
+        );
+        require(
+            self.section_limit_tokens >= self.leaf_maximum_tokens,
+            "section_limit_tokens must not be below leaf_maximum_tokens",
+        );
+        require(
+            self.block_limit_tokens >= self.leaf_maximum_tokens,
+            "block_limit_tokens must not be below leaf_maximum_tokens",
+        );
+        require(
+            self.summary_limit_tokens >= 16,
+            "summary_limit_tokens must be at least 16",
+        );
+        require(
+            (0.0..=0.5).contains(&self.overlap_maximum),
+            "overlap_maximum must be between 0 and 0.5",
+        );
+        require(
+            (0.0..=self.overlap_maximum).contains(&self.overlap_minimum),
+            "overlap_minimum must be between 0 and overlap_maximum",
+        );
         problems
     }
 }
@@ -162,20 +215,44 @@ mod tests {
             batch_bytes: 1 << 20,
             documents_in_flight: 2,
         };
-        Config { chunker, chunk: ChunkStageConfig { documents_in_flight: 2 }, embed }
+        Config {
+            chunker,
+            chunk: ChunkStageConfig {
+                documents_in_flight: 2,
+            },
+            embed,
+        }
     }
 
     #[test]
     fn a_set_replaces_single_figures_and_the_first_set_of_a_document_counts() {
         let base = config().chunker;
-        let replaced = |key: &str, value: u64| base.with(&BTreeMap::from([(key.to_owned(), value.into())]));
+        let replaced =
+            |key: &str, value: u64| base.with(&BTreeMap::from([(key.to_owned(), value.into())]));
         let small = replaced("leaf_maximum_tokens", 600).unwrap();
-        assert_eq!((small.leaf_maximum_tokens, small.leaf_minimum_tokens), (600, 512));
-        assert!(replaced("leaf_maximum", 600).unwrap_err().to_string().contains("leaf_maximum"));
-        assert_eq!(replaced("leaf_maximum_tokens", 100).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(
+            (small.leaf_maximum_tokens, small.leaf_minimum_tokens),
+            (600, 512)
+        );
+        assert!(
+            replaced("leaf_maximum", 600)
+                .unwrap_err()
+                .to_string()
+                .contains("leaf_maximum")
+        );
+        assert_eq!(
+            replaced("leaf_maximum_tokens", 100).unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
         let large = replaced("leaf_maximum_tokens", 900).unwrap();
-        let by_set = BTreeMap::from([("b".to_owned(), small.clone()), ("a".to_owned(), large.clone())]);
-        let chunkers = Chunkers { default: base.clone(), by_set };
+        let by_set = BTreeMap::from([
+            ("b".to_owned(), small.clone()),
+            ("a".to_owned(), large.clone()),
+        ]);
+        let chunkers = Chunkers {
+            default: base.clone(),
+            by_set,
+        };
         assert_eq!(chunkers.of(&[]), &base);
         assert_eq!(chunkers.of(&["z".into(), "b".into()]), &small);
         assert_eq!(chunkers.of(&["b".into(), "a".into()]), &large);
@@ -190,7 +267,11 @@ mod tests {
         wrong.embed.window_limit = 0;
         let error = wrong.check().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        for name in ["enrich.chunker.leaf_minimum_tokens", "enrich.chunker.overlap_minimum", "enrich.embed.window_limit"] {
+        for name in [
+            "enrich.chunker.leaf_minimum_tokens",
+            "enrich.chunker.overlap_minimum",
+            "enrich.embed.window_limit",
+        ] {
             assert!(error.to_string().contains(name), "{error}");
         }
     }

@@ -1,5 +1,5 @@
-//! The stage `embed`: tagged chunks get their vectors (`chunks.tagged` → `chunks.embedded`). Chunks that an indexed version of the
-//! document already has keep their vectors.
+//! The stage `embed`: tagged chunks get their vectors (`chunks.tagged` → `chunks.embedded`). Chunks
+//! that an indexed version of the document already has keep their vectors.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use tributary_models::{DualEmbedder, TextRole, TokenCounter};
 use tributary_schemas::{
-    Chunk, ChunkId, ChunkVectors, DocumentHeader, EmbeddedDocument, Error, ErrorKind, Result, StageTime, State, TaggedDocument, Topic,
-    event,
+    Chunk, ChunkId, ChunkVectors, DocumentHeader, EmbeddedDocument, Error, ErrorKind, Result,
+    StageTime, State, TaggedDocument, Topic, event,
 };
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Record, StoredRecord, message};
@@ -38,14 +38,16 @@ pub struct EmbedGeneration {
     pub embedder: Arc<DualEmbedder>,
     /// Counts the embedder's tokens.
     pub tokens: Arc<dyn TokenCounter>,
-    /// How texts are cut into windows. Its limits of batches and of documents in flight are not read: those are the stage's.
+    /// How texts are cut into windows. Its limits of batches and of documents in flight are not
+    /// read: those are the stage's.
     pub config: EmbedConfig,
 }
 
 /// The generations that chunks may be for.
 #[async_trait]
 pub trait EmbedGenerations: Send + Sync {
-    /// The generation of this name, or the serving one for `None`; `None` when it is gone: its records are then dropped.
+    /// The generation of this name, or the serving one for `None`; `None` when it is gone: its
+    /// records are then dropped.
     async fn find(&self, name: Option<&str>) -> Result<Option<EmbedGeneration>>;
 
     /// Names of all generations, the serving one first.
@@ -81,19 +83,35 @@ struct EmbedWork {
 /// Vectors that need not be made again.
 type Known = HashMap<ChunkId, ChunkVectors>;
 
-/// The text of a chunk as it is embedded, before windows are cut: title, section path and body without marks, folded if configured.
-pub fn embedding_text(document: &DocumentHeader, chunk: &Chunk, fold_traditional: bool) -> SearchText {
+/// The text of a chunk as it is embedded, before windows are cut: title, section path and body
+/// without marks, folded if configured.
+pub fn embedding_text(
+    document: &DocumentHeader,
+    chunk: &Chunk,
+    fold_traditional: bool,
+) -> SearchText {
     let text = SearchText::of(document, chunk);
     if !fold_traditional {
         return text;
     }
-    SearchText { heading: simplify(&text.heading).into_owned(), body: simplify(&text.body).into_owned() }
+    SearchText {
+        heading: simplify(&text.heading).into_owned(),
+        body: simplify(&text.body).into_owned(),
+    }
 }
 
-/// Hash of what shapes embedding texts beside the chunk; `lineage.embedding`. 16 hexadecimal digits.
+/// Hash of what shapes embedding texts beside the chunk; `lineage.embedding`. 16 hexadecimal
+/// digits.
 pub fn fingerprint(config: &EmbedConfig) -> String {
-    let settings = format!("{CODE_VERSION}/{}/{}/{}", config.window_tokens, config.window_limit, config.fold_traditional);
-    blake3::hash(settings.as_bytes()).to_hex().chars().take(16).collect()
+    let settings = format!(
+        "{CODE_VERSION}/{}/{}/{}",
+        config.window_tokens, config.window_limit, config.fold_traditional
+    );
+    blake3::hash(settings.as_bytes())
+        .to_hex()
+        .chars()
+        .take(16)
+        .collect()
 }
 
 impl EmbedStage {
@@ -101,13 +119,21 @@ impl EmbedStage {
     pub fn new(parts: EmbedParts, config: EmbedConfig) -> Self {
         let permits = Arc::new(Semaphore::new(config.documents_in_flight.max(1)));
         let index = parts.index.filter(|_| config.reuse_vectors);
-        Self { generations: parts.generations, batch_bytes: config.batch_bytes, clock: parts.clock, index, permits }
+        Self {
+            generations: parts.generations,
+            batch_bytes: config.batch_bytes,
+            clock: parts.clock,
+            index,
+            permits,
+        }
     }
 
-    /// Vectors of chunks that a generation of the index has of this document, if they were made the same way. That the index cannot
-    /// tell is no failure: everything is embedded then.
+    /// Vectors of chunks that a generation of the index has of this document, if they were made the
+    /// same way. That the index cannot tell is no failure: everything is embedded then.
     async fn known(&self, work: &EmbedWork, tagged: &TaggedDocument) -> Known {
-        let Some(index) = &self.index else { return Known::new() };
+        let Some(index) = &self.index else {
+            return Known::new();
+        };
         let mut known = Known::new();
         for generation in self.generations.names() {
             match look_up(index, &generation, work, tagged).await {
@@ -125,16 +151,40 @@ impl EmbedStage {
     }
 }
 
-async fn look_up(index: &SharedSearchIndex, generation: &str, work: &EmbedWork, tagged: &TaggedDocument) -> Result<Known> {
-    let stored = index.documents(Some(generation), std::slice::from_ref(&tagged.document.document_id)).await?.pop().flatten();
-    let Some(stored) = stored.filter(|stored| !stored.deleted && work.made_the_same_way(&stored.document, &tagged.document)) else {
+async fn look_up(
+    index: &SharedSearchIndex,
+    generation: &str,
+    work: &EmbedWork,
+    tagged: &TaggedDocument,
+) -> Result<Known> {
+    let stored = index
+        .documents(
+            Some(generation),
+            std::slice::from_ref(&tagged.document.document_id),
+        )
+        .await?
+        .pop()
+        .flatten();
+    let Some(stored) = stored.filter(|stored| {
+        !stored.deleted && work.made_the_same_way(&stored.document, &tagged.document)
+    }) else {
         return Ok(Known::new());
     };
     let stored_ids: std::collections::HashSet<ChunkId> = stored.chunk_ids.into_iter().collect();
-    let wanted: Vec<ChunkId> = tagged.chunks.iter().map(|chunk| chunk.chunk_id).filter(|id| stored_ids.contains(id)).collect();
+    let wanted: Vec<ChunkId> = tagged
+        .chunks
+        .iter()
+        .map(|chunk| chunk.chunk_id)
+        .filter(|id| stored_ids.contains(id))
+        .collect();
     let vectors = index.vectors(Some(generation), &wanted).await?;
-    let complete = wanted.into_iter().zip(vectors).filter_map(|(id, vectors)| Some((id, vectors?)));
-    Ok(complete.filter(|(_, vectors)| work.has_right_shape(vectors)).collect())
+    let complete = wanted
+        .into_iter()
+        .zip(vectors)
+        .filter_map(|(id, vectors)| Some((id, vectors?)));
+    Ok(complete
+        .filter(|(_, vectors)| work.has_right_shape(vectors))
+        .collect())
 }
 
 impl EmbedWork {
@@ -149,12 +199,24 @@ impl EmbedWork {
 
     fn has_right_shape(&self, vectors: &ChunkVectors) -> bool {
         let embedder = &self.generation.embedder;
-        let fine = if embedder.is_shared() { 0 } else { embedder.fine_dimensions() };
+        let fine = if embedder.is_shared() {
+            0
+        } else {
+            embedder.fine_dimensions()
+        };
         vectors.coarse.len() == embedder.coarse_dimensions() && vectors.fine.len() == fine
     }
 
-    fn finish(&self, input: &StoredRecord, tagged: TaggedDocument, known: Known) -> Result<Vec<Output>> {
-        let TaggedDocument { mut document, chunks } = tagged;
+    fn finish(
+        &self,
+        input: &StoredRecord,
+        tagged: TaggedDocument,
+        known: Known,
+    ) -> Result<Vec<Output>> {
+        let TaggedDocument {
+            mut document,
+            chunks,
+        } = tagged;
         let reused = known.len();
         let vectors = self.vectors(&document, &chunks, known)?;
         let now_ms = (self.clock)();
@@ -162,22 +224,48 @@ impl EmbedWork {
         document.lineage.coarse_model = generation.embedder.coarse_name().to_owned();
         document.lineage.fine_model = generation.embedder.fine_name().to_owned();
         document.lineage.embedding = fingerprint(&generation.config);
-        document.timeline.push(StageTime { stage: NAME.to_owned(), at_ms: now_ms });
+        document.timeline.push(StageTime {
+            stage: NAME.to_owned(),
+            at_ms: now_ms,
+        });
         tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), reused, "document embedded");
         let mut outputs = Vec::with_capacity(2);
         if generation.is_serving {
-            outputs.push(manifest::output(&manifest::report(&document, State::Indexing, now_ms))?);
+            outputs.push(manifest::output(&manifest::report(
+                &document,
+                State::Indexing,
+                now_ms,
+            ))?);
         }
-        let embedded = EmbeddedDocument { document, chunks, vectors };
+        let embedded = EmbeddedDocument {
+            document,
+            chunks,
+            vectors,
+        };
         let document_id = message::document_id(&input.record)?;
-        let record = message::encode(event::TYPE_CHUNKS_EMBEDDED, document_id, embedded.document.version, &embedded, now_ms)?;
+        let record = message::encode(
+            event::TYPE_CHUNKS_EMBEDDED,
+            document_id,
+            embedded.document.version,
+            &embedded,
+            now_ms,
+        )?;
         outputs.push(passed_on(record, &input.record, &generation.name));
         Ok(outputs)
     }
 
-    /// One entry per chunk, in their order: known ones, and new ones made in batches of bounded size.
-    fn vectors(&self, document: &DocumentHeader, chunks: &[Chunk], known: Known) -> Result<Vec<ChunkVectors>> {
-        let mut vectors: Vec<Option<ChunkVectors>> = chunks.iter().map(|chunk| known.get(&chunk.chunk_id).cloned()).collect();
+    /// One entry per chunk, in their order: known ones, and new ones made in batches of bounded
+    /// size.
+    fn vectors(
+        &self,
+        document: &DocumentHeader,
+        chunks: &[Chunk],
+        known: Known,
+    ) -> Result<Vec<ChunkVectors>> {
+        let mut vectors: Vec<Option<ChunkVectors>> = chunks
+            .iter()
+            .map(|chunk| known.get(&chunk.chunk_id).cloned())
+            .collect();
         let config = &self.generation.config;
         let mut batch = Batch::default();
         for (position, chunk) in chunks.iter().enumerate() {
@@ -185,24 +273,51 @@ impl EmbedWork {
                 continue;
             }
             let text = embedding_text(document, chunk, config.fold_traditional);
-            batch.push(position, windows(&text, config.window_tokens, config.window_limit, self.generation.tokens.as_ref()));
+            batch.push(
+                position,
+                windows(
+                    &text,
+                    config.window_tokens,
+                    config.window_limit,
+                    self.generation.tokens.as_ref(),
+                ),
+            );
             if batch.bytes >= self.batch_bytes {
                 self.embed(std::mem::take(&mut batch), &mut vectors)?;
             }
         }
         self.embed(batch, &mut vectors)?;
-        let missing = || Error::new(ErrorKind::Internal, format!("a chunk of `{}` was not embedded", document.document_id));
-        vectors.into_iter().map(|vectors| vectors.ok_or_else(missing)).collect()
+        let missing = || {
+            Error::new(
+                ErrorKind::Internal,
+                format!("a chunk of `{}` was not embedded", document.document_id),
+            )
+        };
+        vectors
+            .into_iter()
+            .map(|vectors| vectors.ok_or_else(missing))
+            .collect()
     }
 
     fn embed(&self, batch: Batch, vectors: &mut [Option<ChunkVectors>]) -> Result<()> {
         if batch.texts.is_empty() {
             return Ok(());
         }
-        let texts: Vec<&str> = batch.texts.iter().map(|window| window.text.as_str()).collect();
+        let texts: Vec<&str> = batch
+            .texts
+            .iter()
+            .map(|window| window.text.as_str())
+            .collect();
         let made = self.generation.embedder.embed(&texts, TextRole::Passage)?;
         if made.len() != texts.len() {
-            return Err(Error::new(ErrorKind::Internal, format!("the embedder gave {} vectors for {} texts", made.len(), texts.len())));
+            return Err(Error::new(
+                ErrorKind::Internal,
+                format!(
+                    "the embedder gave {} vectors for {} texts",
+                    made.len(),
+                    texts.len()
+                ),
+            ));
         }
         let weights = batch.texts.iter().map(|window| window.weight);
         let mut made = made.into_iter().zip(weights);
@@ -227,7 +342,10 @@ struct Batch {
 
 impl Batch {
     fn push(&mut self, position: usize, windows: Vec<Window>) {
-        self.bytes += windows.iter().map(|window| window.text.len()).sum::<usize>();
+        self.bytes += windows
+            .iter()
+            .map(|window| window.text.len())
+            .sum::<usize>();
         self.places.push((position, windows.len()));
         self.texts.extend(windows);
     }
@@ -243,16 +361,35 @@ impl Stage for EmbedStage {
         let _permit = permit(&self.permits).await?;
         let document_id = message::document_id(&input.record)?;
         let record = input.record.clone();
-        let Some(generation) = self.generations.find(record.header(event::GENERATION)).await? else {
-            tracing::debug!(document_id, generation = record.header(event::GENERATION), "chunks for a generation that is gone are dropped");
+        let Some(generation) = self
+            .generations
+            .find(record.header(event::GENERATION))
+            .await?
+        else {
+            tracing::debug!(
+                document_id,
+                generation = record.header(event::GENERATION),
+                "chunks for a generation that is gone are dropped"
+            );
             return Ok(Vec::new());
         };
-        let Some(tagged) = blocking(NAME, move || message::decode::<TaggedDocument>(&record)).await? else {
+        let Some(tagged) =
+            blocking(NAME, move || message::decode::<TaggedDocument>(&record)).await?
+        else {
             let version = message::version(&input.record);
-            let tombstone = message::tombstone(event::TYPE_CHUNKS_EMBEDDED, document_id, version, (self.clock)());
+            let tombstone = message::tombstone(
+                event::TYPE_CHUNKS_EMBEDDED,
+                document_id,
+                version,
+                (self.clock)(),
+            );
             return Ok(vec![passed_on(tombstone, &input.record, &generation.name)]);
         };
-        let work = EmbedWork { generation, batch_bytes: self.batch_bytes, clock: Arc::clone(&self.clock) };
+        let work = EmbedWork {
+            generation,
+            batch_bytes: self.batch_bytes,
+            clock: Arc::clone(&self.clock),
+        };
         let known = self.known(&work, &tagged).await;
         let input = input.clone();
         blocking(NAME, move || work.finish(&input, tagged, known)).await
@@ -261,12 +398,22 @@ impl Stage for EmbedStage {
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
         // Chunks for a generation that is only being built leave the document's state alone.
         let names = self.generations.names();
-        let is_for_serving = input.record.header(event::GENERATION).is_none_or(|name| names.first().is_some_and(|first| first == name));
-        if is_for_serving { manifest::abandoned(input, error, (self.clock)()) } else { Vec::new() }
+        let is_for_serving = input
+            .record
+            .header(event::GENERATION)
+            .is_none_or(|name| names.first().is_some_and(|first| first == name));
+        if is_for_serving {
+            manifest::abandoned(input, error, (self.clock)())
+        } else {
+            Vec::new()
+        }
     }
 }
 
 fn passed_on(record: Record, cause: &Record, generation: &str) -> Output {
     let record = message::for_generation(message::traced(record, cause), generation);
-    Output { topic: Topic::ChunksEmbedded, record }
+    Output {
+        topic: Topic::ChunksEmbedded,
+        record,
+    }
 }

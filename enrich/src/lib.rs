@@ -1,5 +1,6 @@
-//! Enrichment: clean documents become tagged chunks (chunk stage), tagged chunks become embedded chunks (embed stage).
-//! The worker loops of the services `chunk` and `embed` run the two stages; the command line also cuts files with [`chunkers::chunk`].
+//! Enrichment: clean documents become tagged chunks (chunk stage), tagged chunks become embedded
+//! chunks (embed stage). The worker loops of the services `chunk` and `embed` run the two stages;
+//! the command line also cuts files with [`chunkers::chunk`].
 
 pub mod chunk_stage;
 pub mod chunkers;
@@ -25,15 +26,26 @@ pub use tag::SharedKnowledgeSets;
 pub use tributary_schemas::{Error, Result};
 
 /// Runs CPU-bound work away from the async threads; a panic in it becomes `Internal`.
-async fn blocking<T: Send + 'static>(stage: &'static str, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+async fn blocking<T: Send + 'static>(
+    stage: &'static str,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(error) => Err(Error::new(ErrorKind::Internal, format!("the {stage} stage failed: {error}"))),
+        Err(error) => Err(Error::new(
+            ErrorKind::Internal,
+            format!("the {stage} stage failed: {error}"),
+        )),
     }
 }
 
 /// Waits until one more document may be in memory.
 async fn permit(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
-    let closed = |_| Error::new(ErrorKind::Internal, "the limit of documents in flight is closed");
+    let closed = |_| {
+        Error::new(
+            ErrorKind::Internal,
+            "the limit of documents in flight is closed",
+        )
+    };
     Arc::clone(permits).acquire_owned().await.map_err(closed)
 }

@@ -1,11 +1,13 @@
-//! A flat block model of Markdown: every block with its byte range, the heading tree, images and spans that must not be cut.
-//! The chunkers read it; `pulldown-cmark` does the parsing. Nothing here recurses on the depth of the input.
+//! A flat block model of Markdown: every block with its byte range, the heading tree, images and
+//! spans that must not be cut. The chunkers read it; `pulldown-cmark` does the parsing. Nothing
+//! here recurses on the depth of the input.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// Longest title kept in a section path, in characters; the heading line itself stays whole in the text.
+/// Longest title kept in a section path, in characters; the heading line itself stays whole in the
+/// text.
 const TITLE_LIMIT_CHARS: usize = 200;
 /// How far an unclosed formula or HTML table may reach over blank lines, in blocks and bytes.
 const MERGE_LIMIT_BLOCKS: usize = 256;
@@ -42,7 +44,8 @@ pub struct Block {
     pub range: Range<usize>,
 }
 
-/// One section: a heading and everything up to the next heading of the same or a higher rank. Section 0 is the whole document.
+/// One section: a heading and everything up to the next heading of the same or a higher rank.
+/// Section 0 is the whole document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// Heading level; 0 for the document. Skipped levels are kept as they are.
@@ -93,7 +96,13 @@ impl<'a> Outline<'a> {
         let (units, titles) = (reader.units, reader.titles);
         let blocks = merge_unclosed(source, trimmed_blocks(source, &units));
         let sections = sections(&blocks, &titles);
-        Self { source, blocks, sections, images: reader.images, spans: reader.spans }
+        Self {
+            source,
+            blocks,
+            sections,
+            images: reader.images,
+            spans: reader.spans,
+        }
     }
 
     /// The text of a byte range; empty for a range that is not on character boundaries.
@@ -118,8 +127,12 @@ impl<'a> Outline<'a> {
 
     /// Images shown in the byte range.
     pub fn images_in(&self, range: &Range<usize>) -> &[ImagePlace] {
-        let first = self.images.partition_point(|image| image.offset < range.start);
-        let last = self.images.partition_point(|image| image.offset < range.end);
+        let first = self
+            .images
+            .partition_point(|image| image.offset < range.start);
+        let last = self
+            .images
+            .partition_point(|image| image.offset < range.end);
         self.images.get(first..last).unwrap_or_default()
     }
 }
@@ -155,7 +168,10 @@ impl<'a> Reader<'a> {
     fn new(source: &'a str) -> Self {
         Self {
             source,
-            units: vec![Unit { kind: BlockKind::Text, start: 0 }],
+            units: vec![Unit {
+                kind: BlockKind::Text,
+                start: 0,
+            }],
             titles: Vec::new(),
             images: Vec::new(),
             spans: Vec::new(),
@@ -210,7 +226,10 @@ impl<'a> Reader<'a> {
             Tag::HtmlBlock | Tag::Heading { .. } => self.open(BlockKind::Text, range.start),
             Tag::Image { dest_url, .. } => {
                 self.formula.1 = true;
-                self.images.push(ImagePlace { offset: range.start, destination: dest_url.into_string() });
+                self.images.push(ImagePlace {
+                    offset: range.start,
+                    destination: dest_url.into_string(),
+                });
                 self.spans.push(range);
             }
             Tag::Link { .. } => self.spans.push(range),
@@ -224,7 +243,9 @@ impl<'a> Reader<'a> {
                 self.in_heading = false;
                 self.open_after(range.end);
             }
-            TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::Table | TagEnd::HtmlBlock => self.open_after(range.end),
+            TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::Table | TagEnd::HtmlBlock => {
+                self.open_after(range.end)
+            }
             TagEnd::Paragraph if self.formula == (true, false) => {
                 if let Some(unit) = self.units.last_mut() {
                     unit.kind = BlockKind::Formula;
@@ -238,7 +259,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins a block at the line that `offset` is in; blocks that begin in one line (`- ~~~`) are one.
+    /// Begins a block at the line that `offset` is in; blocks that begin in one line (`- ~~~`) are
+    /// one.
     fn open(&mut self, kind: BlockKind, offset: usize) {
         let start = self.line_start_of(offset);
         match self.units.last_mut() {
@@ -259,10 +281,15 @@ impl<'a> Reader<'a> {
             end
         } else {
             let rest = bytes.get(end..).unwrap_or_default();
-            rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |newline| end + newline + 1)
+            rest.iter()
+                .position(|byte| *byte == b'\n')
+                .map_or(bytes.len(), |newline| end + newline + 1)
         };
         if self.units.last().is_some_and(|unit| start > unit.start) {
-            self.units.push(Unit { kind: BlockKind::Text, start });
+            self.units.push(Unit {
+                kind: BlockKind::Text,
+                start,
+            });
         }
     }
 
@@ -286,18 +313,27 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Units as blocks: each reaches to the next one, without blank lines around it; empty ones are left out.
+/// Units as blocks: each reaches to the next one, without blank lines around it; empty ones are
+/// left out.
 fn trimmed_blocks(source: &str, units: &[Unit]) -> Vec<Block> {
     let mut blocks = Vec::with_capacity(units.len());
     for (position, unit) in units.iter().enumerate() {
-        let end = units.get(position + 1).map_or(source.len(), |next| next.start);
+        let end = units
+            .get(position + 1)
+            .map_or(source.len(), |next| next.start);
         let text = source.get(unit.start..end).unwrap_or_default();
         let lead = text.len() - text.trim_start().len();
-        let blank_lines = text.get(..lead).and_then(|blank| blank.rfind('\n')).map_or(0, |newline| newline + 1);
+        let blank_lines = text
+            .get(..lead)
+            .and_then(|blank| blank.rfind('\n'))
+            .map_or(0, |newline| newline + 1);
         let range = unit.start + blank_lines..unit.start + text.trim_end().len();
         // A unit of blanks only has its trimmed end at or before its start.
         if lead < text.len() || matches!(unit.kind, BlockKind::Heading(_)) {
-            blocks.push(Block { kind: kind_of(unit.kind, source.get(range.clone()).unwrap_or_default()), range });
+            blocks.push(Block {
+                kind: kind_of(unit.kind, source.get(range.clone()).unwrap_or_default()),
+                range,
+            });
         }
     }
     blocks
@@ -306,7 +342,13 @@ fn trimmed_blocks(source: &str, units: &[Unit]) -> Vec<Block> {
 /// HTML tables and formulas that Markdown does not know are found by their first characters.
 fn kind_of(kind: BlockKind, text: &str) -> BlockKind {
     match opener(text) {
-        Some(opener) if kind == BlockKind::Text && text.trim_end().ends_with(opener.close) && balanced(text, opener) => opener.kind,
+        Some(opener)
+            if kind == BlockKind::Text
+                && text.trim_end().ends_with(opener.close)
+                && balanced(text, opener) =>
+        {
+            opener.kind
+        }
         _ => kind,
     }
 }
@@ -319,10 +361,26 @@ struct Opener {
 }
 
 const OPENERS: [Opener; 4] = [
-    Opener { open: "$$", close: "$$", kind: BlockKind::Formula },
-    Opener { open: "\\[", close: "\\]", kind: BlockKind::Formula },
-    Opener { open: "\\begin{", close: "}", kind: BlockKind::Formula },
-    Opener { open: "<table", close: "</table>", kind: BlockKind::Table },
+    Opener {
+        open: "$$",
+        close: "$$",
+        kind: BlockKind::Formula,
+    },
+    Opener {
+        open: "\\[",
+        close: "\\]",
+        kind: BlockKind::Formula,
+    },
+    Opener {
+        open: "\\begin{",
+        close: "}",
+        kind: BlockKind::Formula,
+    },
+    Opener {
+        open: "<table",
+        close: "</table>",
+        kind: BlockKind::Table,
+    },
 ];
 
 fn opener(text: &str) -> Option<&'static Opener> {
@@ -339,31 +397,50 @@ fn balanced(text: &str, opener: &Opener) -> bool {
     }
 }
 
-/// Joins a formula or HTML table that has blank lines in it, which Markdown takes for several blocks.
+/// Joins a formula or HTML table that has blank lines in it, which Markdown takes for several
+/// blocks.
 fn merge_unclosed(source: &str, blocks: Vec<Block>) -> Vec<Block> {
     let mut merged: Vec<Block> = Vec::with_capacity(blocks.len());
     let mut position = 0;
     while let Some(block) = blocks.get(position) {
         let joined = joined_with_following(source, &blocks, position);
         let (kind, last) = joined.unwrap_or((block.kind, position));
-        let end = blocks.get(last).map_or(block.range.end, |block| block.range.end);
-        merged.push(Block { kind, range: block.range.start..end });
+        let end = blocks
+            .get(last)
+            .map_or(block.range.end, |block| block.range.end);
+        merged.push(Block {
+            kind,
+            range: block.range.start..end,
+        });
         position = last + 1;
     }
     merged
 }
 
 /// Kind and last block of an unclosed block at `position`, if a block soon after closes it.
-fn joined_with_following(source: &str, blocks: &[Block], position: usize) -> Option<(BlockKind, usize)> {
-    let block = blocks.get(position).filter(|block| block.kind == BlockKind::Text)?;
+fn joined_with_following(
+    source: &str,
+    blocks: &[Block],
+    position: usize,
+) -> Option<(BlockKind, usize)> {
+    let block = blocks
+        .get(position)
+        .filter(|block| block.kind == BlockKind::Text)?;
     let text = source.get(block.range.clone())?;
     let opener = opener(text).filter(|opener| !balanced(text, opener))?;
-    for (last, next) in blocks.iter().enumerate().skip(position + 1).take(MERGE_LIMIT_BLOCKS) {
+    for (last, next) in blocks
+        .iter()
+        .enumerate()
+        .skip(position + 1)
+        .take(MERGE_LIMIT_BLOCKS)
+    {
         let span = block.range.start..next.range.end;
         if matches!(next.kind, BlockKind::Heading(_)) || span.len() > MERGE_LIMIT_BYTES {
             return None;
         }
-        let closes = source.get(next.range.clone()).is_some_and(|text| text.contains(opener.close));
+        let closes = source
+            .get(next.range.clone())
+            .is_some_and(|text| text.contains(opener.close));
         if closes && source.get(span).is_some_and(|text| balanced(text, opener)) {
             return Some((opener.kind, last));
         }
@@ -372,17 +449,29 @@ fn joined_with_following(source: &str, blocks: &[Block], position: usize) -> Opt
 }
 
 fn sections(blocks: &[Block], titles: &[String]) -> Vec<Section> {
-    let document =
-        Section { level: 0, title: String::new(), parent: None, own_blocks: 0..blocks.len(), blocks: 0..blocks.len(), sections_end: 0 };
+    let document = Section {
+        level: 0,
+        title: String::new(),
+        parent: None,
+        own_blocks: 0..blocks.len(),
+        blocks: 0..blocks.len(),
+        sections_end: 0,
+    };
     let mut sections = vec![document];
     let mut open = vec![0_usize];
     let mut titles = titles.iter();
     for (position, block) in blocks.iter().enumerate() {
-        let BlockKind::Heading(level) = block.kind else { continue };
+        let BlockKind::Heading(level) = block.kind else {
+            continue;
+        };
         if let Some(previous) = sections.last_mut() {
             previous.own_blocks.end = position;
         }
-        while let Some(top) = open.last().and_then(|top| sections.get(*top)).filter(|top| top.level >= level) {
+        while let Some(top) = open
+            .last()
+            .and_then(|top| sections.get(*top))
+            .filter(|top| top.level >= level)
+        {
             let (closed, end) = (open.len() - 1, sections.len());
             debug_assert!(top.level > 0, "the document is never closed by a heading");
             if let Some(section) = open.get(closed).and_then(|index| sections.get_mut(*index)) {
@@ -391,11 +480,21 @@ fn sections(blocks: &[Block], titles: &[String]) -> Vec<Section> {
             }
             open.truncate(closed);
         }
-        let title = titles.next().map(|title| clean_title(title)).unwrap_or_default();
+        let title = titles
+            .next()
+            .map(|title| clean_title(title))
+            .unwrap_or_default();
         let parent = open.last().copied();
         open.push(sections.len());
         let own = position..blocks.len();
-        sections.push(Section { level, title, parent, own_blocks: own.clone(), blocks: own, sections_end: 0 });
+        sections.push(Section {
+            level,
+            title,
+            parent,
+            own_blocks: own.clone(),
+            blocks: own,
+            sections_end: 0,
+        });
     }
     let end = sections.len();
     for index in open {
@@ -419,15 +518,27 @@ mod tests {
 
     fn shapes(source: &str) -> Vec<(BlockKind, String)> {
         let outline = Outline::parse(source);
-        outline.blocks.iter().map(|block| (block.kind, outline.text(block.range.clone()).to_owned())).collect()
+        outline
+            .blocks
+            .iter()
+            .map(|block| (block.kind, outline.text(block.range.clone()).to_owned()))
+            .collect()
     }
 
     #[test]
     fn headings_of_both_styles_are_found_and_those_in_code_and_quotations_are_not() {
-        let source = "lead\n\nTop\n===\n\n```\n# no\n```\n\n> # quoted\n\n### Deep `x` <b>b</b> ###\ntext\n";
+        let source =
+            "lead\n\nTop\n===\n\n```\n# no\n```\n\n> # quoted\n\n### Deep `x` <b>b</b> ###\ntext\n";
         let outline = Outline::parse(source);
-        let titles: Vec<_> = outline.sections.iter().map(|section| (section.level, section.title.as_str(), section.parent)).collect();
-        assert_eq!(titles, [(0, "", None), (1, "Top", Some(0)), (3, "Deep x b", Some(1))]);
+        let titles: Vec<_> = outline
+            .sections
+            .iter()
+            .map(|section| (section.level, section.title.as_str(), section.parent))
+            .collect();
+        assert_eq!(
+            titles,
+            [(0, "", None), (1, "Top", Some(0)), (3, "Deep x b", Some(1))]
+        );
         assert_eq!(outline.sections[0].own_blocks, 0..1);
         assert_eq!(outline.sections[1].sections_end, 3);
     }
@@ -436,11 +547,17 @@ mod tests {
     fn blocks_hold_the_whole_source() {
         let source = "Top\n===\nright after\n- a\n  ```\n  code\n  ```\n  b\n- c\n\n|x|y|\n|-|-|\n|1|2|\n\n[ref]: http://x\n";
         let shapes = shapes(source);
-        let joined: String = shapes.iter().flat_map(|(_, text)| text.split_whitespace()).collect();
+        let joined: String = shapes
+            .iter()
+            .flat_map(|(_, text)| text.split_whitespace())
+            .collect();
         assert_eq!(joined, source.split_whitespace().collect::<String>());
         let kinds: Vec<_> = shapes.iter().map(|(kind, _)| *kind).collect();
         use BlockKind::{Code, Heading, Table, Text};
-        assert_eq!(kinds, [Heading(1), Text, Text, Code, Text, Text, Table, Text]);
+        assert_eq!(
+            kinds,
+            [Heading(1), Text, Text, Code, Text, Text, Table, Text]
+        );
     }
 
     #[test]
@@ -455,14 +572,25 @@ mod tests {
     fn images_and_spans_have_their_places() {
         let source = "a ![alt](image:0) b `c. d` [l](http://x)\n";
         let outline = Outline::parse(source);
-        assert_eq!(outline.images, [ImagePlace { offset: 2, destination: "image:0".into() }]);
+        assert_eq!(
+            outline.images,
+            [ImagePlace {
+                offset: 2,
+                destination: "image:0".into()
+            }]
+        );
         assert_eq!(outline.spans.len(), 3);
         assert_eq!(outline.images_in(&(3..40)), []);
     }
 
     #[test]
     fn hostile_depth_is_linear() {
-        let deep = "> ".repeat(10_000) + "x\n" + &"- ".repeat(10_000) + "y\n" + &"[".repeat(50_000) + &"*a _b ".repeat(20_000);
+        let deep = "> ".repeat(10_000)
+            + "x\n"
+            + &"- ".repeat(10_000)
+            + "y\n"
+            + &"[".repeat(50_000)
+            + &"*a _b ".repeat(20_000);
         assert!(!Outline::parse(&deep).blocks.is_empty());
         let headings = "# a\n###### b\n".repeat(50_000);
         assert_eq!(Outline::parse(&headings).sections.len(), 100_001);

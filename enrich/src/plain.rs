@@ -1,5 +1,6 @@
-//! Markdown as plain text: marks stripped, links reduced to their labels, images to their alternative texts, HTML to its text.
-//! What is embedded, analysed and summarised; a link's or image's destination never gets in.
+//! Markdown as plain text: marks stripped, links reduced to their labels, images to their
+//! alternative texts, HTML to its text. What is embedded, analysed and summarised; a link's or
+//! image's destination never gets in.
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
@@ -11,7 +12,10 @@ pub fn plain_text(source: &str) -> String {
     let mut html = HtmlText::default();
     for event in Parser::new_ext(source, markdown::options()) {
         match event {
-            Event::Text(part) | Event::Code(part) | Event::InlineMath(part) | Event::DisplayMath(part) => html.push_text(&mut text, &part),
+            Event::Text(part)
+            | Event::Code(part)
+            | Event::InlineMath(part)
+            | Event::DisplayMath(part) => html.push_text(&mut text, &part),
             Event::Html(part) | Event::InlineHtml(part) => html.push_html(&mut text, &part),
             Event::SoftBreak | Event::HardBreak | Event::Rule => line_end(&mut text),
             Event::End(TagEnd::TableCell) => space(&mut text),
@@ -30,15 +34,35 @@ pub fn plain_text(source: &str) -> String {
 
 /// The readable text of one heading line or other short Markdown, on one line.
 pub fn plain_line(source: &str) -> String {
-    plain_text(source).split_whitespace().collect::<Vec<_>>().join(" ")
+    plain_text(source)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn begins_line(tag: &Tag<'_>) -> bool {
-    matches!(tag, Tag::Paragraph | Tag::Heading { .. } | Tag::Item | Tag::CodeBlock(_) | Tag::TableRow | Tag::TableHead | Tag::HtmlBlock)
+    matches!(
+        tag,
+        Tag::Paragraph
+            | Tag::Heading { .. }
+            | Tag::Item
+            | Tag::CodeBlock(_)
+            | Tag::TableRow
+            | Tag::TableHead
+            | Tag::HtmlBlock
+    )
 }
 
 fn ends_line(tag: &TagEnd) -> bool {
-    matches!(tag, TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::Item | TagEnd::CodeBlock | TagEnd::TableRow | TagEnd::TableHead)
+    matches!(
+        tag,
+        TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::Item
+            | TagEnd::CodeBlock
+            | TagEnd::TableRow
+            | TagEnd::TableHead
+    )
 }
 
 fn line_end(text: &mut String) {
@@ -53,7 +77,8 @@ fn space(text: &mut String) {
     }
 }
 
-/// Takes tags, comments and the content of `script` and `style` out of HTML; a tag may be spread over several events.
+/// Takes tags, comments and the content of `script` and `style` out of HTML; a tag may be spread
+/// over several events.
 #[derive(Default)]
 struct HtmlText {
     /// Inside `<…>`.
@@ -72,12 +97,18 @@ impl HtmlText {
     fn push_html(&mut self, out: &mut String, part: &str) {
         let mut rest = part;
         while !rest.is_empty() {
-            rest = if self.tag.is_some() { self.read_tag(out, rest) } else { self.read_text(out, rest) };
+            rest = if self.tag.is_some() {
+                self.read_tag(out, rest)
+            } else {
+                self.read_text(out, rest)
+            };
         }
     }
 
     fn read_tag<'a>(&mut self, out: &mut String, rest: &'a str) -> &'a str {
-        let Some(tag) = self.tag.as_mut() else { return rest };
+        let Some(tag) = self.tag.as_mut() else {
+            return rest;
+        };
         let is_comment = tag.starts_with("!--") || (tag.is_empty() && rest.starts_with("!--"));
         let close = if is_comment { "-->" } else { ">" };
         let Some((inside, after)) = rest.split_once(close) else {
@@ -121,13 +152,28 @@ impl HtmlText {
 }
 
 fn tag_name(tag: &str) -> String {
-    tag.chars().take_while(|character| character.is_ascii_alphanumeric() || *character == '/').collect::<String>().to_ascii_lowercase()
+    tag.chars()
+        .take_while(|character| character.is_ascii_alphanumeric() || *character == '/')
+        .collect::<String>()
+        .to_ascii_lowercase()
 }
 
 fn is_block(name: &str) -> bool {
     matches!(
         name.trim_start_matches('/'),
-        "tr" | "p" | "div" | "li" | "table" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "pre"
+        "tr" | "p"
+            | "div"
+            | "li"
+            | "table"
+            | "ul"
+            | "ol"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "pre"
     )
 }
 
@@ -148,11 +194,21 @@ fn push_words(out: &mut String, text: &str) {
 }
 
 fn push_decoded(out: &mut String, word: &str) {
-    const ENTITIES: [(&str, &str); 6] = [("amp;", "&"), ("lt;", "<"), ("gt;", ">"), ("quot;", "\""), ("nbsp;", " "), ("#39;", "'")];
+    const ENTITIES: [(&str, &str); 6] = [
+        ("amp;", "&"),
+        ("lt;", "<"),
+        ("gt;", ">"),
+        ("quot;", "\""),
+        ("nbsp;", " "),
+        ("#39;", "'"),
+    ];
     let mut parts = word.split('&');
     out.push_str(parts.next().unwrap_or_default());
     for part in parts {
-        match ENTITIES.iter().find_map(|(name, character)| part.strip_prefix(name).map(|rest| (*character, rest))) {
+        match ENTITIES
+            .iter()
+            .find_map(|(name, character)| part.strip_prefix(name).map(|rest| (*character, rest)))
+        {
             Some((character, rest)) => {
                 out.push_str(character);
                 out.push_str(rest);
@@ -172,15 +228,20 @@ mod tests {
     #[test]
     fn marks_links_images_and_html_go_and_their_texts_stay() {
         let source = "# <a name=\"x\"></a>MB **数据**\n\nsee [label](http://secret) ![alt](image:3) `code.x` &amp; $a_1$\n- one\n- two\n";
-        assert_eq!(plain_text(source), "MB 数据\nsee label alt code.x & a_1\none\ntwo");
+        assert_eq!(
+            plain_text(source),
+            "MB 数据\nsee label alt code.x & a_1\none\ntwo"
+        );
     }
 
     #[test]
     fn tables_of_both_kinds_become_lines() {
         assert_eq!(plain_text("|a|b|\n|-|-|\n|1|2|\n"), "a b \n1 2");
-        let html =
-            "<table>\n<tr><th>名称</th><th>值&nbsp;x</th></tr>\n<!-- no > comment -->\n<tr><td>A &lt; B</td><td>2</td></tr>\n</table>";
-        let words: Vec<_> = plain_text(html).split_whitespace().map(str::to_owned).collect();
+        let html = "<table>\n<tr><th>名称</th><th>值&nbsp;x</th></tr>\n<!-- no > comment -->\n<tr><td>A &lt; B</td><td>2</td></tr>\n</table>";
+        let words: Vec<_> = plain_text(html)
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
         assert_eq!(words, ["名称", "值", "x", "A", "<", "B", "2"]);
         assert_eq!(plain_text("a <script>evil()</script> b"), "a  b");
     }

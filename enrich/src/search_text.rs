@@ -1,5 +1,6 @@
-//! What of a chunk is searched: its heading (document title, section path) and its body as plain text. The chunk stage analyses it,
-//! the embed stage embeds it. Links and image destinations are never part of it.
+//! What of a chunk is searched: its heading (document title, section path) and its body as plain
+//! text. The chunk stage analyses it, the embed stage embeds it. Links and image destinations are
+//! never part of it.
 
 use tributary_schemas::{Chunk, DocumentHeader};
 
@@ -19,7 +20,12 @@ impl SearchText {
     pub fn of(document: &DocumentHeader, chunk: &Chunk) -> Self {
         let title = document.title.trim();
         let mut heading = title.to_owned();
-        let path: Vec<&str> = chunk.section_path.iter().map(|title| title.trim()).filter(|title| !title.is_empty()).collect();
+        let path: Vec<&str> = chunk
+            .section_path
+            .iter()
+            .map(|title| title.trim())
+            .filter(|title| !title.is_empty())
+            .collect();
         if !path.is_empty() {
             if !heading.is_empty() {
                 heading.push('\n');
@@ -27,7 +33,10 @@ impl SearchText {
             heading.push_str(&path.join(" / "));
         }
         let nearest = path.last().copied().unwrap_or(title);
-        Self { body: without_heading(plain_text(&chunk.text), nearest), heading }
+        Self {
+            body: without_heading(plain_text(&chunk.text), nearest),
+            heading,
+        }
     }
 
     /// Heading and body as one text.
@@ -53,7 +62,10 @@ mod tests {
     use super::*;
 
     fn text(title: &str, path: &[&str], markdown: &str) -> SearchText {
-        let document = DocumentHeader { title: title.into(), ..DocumentHeader::default() };
+        let document = DocumentHeader {
+            title: title.into(),
+            ..DocumentHeader::default()
+        };
         let json = serde_json::json!({"chunk_id": "0".repeat(32), "kind": "leaf", "ordinal": 0, "section_path": path, "text": markdown, "tokens": 1});
         let chunk: Chunk = serde_json::from_value(json).unwrap_or_else(|error| panic!("{error}"));
         SearchText::of(&document, &chunk)
@@ -61,8 +73,18 @@ mod tests {
 
     #[test]
     fn the_heading_is_said_once_and_links_never() {
-        let found = text("手册", &["概念", "CA"], "## CA\n\n看[这里](http://secret) ![图](image:0)。");
-        assert_eq!(found, SearchText { heading: "手册\n概念 / CA".into(), body: "看这里 图。".into() });
+        let found = text(
+            "手册",
+            &["概念", "CA"],
+            "## CA\n\n看[这里](http://secret) ![图](image:0)。",
+        );
+        assert_eq!(
+            found,
+            SearchText {
+                heading: "手册\n概念 / CA".into(),
+                body: "看这里 图。".into()
+            }
+        );
         assert_eq!(found.joined(), "手册\n概念 / CA\n看这里 图。");
         assert_eq!(text("T", &[], "# T").joined(), "T");
         assert_eq!(text("", &[], "x").joined(), "x");

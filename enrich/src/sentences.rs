@@ -1,5 +1,5 @@
-//! Semantic breaks of running text: sentences (Chinese and English), clauses, and as a last resort spaces and characters.
-//! The leaf cutter, the summary and the embedding windows use it.
+//! Semantic breaks of running text: sentences (Chinese and English), clauses, and as a last resort
+//! spaces and characters. The leaf cutter, the summary and the embedding windows use it.
 
 use std::ops::Range;
 
@@ -20,11 +20,13 @@ pub enum Break {
 
 /// Words before a full stop that does not end a sentence.
 const ABBREVIATIONS: [&str; 34] = [
-    "al", "approx", "ca", "cf", "ch", "co", "corp", "dept", "dr", "e.g", "eg", "eq", "eqs", "est", "etc", "fig", "figs", "i.e", "ie",
-    "inc", "jr", "ltd", "mr", "mrs", "ms", "no", "nos", "p", "pp", "prof", "sec", "st", "vol", "vs",
+    "al", "approx", "ca", "cf", "ch", "co", "corp", "dept", "dr", "e.g", "eg", "eq", "eqs", "est",
+    "etc", "fig", "figs", "i.e", "ie", "inc", "jr", "ltd", "mr", "mrs", "ms", "no", "nos", "p",
+    "pp", "prof", "sec", "st", "vol", "vs",
 ];
 
-/// Ends of the sentences of `text`, as byte offsets; the last is its length. White space after a sentence belongs to it.
+/// Ends of the sentences of `text`, as byte offsets; the last is its length. White space after a
+/// sentence belongs to it.
 ///
 /// `spans` (relative to `text`, sorted by start) are never cut.
 pub fn sentence_ends(text: &str, spans: &[Range<usize>]) -> Vec<usize> {
@@ -40,7 +42,11 @@ pub fn clause_ends(text: &str, spans: &[Range<usize>]) -> Vec<usize> {
     })
 }
 
-fn ends(text: &str, spans: &[Range<usize>], is_end: impl Fn(&str, usize, char) -> bool) -> Vec<usize> {
+fn ends(
+    text: &str,
+    spans: &[Range<usize>],
+    is_end: impl Fn(&str, usize, char) -> bool,
+) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut spans = spans.iter().peekable();
     let mut guarded_until = 0;
@@ -69,19 +75,57 @@ fn ends(text: &str, spans: &[Range<usize>], is_end: impl Fn(&str, usize, char) -
 
 /// A quick look before the exact one.
 fn could_end(character: char) -> bool {
-    matches!(character, '.' | '!' | '?' | ',' | ';' | ':' | ')' | '\n' | '。' | '！' | '？' | '…' | '，' | '；' | '：' | '、' | '｡')
+    matches!(
+        character,
+        '.' | '!'
+            | '?'
+            | ','
+            | ';'
+            | ':'
+            | ')'
+            | '\n'
+            | '。'
+            | '！'
+            | '？'
+            | '…'
+            | '，'
+            | '；'
+            | '：'
+            | '、'
+            | '｡'
+    )
 }
 
 /// Marks right after the end of a sentence that belong to it.
 fn closes(character: char) -> bool {
-    matches!(character, '”' | '’' | '」' | '』' | '）' | '》' | '】' | '"' | '\'' | '。' | '！' | '？' | '…' | '!' | '?')
+    matches!(
+        character,
+        '”' | '’'
+            | '」'
+            | '』'
+            | '）'
+            | '》'
+            | '】'
+            | '"'
+            | '\''
+            | '。'
+            | '！'
+            | '？'
+            | '…'
+            | '!'
+            | '?'
+    )
 }
 
 fn ends_sentence(text: &str, offset: usize, character: char) -> bool {
     match character {
         '。' | '！' | '？' | '…' | '｡' => true,
         '!' | '?' => followed_by_space(text, offset + 1),
-        '.' => followed_by_space(text, offset + 1) && !is_abbreviation(text, offset) && !continues_in_lower_case(text, offset + 1),
+        '.' => {
+            followed_by_space(text, offset + 1)
+                && !is_abbreviation(text, offset)
+                && !continues_in_lower_case(text, offset + 1)
+        }
         _ => false,
     }
 }
@@ -91,34 +135,58 @@ fn followed_by_space(text: &str, offset: usize) -> bool {
     let mut rest = text.get(offset..).unwrap_or_default().chars();
     match rest.next() {
         None => true,
-        Some('"' | '\'' | '”' | '’' | ')' | ']' | '*' | '_') => rest.next().is_none_or(char::is_whitespace),
+        Some('"' | '\'' | '”' | '’' | ')' | ']' | '*' | '_') => {
+            rest.next().is_none_or(char::is_whitespace)
+        }
         Some(next) => next.is_whitespace(),
     }
 }
 
-/// Whether the word before the full stop at `offset` is an abbreviation, an initial or a list number.
+/// Whether the word before the full stop at `offset` is an abbreviation, an initial or a list
+/// number.
 fn is_abbreviation(text: &str, offset: usize) -> bool {
     let before = text.get(..offset).unwrap_or_default();
-    let tail_start = before.char_indices().rev().take(12).last().map_or(0, |(start, _)| start);
+    let tail_start = before
+        .char_indices()
+        .rev()
+        .take(12)
+        .last()
+        .map_or(0, |(start, _)| start);
     let tail = before.get(tail_start..).unwrap_or_default();
-    let word_start = tail.rfind(|character: char| !character.is_alphanumeric() && character != '.').map_or(0, |found| found + 1);
+    let word_start = tail
+        .rfind(|character: char| !character.is_alphanumeric() && character != '.')
+        .map_or(0, |found| found + 1);
     // `rfind` gives the start of the separator, which may be longer than a byte.
-    let word = tail.get(word_start..).unwrap_or_else(|| tail.trim_start_matches(|character: char| !character.is_ascii_alphanumeric()));
+    let word = tail.get(word_start..).unwrap_or_else(|| {
+        tail.trim_start_matches(|character: char| !character.is_ascii_alphanumeric())
+    });
     let mut letters = word.chars();
     let is_initial = matches!((letters.next(), letters.next()), (Some(letter), None) if letter.is_ascii_uppercase());
     let is_list_number = word.bytes().all(|byte| byte.is_ascii_digit())
-        && tail.get(..word_start).unwrap_or_default().trim_matches(' ').ends_with('\n')
-        || (word.bytes().all(|byte| byte.is_ascii_digit()) && before.trim_start().len() == word.len());
-    is_initial || is_list_number || ABBREVIATIONS.iter().any(|known| known.eq_ignore_ascii_case(word))
+        && tail
+            .get(..word_start)
+            .unwrap_or_default()
+            .trim_matches(' ')
+            .ends_with('\n')
+        || (word.bytes().all(|byte| byte.is_ascii_digit())
+            && before.trim_start().len() == word.len());
+    is_initial
+        || is_list_number
+        || ABBREVIATIONS
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(word))
 }
 
 fn continues_in_lower_case(text: &str, offset: usize) -> bool {
     let rest = text.get(offset..).unwrap_or_default();
-    rest.chars().take(8).find(|next| !next.is_whitespace()).is_some_and(char::is_lowercase)
+    rest.chars()
+        .take(8)
+        .find(|next| !next.is_whitespace())
+        .is_some_and(char::is_lowercase)
 }
 
-/// Cuts `text` into runs of about `bytes` bytes, at the last space of each run where there is one, else between characters.
-/// The ends are byte offsets; the last is the length of `text`.
+/// Cuts `text` into runs of about `bytes` bytes, at the last space of each run where there is one,
+/// else between characters. The ends are byte offsets; the last is the length of `text`.
 pub fn run_ends(text: &str, bytes: usize, spans: &[Range<usize>]) -> Vec<(usize, Break)> {
     let mut ends = Vec::new();
     let mut start = 0;
@@ -126,7 +194,11 @@ pub fn run_ends(text: &str, bytes: usize, spans: &[Range<usize>]) -> Vec<(usize,
         let limit = floor_boundary(text, start + bytes.max(4));
         let run = text.get(start..limit).unwrap_or_default();
         let half = run.len() / 2;
-        let space = run.char_indices().rev().take_while(|(offset, _)| *offset >= half).find(|(_, character)| character.is_whitespace());
+        let space = run
+            .char_indices()
+            .rev()
+            .take_while(|(offset, _)| *offset >= half)
+            .find(|(_, character)| character.is_whitespace());
         let (mut end, mut kind) = match space {
             Some((offset, character)) => (start + offset + character.len_utf8(), Break::Space),
             None => (limit, Break::Character),
@@ -149,7 +221,12 @@ pub fn run_ends(text: &str, bytes: usize, spans: &[Range<usize>]) -> Vec<(usize,
 /// The span that a cut at `offset` would hurt.
 fn guard(spans: &[Range<usize>], offset: usize) -> Option<&Range<usize>> {
     let after = spans.partition_point(|span| span.start < offset);
-    spans.get(..after)?.iter().rev().take(4).find(|span| span.end > offset)
+    spans
+        .get(..after)?
+        .iter()
+        .rev()
+        .take(4)
+        .find(|span| span.end > offset)
 }
 
 /// The character boundary at or before `offset`.
@@ -181,17 +258,30 @@ mod tests {
     fn chinese_and_english_sentences() {
         assert_eq!(
             sentences("载波聚合是什么？它把多个载波合起来。“真的！”他说"),
-            ["载波聚合是什么？", "它把多个载波合起来。", "“真的！”", "他说"]
+            [
+                "载波聚合是什么？",
+                "它把多个载波合起来。",
+                "“真的！”",
+                "他说"
+            ]
         );
-        assert_eq!(sentences("One. Two! Is it 3.5 GHz? \"Yes.\" End"), ["One.", "Two!", "Is it 3.5 GHz?", "\"Yes.\"", "End"]);
+        assert_eq!(
+            sentences("One. Two! Is it 3.5 GHz? \"Yes.\" End"),
+            ["One.", "Two!", "Is it 3.5 GHz?", "\"Yes.\"", "End"]
+        );
         assert_eq!(sentences(""), Vec::<&str>::new());
     }
 
     #[test]
     fn abbreviations_initials_and_list_numbers_end_nothing() {
-        for text in
-            ["See Fig. 3 for it.", "e.g. This one", "J. Smith et al. Found", "1. First\n2. Second", "approx. five", "中文 etc. Next"]
-        {
+        for text in [
+            "See Fig. 3 for it.",
+            "e.g. This one",
+            "J. Smith et al. Found",
+            "1. First\n2. Second",
+            "approx. five",
+            "中文 etc. Next",
+        ] {
             assert_eq!(sentences(text).len(), 1, "{text}");
         }
         assert_eq!(sentences("参见第5. Next one"), ["参见第5.", "Next one"]);
@@ -200,13 +290,19 @@ mod tests {
     #[test]
     fn spans_are_not_cut() {
         let text = "a `x. Y` b. `p. Q` Next";
-        assert_eq!(cut(text, &sentence_ends(text, &[2..8, 12..18])), ["a `x. Y` b.", "`p. Q` Next"]);
+        assert_eq!(
+            cut(text, &sentence_ends(text, &[2..8, 12..18])),
+            ["a `x. Y` b.", "`p. Q` Next"]
+        );
     }
 
     #[test]
     fn clauses() {
         let text = "一，二；three, four: five";
-        assert_eq!(cut(text, &clause_ends(text, &[])), ["一，", "二；", "three,", "four:", "five"]);
+        assert_eq!(
+            cut(text, &clause_ends(text, &[])),
+            ["一，", "二；", "three,", "four:", "five"]
+        );
     }
 
     #[test]

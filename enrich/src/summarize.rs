@@ -1,5 +1,5 @@
-//! Summaries of sections that are too long to be chunks. [`Summarizer`] is where a language model sits; [`ExtractiveSummarizer`]
-//! needs none and is what remains when the model is away.
+//! Summaries of sections that are too long to be chunks. [`Summarizer`] is where a language model
+//! sits; [`ExtractiveSummarizer`] needs none and is what remains when the model is away.
 
 use tributary_models::TokenCounter;
 
@@ -16,7 +16,8 @@ pub struct SummaryRequest<'a> {
     pub text: &'a str,
     /// Its first paragraph before any heading below it, as plain text; may be empty.
     pub lead: String,
-    /// The sections directly below it: title and first paragraph as plain text; as many as can matter.
+    /// The sections directly below it: title and first paragraph as plain text; as many as can
+    /// matter.
     pub children: Vec<(String, String)>,
     /// Tokens at most.
     pub limit_tokens: usize,
@@ -31,7 +32,8 @@ pub struct Summary {
     pub degraded: bool,
 }
 
-/// Makes summaries. Blocking; called on a blocking thread. An implementation that can fail falls back to [`ExtractiveSummarizer`].
+/// Makes summaries. Blocking; called on a blocking thread. An implementation that can fail falls
+/// back to [`ExtractiveSummarizer`].
 pub trait Summarizer: Send + Sync {
     /// Name and version; part of what decides whether chunks are made anew.
     fn name(&self) -> &str;
@@ -49,17 +51,37 @@ impl Summarizer for ExtractiveSummarizer {
         "extractive/1"
     }
 
-    /// Lead sentences in half of the budget, then one line per child: with its first sentence while they all fit, else titles only.
+    /// Lead sentences in half of the budget, then one line per child: with its first sentence while
+    /// they all fit, else titles only.
     fn summarize(&self, request: &SummaryRequest<'_>, tokens: &dyn TokenCounter) -> Summary {
         let lead = lead_sentences(&request.lead, request.limit_tokens / 2, tokens);
         let left = request.limit_tokens.saturating_sub(tokens.count(&lead));
-        let lines = |with_lead: bool| request.children.iter().map(move |(title, lead)| child_line(title, lead, with_lead));
+        let lines = |with_lead: bool| {
+            request
+                .children
+                .iter()
+                .map(move |(title, lead)| child_line(title, lead, with_lead))
+        };
         let full: Vec<String> = lines(true).collect();
-        let full_tokens: usize = full.iter().take(left + 1).map(|line| tokens.count(line)).sum();
-        let lines = if full_tokens <= left { full } else { lines(false).collect() };
+        let full_tokens: usize = full
+            .iter()
+            .take(left + 1)
+            .map(|line| tokens.count(line))
+            .sum();
+        let lines = if full_tokens <= left {
+            full
+        } else {
+            lines(false).collect()
+        };
         let listed = fitting(lines, left, tokens);
-        let parts: Vec<String> = [lead, listed].into_iter().filter(|part| !part.is_empty()).collect();
-        Summary { text: parts.join("\n\n"), degraded: true }
+        let parts: Vec<String> = [lead, listed]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
+        Summary {
+            text: parts.join("\n\n"),
+            degraded: true,
+        }
     }
 }
 
@@ -78,7 +100,11 @@ fn lead_sentences(text: &str, limit: usize, tokens: &dyn TokenCounter) -> String
 }
 
 fn child_line(title: &str, lead: &str, with_lead: bool) -> String {
-    let first = sentence_ends(lead, &[]).first().and_then(|end| lead.get(..*end)).unwrap_or_default().trim();
+    let first = sentence_ends(lead, &[])
+        .first()
+        .and_then(|end| lead.get(..*end))
+        .unwrap_or_default()
+        .trim();
     match (title.is_empty(), with_lead && !first.is_empty()) {
         (false, true) => format!("- {title}: {first}"),
         (false, false) => format!("- {title}"),
@@ -114,8 +140,10 @@ mod tests {
     }
 
     fn request(limit_tokens: usize) -> SummaryRequest<'static> {
-        let children =
-            vec![("概念".to_owned(), "CA 把载波合起来。更多。".to_owned()), ("Limits".to_owned(), "At most 16. More.".to_owned())];
+        let children = vec![
+            ("概念".to_owned(), "CA 把载波合起来。更多。".to_owned()),
+            ("Limits".to_owned(), "At most 16. More.".to_owned()),
+        ];
         SummaryRequest {
             document_title: "手册",
             section_path: &[],
@@ -129,7 +157,10 @@ mod tests {
     #[test]
     fn lead_sentences_and_children_within_the_budget() {
         let all = ExtractiveSummarizer.summarize(&request(200), &Characters);
-        assert_eq!(all.text, "第一句。Second one. 第三句很长很长。\n\n- 概念: CA 把载波合起来。\n- Limits: At most 16.");
+        assert_eq!(
+            all.text,
+            "第一句。Second one. 第三句很长很长。\n\n- 概念: CA 把载波合起来。\n- Limits: At most 16."
+        );
         assert!(all.degraded);
         let short = ExtractiveSummarizer.summarize(&request(40), &Characters);
         assert_eq!(short.text, "第一句。Second one.\n\n- 概念\n- Limits");

@@ -1,5 +1,6 @@
-//! Embedding texts longer than a model's window: cut into windows at sentence ends, each under the heading, and their vectors averaged,
-//! the first ones counting most: a section says first what it is about. Called by the embed stage.
+//! Embedding texts longer than a model's window: cut into windows at sentence ends, each under the
+//! heading, and their vectors averaged, the first ones counting most: a section says first what it
+//! is about. Called by the embed stage.
 
 use tributary_models::TokenCounter;
 use tributary_schemas::ChunkVectors;
@@ -17,10 +18,19 @@ pub struct Window {
     pub weight: usize,
 }
 
-/// The windows of a text: one if it fits, else as many as are needed, of about equal length, at most `limit`.
-pub fn windows(text: &SearchText, window_tokens: usize, limit: usize, tokens: &dyn TokenCounter) -> Vec<Window> {
+/// The windows of a text: one if it fits, else as many as are needed, of about equal length, at
+/// most `limit`.
+pub fn windows(
+    text: &SearchText,
+    window_tokens: usize,
+    limit: usize,
+    tokens: &dyn TokenCounter,
+) -> Vec<Window> {
     let heading = bounded_heading(&text.heading, window_tokens / 4, tokens);
-    let budget = window_tokens.saturating_sub(count(tokens, &heading)).max(window_tokens / 2).max(8);
+    let budget = window_tokens
+        .saturating_sub(count(tokens, &heading))
+        .max(window_tokens / 2)
+        .max(8);
     let body_tokens = count(tokens, &text.body);
     if body_tokens <= budget {
         return vec![window(&heading, &text.body, body_tokens)];
@@ -30,7 +40,11 @@ pub fn windows(text: &SearchText, window_tokens: usize, limit: usize, tokens: &d
     let (mut start, mut end, mut sum) = (0, 0, 0);
     for (next, part_tokens) in parts(&text.body, body_tokens, budget, tokens) {
         if sum > 0 && (sum + part_tokens > budget || sum >= target) {
-            windows.push(window(&heading, text.body.get(start..end).unwrap_or_default(), sum));
+            windows.push(window(
+                &heading,
+                text.body.get(start..end).unwrap_or_default(),
+                sum,
+            ));
             (start, sum) = (end, 0);
             if windows.len() >= limit.max(1) {
                 return windows;
@@ -39,12 +53,22 @@ pub fn windows(text: &SearchText, window_tokens: usize, limit: usize, tokens: &d
         end = next;
         sum += part_tokens;
     }
-    windows.push(window(&heading, text.body.get(start..).unwrap_or_default(), sum));
+    windows.push(window(
+        &heading,
+        text.body.get(start..).unwrap_or_default(),
+        sum,
+    ));
     windows
 }
 
-/// Ends of sentences and their tokens; a sentence over a quarter of the budget in runs of words, so that windows fill evenly.
-fn parts(body: &str, body_tokens: usize, budget: usize, tokens: &dyn TokenCounter) -> Vec<(usize, usize)> {
+/// Ends of sentences and their tokens; a sentence over a quarter of the budget in runs of words, so
+/// that windows fill evenly.
+fn parts(
+    body: &str,
+    body_tokens: usize,
+    budget: usize,
+    tokens: &dyn TokenCounter,
+) -> Vec<(usize, usize)> {
     let most = (budget / 4).max(4);
     let run_bytes = (body.len() as f64 / body_tokens.max(1) as f64 * most as f64) as usize;
     let mut parts = Vec::new();
@@ -57,7 +81,10 @@ fn parts(body: &str, body_tokens: usize, budget: usize, tokens: &dyn TokenCounte
         } else {
             let mut run_start = 0;
             for (run_end, _) in run_ends(sentence, run_bytes.max(4), &[]) {
-                parts.push((start + run_end, count(tokens, sentence.get(run_start..run_end).unwrap_or_default())));
+                parts.push((
+                    start + run_end,
+                    count(tokens, sentence.get(run_start..run_end).unwrap_or_default()),
+                ));
                 run_start = run_end;
             }
         }
@@ -67,8 +94,15 @@ fn parts(body: &str, body_tokens: usize, budget: usize, tokens: &dyn TokenCounte
 }
 
 fn window(heading: &str, body: &str, tokens: usize) -> Window {
-    let text = SearchText { heading: heading.to_owned(), body: body.trim().to_owned() }.joined();
-    Window { text, weight: tokens.max(1) }
+    let text = SearchText {
+        heading: heading.to_owned(),
+        body: body.trim().to_owned(),
+    }
+    .joined();
+    Window {
+        text,
+        weight: tokens.max(1),
+    }
 }
 
 /// The end of the heading (the nearest titles) if all of it is too long.
@@ -81,15 +115,29 @@ fn bounded_heading(heading: &str, limit: usize, tokens: &dyn TokenCounter) -> St
     rest.trim().to_owned()
 }
 
-/// The mean of the windows' vectors, made unit length again. The n-th window weighs its length divided by n²: pages are asked for by
-/// what they say first, and with the first window alone nothing of the rest would be found. One window is returned as it is.
+/// The mean of the windows' vectors, made unit length again. The n-th window weighs its length
+/// divided by n²: pages are asked for by what they say first, and with the first window alone
+/// nothing of the rest would be found. One window is returned as it is.
 pub fn mean(vectors: &[(ChunkVectors, usize)]) -> ChunkVectors {
     match vectors {
-        [] => ChunkVectors { coarse: Vec::new(), fine: Vec::new() },
+        [] => ChunkVectors {
+            coarse: Vec::new(),
+            fine: Vec::new(),
+        },
         [(only, _)] => only.clone(),
         [(first, _), ..] => ChunkVectors {
-            coarse: weighted(&first.coarse, vectors.iter().map(|(vectors, weight)| (&vectors.coarse, *weight))),
-            fine: weighted(&first.fine, vectors.iter().map(|(vectors, weight)| (&vectors.fine, *weight))),
+            coarse: weighted(
+                &first.coarse,
+                vectors
+                    .iter()
+                    .map(|(vectors, weight)| (&vectors.coarse, *weight)),
+            ),
+            fine: weighted(
+                &first.fine,
+                vectors
+                    .iter()
+                    .map(|(vectors, weight)| (&vectors.fine, *weight)),
+            ),
         },
     }
 }
@@ -103,7 +151,11 @@ fn weighted<'a>(first: &[f32], vectors: impl Iterator<Item = (&'a Vec<f32>, usiz
         }
     }
     let length = sum.iter().map(|value| value * value).sum::<f64>().sqrt();
-    if length > 1e-9 { sum.iter().map(|value| (value / length) as f32).collect() } else { first.to_vec() }
+    if length > 1e-9 {
+        sum.iter().map(|value| (value / length) as f32).collect()
+    } else {
+        first.to_vec()
+    }
 }
 
 #[cfg(test)]
@@ -114,41 +166,82 @@ mod tests {
     struct Characters;
     impl TokenCounter for Characters {
         fn count(&self, text: &str) -> usize {
-            text.chars().filter(|character| !character.is_whitespace()).count()
+            text.chars()
+                .filter(|character| !character.is_whitespace())
+                .count()
         }
     }
 
     fn text(body: &str) -> SearchText {
-        SearchText { heading: "标题".into(), body: body.into() }
+        SearchText {
+            heading: "标题".into(),
+            body: body.into(),
+        }
     }
 
     #[test]
     fn a_short_text_is_one_window_and_a_long_one_is_several_that_hold_all_of_it() {
-        assert_eq!(windows(&text("短。"), 64, 8, &Characters), [Window { text: "标题\n短。".into(), weight: 2 }]);
+        assert_eq!(
+            windows(&text("短。"), 64, 8, &Characters),
+            [Window {
+                text: "标题\n短。".into(),
+                weight: 2
+            }]
+        );
         let body = "这句话有十个字在里面。".repeat(30) + &"无".repeat(200);
         let windows = windows(&text(&body), 64, 100, &Characters);
-        let joined: String = windows.iter().map(|window| window.text.strip_prefix("标题\n").unwrap()).collect();
+        let joined: String = windows
+            .iter()
+            .map(|window| window.text.strip_prefix("标题\n").unwrap())
+            .collect();
         assert_eq!(joined, body);
-        assert!(windows.iter().all(|window| Characters.count(&window.text) <= 64), "{windows:?}");
-        assert_eq!(windows.iter().map(|window| window.weight).sum::<usize>(), 530);
+        assert!(
+            windows
+                .iter()
+                .all(|window| Characters.count(&window.text) <= 64),
+            "{windows:?}"
+        );
+        assert_eq!(
+            windows.iter().map(|window| window.weight).sum::<usize>(),
+            530
+        );
     }
 
     #[test]
     fn windows_are_limited_and_a_long_heading_is_cut_from_its_front() {
-        let long = SearchText { heading: "远".repeat(100) + "近", body: "字".repeat(1000) };
+        let long = SearchText {
+            heading: "远".repeat(100) + "近",
+            body: "字".repeat(1000),
+        };
         let windows = windows(&long, 64, 3, &Characters);
         assert_eq!(windows.len(), 3);
-        assert!(windows.iter().all(|window| Characters.count(&window.text) <= 64 && window.text.contains("近")));
+        assert!(
+            windows
+                .iter()
+                .all(|window| Characters.count(&window.text) <= 64 && window.text.contains("近"))
+        );
     }
 
     #[test]
     fn the_mean_is_weighted_and_of_unit_length() {
-        let one = ChunkVectors { coarse: vec![1.0, 0.0], fine: Vec::new() };
-        let other = ChunkVectors { coarse: vec![0.0, 1.0], fine: Vec::new() };
+        let one = ChunkVectors {
+            coarse: vec![1.0, 0.0],
+            fine: Vec::new(),
+        };
+        let other = ChunkVectors {
+            coarse: vec![0.0, 1.0],
+            fine: Vec::new(),
+        };
         let mean_of_two = mean(&[(one.clone(), 3), (other, 16)]);
-        assert!((mean_of_two.coarse[0] - 0.6).abs() < 1e-6 && (mean_of_two.coarse[1] - 0.8).abs() < 1e-6);
+        assert!(
+            (mean_of_two.coarse[0] - 0.6).abs() < 1e-6
+                && (mean_of_two.coarse[1] - 0.8).abs() < 1e-6
+        );
         assert!(mean_of_two.fine.is_empty());
-        let opposite = ChunkVectors { coarse: vec![-1.0, 0.0], fine: Vec::new() };
+        let opposite = ChunkVectors {
+            coarse: vec![-1.0, 0.0],
+            fine: Vec::new(),
+        };
         assert_eq!(mean(&[(one.clone(), 1), (opposite, 4)]).coarse, one.coarse);
     }
 }

@@ -1,5 +1,6 @@
-//! Text in, text out: every `golden/*.md` is cut with small limits and compared with its `*.chunks.json`.
-//! `UPDATE_GOLDEN=1 cargo test -p tributary-enrich --test golden` writes them anew; read the difference before committing it.
+//! Text in, text out: every `golden/*.md` is cut with small limits and compared with its
+//! `*.chunks.json`. `UPDATE_GOLDEN=1 cargo test -p tributary-enrich --test golden` writes them
+//! anew; read the difference before committing it.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -16,15 +17,35 @@ use tributary_schemas::{Chunk, ChunkId, ImageLink};
 
 /// A hundredth of the real work shows every rule.
 fn small() -> ChunkerConfig {
-    ChunkerConfig { section_limit_tokens: 120, leaf_minimum_tokens: 40, leaf_maximum_tokens: 80, summary_limit_tokens: 40, ..config() }
+    ChunkerConfig {
+        section_limit_tokens: 120,
+        leaf_minimum_tokens: 40,
+        leaf_maximum_tokens: 80,
+        summary_limit_tokens: 40,
+        ..config()
+    }
 }
 
 fn cut(file: &Path) -> Value {
     let mut clean = document(&std::fs::read_to_string(file).unwrap());
     clean.page_starts = vec![0, clean.markdown.len() as u64 / 2];
-    clean.images = vec![ImageLink { link: "https://example.com/figure.png".into(), alt: "figure".into() }];
-    let chunks = chunk(&clean, Strategy::Sections, &small(), &Counter, &ExtractiveSummarizer);
-    let ordinal = |id: ChunkId| chunks.iter().find(|chunk| chunk.chunk_id == id).map(|chunk| chunk.ordinal);
+    clean.images = vec![ImageLink {
+        link: "https://example.com/figure.png".into(),
+        alt: "figure".into(),
+    }];
+    let chunks = chunk(
+        &clean,
+        Strategy::Sections,
+        &small(),
+        &Counter,
+        &ExtractiveSummarizer,
+    );
+    let ordinal = |id: ChunkId| {
+        chunks
+            .iter()
+            .find(|chunk| chunk.chunk_id == id)
+            .map(|chunk| chunk.ordinal)
+    };
     let shown = |chunk: &Chunk| {
         json!({
             "kind": chunk.kind,
@@ -45,7 +66,10 @@ fn cut(file: &Path) -> Value {
 #[test]
 fn chunks_are_as_written_down() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "md"));
     files.sort();
     assert!(files.len() >= 4);
@@ -53,9 +77,19 @@ fn chunks_are_as_written_down() {
         let golden = file.with_extension("chunks.json");
         let found = cut(&file);
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(&golden, serde_json::to_string_pretty(&found).unwrap() + "\n").unwrap();
+            std::fs::write(
+                &golden,
+                serde_json::to_string_pretty(&found).unwrap() + "\n",
+            )
+            .unwrap();
         }
-        let expected: Value = serde_json::from_str(&std::fs::read_to_string(&golden).unwrap()).unwrap();
-        assert!(found == expected, "{} differs:\n{}", golden.display(), serde_json::to_string_pretty(&found).unwrap());
+        let expected: Value =
+            serde_json::from_str(&std::fs::read_to_string(&golden).unwrap()).unwrap();
+        assert!(
+            found == expected,
+            "{} differs:\n{}",
+            golden.display(),
+            serde_json::to_string_pretty(&found).unwrap()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The two stages as the worker loop calls them: order of outputs, tombstones, tags, ready tokens, vectors and their reuse.
+//! The two stages as the worker loop calls them: order of outputs, tombstones, tags, ready tokens,
+//! vectors and their reuse.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -11,21 +12,21 @@ use bytes::Bytes;
 use support::{Counter, config, document};
 use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_enrich::{
-    ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, EmbedConfig, EmbedGeneration, EmbedGenerations, EmbedParts, EmbedStage,
-    SharedKnowledgeSets,
+    ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, EmbedConfig, EmbedGeneration,
+    EmbedGenerations, EmbedParts, EmbedStage, SharedKnowledgeSets,
 };
 use tributary_models::embedders::hashing::HashingEmbedder;
 use tributary_models::{DualEmbedder, Embedder, TextRole};
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{
-    ChunkId, ChunkVectors, CleanDocument, DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Result, State, TaggedDocument,
-    Topic, event,
+    ChunkId, ChunkVectors, CleanDocument, DocumentHeader, DocumentState, EmbeddedDocument, Error,
+    ErrorKind, Result, State, TaggedDocument, Topic, event,
 };
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Position, StoredRecord, message};
 use tributary_store::search_index::{
-    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, SharedSearchIndex, StoredChunk,
-    VectorQuery,
+    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
+    SearchIndex, SharedSearchIndex, StoredChunk, VectorQuery,
 };
 use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, SourceProfiles};
 
@@ -59,7 +60,9 @@ tag_rules = [{ path = "a/*", tags = ["case"] }]
 fn settings() -> Config {
     Config {
         chunker: config(),
-        chunk: ChunkStageConfig { documents_in_flight: 2 },
+        chunk: ChunkStageConfig {
+            documents_in_flight: 2,
+        },
         embed: EmbedConfig {
             window_tokens: 100,
             window_limit: 16,
@@ -76,14 +79,21 @@ fn chunk_stage(knowledge_sets: SharedKnowledgeSets) -> ChunkStage {
 }
 
 fn chunk_stage_of(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkStage {
-    let analyzer = AnalyzerConfig { guess_words: true, sub_words: true, english_stems: true };
+    let analyzer = AnalyzerConfig {
+        guess_words: true,
+        sub_words: true,
+        english_stems: true,
+    };
     let parts = ChunkParts {
         analyzer: Arc::new(Analyzer::new(&analyzer, Lexicon::empty()).unwrap()),
         knowledge_sets,
         source_profiles: Arc::new(SourceProfiles::from_toml(PROFILES).unwrap()),
         tokens: Arc::new(Counter),
         summarizer: Arc::new(ExtractiveSummarizer),
-        chunkers: Chunkers { default: config(), by_set: BTreeMap::new() },
+        chunkers: Chunkers {
+            default: config(),
+            by_set: BTreeMap::new(),
+        },
         generation: "g1".to_owned(),
         is_serving: Arc::new(move || is_serving),
         clock: Arc::new(|| 5),
@@ -96,13 +106,29 @@ fn sets() -> SharedKnowledgeSets {
 }
 
 fn stored(record: tributary_store::event_log::Record) -> StoredRecord {
-    StoredRecord { position: Position { partition: 0, offset: 0 }, record }
+    StoredRecord {
+        position: Position {
+            partition: 0,
+            offset: 0,
+        },
+        record,
+    }
 }
 
 fn clean_record(clean: &CleanDocument) -> StoredRecord {
     let header = &clean.document;
-    let mut record = message::encode(event::TYPE_DOCUMENT_CLEANED, &header.document_id, header.version, clean, 1).unwrap();
-    record.headers.push((event::TRACEPARENT.to_owned(), Bytes::from_static(b"00-1-2-01")));
+    let mut record = message::encode(
+        event::TYPE_DOCUMENT_CLEANED,
+        &header.document_id,
+        header.version,
+        clean,
+        1,
+    )
+    .unwrap();
+    record.headers.push((
+        event::TRACEPARENT.to_owned(),
+        Bytes::from_static(b"00-1-2-01"),
+    ));
     stored(record)
 }
 
@@ -118,12 +144,26 @@ fn state(output: &Output) -> DocumentState {
 
 #[tokio::test]
 async fn a_clean_document_becomes_a_report_and_then_its_chunks() {
-    let clean = document("# 载波聚合\n\n把**多个**载波合起来 ![图](image:0) [详情](http://secret.example)。\n");
-    let outputs = chunk_stage(sets()).process(&clean_record(&clean)).await.unwrap();
+    let clean = document(
+        "# 载波聚合\n\n把**多个**载波合起来 ![图](image:0) [详情](http://secret.example)。\n",
+    );
+    let outputs = chunk_stage(sets())
+        .process(&clean_record(&clean))
+        .await
+        .unwrap();
     assert_eq!(outputs.len(), 2);
-    assert_eq!((state(&outputs[0]).state, outputs[1].topic), (State::Embedding, Topic::ChunksTagged));
-    assert_eq!(outputs[1].record.header(event::CE_TYPE), Some(event::TYPE_CHUNKS_TAGGED));
-    assert_eq!(outputs[1].record.header(event::TRACEPARENT), Some("00-1-2-01"));
+    assert_eq!(
+        (state(&outputs[0]).state, outputs[1].topic),
+        (State::Embedding, Topic::ChunksTagged)
+    );
+    assert_eq!(
+        outputs[1].record.header(event::CE_TYPE),
+        Some(event::TYPE_CHUNKS_TAGGED)
+    );
+    assert_eq!(
+        outputs[1].record.header(event::TRACEPARENT),
+        Some("00-1-2-01")
+    );
     let tagged: TaggedDocument = message::decode(&outputs[1].record).unwrap().unwrap();
     assert_eq!(tagged.document.knowledge_sets, ["common", "ran"]);
     assert_eq!(tagged.document.tags, ["5G", "shared"]);
@@ -134,8 +174,15 @@ async fn a_clean_document_becomes_a_report_and_then_its_chunks() {
             && !tagged.document.lineage.analyzer.is_empty()
     );
     let tokens: Vec<&str> = tagged.chunks[0].analyzed.split(' ').collect();
-    assert!(tokens.contains(&"载波") && tokens.contains(&"文档") && tokens.contains(&"详情"), "{tokens:?}");
-    assert!(!tagged.chunks[0].analyzed.contains("secret") && !tagged.chunks[0].analyzed.contains("image"), "{tokens:?}");
+    assert!(
+        tokens.contains(&"载波") && tokens.contains(&"文档") && tokens.contains(&"详情"),
+        "{tokens:?}"
+    );
+    assert!(
+        !tagged.chunks[0].analyzed.contains("secret")
+            && !tagged.chunks[0].analyzed.contains("image"),
+        "{tokens:?}"
+    );
 }
 
 #[tokio::test]
@@ -146,19 +193,35 @@ async fn profiles_choose_the_chunker_and_new_knowledge_sets_take_effect_at_once(
     clean.document.source = "cases".into();
     let whole = tagged(&stage, &clean).await;
     assert_eq!(whole.chunks.len(), 1);
-    assert_eq!((whole.document.tags, whole.document.attributes.product.as_deref()), (vec!["5G".into(), "case".into()], Some("gNodeB")));
+    assert_eq!(
+        (
+            whole.document.tags,
+            whole.document.attributes.product.as_deref()
+        ),
+        (vec!["5G".into(), "case".into()], Some("gNodeB"))
+    );
     shared.replace(KnowledgeSets::default());
     assert_eq!(tagged(&stage, &clean).await.document.tags, ["case"]);
     clean.document.knowledge_sets = vec!["nowhere".into()];
     let refused = stage.process(&clean_record(&clean)).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Invalid);
-    assert_eq!(state(&stage.abandoned(&clean_record(&clean), &refused)[0]).state, State::Dead);
+    assert_eq!(
+        state(&stage.abandoned(&clean_record(&clean), &refused)[0]).state,
+        State::Dead
+    );
 }
 
 #[tokio::test]
 async fn summaries_are_named_as_degraded() {
     let clean = document(&"# 标题\n\n一段话说明情况。\n\n## 小节\n\n内容很多很多。\n".repeat(300));
-    assert_eq!(tagged(&chunk_stage(sets()), &clean).await.document.lineage.degraded, ["summary"]);
+    assert_eq!(
+        tagged(&chunk_stage(sets()), &clean)
+            .await
+            .document
+            .lineage
+            .degraded,
+        ["summary"]
+    );
 }
 
 #[tokio::test]
@@ -166,15 +229,27 @@ async fn tombstones_and_broken_records() {
     let tombstone = stored(message::tombstone(event::TYPE_DOCUMENT_CLEANED, "d1", 9, 1));
     let chunk = chunk_stage(sets());
     let embed = embed_stage(Arc::new(Counting::default()), None);
-    for (stage, topic) in [(&chunk as &dyn Stage, Topic::ChunksTagged), (&embed, Topic::ChunksEmbedded)] {
+    for (stage, topic) in [
+        (&chunk as &dyn Stage, Topic::ChunksTagged),
+        (&embed, Topic::ChunksEmbedded),
+    ] {
         let outputs = stage.process(&tombstone).await.unwrap();
-        assert_eq!((outputs.len(), outputs[0].topic, &outputs[0].record.value), (1, topic, &None));
+        assert_eq!(
+            (outputs.len(), outputs[0].topic, &outputs[0].record.value),
+            (1, topic, &None)
+        );
         assert_eq!(message::version(&outputs[0].record), 9);
         let mut broken = tombstone.clone();
         broken.record.value = Some(Bytes::from_static(b"{"));
-        assert_eq!(stage.process(&broken).await.unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(
+            stage.process(&broken).await.unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
         broken.record.key = Bytes::new();
-        assert_eq!(stage.process(&broken).await.unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(
+            stage.process(&broken).await.unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
     }
 }
 
@@ -205,7 +280,10 @@ impl Embedder for Counting {
         if self.fails {
             return Err(Error::new(ErrorKind::Unavailable, "no model"));
         }
-        self.texts.lock().unwrap().extend(texts.iter().map(|text| (*text).to_owned()));
+        self.texts
+            .lock()
+            .unwrap()
+            .extend(texts.iter().map(|text| (*text).to_owned()));
         HashingEmbedder::new(64)?.embed(texts, role)
     }
 }
@@ -226,7 +304,11 @@ impl EmbedGenerations for Two {
             tokens: Arc::new(Counter),
             config: settings().embed,
         };
-        Ok(self.names().iter().any(|known| known == name).then_some(generation))
+        Ok(self
+            .names()
+            .iter()
+            .any(|known| known == name)
+            .then_some(generation))
     }
 
     fn names(&self) -> Vec<String> {
@@ -236,24 +318,43 @@ impl EmbedGenerations for Two {
 
 fn embed_stage(embedder: Arc<dyn Embedder>, index: Option<SharedSearchIndex>) -> EmbedStage {
     let embedder = Arc::new(DualEmbedder::shared(embedder));
-    let parts = EmbedParts { generations: Arc::new(Two { embedder }), index, clock: Arc::new(|| 6) };
+    let parts = EmbedParts {
+        generations: Arc::new(Two { embedder }),
+        index,
+        clock: Arc::new(|| 6),
+    };
     EmbedStage::new(parts, settings().embed)
 }
 
 fn tagged_record(tagged: &TaggedDocument) -> StoredRecord {
-    stored(message::encode(event::TYPE_CHUNKS_TAGGED, &tagged.document.document_id, tagged.document.version, tagged, 1).unwrap())
+    stored(
+        message::encode(
+            event::TYPE_CHUNKS_TAGGED,
+            &tagged.document.document_id,
+            tagged.document.version,
+            tagged,
+            1,
+        )
+        .unwrap(),
+    )
 }
 
 async fn embedded(stage: &EmbedStage, tagged: &TaggedDocument) -> EmbeddedDocument {
     let outputs = stage.process(&tagged_record(tagged)).await.unwrap();
-    assert_eq!((state(&outputs[0]).state, outputs[1].topic), (State::Indexing, Topic::ChunksEmbedded));
+    assert_eq!(
+        (state(&outputs[0]).state, outputs[1].topic),
+        (State::Indexing, Topic::ChunksEmbedded)
+    );
     message::decode(&outputs[1].record).unwrap().unwrap()
 }
 
 /// A document with one long section (windows) and a summary.
 fn long_document(last: &str) -> CleanDocument {
     let body = "載波聚合把多個載波合起來。".repeat(150);
-    document(&format!("# 手册\n\n## 概念\n\n{body}\n\n## 限制\n\n{}\n\n## 结尾\n\n{last}\n", body.replace('載', "基")))
+    document(&format!(
+        "# 手册\n\n## 概念\n\n{body}\n\n## 限制\n\n{}\n\n## 结尾\n\n{last}\n",
+        body.replace('載', "基")
+    ))
 }
 
 #[tokio::test]
@@ -263,42 +364,100 @@ async fn every_chunk_gets_a_unit_vector_of_its_folded_text_in_windows() {
     let embedded = embedded(&embed_stage(embedder.clone(), None), &tagged).await;
     assert_eq!(embedded.vectors.len(), tagged.chunks.len());
     for vectors in &embedded.vectors {
-        assert!((vectors.coarse.iter().map(|value| value * value).sum::<f32>() - 1.0).abs() < 1e-4);
+        assert!(
+            (vectors
+                .coarse
+                .iter()
+                .map(|value| value * value)
+                .sum::<f32>()
+                - 1.0)
+                .abs()
+                < 1e-4
+        );
         assert!(vectors.fine.is_empty());
     }
     assert_eq!(embedded.document.lineage.coarse_model, "counting");
     let asked = embedder.asked();
-    assert!(asked.len() > tagged.chunks.len(), "long chunks take several windows: {} of {}", asked.len(), tagged.chunks.len());
-    assert!(asked.iter().all(|text| text.starts_with("文档") && !text.contains('載')), "{asked:?}");
+    assert!(
+        asked.len() > tagged.chunks.len(),
+        "long chunks take several windows: {} of {}",
+        asked.len(),
+        tagged.chunks.len()
+    );
+    assert!(
+        asked
+            .iter()
+            .all(|text| text.starts_with("文档") && !text.contains('載')),
+        "{asked:?}"
+    );
 }
 
 #[tokio::test]
 async fn chunks_for_a_generation_under_construction_leave_the_documents_state_alone() {
     let building = chunk_stage_of(sets(), false);
-    let outputs = building.process(&clean_record(&document("x"))).await.unwrap();
-    assert_eq!(outputs.iter().map(|output| output.topic).collect::<Vec<_>>(), [Topic::ChunksTagged]);
+    let outputs = building
+        .process(&clean_record(&document("x")))
+        .await
+        .unwrap();
+    assert_eq!(
+        outputs
+            .iter()
+            .map(|output| output.topic)
+            .collect::<Vec<_>>(),
+        [Topic::ChunksTagged]
+    );
     assert_eq!(outputs[0].record.header(event::GENERATION), Some("g1"));
     let invalid = Error::new(ErrorKind::Invalid, "bad");
-    assert!(building.abandoned(&clean_record(&document("x")), &invalid).is_empty());
+    assert!(
+        building
+            .abandoned(&clean_record(&document("x")), &invalid)
+            .is_empty()
+    );
 
     let embedder = Arc::new(Counting::default());
     let stage = embed_stage(embedder.clone(), None);
     let for_generation = |name| stored(message::for_generation(outputs[0].record.clone(), name));
     let embedded = stage.process(&for_generation("g2")).await.unwrap();
-    assert_eq!(embedded.iter().map(|output| output.topic).collect::<Vec<_>>(), [Topic::ChunksEmbedded]);
+    assert_eq!(
+        embedded
+            .iter()
+            .map(|output| output.topic)
+            .collect::<Vec<_>>(),
+        [Topic::ChunksEmbedded]
+    );
     assert_eq!(embedded[0].record.header(event::GENERATION), Some("g2"));
     assert!(stage.abandoned(&for_generation("g2"), &invalid).is_empty());
     assert!(!stage.abandoned(&for_generation("g1"), &invalid).is_empty());
     embedder.asked();
-    assert!(stage.process(&for_generation("g0")).await.unwrap().is_empty(), "a generation that is gone");
+    assert!(
+        stage
+            .process(&for_generation("g0"))
+            .await
+            .unwrap()
+            .is_empty(),
+        "a generation that is gone"
+    );
     assert!(embedder.asked().is_empty());
 }
 
 #[tokio::test]
 async fn a_failing_embedder_is_an_error_of_its_kind() {
     let tagged = tagged(&chunk_stage(sets()), &document("x")).await;
-    let stage = embed_stage(Arc::new(Counting { fails: true, ..Counting::default() }), None);
-    assert_eq!(stage.process(&tagged_record(&tagged)).await.unwrap_err().kind(), ErrorKind::Unavailable);
+    let stage = embed_stage(
+        Arc::new(Counting {
+            fails: true,
+            ..Counting::default()
+        }),
+        None,
+    );
+    assert_eq!(
+        stage
+            .process(&tagged_record(&tagged))
+            .await
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Unavailable
+    );
 }
 
 /// An index that holds one embedded document; only what the stage asks works.
@@ -340,19 +499,49 @@ impl SearchIndex for Holding {
     async fn fetch(&self, _: Option<&str>, _: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
         unused()
     }
-    async fn vectors(&self, _: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
-        let found = |wanted: &ChunkId| self.vectors.iter().find(|(id, _)| id == wanted).map(|(_, vectors)| vectors.clone());
+    async fn vectors(
+        &self,
+        _: Option<&str>,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Option<ChunkVectors>>> {
+        let found = |wanted: &ChunkId| {
+            self.vectors
+                .iter()
+                .find(|(id, _)| id == wanted)
+                .map(|(_, vectors)| vectors.clone())
+        };
         Ok(chunks.iter().map(found).collect())
     }
-    async fn documents(&self, _: Option<&str>, ids: &[String]) -> Result<Vec<Option<IndexedDocument>>> {
+    async fn documents(
+        &self,
+        _: Option<&str>,
+        ids: &[String],
+    ) -> Result<Vec<Option<IndexedDocument>>> {
         let chunk_ids: Vec<ChunkId> = self.vectors.iter().map(|(id, _)| *id).collect();
-        let stored = IndexedDocument { document: self.document.clone(), chunk_ids, deleted: false };
-        Ok(ids.iter().map(|id| (*id == self.document.document_id).then(|| stored.clone())).collect())
+        let stored = IndexedDocument {
+            document: self.document.clone(),
+            chunk_ids,
+            deleted: false,
+        };
+        Ok(ids
+            .iter()
+            .map(|id| (*id == self.document.document_id).then(|| stored.clone()))
+            .collect())
     }
-    async fn list_documents(&self, _: Option<&str>, _: Option<&str>, _: usize) -> Result<Vec<IndexedDocument>> {
+    async fn list_documents(
+        &self,
+        _: Option<&str>,
+        _: Option<&str>,
+        _: usize,
+    ) -> Result<Vec<IndexedDocument>> {
         unused()
     }
-    async fn documents_with(&self, _: Option<&str>, _: &[String], _: usize) -> Result<Vec<IndexedDocument>> {
+    async fn documents_with(
+        &self,
+        _: Option<&str>,
+        _: &[String],
+        _: usize,
+    ) -> Result<Vec<IndexedDocument>> {
         unused()
     }
     async fn list_chunks(&self, _: Option<&str>) -> Result<Vec<(ChunkId, String)>> {
@@ -365,21 +554,36 @@ impl SearchIndex for Holding {
 
 fn holding(embedded: &EmbeddedDocument) -> Holding {
     let ids = embedded.chunks.iter().map(|chunk| chunk.chunk_id);
-    Holding { document: embedded.document.clone(), vectors: ids.zip(embedded.vectors.iter().cloned()).collect() }
+    Holding {
+        document: embedded.document.clone(),
+        vectors: ids.zip(embedded.vectors.iter().cloned()).collect(),
+    }
 }
 
 #[tokio::test]
 async fn unchanged_chunks_keep_their_vectors_across_versions() {
     let chunk = chunk_stage(sets());
     let embedder = Arc::new(Counting::default());
-    let first = embedded(&embed_stage(embedder.clone(), None), &tagged(&chunk, &long_document("完。")).await).await;
+    let first = embedded(
+        &embed_stage(embedder.clone(), None),
+        &tagged(&chunk, &long_document("完。")).await,
+    )
+    .await;
     let all = embedder.asked().len();
     let mut changed = tagged(&chunk, &long_document("新的结尾。")).await;
     changed.document.version = 2;
-    let second = embedded(&embed_stage(embedder.clone(), Some(Arc::new(holding(&first)))), &changed).await;
+    let second = embedded(
+        &embed_stage(embedder.clone(), Some(Arc::new(holding(&first)))),
+        &changed,
+    )
+    .await;
     let asked = embedder.asked();
     // The last section and the summary that names it are new.
-    assert!(!asked.is_empty() && asked.len() * 3 < all, "{} of {all}", asked.len());
+    assert!(
+        !asked.is_empty() && asked.len() * 3 < all,
+        "{} of {all}",
+        asked.len()
+    );
     let fresh = embedded(&embed_stage(embedder.clone(), None), &changed).await;
     assert_eq!(second.vectors, fresh.vectors);
     embedder.asked();
@@ -392,7 +596,14 @@ async fn unchanged_chunks_keep_their_vectors_across_versions() {
     ] {
         let mut stale = holding(&first);
         change(&mut stale.document);
-        embedded(&embed_stage(embedder.clone(), Some(Arc::new(stale))), &changed).await;
-        assert!(embedder.asked().len() >= all, "vectors made in another way are not kept");
+        embedded(
+            &embed_stage(embedder.clone(), Some(Arc::new(stale))),
+            &changed,
+        )
+        .await;
+        assert!(
+            embedder.asked().len() >= all,
+            "vectors made in another way are not kept"
+        );
     }
 }

@@ -56,7 +56,11 @@ impl RankScores {
 
 /// Mean; zero for none.
 pub fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+    if values.is_empty() {
+        0.0
+    } else {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
 }
 
 /// The value below which `share` (0 to 1) of the values lie (nearest rank); zero for none.
@@ -67,27 +71,50 @@ pub fn percentile(values: &[f64], share: f64) -> f64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 
-fn found<'a>(ranking: &'a [&str], relevant: &'a HashSet<String>, limit: usize) -> impl Iterator<Item = usize> + 'a {
-    ranking.iter().take(limit).enumerate().filter(|(_, document)| relevant.contains(**document)).map(|(index, _)| index)
+fn found<'a>(
+    ranking: &'a [&str],
+    relevant: &'a HashSet<String>,
+    limit: usize,
+) -> impl Iterator<Item = usize> + 'a {
+    ranking
+        .iter()
+        .take(limit)
+        .enumerate()
+        .filter(|(_, document)| relevant.contains(**document))
+        .map(|(index, _)| index)
 }
 
 fn recall(ranking: &[&str], relevant: &HashSet<String>, limit: usize) -> f64 {
-    if relevant.is_empty() { 0.0 } else { found(ranking, relevant, limit).count() as f64 / relevant.len() as f64 }
+    if relevant.is_empty() {
+        0.0
+    } else {
+        found(ranking, relevant, limit).count() as f64 / relevant.len() as f64
+    }
 }
 
 fn reciprocal_rank(ranking: &[&str], relevant: &HashSet<String>, limit: usize) -> f64 {
-    found(ranking, relevant, limit).next().map_or(0.0, |index| 1.0 / (index + 1) as f64)
+    found(ranking, relevant, limit)
+        .next()
+        .map_or(0.0, |index| 1.0 / (index + 1) as f64)
 }
 
 fn hit(ranking: &[&str], relevant: &HashSet<String>, limit: usize) -> f64 {
-    if found(ranking, relevant, limit).next().is_some() { 1.0 } else { 0.0 }
+    if found(ranking, relevant, limit).next().is_some() {
+        1.0
+    } else {
+        0.0
+    }
 }
 
 /// Järvelin and Kekäläinen 2002, gain 1, discount log2(rank + 1).
 fn ndcg(ranking: &[&str], relevant: &HashSet<String>, limit: usize) -> f64 {
     let discount = |index: usize| 1.0 / ((index + 2) as f64).log2();
     let ideal: f64 = (0..relevant.len().min(limit)).map(discount).sum();
-    if ideal == 0.0 { 0.0 } else { found(ranking, relevant, limit).map(discount).sum::<f64>() / ideal }
+    if ideal == 0.0 {
+        0.0
+    } else {
+        found(ranking, relevant, limit).map(discount).sum::<f64>() / ideal
+    }
 }
 
 #[cfg(test)]

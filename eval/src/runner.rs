@@ -104,17 +104,35 @@ pub struct Pipeline<'a> {
     pub top_k: usize,
 }
 
-/// Publishes the set's documents, waits for all of them, asks all questions one after the other, and scores.
-pub async fn run(set: &EvaluationSet, pipeline: &Pipeline<'_>, settings: Value, progress: &dyn Progress) -> Result<Report> {
+/// Publishes the set's documents, waits for all of them, asks all questions one after the other,
+/// and scores.
+pub async fn run(
+    set: &EvaluationSet,
+    pipeline: &Pipeline<'_>,
+    settings: Value,
+    progress: &dyn Progress,
+) -> Result<Report> {
     let ingest = ingest(set, pipeline, progress).await?;
-    let documents: HashMap<ChunkId, String> = pipeline.index.list_chunks(None).await?.into_iter().collect();
+    let documents: HashMap<ChunkId, String> = pipeline
+        .index
+        .list_chunks(None)
+        .await?
+        .into_iter()
+        .collect();
     let mut answers = Vec::with_capacity(set.questions.len());
     let mut left_out = set.left_out.clone();
     for (number, question) in set.questions.iter().enumerate() {
         progress.at("ask", number, set.questions.len());
-        match pipeline.retriever.search(&request(question, pipeline.top_k)).await {
+        match pipeline
+            .retriever
+            .search(&request(question, pipeline.top_k))
+            .await
+        {
             Ok(outcome) => answers.push(Answer::score(question, &outcome, &documents)),
-            Err(problem) => left_out.push(format!("question `{}` cannot be asked: {problem}", question.id)),
+            Err(problem) => left_out.push(format!(
+                "question `{}` cannot be asked: {problem}",
+                question.id
+            )),
         }
     }
     if answers.is_empty()
@@ -152,7 +170,11 @@ fn request(question: &Question, top_k: usize) -> SearchRequest {
     }
 }
 
-async fn ingest(set: &EvaluationSet, pipeline: &Pipeline<'_>, progress: &dyn Progress) -> Result<Ingest> {
+async fn ingest(
+    set: &EvaluationSet,
+    pipeline: &Pipeline<'_>,
+    progress: &dyn Progress,
+) -> Result<Ingest> {
     let started = Instant::now();
     let publications = set.documents.iter().cloned().map(|event| {
         let documents = Arc::clone(&pipeline.documents);
@@ -167,19 +189,31 @@ async fn ingest(set: &EvaluationSet, pipeline: &Pipeline<'_>, progress: &dyn Pro
     }
     let (skipped, dead) = wait(accepted, pipeline, progress).await?;
     let seconds = started.elapsed().as_secs_f64();
-    Ok(Ingest { seconds, documents_per_second: set.documents.len() as f64 / seconds.max(f64::MIN_POSITIVE), skipped, dead })
+    Ok(Ingest {
+        seconds,
+        documents_per_second: set.documents.len() as f64 / seconds.max(f64::MIN_POSITIVE),
+        skipped,
+        dead,
+    })
 }
 
 /// Until every document has its end; a dead one spoils the scores, so it is reported.
-async fn wait(mut open: HashMap<String, u64>, pipeline: &Pipeline<'_>, progress: &dyn Progress) -> Result<(usize, usize)> {
+async fn wait(
+    mut open: HashMap<String, u64>,
+    pipeline: &Pipeline<'_>,
+    progress: &dyn Progress,
+) -> Result<(usize, usize)> {
     let total = open.len();
     let (mut skipped, mut dead) = (0, 0);
     while !open.is_empty() {
         let ids: Vec<String> = open.keys().take(STATES_PER_LOOK).cloned().collect();
         for (id, row) in ids.iter().zip(pipeline.documents.get_many(&ids)) {
-            let Some(row) =
-                row.filter(|row| row.latest.state.is_final() && open.get(id).is_some_and(|version| row.latest.version >= *version))
-            else {
+            let Some(row) = row.filter(|row| {
+                row.latest.state.is_final()
+                    && open
+                        .get(id)
+                        .is_some_and(|version| row.latest.version >= *version)
+            }) else {
                 continue;
             };
             open.remove(id);
@@ -205,29 +239,67 @@ struct Answer {
 
 impl Answer {
     fn score(question: &Question, outcome: &Outcome, documents: &HashMap<ChunkId, String>) -> Self {
-        let mut milliseconds: HashMap<String, f64> = outcome.response.tiers.iter().map(|(name, tier)| (name.clone(), tier.ms)).collect();
+        let mut milliseconds: HashMap<String, f64> = outcome
+            .response
+            .tiers
+            .iter()
+            .map(|(name, tier)| (name.clone(), tier.ms))
+            .collect();
         milliseconds.insert("total".to_owned(), outcome.response.took_ms);
         let mut seen = HashSet::new();
-        let ranking: Vec<&str> =
-            outcome.response.hits.iter().map(|hit| hit.document_id.as_str()).filter(|document| seen.insert(*document)).collect();
+        let ranking: Vec<&str> = outcome
+            .response
+            .hits
+            .iter()
+            .map(|hit| hit.document_id.as_str())
+            .filter(|document| seen.insert(*document))
+            .collect();
         Self {
-            coarse: (coverage(&outcome.coarse, question, documents), outcome.coarse.len()),
-            fine: (coverage(&outcome.fine, question, documents), outcome.fine.len()),
+            coarse: (
+                coverage(&outcome.coarse, question, documents),
+                outcome.coarse.len(),
+            ),
+            fine: (
+                coverage(&outcome.fine, question, documents),
+                outcome.fine.len(),
+            ),
             last: RankScores::of(&ranking, &question.relevant),
             milliseconds,
         }
     }
 }
 
-fn coverage(candidates: &[ScoredChunk], question: &Question, documents: &HashMap<ChunkId, String>) -> f64 {
-    let found: HashSet<&String> = candidates.iter().filter_map(|candidate| documents.get(&candidate.chunk_id)).collect();
-    question.relevant.iter().filter(|document| found.contains(document)).count() as f64 / question.relevant.len() as f64
+fn coverage(
+    candidates: &[ScoredChunk],
+    question: &Question,
+    documents: &HashMap<ChunkId, String>,
+) -> f64 {
+    let found: HashSet<&String> = candidates
+        .iter()
+        .filter_map(|candidate| documents.get(&candidate.chunk_id))
+        .collect();
+    question
+        .relevant
+        .iter()
+        .filter(|document| found.contains(document))
+        .count() as f64
+        / question.relevant.len() as f64
 }
 
 fn tiers(answers: &[Answer]) -> Tiers {
     let tier = |pick: fn(&Answer) -> (f64, usize)| TierScores {
-        recall: mean(&answers.iter().map(|answer| pick(answer).0).collect::<Vec<_>>()),
-        candidates: mean(&answers.iter().map(|answer| pick(answer).1 as f64).collect::<Vec<_>>()),
+        recall: mean(
+            &answers
+                .iter()
+                .map(|answer| pick(answer).0)
+                .collect::<Vec<_>>(),
+        ),
+        candidates: mean(
+            &answers
+                .iter()
+                .map(|answer| pick(answer).1 as f64)
+                .collect::<Vec<_>>(),
+        ),
     };
     Tiers {
         coarse: tier(|answer| answer.coarse),
@@ -240,8 +312,17 @@ fn latencies(answers: &[Answer]) -> HashMap<String, Latency> {
     ["coarse", "fine", "rerank", "total"]
         .into_iter()
         .map(|name| {
-            let values: Vec<f64> = answers.iter().filter_map(|answer| answer.milliseconds.get(name).copied()).collect();
-            (name.to_owned(), Latency { p50: percentile(&values, 0.5), p95: percentile(&values, 0.95) })
+            let values: Vec<f64> = answers
+                .iter()
+                .filter_map(|answer| answer.milliseconds.get(name).copied())
+                .collect();
+            (
+                name.to_owned(),
+                Latency {
+                    p50: percentile(&values, 0.5),
+                    p95: percentile(&values, 0.95),
+                },
+            )
         })
         .collect()
 }

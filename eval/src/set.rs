@@ -1,4 +1,5 @@
-//! Evaluation sets on disk: BEIR layout (`corpus.jsonl`), or a folder of documents (`docs/`); questions and judgements beside them.
+//! Evaluation sets on disk: BEIR layout (`corpus.jsonl`), or a folder of documents (`docs/`);
+//! questions and judgements beside them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -53,25 +54,53 @@ struct QuestionLine {
 }
 
 impl EvaluationSet {
-    /// Reads and checks a set, so that nothing in it ends a run later; `queries` and `qrels` are file names in the folder.
-    /// `questions.jsonl` stands in for a missing `queries.jsonl`. Questions that `qrels` does not name belong to other parts of the set.
+    /// Reads and checks a set, so that nothing in it ends a run later; `queries` and `qrels` are
+    /// file names in the folder. `questions.jsonl` stands in for a missing `queries.jsonl`.
+    /// Questions that `qrels` does not name belong to other parts of the set.
     pub fn read(folder: &Path, queries: &str, qrels: &str) -> Result<Self> {
         ensure!(folder.is_dir(), "{} is not a folder", folder.display());
-        let name = folder.canonicalize()?.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = folder
+            .canonicalize()?
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let corpus = folder.join("corpus.jsonl");
         let mut left_out = Vec::new();
-        let documents = if corpus.is_file() { read_corpus(&corpus, &mut left_out)? } else { read_folder(&folder.join("docs"))? };
-        ensure!(!documents.is_empty(), "{} has no document", folder.display());
+        let documents = if corpus.is_file() {
+            read_corpus(&corpus, &mut left_out)?
+        } else {
+            read_folder(&folder.join("docs"))?
+        };
+        ensure!(
+            !documents.is_empty(),
+            "{} has no document",
+            folder.display()
+        );
         let mut file = folder.join(queries);
         if !file.is_file() && queries == "queries.jsonl" {
             file = folder.join("questions.jsonl");
         }
-        let known: HashSet<&str> = documents.iter().filter_map(|document| document.document_id.as_deref()).collect();
+        let known: HashSet<&str> = documents
+            .iter()
+            .filter_map(|document| document.document_id.as_deref())
+            .collect();
         let judgements = read_judgements(&folder.join(qrels), &known, &mut left_out)?;
         let questions = read_questions(&file, judgements, &mut left_out)?;
-        let first = left_out.first().map(|line| format!("; {line}")).unwrap_or_default();
-        ensure!(!questions.is_empty(), "{} has no question with a judgement in {qrels}{first}", file.display());
-        Ok(Self { name, documents, questions, left_out })
+        let first = left_out
+            .first()
+            .map(|line| format!("; {line}"))
+            .unwrap_or_default();
+        ensure!(
+            !questions.is_empty(),
+            "{} has no question with a judgement in {qrels}{first}",
+            file.display()
+        );
+        Ok(Self {
+            name,
+            documents,
+            questions,
+            left_out,
+        })
     }
 }
 
@@ -81,10 +110,17 @@ fn place(file: &Path, index: usize) -> String {
 }
 
 /// The objects of a file with the places of their lines.
-fn read_lines<T: DeserializeOwned>(file: &Path, left_out: &mut Vec<String>) -> Result<Vec<(String, T)>> {
+fn read_lines<T: DeserializeOwned>(
+    file: &Path,
+    left_out: &mut Vec<String>,
+) -> Result<Vec<(String, T)>> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut objects = Vec::new();
-    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
+    for (index, line) in bytes
+        .split(|byte| *byte == b'\n')
+        .enumerate()
+        .filter(|(_, line)| !line.trim_ascii().is_empty())
+    {
         match serde_json::from_slice(line) {
             Ok(object) => objects.push((place(file, index), object)),
             Err(error) => left_out.push(format!("{}: {error}", place(file, index))),
@@ -102,15 +138,24 @@ fn read_corpus(file: &Path, left_out: &mut Vec<String>) -> Result<Vec<DocumentEv
         content: Some(line.text),
         ..DocumentEvent::default()
     };
-    Ok(read_lines::<CorpusLine>(file, left_out)?.into_iter().map(|(_, line)| event(line)).collect())
+    Ok(read_lines::<CorpusLine>(file, left_out)?
+        .into_iter()
+        .map(|(_, line)| event(line))
+        .collect())
 }
 
 fn read_folder(folder: &Path) -> Result<Vec<DocumentEvent>> {
-    ensure!(folder.is_dir(), "neither corpus.jsonl nor docs/ is in {}", folder.parent().unwrap_or(folder).display());
+    ensure!(
+        folder.is_dir(),
+        "neither corpus.jsonl nor docs/ is in {}",
+        folder.parent().unwrap_or(folder).display()
+    );
     let mut documents = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(current) = open.pop() {
-        for entry in fs::read_dir(&current).with_context(|| format!("cannot read {}", current.display()))? {
+        for entry in
+            fs::read_dir(&current).with_context(|| format!("cannot read {}", current.display()))?
+        {
             let path = entry?.path();
             if path.is_dir() {
                 open.push(path);
@@ -126,7 +171,10 @@ fn read_folder(folder: &Path) -> Result<Vec<DocumentEvent>> {
 fn file_event(folder: &Path, path: &Path) -> Result<DocumentEvent> {
     use base64::Engine;
     let relative = path.strip_prefix(folder)?.components();
-    let relative = relative.map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
+    let relative = relative
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect::<Vec<_>>()
+        .join("/");
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(DocumentEvent {
         document_id: Some(relative.clone()),
@@ -137,21 +185,36 @@ fn file_event(folder: &Path, path: &Path) -> Result<DocumentEvent> {
     })
 }
 
-/// Question id → relevant documents of the set, none for a question that has only others. A header line is expected; a judgement counts if
-/// its score is above 0.
-fn read_judgements(file: &Path, known: &HashSet<&str>, left_out: &mut Vec<String>) -> Result<HashMap<String, HashSet<String>>> {
+/// Question id → relevant documents of the set, none for a question that has only others. A header
+/// line is expected; a judgement counts if its score is above 0.
+fn read_judgements(
+    file: &Path,
+    known: &HashSet<&str>,
+    left_out: &mut Vec<String>,
+) -> Result<HashMap<String, HashSet<String>>> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut judgements: HashMap<String, HashSet<String>> = HashMap::new();
-    for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty()) {
+    for (index, line) in String::from_utf8_lossy(&bytes)
+        .lines()
+        .enumerate()
+        .skip(1)
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
         let Some((question, document, score)) = judgement(line) else {
-            left_out.push(format!("{}: a question, a document and a score, separated by tabs, expected", place(file, index)));
+            left_out.push(format!(
+                "{}: a question, a document and a score, separated by tabs, expected",
+                place(file, index)
+            ));
             continue;
         };
         let relevant = judgements.entry(question.to_owned()).or_default();
         if score > 0.0 && known.contains(document) {
             relevant.insert(document.to_owned());
         } else if score > 0.0 {
-            left_out.push(format!("{}: there is no document `{document}`", place(file, index)));
+            left_out.push(format!(
+                "{}: there is no document `{document}`",
+                place(file, index)
+            ));
         }
     }
     Ok(judgements)
@@ -159,21 +222,36 @@ fn read_judgements(file: &Path, known: &HashSet<&str>, left_out: &mut Vec<String
 
 fn judgement(line: &str) -> Option<(&str, &str, f64)> {
     let columns: Vec<&str> = line.split('\t').collect();
-    let [question, document, score] = columns.as_slice() else { return None };
+    let [question, document, score] = columns.as_slice() else {
+        return None;
+    };
     Some((question, document, score.trim().parse().ok()?))
 }
 
-fn read_questions(file: &Path, mut judgements: HashMap<String, HashSet<String>>, left_out: &mut Vec<String>) -> Result<Vec<Question>> {
+fn read_questions(
+    file: &Path,
+    mut judgements: HashMap<String, HashSet<String>>,
+    left_out: &mut Vec<String>,
+) -> Result<Vec<Question>> {
     let lines: Vec<(String, QuestionLine)> = read_lines(file, left_out)?;
     let mut questions = Vec::new();
     for (place, line) in lines {
-        let Some(relevant) = judgements.remove(&line.id) else { continue };
+        let Some(relevant) = judgements.remove(&line.id) else {
+            continue;
+        };
         if line.text.trim().is_empty() {
             left_out.push(format!("{place}: question `{}` is empty", line.id));
         } else if relevant.is_empty() {
-            left_out.push(format!("{place}: no document of the set answers question `{}`", line.id));
+            left_out.push(format!(
+                "{place}: no document of the set answers question `{}`",
+                line.id
+            ));
         } else {
-            questions.push(Question { id: line.id, text: line.text, relevant });
+            questions.push(Question {
+                id: line.id,
+                text: line.text,
+                relevant,
+            });
         }
     }
     Ok(questions)
@@ -188,16 +266,31 @@ mod tests {
     fn both_layouts_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-        write("queries.jsonl", "{\"_id\": \"q1\", \"text\": \"?\"}\n{\"_id\": \"q2\", \"text\": \"no judgement\"}\n");
-        write("qrels.tsv", "query-id\tcorpus-id\tscore\nq1\ta/x.md\t1\nq1\tb\t0\n");
+        write(
+            "queries.jsonl",
+            "{\"_id\": \"q1\", \"text\": \"?\"}\n{\"_id\": \"q2\", \"text\": \"no judgement\"}\n",
+        );
+        write(
+            "qrels.tsv",
+            "query-id\tcorpus-id\tscore\nq1\ta/x.md\t1\nq1\tb\t0\n",
+        );
         fs::create_dir_all(folder.path().join("docs/a")).unwrap();
         write("docs/a/x.md", "# X");
         let set = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap();
         assert_eq!(set.documents.len(), 1);
-        assert_eq!(set.documents.first().unwrap().document_id.as_deref(), Some("a/x.md"));
+        assert_eq!(
+            set.documents.first().unwrap().document_id.as_deref(),
+            Some("a/x.md")
+        );
         assert_eq!(set.questions.len(), 1);
-        assert_eq!(set.questions.first().unwrap().relevant, HashSet::from(["a/x.md".to_owned()]));
-        write("corpus.jsonl", "{\"_id\": \"a/x.md\", \"title\": \"\", \"text\": \"body\"}");
+        assert_eq!(
+            set.questions.first().unwrap().relevant,
+            HashSet::from(["a/x.md".to_owned()])
+        );
+        write(
+            "corpus.jsonl",
+            "{\"_id\": \"a/x.md\", \"title\": \"\", \"text\": \"body\"}",
+        );
         let set = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap();
         assert_eq!(set.documents.first().unwrap().title, None);
     }
@@ -206,17 +299,36 @@ mod tests {
     fn what_cannot_be_used_is_named_with_its_line_and_left_out() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-        write("corpus.jsonl", "{\"_id\": \"b\", \"text\": \"x\"}\nnonsense\n");
-        let question = |id: &str, text: &str| format!("{{\"_id\": \"{id}\", \"text\": \"{text}\"}}\n");
-        let lines =
-            [question("good", "?"), question("empty", "  "), question("other part", "?"), "{}\n".to_owned(), question("alone", "?")];
+        write(
+            "corpus.jsonl",
+            "{\"_id\": \"b\", \"text\": \"x\"}\nnonsense\n",
+        );
+        let question =
+            |id: &str, text: &str| format!("{{\"_id\": \"{id}\", \"text\": \"{text}\"}}\n");
+        let lines = [
+            question("good", "?"),
+            question("empty", "  "),
+            question("other part", "?"),
+            "{}\n".to_owned(),
+            question("alone", "?"),
+        ];
         write("queries.jsonl", &lines.concat());
-        write("qrels.tsv", "query-id\tcorpus-id\tscore\ngood\tb\t1\nempty\tb\t1\nalone\tnowhere\t1\ngood\tb\n");
+        write(
+            "qrels.tsv",
+            "query-id\tcorpus-id\tscore\ngood\tb\t1\nempty\tb\t1\nalone\tnowhere\t1\ngood\tb\n",
+        );
         let set = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap();
         assert_eq!((set.documents.len(), set.questions.len()), (1, 1));
-        let said = ["corpus.jsonl line 2: ", "qrels.tsv line 4: there is no document `nowhere`", "qrels.tsv line 5: "];
-        let said =
-            said.into_iter().chain(["queries.jsonl line 4: ", "queries.jsonl line 2: question `empty` is empty", "queries.jsonl line 5: "]);
+        let said = [
+            "corpus.jsonl line 2: ",
+            "qrels.tsv line 4: there is no document `nowhere`",
+            "qrels.tsv line 5: ",
+        ];
+        let said = said.into_iter().chain([
+            "queries.jsonl line 4: ",
+            "queries.jsonl line 2: question `empty` is empty",
+            "queries.jsonl line 5: ",
+        ]);
         for (line, said) in set.left_out.iter().zip(said) {
             assert!(line.contains(said), "{said} is not in {line}");
         }
@@ -231,6 +343,9 @@ mod tests {
         write("queries.jsonl", "{\"_id\": \"q\", \"text\": \"\"}\n");
         write("qrels.tsv", "query-id\tcorpus-id\tscore\nq\tb\t1\n");
         let error = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap_err();
-        assert!(error.to_string().contains("question `q` is empty"), "{error}");
+        assert!(
+            error.to_string().contains("question `q` is empty"),
+            "{error}"
+        );
     }
 }

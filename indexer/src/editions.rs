@@ -1,11 +1,15 @@
-//! Of the editions of one work only the newest is found. Called by the index stage as [`crate::near_duplicates`] is: [`Editions::came`] for
-//! each record, [`Editions::settle`] and [`Editions::settled`] after each flush.
+//! Of the editions of one work only the newest is found. Called by the index stage as
+//! [`crate::near_duplicates`] is: [`Editions::came`] for each record, [`Editions::settle`] and
+//! [`Editions::settled`] after each flush.
 //!
-//! Which edition stands follows from the live documents alone ([`DocumentHeader::edition_order`]), so the order in which they came, replays
-//! and a second process make no difference. Every record is first written in full; once it is visible, the works that it may have entered or
-//! left are read and brought into order: the newest edition has its chunks, the others have none and name it. Whoever changes something looks
-//! again, until nothing is left to change. What came is told about also where another batch, or process, has put it in order by then: the
-//! report of its own record comes after theirs. When the newest edition goes, the next one is written again from the record that was kept.
+//! Which edition stands follows from the live documents alone ([`DocumentHeader::edition_order`]),
+//! so the order in which they came, replays and a second process make no difference. Every record
+//! is first written in full; once it is visible, the works that it may have entered or
+//! left are read and brought into order: the newest edition has its chunks, the others have none
+//! and name it. Whoever changes something looks again, until nothing is left to change. What came
+//! is told about also where another batch, or process, has put it in order by then: the
+//! report of its own record comes after theirs. When the newest edition goes, the next one is
+//! written again from the record that was kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +25,8 @@ use crate::index_stage::is_gone;
 use crate::near_duplicates::Settled;
 use crate::rewriting;
 
-/// Looks until nothing is left to change; more are needed only while another process changes the same works, which then looks too.
+/// Looks until nothing is left to change; more are needed only while another process changes the
+/// same works, which then looks too.
 const MOST_LOOKS: usize = 10;
 
 /// Brings works into order.
@@ -62,14 +67,24 @@ enum Restored {
 }
 
 impl Editions {
-    /// Over the given index; records of editions are kept as blobs, since any of them may have to be written again.
+    /// Over the given index; records of editions are kept as blobs, since any of them may have to
+    /// be written again.
     pub fn new(index: SharedSearchIndex, blobs: Blobs, clock: Clock) -> Self {
-        Self { index, blobs, clock, waiting: Mutex::default() }
+        Self {
+            index,
+            blobs,
+            clock,
+            waiting: Mutex::default(),
+        }
     }
 
-    /// Keeps the record of an edition durably and returns its place; `None` for a document that is none, or for a record without vectors,
-    /// from which it could not be written again.
-    pub async fn keep(&self, embedded: &EmbeddedDocument, record: Option<&Bytes>) -> Result<Option<String>> {
+    /// Keeps the record of an edition durably and returns its place; `None` for a document that is
+    /// none, or for a record without vectors, from which it could not be written again.
+    pub async fn keep(
+        &self,
+        embedded: &EmbeddedDocument,
+        record: Option<&Bytes>,
+    ) -> Result<Option<String>> {
         let is_whole = embedded.vectors.len() == embedded.chunks.len();
         match record.filter(|_| embedded.document.edition.is_some() && is_whole) {
             Some(record) => self.blobs.put(record.clone()).await.map(Some),
@@ -77,21 +92,24 @@ impl Editions {
         }
     }
 
-    /// A document was written to a generation, or deleted from it (`document` is then nothing), and that can be seen.
+    /// A document was written to a generation, or deleted from it (`document` is then nothing), and
+    /// that can be seen.
     pub fn came(&self, generation: &str, document_id: &str, document: Option<&DocumentHeader>) {
         let mut waiting = self.waiting();
         let touched = waiting.touched.entry(generation.to_owned()).or_default();
         touched.documents.insert(document_id.to_owned());
         let edition = document.and_then(|document| document.edition.as_ref());
-        touched.works.extend(edition.map(|edition| edition.work.clone()));
+        touched
+            .works
+            .extend(edition.map(|edition| edition.work.clone()));
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings the works of all that came since into order, durably. Called when what was written is visible. After an error everything is
-    /// looked at again by the next call.
+    /// Brings the works of all that came since into order, durably. Called when what was written is
+    /// visible. After an error everything is looked at again by the next call.
     pub async fn settle(&self) -> Result<()> {
         let mut touched = std::mem::take(&mut self.waiting().touched);
         while let Some((generation, documents)) = touched.pop_first() {
@@ -135,7 +153,10 @@ impl Editions {
                     }
                     Err(error) if error.is_held() || is_gone(&error) => return Err(error),
                     Err(error) => {
-                        let editions: Vec<&str> = work.iter().map(|edition| edition.document.document_id.as_str()).collect();
+                        let editions: Vec<&str> = work
+                            .iter()
+                            .map(|edition| edition.document.document_id.as_str())
+                            .collect();
                         tracing::error!(generation, ?editions, error = %error.full_message(), "the editions of a work are left as they are");
                     }
                 }
@@ -148,29 +169,55 @@ impl Editions {
         Ok(())
     }
 
-    /// The works of documents that were written, and those of documents that still step aside for one that was written or deleted.
-    async fn works(&self, generation: &str, touched: &Touched, looked_at: &mut BTreeSet<String>) -> Result<Vec<Work>> {
-        let aside: Vec<String> = touched.documents.iter().map(|document_id| superseded_term(document_id)).collect();
-        let left = self.index.documents_with(Some(generation), &aside, usize::MAX).await?;
-        looked_at.extend(left.into_iter().filter_map(|found| Some(found.document.edition?.work)));
+    /// The works of documents that were written, and those of documents that still step aside for
+    /// one that was written or deleted.
+    async fn works(
+        &self,
+        generation: &str,
+        touched: &Touched,
+        looked_at: &mut BTreeSet<String>,
+    ) -> Result<Vec<Work>> {
+        let aside: Vec<String> = touched
+            .documents
+            .iter()
+            .map(|document_id| superseded_term(document_id))
+            .collect();
+        let left = self
+            .index
+            .documents_with(Some(generation), &aside, usize::MAX)
+            .await?;
+        looked_at.extend(
+            left.into_iter()
+                .filter_map(|found| Some(found.document.edition?.work)),
+        );
         if looked_at.is_empty() {
             return Ok(Vec::new());
         }
         let terms: Vec<String> = looked_at.iter().map(|work| work_term(work)).collect();
-        let found = self.index.documents_with(Some(generation), &terms, usize::MAX).await?;
+        let found = self
+            .index
+            .documents_with(Some(generation), &terms, usize::MAX)
+            .await?;
         let mut works: BTreeMap<String, Work> = BTreeMap::new();
         for document in found.into_iter().filter(|found| !found.deleted) {
             if let Some(edition) = &document.document.edition {
-                works.entry(edition.work.clone()).or_default().push(document);
+                works
+                    .entry(edition.work.clone())
+                    .or_default()
+                    .push(document);
             }
         }
-        works.values_mut().for_each(|work| work.sort_by(|left, right| left.document.edition_order(&right.document)));
+        works.values_mut().for_each(|work| {
+            work.sort_by(|left, right| left.document.edition_order(&right.document))
+        });
         Ok(works.into_values().collect())
     }
 
     /// Writes what is wrong with a work; whether anything was.
     async fn order(&self, generation: &str, work: &Work) -> Result<bool> {
-        let Some((newest, older)) = work.split_first() else { return Ok(false) };
+        let Some((newest, older)) = work.split_first() else {
+            return Ok(false);
+        };
         let mut changed = false;
         // First the newest: there is never a moment without any.
         if newest.document.superseded_by.is_some() {
@@ -187,7 +234,10 @@ impl Editions {
             }
         }
         for edition in older {
-            if let Some(state) = self.set_aside(generation, edition, &newest.document).await? {
+            if let Some(state) = self
+                .set_aside(generation, edition, &newest.document)
+                .await?
+            {
                 self.report(generation, state);
                 changed = true;
             }
@@ -195,67 +245,134 @@ impl Editions {
         Ok(changed)
     }
 
-    /// Of those that came and were aside already: what the stage said of them, that they can be found, comes last otherwise.
+    /// Of those that came and were aside already: what the stage said of them, that they can be
+    /// found, comes last otherwise.
     fn tell_again(&self, generation: &str, work: &Work, touched: &Touched) {
-        let Some((newest, older)) = work.split_first() else { return };
-        let aside = older.iter().filter(|edition| is_aside(edition, &newest.document));
-        for edition in aside.filter(|edition| touched.documents.contains(&edition.document.document_id)) {
+        let Some((newest, older)) = work.split_first() else {
+            return;
+        };
+        let aside = older
+            .iter()
+            .filter(|edition| is_aside(edition, &newest.document));
+        for edition in
+            aside.filter(|edition| touched.documents.contains(&edition.document.document_id))
+        {
             self.report_once(generation, self.aside(&edition.document, &newest.document));
         }
     }
 
     /// What is said of an edition that steps aside.
     fn aside(&self, document: &DocumentHeader, newest: &DocumentHeader) -> DocumentState {
-        let version = newest.edition.as_ref().map(|edition| edition.version.clone()).unwrap_or_default();
-        let reason = Some(format!("superseded by edition {version} of the same work: {}", newest.document_id));
-        DocumentState { reason, ..manifest::report(document, State::Skipped, (self.clock)()) }
+        let version = newest
+            .edition
+            .as_ref()
+            .map(|edition| edition.version.clone())
+            .unwrap_or_default();
+        let reason = Some(format!(
+            "superseded by edition {version} of the same work: {}",
+            newest.document_id
+        ));
+        DocumentState {
+            reason,
+            ..manifest::report(document, State::Skipped, (self.clock)())
+        }
     }
 
     fn report(&self, generation: &str, state: DocumentState) {
-        self.waiting().settled.push(Settled { generation: generation.to_owned(), state });
+        self.waiting().settled.push(Settled {
+            generation: generation.to_owned(),
+            state,
+        });
     }
 
     /// The same unless it is what was said last: damage does not go away by another look.
     fn report_once(&self, generation: &str, state: DocumentState) {
         let mut waiting = self.waiting();
-        let last = waiting.settled.iter().rev().find(|said| said.state.document_id == state.document_id && said.generation == generation);
+        let last = waiting.settled.iter().rev().find(|said| {
+            said.state.document_id == state.document_id && said.generation == generation
+        });
         if last.is_none_or(|last| last.state.state != state.state) {
-            waiting.settled.push(Settled { generation: generation.to_owned(), state });
+            waiting.settled.push(Settled {
+                generation: generation.to_owned(),
+                state,
+            });
         }
     }
 
-    /// Gives an edition its chunks again. Where the record that was kept of it is gone or damaged, nothing can, and its state says so.
+    /// Gives an edition its chunks again. Where the record that was kept of it is gone or damaged,
+    /// nothing can, and its state says so.
     async fn restore(&self, generation: &str, document: &DocumentHeader) -> Result<Restored> {
         let body = match self.body(document).await {
             Ok(Some(body)) => body,
             Err(error) if error.is_held() => return Err(error),
             unreadable => {
                 let document_id = &document.document_id;
-                let error = unreadable.err().map_or_else(|| "it has no vectors".to_owned(), |error| error.full_message());
-                tracing::error!(generation, document_id, error, "an edition cannot be written again; publish the document");
+                let error = unreadable.err().map_or_else(
+                    || "it has no vectors".to_owned(),
+                    |error| error.full_message(),
+                );
+                tracing::error!(
+                    generation,
+                    document_id,
+                    error,
+                    "an edition cannot be written again; publish the document"
+                );
                 let reason = Some("it is the newest edition again, and what was kept of it cannot be read; publish it again".to_owned());
-                let damaged = DocumentState { reason, ..manifest::report(document, State::Dead, (self.clock)()) };
+                let damaged = DocumentState {
+                    reason,
+                    ..manifest::report(document, State::Dead, (self.clock)())
+                };
                 return Ok(Restored::Damaged(damaged));
             }
         };
-        let document = DocumentHeader { superseded_by: None, ..document.clone() };
+        let document = DocumentHeader {
+            superseded_by: None,
+            ..document.clone()
+        };
         let report = manifest::report(&document, State::Indexed, (self.clock)());
         let chunks = u32::try_from(body.chunks.len()).unwrap_or(u32::MAX);
-        let state = DocumentState { chunks, lineage: Some(document.lineage.clone()), ..report };
-        let written = Operation::Replace { document: Box::new(document), chunks: body.chunks, vectors: body.vectors };
+        let state = DocumentState {
+            chunks,
+            lineage: Some(document.lineage.clone()),
+            ..report
+        };
+        let written = Operation::Replace {
+            document: Box::new(document),
+            chunks: body.chunks,
+            vectors: body.vectors,
+        };
         let is_written = rewriting::write(self.index.as_ref(), generation, written).await?;
-        Ok(if is_written { Restored::Written(state) } else { Restored::Outrun })
+        Ok(if is_written {
+            Restored::Written(state)
+        } else {
+            Restored::Outrun
+        })
     }
 
-    /// Takes an older edition's chunks away. Nothing if that is done already, or could not be undone.
-    async fn set_aside(&self, generation: &str, found: &IndexedDocument, newest: &DocumentHeader) -> Result<Option<DocumentState>> {
+    /// Takes an older edition's chunks away. Nothing if that is done already, or could not be
+    /// undone.
+    async fn set_aside(
+        &self,
+        generation: &str,
+        found: &IndexedDocument,
+        newest: &DocumentHeader,
+    ) -> Result<Option<DocumentState>> {
         if is_aside(found, newest) || found.document.body.is_none() {
             return Ok(None);
         }
-        let document = DocumentHeader { superseded_by: Some(newest.document_id.clone()), ..found.document.clone() };
+        let document = DocumentHeader {
+            superseded_by: Some(newest.document_id.clone()),
+            ..found.document.clone()
+        };
         let state = self.aside(&document, newest);
-        let written = Operation::Replace { document: Box::new(document), chunks: Vec::new(), vectors: Vec::new() };
-        Ok(rewriting::write(self.index.as_ref(), generation, written).await?.then_some(state))
+        let written = Operation::Replace {
+            document: Box::new(document),
+            chunks: Vec::new(),
+            vectors: Vec::new(),
+        };
+        Ok(rewriting::write(self.index.as_ref(), generation, written)
+            .await?
+            .then_some(state))
     }
 
     async fn body(&self, document: &DocumentHeader) -> Result<Option<EmbeddedDocument>> {
@@ -267,5 +384,6 @@ impl Editions {
 }
 
 fn is_aside(edition: &IndexedDocument, newest: &DocumentHeader) -> bool {
-    edition.document.superseded_by.as_ref() == Some(&newest.document_id) && edition.chunk_ids.is_empty()
+    edition.document.superseded_by.as_ref() == Some(&newest.document_id)
+        && edition.chunk_ids.is_empty()
 }

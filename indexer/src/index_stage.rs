@@ -1,5 +1,5 @@
-//! Writes every document version to the generation that its record names, once or many times with the same result, and reports what
-//! became of it.
+//! Writes every document version to the generation that its record names, once or many times with
+//! the same result, and reports what became of it.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Result, StageTime, State, event};
+use tributary_schemas::{
+    DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind, Result, StageTime, State,
+    event,
+};
 use tributary_store::blobs::Blobs;
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Position, StoredRecord, message};
@@ -25,8 +28,8 @@ pub struct IndexStage {
     generations: Arc<Generations>,
     /// Generations written to since they were last flushed.
     written: Mutex<BTreeSet<String>>,
-    /// What records brought that are not over, once for each time that they were processed: only with the flush of their own batch is it
-    /// sure that it can be seen.
+    /// What records brought that are not over, once for each time that they were processed: only
+    /// with the flush of their own batch is it sure that it can be seen.
     arrived: Mutex<BTreeMap<Position, Vec<Arrival>>>,
     duplicates: NearDuplicates,
     editions: Editions,
@@ -58,33 +61,62 @@ struct Target {
 }
 
 impl IndexStage {
-    /// Writes to the generations of this index; what exact duplicates and editions may be written from again is kept in `blobs`.
-    pub fn new(index: SharedSearchIndex, generations: Arc<Generations>, blobs: Blobs, clock: Clock) -> Self {
+    /// Writes to the generations of this index; what exact duplicates and editions may be written
+    /// from again is kept in `blobs`.
+    pub fn new(
+        index: SharedSearchIndex,
+        generations: Arc<Generations>,
+        blobs: Blobs,
+        clock: Clock,
+    ) -> Self {
         let editions = Editions::new(Arc::clone(&index), blobs.clone(), Arc::clone(&clock));
         let duplicates = NearDuplicates::new(Arc::clone(&index), blobs, Arc::clone(&clock));
         let unserved = UnservedReports::new(Arc::clone(&index));
-        Self { index, generations, written: Mutex::default(), arrived: Mutex::default(), duplicates, editions, unserved, clock }
+        Self {
+            index,
+            generations,
+            written: Mutex::default(),
+            arrived: Mutex::default(),
+            duplicates,
+            editions,
+            unserved,
+            clock,
+        }
     }
 
     /// The generation that the record names, or the serving one; `None` when it is gone.
     async fn target(&self, input: &StoredRecord) -> Result<Option<Target>> {
         let serving = || self.generations.serving();
-        let Some(name) = input.record.header(event::GENERATION).map(str::to_owned).or_else(serving) else { return Err(no_generation()) };
+        let Some(name) = input
+            .record
+            .header(event::GENERATION)
+            .map(str::to_owned)
+            .or_else(serving)
+        else {
+            return Err(no_generation());
+        };
         match self.generations.find(&name).await? {
-            Some(found) => Ok(Some(Target { name, is_serving: found.serving })),
+            Some(found) => Ok(Some(Target {
+                name,
+                is_serving: found.serving,
+            })),
             None if serving().is_none() => Err(no_generation()),
             None => Ok(None),
         }
     }
 
-    /// Whether this error says no more than that a generation was dropped meanwhile. An index that has lost the serving one too holds all
-    /// work: it is away, or somebody removed it.
+    /// Whether this error says no more than that a generation was dropped meanwhile. An index that
+    /// has lost the serving one too holds all work: it is away, or somebody removed it.
     async fn was_dropped(&self, error: &Error) -> Result<bool> {
         if !is_gone(error) {
             return Ok(false);
         }
         self.generations.refresh().await?;
-        if self.generations.serving().is_none() { Err(no_generation()) } else { Ok(true) }
+        if self.generations.serving().is_none() {
+            Err(no_generation())
+        } else {
+            Ok(true)
+        }
     }
 
     fn written(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -98,47 +130,112 @@ impl IndexStage {
     async fn write(&self, target: &Target, operation: Operation) -> Result<Outcome> {
         let written = self.index.write(&target.name, vec![operation]).await;
         // The record comes again at once, and finds out what became of its generation.
-        let outcomes = written.map_err(|error| if is_gone(&error) { error.of_environment() } else { error })?;
+        let outcomes = written.map_err(|error| {
+            if is_gone(&error) {
+                error.of_environment()
+            } else {
+                error
+            }
+        })?;
         self.written().insert(target.name.clone());
         match outcomes.into_iter().next() {
             Some(Outcome::Failed(error)) => Err(error),
             Some(outcome) => Ok(outcome),
-            None => Err(Error::new(ErrorKind::Internal, "the index gave no outcome for an operation")),
+            None => Err(Error::new(
+                ErrorKind::Internal,
+                "the index gave no outcome for an operation",
+            )),
         }
     }
 
-    async fn replace(&self, target: &Target, embedded: EmbeddedDocument, body: Option<String>) -> Result<Option<DocumentState>> {
+    async fn replace(
+        &self,
+        target: &Target,
+        embedded: EmbeddedDocument,
+        body: Option<String>,
+    ) -> Result<Option<DocumentState>> {
         let now_ms = (self.clock)();
         // Which documents stand for which is decided here alone.
-        let mut document = DocumentHeader { duplicate_of: None, duplicates: Vec::new(), superseded_by: None, body, ..embedded.document };
-        document.timeline.push(StageTime { stage: self.name().to_owned(), at_ms: now_ms });
+        let mut document = DocumentHeader {
+            duplicate_of: None,
+            duplicates: Vec::new(),
+            superseded_by: None,
+            body,
+            ..embedded.document
+        };
+        document.timeline.push(StageTime {
+            stage: self.name().to_owned(),
+            at_ms: now_ms,
+        });
         let chunks = u32::try_from(embedded.chunks.len()).unwrap_or(u32::MAX);
-        let written = Operation::Replace { document: Box::new(document.clone()), chunks: embedded.chunks, vectors: embedded.vectors };
+        let written = Operation::Replace {
+            document: Box::new(document.clone()),
+            chunks: embedded.chunks,
+            vectors: embedded.vectors,
+        };
         Ok(match self.write(target, written).await? {
-            Outcome::Older { stored } => target.is_serving.then(|| superseded(&document, stored, now_ms)),
+            Outcome::Older { stored } => target
+                .is_serving
+                .then(|| superseded(&document, stored, now_ms)),
             Outcome::Applied | Outcome::Failed(_) => Some(indexed(document, chunks, now_ms)),
         })
     }
 
-    /// What becomes of a record whose generation is gone, as far as it is true of the one that serves queries now.
-    fn dropped(&self, document_id: &str, version: u64, embedded: Option<EmbeddedDocument>) -> DocumentState {
+    /// What becomes of a record whose generation is gone, as far as it is true of the one that
+    /// serves queries now.
+    fn dropped(
+        &self,
+        document_id: &str,
+        version: u64,
+        embedded: Option<EmbeddedDocument>,
+    ) -> DocumentState {
         let now_ms = (self.clock)();
-        let Some(EmbeddedDocument { document, chunks, .. }) = embedded else {
-            let document = DocumentHeader { document_id: document_id.to_owned(), version, ..DocumentHeader::default() };
+        let Some(EmbeddedDocument {
+            document, chunks, ..
+        }) = embedded
+        else {
+            let document = DocumentHeader {
+                document_id: document_id.to_owned(),
+                version,
+                ..DocumentHeader::default()
+            };
             return manifest::report(&document, State::Deleted, now_ms);
         };
-        indexed(document, u32::try_from(chunks.len()).unwrap_or(u32::MAX), now_ms)
+        indexed(
+            document,
+            u32::try_from(chunks.len()).unwrap_or(u32::MAX),
+            now_ms,
+        )
     }
 
-    async fn delete(&self, target: &Target, document_id: &str, version: u64) -> Result<Option<DocumentState>> {
+    async fn delete(
+        &self,
+        target: &Target,
+        document_id: &str,
+        version: u64,
+    ) -> Result<Option<DocumentState>> {
         let now_ms = (self.clock)();
-        let stored = self.index.documents(Some(&target.name), &[document_id.to_owned()]).await?.pop().flatten();
+        let stored = self
+            .index
+            .documents(Some(&target.name), &[document_id.to_owned()])
+            .await?
+            .pop()
+            .flatten();
         let was_stored = stored.as_ref().is_some_and(|stored| !stored.deleted);
         let known = stored.map(|stored| stored.document).unwrap_or_default();
-        let document = DocumentHeader { document_id: document_id.to_owned(), version, ..known };
-        let deleted = Operation::Delete { document_id: document_id.to_owned(), version };
+        let document = DocumentHeader {
+            document_id: document_id.to_owned(),
+            version,
+            ..known
+        };
+        let deleted = Operation::Delete {
+            document_id: document_id.to_owned(),
+            version,
+        };
         Ok(match self.write(target, deleted).await? {
-            Outcome::Older { stored } => target.is_serving.then(|| superseded(&document, stored, now_ms)),
+            Outcome::Older { stored } => target
+                .is_serving
+                .then(|| superseded(&document, stored, now_ms)),
             Outcome::Applied | Outcome::Failed(_) => Some(DocumentState {
                 reason: (!was_stored && target.is_serving).then(|| "nothing was stored".to_owned()),
                 ..manifest::report(&document, State::Deleted, now_ms)
@@ -159,11 +256,18 @@ pub(crate) fn no_generation() -> Error {
 
 fn indexed(document: DocumentHeader, chunks: u32, now_ms: i64) -> DocumentState {
     let report = manifest::report(&document, State::Indexed, now_ms);
-    DocumentState { chunks, lineage: Some(document.lineage), ..report }
+    DocumentState {
+        chunks,
+        lineage: Some(document.lineage),
+        ..report
+    }
 }
 
 fn superseded(document: &DocumentHeader, stored: u64, now_ms: i64) -> DocumentState {
-    DocumentState { reason: Some(format!("superseded by version {stored}")), ..manifest::report(document, State::Skipped, now_ms) }
+    DocumentState {
+        reason: Some(format!("superseded by version {stored}")),
+        ..manifest::report(document, State::Skipped, now_ms)
+    }
 }
 
 #[async_trait]
@@ -173,25 +277,58 @@ impl Stage for IndexStage {
     }
 
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
-        let (document_id, version) = (message::document_id(&input.record)?, message::version(&input.record));
+        let (document_id, version) = (
+            message::document_id(&input.record)?,
+            message::version(&input.record),
+        );
         let embedded = message::decode::<EmbeddedDocument>(&input.record)?;
         let Some(target) = self.target(input).await? else {
-            tracing::debug!(document_id, "a document for a generation that is gone is dropped");
+            tracing::debug!(
+                document_id,
+                "a document for a generation that is gone is dropped"
+            );
             let unserved = Some(self.dropped(document_id, version, embedded));
-            self.arrived().entry(input.position).or_default().push(Arrival { came: None, unserved });
+            self.arrived()
+                .entry(input.position)
+                .or_default()
+                .push(Arrival {
+                    came: None,
+                    unserved,
+                });
             return Ok(Vec::new());
         };
         let (state, written) = match embedded {
             Some(embedded) => {
-                let written = (embedded.document.clone(), input.record.value.clone().unwrap_or_default());
-                let body = self.editions.keep(&embedded, input.record.value.as_ref()).await?;
+                let written = (
+                    embedded.document.clone(),
+                    input.record.value.clone().unwrap_or_default(),
+                );
+                let body = self
+                    .editions
+                    .keep(&embedded, input.record.value.as_ref())
+                    .await?;
                 (self.replace(&target, embedded, body).await?, Some(written))
             }
             None => (self.delete(&target, document_id, version).await?, None),
         };
-        let (reported, unserved) = if target.is_serving { (state, None) } else { (None, state) };
-        let came = Came { generation: target.name, document_id: document_id.to_owned(), version, written };
-        self.arrived().entry(input.position).or_default().push(Arrival { came: Some(came), unserved });
+        let (reported, unserved) = if target.is_serving {
+            (state, None)
+        } else {
+            (None, state)
+        };
+        let came = Came {
+            generation: target.name,
+            document_id: document_id.to_owned(),
+            version,
+            written,
+        };
+        self.arrived()
+            .entry(input.position)
+            .or_default()
+            .push(Arrival {
+                came: Some(came),
+                unserved,
+            });
         reported.iter().map(manifest::output).collect()
     }
 
@@ -216,29 +353,50 @@ impl Stage for IndexStage {
     async fn settle(&self, done: &[Position]) -> Result<Vec<Output>> {
         let arrived: Vec<Arrival> = {
             let mut arrived = self.arrived();
-            done.iter().filter_map(|position| arrived.remove(position)).flatten().collect()
+            done.iter()
+                .filter_map(|position| arrived.remove(position))
+                .flatten()
+                .collect()
         };
         for Arrival { came, unserved } in arrived {
             self.unserved.wait(unserved);
-            let Some(Came { generation, document_id, version, written }) = came else { continue };
-            self.editions.came(&generation, &document_id, written.as_ref().map(|(document, _)| document));
+            let Some(Came {
+                generation,
+                document_id,
+                version,
+                written,
+            }) = came
+            else {
+                continue;
+            };
+            self.editions.came(
+                &generation,
+                &document_id,
+                written.as_ref().map(|(document, _)| document),
+            );
             match written {
                 Some((document, record)) => self.duplicates.wrote(&generation, &document, record),
                 None => self.duplicates.deleted(&generation, &document_id, version),
             }
         }
         let served = self.unserved.served().await?;
-        // Of every generation: the last word on a document is whether it is stored once, or steps aside.
+        // Of every generation: the last word on a document is whether it is stored once, or steps
+        // aside.
         self.editions.settle().await?;
         let mut settled = self.duplicates.settle().await?;
         settled.extend(self.editions.settled());
-        served.iter().chain(settled.iter().map(|settled| &settled.state)).map(manifest::output).collect()
+        served
+            .iter()
+            .chain(settled.iter().map(|settled| &settled.state))
+            .map(manifest::output)
+            .collect()
     }
 
     fn over(&self, records: &[Position]) {
         let mut arrived = self.arrived();
         for position in records {
-            // Only what was taken away is still there. Its partition may be back, and the record with it.
+            // Only what was taken away is still there. Its partition may be back, and the record
+            // with it.
             if let Entry::Occupied(mut kept) = arrived.entry(*position) {
                 kept.get_mut().pop();
                 if kept.get().is_empty() {
@@ -249,8 +407,16 @@ impl Stage for IndexStage {
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
-        // A document that a generation under construction cannot take is told by the build, not by the document's state.
-        let is_serving = input.record.header(event::GENERATION).is_none_or(|name| self.generations.is_serving(name));
-        if is_serving { manifest::abandoned(input, error, (self.clock)()) } else { Vec::new() }
+        // A document that a generation under construction cannot take is told by the build, not by
+        // the document's state.
+        let is_serving = input
+            .record
+            .header(event::GENERATION)
+            .is_none_or(|name| self.generations.is_serving(name));
+        if is_serving {
+            manifest::abandoned(input, error, (self.clock)())
+        } else {
+            Vec::new()
+        }
     }
 }

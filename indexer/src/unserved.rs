@@ -1,10 +1,12 @@
-//! Reports of documents that were written to a generation that does not serve queries. A producer who reads `indexed` searches, so that
-//! is said only of what queries find. Used by the index stage.
+//! Reports of documents that were written to a generation that does not serve queries. A producer
+//! who reads `indexed` searches, so that is said only of what queries find. Used by the index
+//! stage.
 //!
-//! Where several generations exist, a document's record comes once for each. The one for the serving generation is reported by itself.
-//! The others are looked up in the serving generation after their own flush: what is there is reported, what is not there yet is reported
-//! by the record that brings it. So whichever comes last reports, also where another generation was promoted, or theirs dropped, in
-//! between.
+//! Where several generations exist, a document's record comes once for each. The one for the
+//! serving generation is reported by itself. The others are looked up in the serving generation
+//! after their own flush: what is there is reported, what is not there yet is reported
+//! by the record that brings it. So whichever comes last reports, also where another generation was
+//! promoted, or theirs dropped, in between.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +24,10 @@ pub struct UnservedReports {
 impl UnservedReports {
     /// None yet.
     pub fn new(index: SharedSearchIndex) -> Self {
-        Self { index, waiting: Mutex::default() }
+        Self {
+            index,
+            waiting: Mutex::default(),
+        }
     }
 
     /// What a record of another generation became.
@@ -30,22 +35,35 @@ impl UnservedReports {
         self.waiting().extend(report);
     }
 
-    /// The reports that are true of the serving generation; the others are left to its own records. After an error they wait on.
+    /// The reports that are true of the serving generation; the others are left to its own records.
+    /// After an error they wait on.
     pub async fn served(&self) -> Result<Vec<DocumentState>> {
         let mut reports = std::mem::take(&mut *self.waiting());
         if reports.is_empty() {
             return Ok(reports);
         }
-        let ids: Vec<String> = reports.iter().map(|report| report.document_id.clone()).collect();
+        let ids: Vec<String> = reports
+            .iter()
+            .map(|report| report.document_id.clone())
+            .collect();
         match self.index.documents(None, &ids).await {
             Ok(stored) => {
                 let mut stored = stored.into_iter();
-                reports.retain(|report| stored.next().flatten().is_some_and(|stored| is_true(report, &stored)));
+                reports.retain(|report| {
+                    stored
+                        .next()
+                        .flatten()
+                        .is_some_and(|stored| is_true(report, &stored))
+                });
                 Ok(reports)
             }
             Err(error) => {
                 self.waiting().append(&mut reports);
-                Err(if is_gone(&error) { no_generation() } else { error })
+                Err(if is_gone(&error) {
+                    no_generation()
+                } else {
+                    error
+                })
             }
         }
     }
@@ -55,9 +73,11 @@ impl UnservedReports {
     }
 }
 
-/// Whether a report holds of what is stored. Of a document that steps aside there, whoever put it aside has said so.
+/// Whether a report holds of what is stored. Of a document that steps aside there, whoever put it
+/// aside has said so.
 fn is_true(report: &DocumentState, stored: &IndexedDocument) -> bool {
-    let is_aside = stored.document.duplicate_of.is_some() || stored.document.superseded_by.is_some();
+    let is_aside =
+        stored.document.duplicate_of.is_some() || stored.document.superseded_by.is_some();
     let is_as_said = stored.deleted == (report.state == State::Deleted);
     stored.document.version == report.version && is_as_said && !is_aside
 }

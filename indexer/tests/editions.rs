@@ -1,5 +1,5 @@
-//! Of the editions of a work the newest has the chunks, over the real embedded index: whatever the order in which they come and go, with
-//! two writers and with a crash between the steps.
+//! Of the editions of a work the newest has the chunks, over the real embedded index: whatever the
+//! order in which they come and go, with two writers and with a crash between the steps.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -24,13 +24,25 @@ async fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let (index, blobs) = stores(folder.path()).await;
     let writer = || Editions::new(Arc::clone(&index), blobs.clone(), Arc::new(|| 7));
-    Fixture { writers: [writer(), writer()], index, _folder: folder }
+    Fixture {
+        writers: [writer(), writer()],
+        index,
+        _folder: folder,
+    }
 }
 
 /// A document of one chunk; `edition` is `work version`, empty for none.
 fn document(id: &str, version: u64, edition: &str) -> EmbeddedDocument {
-    let edition = edition.split_once(' ').and_then(|(work, version)| Edition::new("design", &[work], version));
-    let header = DocumentHeader { document_id: id.into(), version, title: id.into(), edition, ..DocumentHeader::default() };
+    let edition = edition
+        .split_once(' ')
+        .and_then(|(work, version)| Edition::new("design", &[work], version));
+    let header = DocumentHeader {
+        document_id: id.into(),
+        version,
+        title: id.into(),
+        edition,
+        ..DocumentHeader::default()
+    };
     embedded(header, &[format!("{id} {version}")])
 }
 
@@ -38,15 +50,45 @@ impl Fixture {
     /// What the stage does with a record before the flush.
     async fn write(&self, writer: usize, embedded: &EmbeddedDocument) {
         let record = Bytes::from(serde_json::to_vec(embedded).unwrap());
-        let body = self.writers[writer].keep(embedded, Some(&record)).await.unwrap();
-        let EmbeddedDocument { document, chunks, vectors } = embedded.clone();
-        let document = Box::new(DocumentHeader { body, superseded_by: None, ..document });
-        self.index.write(G, vec![Operation::Replace { document, chunks, vectors }]).await.unwrap();
+        let body = self.writers[writer]
+            .keep(embedded, Some(&record))
+            .await
+            .unwrap();
+        let EmbeddedDocument {
+            document,
+            chunks,
+            vectors,
+        } = embedded.clone();
+        let document = Box::new(DocumentHeader {
+            body,
+            superseded_by: None,
+            ..document
+        });
+        self.index
+            .write(
+                G,
+                vec![Operation::Replace {
+                    document,
+                    chunks,
+                    vectors,
+                }],
+            )
+            .await
+            .unwrap();
         self.writers[writer].came(G, &embedded.document.document_id, Some(&embedded.document));
     }
 
     async fn delete(&self, writer: usize, id: &str, version: u64) {
-        self.index.write(G, vec![Operation::Delete { document_id: id.into(), version }]).await.unwrap();
+        self.index
+            .write(
+                G,
+                vec![Operation::Delete {
+                    document_id: id.into(),
+                    version,
+                }],
+            )
+            .await
+            .unwrap();
         self.writers[writer].came(G, id, None);
     }
 
@@ -55,35 +97,79 @@ impl Fixture {
         self.index.flush(G, None).await.unwrap();
         self.writers[writer].settle().await.unwrap();
         let settled = self.writers[writer].settled();
-        settled.into_iter().map(|settled| (settled.state.document_id, settled.state.state, settled.state.reason)).collect()
+        settled
+            .into_iter()
+            .map(|settled| {
+                (
+                    settled.state.document_id,
+                    settled.state.state,
+                    settled.state.reason,
+                )
+            })
+            .collect()
     }
 
-    async fn publish(&self, id: &str, version: u64, edition: &str) -> Vec<(String, State, Option<String>)> {
+    async fn publish(
+        &self,
+        id: &str,
+        version: u64,
+        edition: &str,
+    ) -> Vec<(String, State, Option<String>)> {
         self.write(0, &document(id, version, edition)).await;
         self.settle(0).await
     }
 
     /// Texts of all chunks that can be found.
     async fn found(&self) -> Vec<String> {
-        let chunks: Vec<ChunkId> = self.index.list_chunks(None).await.unwrap().into_iter().map(|(chunk, _)| chunk).collect();
+        let chunks: Vec<ChunkId> = self
+            .index
+            .list_chunks(None)
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|(chunk, _)| chunk)
+            .collect();
         let stored = self.index.fetch(None, &chunks).await.unwrap();
-        let mut texts: Vec<String> = stored.into_iter().flatten().map(|stored| stored.chunk.text.clone()).collect();
+        let mut texts: Vec<String> = stored
+            .into_iter()
+            .flatten()
+            .map(|stored| stored.chunk.text.clone())
+            .collect();
         texts.sort_unstable();
         texts
     }
 }
 
 fn superseded(id: &str, version: &str, newest: &str) -> (String, State, Option<String>) {
-    (id.to_owned(), State::Skipped, Some(format!("superseded by edition {version} of the same work: {newest}")))
+    (
+        id.to_owned(),
+        State::Skipped,
+        Some(format!(
+            "superseded by edition {version} of the same work: {newest}"
+        )),
+    )
 }
 
 #[tokio::test]
 async fn only_the_newest_edition_is_found_in_whatever_order_they_come() {
-    let editions = [("a", "design 1.9"), ("b", "design 1.10"), ("c", "design 2.0-rc1")];
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+    let editions = [
+        ("a", "design 1.9"),
+        ("b", "design 1.10"),
+        ("c", "design 2.0-rc1"),
+    ];
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
         let fixture = fixture().await;
         for (number, place) in order.into_iter().enumerate() {
-            fixture.publish(editions[place].0, number as u64 + 1, editions[place].1).await;
+            fixture
+                .publish(editions[place].0, number as u64 + 1, editions[place].1)
+                .await;
         }
         let version = order.iter().position(|place| *place == 2).unwrap() + 1;
         assert_eq!(fixture.found().await, [format!("c {version}")], "{order:?}");
@@ -95,10 +181,17 @@ async fn only_the_newest_edition_is_found_in_whatever_order_they_come() {
 async fn what_another_batch_put_aside_is_told_with_its_own() {
     let fixture = fixture().await;
     fixture.publish("new", 1, "design 2").await;
-    // Written, and made visible by the flush of another batch, whose documents are of the same work.
+    // Written, and made visible by the flush of another batch, whose documents are of the same
+    // work.
     fixture.write(0, &document("old", 2, "design 1")).await;
     fixture.write(1, &document("older", 3, "design 0")).await;
-    assert_eq!(fixture.settle(1).await, [superseded("old", "2", "new"), superseded("older", "2", "new")]);
+    assert_eq!(
+        fixture.settle(1).await,
+        [
+            superseded("old", "2", "new"),
+            superseded("older", "2", "new")
+        ]
+    );
     // The stage reports `old` as searchable after that, and this comes behind.
     assert_eq!(fixture.settle(0).await, [superseded("old", "2", "new")]);
     assert_eq!(fixture.found().await, ["new 1"]);
@@ -108,22 +201,46 @@ async fn what_another_batch_put_aside_is_told_with_its_own() {
 async fn what_became_of_the_others_is_told() {
     let fixture = fixture().await;
     assert_eq!(fixture.publish("old", 1, "design 1").await, []);
-    assert_eq!(fixture.publish("new", 2, "design 2").await, [superseded("old", "2", "new")]);
-    assert_eq!(fixture.publish("late", 3, "design 0.5").await, [superseded("late", "2", "new")]);
-    assert_eq!(fixture.publish("other", 4, "manual 1").await, [], "another work");
-    assert_eq!(fixture.publish("plain", 5, "").await, [], "no edition at all");
+    assert_eq!(
+        fixture.publish("new", 2, "design 2").await,
+        [superseded("old", "2", "new")]
+    );
+    assert_eq!(
+        fixture.publish("late", 3, "design 0.5").await,
+        [superseded("late", "2", "new")]
+    );
+    assert_eq!(
+        fixture.publish("other", 4, "manual 1").await,
+        [],
+        "another work"
+    );
+    assert_eq!(
+        fixture.publish("plain", 5, "").await,
+        [],
+        "no edition at all"
+    );
     assert_eq!(fixture.found().await, ["new 2", "other 4", "plain 5"]);
 }
 
 #[tokio::test]
 async fn when_the_newest_goes_or_changes_the_next_one_comes_back() {
     let fixture = fixture().await;
-    for (id, version, edition) in [("a", 1, "design 1"), ("b", 2, "design 2"), ("c", 3, "design 3")] {
+    for (id, version, edition) in [
+        ("a", 1, "design 1"),
+        ("b", 2, "design 2"),
+        ("c", 3, "design 3"),
+    ] {
         fixture.publish(id, version, edition).await;
     }
     fixture.delete(0, "c", 4).await;
     let settled = fixture.settle(0).await;
-    assert_eq!(settled, [("b".to_owned(), State::Indexed, None), superseded("a", "2", "b")]);
+    assert_eq!(
+        settled,
+        [
+            ("b".to_owned(), State::Indexed, None),
+            superseded("a", "2", "b")
+        ]
+    );
     assert_eq!(fixture.found().await, ["b 2"]);
     // The newest leaves the work: its profile or its path changed.
     let settled = fixture.publish("b", 5, "manual 2").await;
@@ -140,11 +257,18 @@ async fn a_superseded_edition_that_changes_stays_aside() {
     let fixture = fixture().await;
     fixture.publish("new", 1, "design 2").await;
     fixture.publish("old", 2, "design 1").await;
-    assert_eq!(fixture.publish("old", 3, "design 1").await, [superseded("old", "2", "new")]);
+    assert_eq!(
+        fixture.publish("old", 3, "design 1").await,
+        [superseded("old", "2", "new")]
+    );
     assert_eq!(fixture.found().await, ["new 1"]);
     fixture.delete(0, "new", 4).await;
     fixture.settle(0).await;
-    assert_eq!(fixture.found().await, ["old 3"], "it comes back as it was last published");
+    assert_eq!(
+        fixture.found().await,
+        ["old 3"],
+        "it comes back as it was last published"
+    );
 }
 
 #[tokio::test]
@@ -166,14 +290,18 @@ async fn two_writers_that_settle_at_the_same_time_agree() {
         fixture.write(0, &document("a", version, "design 1")).await;
         fixture.write(1, &document("b", version, "design 2")).await;
         fixture.index.flush(G, None).await.unwrap();
-        let (first, second) = tokio::join!(fixture.writers[0].settle(), fixture.writers[1].settle());
+        let (first, second) =
+            tokio::join!(fixture.writers[0].settle(), fixture.writers[1].settle());
         first.unwrap();
         second.unwrap();
         assert_eq!(fixture.found().await, [format!("b {version}")]);
         fixture.delete(1, "b", version + 1).await;
-        fixture.write(0, &document("a", version + 2, "design 1")).await;
+        fixture
+            .write(0, &document("a", version + 2, "design 1"))
+            .await;
         fixture.index.flush(G, None).await.unwrap();
-        let (first, second) = tokio::join!(fixture.writers[1].settle(), fixture.writers[0].settle());
+        let (first, second) =
+            tokio::join!(fixture.writers[1].settle(), fixture.writers[0].settle());
         first.unwrap();
         second.unwrap();
         assert_eq!(fixture.found().await, [format!("a {}", version + 2)]);

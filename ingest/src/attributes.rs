@@ -1,4 +1,5 @@
-//! What a document says of itself becomes attributes where its producer said nothing. Called by [`crate::process`].
+//! What a document says of itself becomes attributes where its producer said nothing. Called by
+//! [`crate::process`].
 
 use std::collections::BTreeMap;
 
@@ -10,26 +11,62 @@ use tributary_schemas::Attributes;
 const MAXIMUM_VALUE: usize = 1000;
 
 /// Names of the time of the last change, best first.
-const UPDATED: [&str; 9] =
-    ["updated", "updated_at", "last_updated", "last_modified", "lastmod", "modified", "ms.date", "date", "last-modified"];
+const UPDATED: [&str; 9] = [
+    "updated",
+    "updated_at",
+    "last_updated",
+    "last_modified",
+    "lastmod",
+    "modified",
+    "ms.date",
+    "date",
+    "last-modified",
+];
 
 /// Names of the time of creation, best first.
-const CREATED: [&str; 5] = ["created", "created_at", "published", "date_published", "pubdate"];
+const CREATED: [&str; 5] = [
+    "created",
+    "created_at",
+    "published",
+    "date_published",
+    "pubdate",
+];
 
 /// Fills attributes that the producer left out from the document's own metadata.
 pub fn fill_from_metadata(attributes: &mut Attributes, metadata: &BTreeMap<String, String>) {
-    let find =
-        |names: &[&str]| names.iter().find_map(|name| metadata.get(*name)).map(|value| value.trim()).filter(|value| !value.is_empty());
-    let text = |names: &[&str]| find(names).map(|value| value.chars().take(MAXIMUM_VALUE).collect::<String>());
+    let find = |names: &[&str]| {
+        names
+            .iter()
+            .find_map(|name| metadata.get(*name))
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
+    };
+    let text = |names: &[&str]| {
+        find(names).map(|value| value.chars().take(MAXIMUM_VALUE).collect::<String>())
+    };
     fill(&mut attributes.author, || text(&["author", "authors"]));
     fill(&mut attributes.product, || text(&["product"]));
-    fill(&mut attributes.language, || find(&["language", "lang"]).and_then(language_tag));
-    fill(&mut attributes.link, || {
-        text(&["link", "canonical", "url"]).filter(|link| link.starts_with("https://") || link.starts_with("http://"))
+    fill(&mut attributes.language, || {
+        find(&["language", "lang"]).and_then(language_tag)
     });
-    fill(&mut attributes.updated_at, || UPDATED.iter().find_map(|name| metadata.get(*name).and_then(|value| time_ms(value))));
-    fill(&mut attributes.created_at, || CREATED.iter().find_map(|name| metadata.get(*name).and_then(|value| time_ms(value))));
-    for (name, names) in [("keywords", &["keywords", "tags"][..]), ("description", &["description", "summary"][..])] {
+    fill(&mut attributes.link, || {
+        text(&["link", "canonical", "url"])
+            .filter(|link| link.starts_with("https://") || link.starts_with("http://"))
+    });
+    fill(&mut attributes.updated_at, || {
+        UPDATED
+            .iter()
+            .find_map(|name| metadata.get(*name).and_then(|value| time_ms(value)))
+    });
+    fill(&mut attributes.created_at, || {
+        CREATED
+            .iter()
+            .find_map(|name| metadata.get(*name).and_then(|value| time_ms(value)))
+    });
+    for (name, names) in [
+        ("keywords", &["keywords", "tags"][..]),
+        ("description", &["description", "summary"][..]),
+    ] {
         if let Some(value) = text(names) {
             attributes.custom.entry(name.to_owned()).or_insert(value);
         }
@@ -47,8 +84,16 @@ fn language_tag(value: &str) -> Option<String> {
     let tag = value.split([',', ';']).next()?.trim().replace('_', "-");
     let mut parts = tag.split('-');
     let primary = parts.next()?;
-    let is_primary = (2..=3).contains(&primary.len()) && primary.chars().all(|character| character.is_ascii_alphabetic());
-    let are_parts = parts.all(|part| (1..=8).contains(&part.len()) && part.chars().all(|character| character.is_ascii_alphanumeric()));
+    let is_primary = (2..=3).contains(&primary.len())
+        && primary
+            .chars()
+            .all(|character| character.is_ascii_alphabetic());
+    let are_parts = parts.all(|part| {
+        (1..=8).contains(&part.len())
+            && part
+                .chars()
+                .all(|character| character.is_ascii_alphanumeric())
+    });
     (is_primary && are_parts).then_some(tag)
 }
 
@@ -62,7 +107,12 @@ pub fn time_ms(value: &str) -> Option<i64> {
         return Some(zoned.timestamp().as_millisecond());
     }
     if let Ok(time) = value.parse::<jiff::civil::DateTime>() {
-        return Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond());
+        return Some(
+            time.to_zoned(TimeZone::UTC)
+                .ok()?
+                .timestamp()
+                .as_millisecond(),
+        );
     }
     let midnight = numeric_date(value)?.to_zoned(TimeZone::UTC).ok()?;
     Some(midnight.timestamp().as_millisecond())
@@ -71,9 +121,18 @@ pub fn time_ms(value: &str) -> Option<i64> {
 /// `2024-5-6`, `2024/05/06`, `2024.05.06`, `2024年5月6日`, and the American `05/06/2024`.
 fn numeric_date(value: &str) -> Option<Date> {
     let date = value.split([' ', 'T']).next()?;
-    let numbers: Vec<&str> = date.split(['-', '/', '.', '年', '月', '日']).filter(|part| !part.is_empty()).collect();
-    let [first, second, third] = numbers.as_slice() else { return None };
-    let (year, month, day) = if first.len() == 4 { (first, second, third) } else { (third, first, second) };
+    let numbers: Vec<&str> = date
+        .split(['-', '/', '.', '年', '月', '日'])
+        .filter(|part| !part.is_empty())
+        .collect();
+    let [first, second, third] = numbers.as_slice() else {
+        return None;
+    };
+    let (year, month, day) = if first.len() == 4 {
+        (first, second, third)
+    } else {
+        (third, first, second)
+    };
     if year.len() != 4 {
         return None;
     }
@@ -107,17 +166,28 @@ mod tests {
 
     #[test]
     fn the_producer_comes_first() {
-        let metadata: BTreeMap<String, String> =
-            [("author", "document"), ("lang", "zh_CN"), ("ms.date", "05/06/2024"), ("keywords", "a, b"), ("link", "javascript:x")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into();
-        let mut attributes = Attributes { author: Some("producer".into()), ..Attributes::default() };
+        let metadata: BTreeMap<String, String> = [
+            ("author", "document"),
+            ("lang", "zh_CN"),
+            ("ms.date", "05/06/2024"),
+            ("keywords", "a, b"),
+            ("link", "javascript:x"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+        let mut attributes = Attributes {
+            author: Some("producer".into()),
+            ..Attributes::default()
+        };
         fill_from_metadata(&mut attributes, &metadata);
         assert_eq!(attributes.author.as_deref(), Some("producer"));
         assert_eq!(attributes.language.as_deref(), Some("zh-CN"));
         assert_eq!(attributes.updated_at, Some(MAY_6));
         assert_eq!(attributes.link, None);
-        assert_eq!(attributes.custom.get("keywords").map(String::as_str), Some("a, b"));
+        assert_eq!(
+            attributes.custom.get("keywords").map(String::as_str),
+            Some("a, b")
+        );
         assert_eq!(language_tag("english"), None);
     }
 }

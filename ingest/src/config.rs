@@ -1,5 +1,5 @@
-//! Settings of the ingest stage: the section `[ingest]` of the configuration. Values live in the commented default file of the command
-//! line.
+//! Settings of the ingest stage: the section `[ingest]` of the configuration. Values live in the
+//! commented default file of the command line.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,6 @@
-//! The fingerprint that the skip gate compares: a hash over all that a document became and every setting that shaped it, so that both a
-//! changed text and a changed setting are seen. Called by [`crate::process`].
+//! The fingerprint that the skip gate compares: a hash over all that a document became and every
+//! setting that shaped it, so that both a changed text and a changed setting are seen. Called by
+//! [`crate::process`].
 
 use tributary_schemas::CleanDocument;
 
@@ -8,11 +9,13 @@ use tributary_schemas::CleanDocument;
 pub struct Settings<'a> {
     /// Hash of the source profile.
     pub profile: &'a str,
-    /// Hash of all settings of later stages (chunker, lexicon, models), made by whoever starts the service.
+    /// Hash of all settings of later stages (chunker, lexicon, models), made by whoever starts the
+    /// service.
     pub later_stages: &'a str,
 }
 
-/// BLAKE3 in hexadecimal over content, title, attributes, knowledge sets, converter version and settings; not over id, version, times.
+/// BLAKE3 in hexadecimal over content, title, attributes, knowledge sets, converter version and
+/// settings; not over id, version, times.
 pub fn fingerprint(clean: &CleanDocument, settings: Settings) -> String {
     let document = &clean.document;
     let mut knowledge_sets = document.knowledge_sets.clone();
@@ -23,7 +26,13 @@ pub fn fingerprint(clean: &CleanDocument, settings: Settings) -> String {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
         hasher.update(bytes);
     };
-    for text in [&clean.markdown, &document.title, &document.source, &document.source_path, &document.lineage.converter] {
+    for text in [
+        &clean.markdown,
+        &document.title,
+        &document.source,
+        &document.source_path,
+        &document.lineage.converter,
+    ] {
         part(text.as_bytes());
     }
     for text in [settings.profile, settings.later_stages] {
@@ -51,8 +60,14 @@ mod tests {
 
     #[test]
     fn everything_that_shapes_a_document_counts_and_nothing_else() {
-        let settings = Settings { profile: "p", later_stages: "s" };
-        let document = CleanDocument { markdown: "text".into(), ..CleanDocument::default() };
+        let settings = Settings {
+            profile: "p",
+            later_stages: "s",
+        };
+        let document = CleanDocument {
+            markdown: "text".into(),
+            ..CleanDocument::default()
+        };
         let base = fingerprint(&document, settings);
         assert_eq!(base.len(), 64);
         let with = |change: &dyn Fn(&mut CleanDocument)| {
@@ -61,23 +76,65 @@ mod tests {
             fingerprint(&changed, settings)
         };
         assert_eq!(with(&|clean| clean.document.version = 9), base);
-        assert_eq!(with(&|clean| clean.document = DocumentHeader { document_id: "other".into(), ..DocumentHeader::default() }), base);
+        assert_eq!(
+            with(&|clean| clean.document = DocumentHeader {
+                document_id: "other".into(),
+                ..DocumentHeader::default()
+            }),
+            base
+        );
         assert_ne!(with(&|clean| clean.markdown.push('x')), base);
         assert_ne!(with(&|clean| clean.document.title.push('x')), base);
-        assert_ne!(with(&|clean| clean.document.attributes.security_level = Some(2)), base);
-        assert_ne!(with(&|clean| clean.document.knowledge_sets.push("x".into())), base);
-        assert_ne!(with(&|clean| clean.document.lineage.converter = "text/2".into()), base);
-        assert_ne!(fingerprint(&document, Settings { profile: "q", ..settings }), base);
-        assert_ne!(fingerprint(&document, Settings { later_stages: "t", ..settings }), base);
+        assert_ne!(
+            with(&|clean| clean.document.attributes.security_level = Some(2)),
+            base
+        );
+        assert_ne!(
+            with(&|clean| clean.document.knowledge_sets.push("x".into())),
+            base
+        );
+        assert_ne!(
+            with(&|clean| clean.document.lineage.converter = "text/2".into()),
+            base
+        );
+        assert_ne!(
+            fingerprint(
+                &document,
+                Settings {
+                    profile: "q",
+                    ..settings
+                }
+            ),
+            base
+        );
+        assert_ne!(
+            fingerprint(
+                &document,
+                Settings {
+                    later_stages: "t",
+                    ..settings
+                }
+            ),
+            base
+        );
     }
 
     #[test]
     fn the_order_of_knowledge_sets_does_not_count() {
         let sets = |names: [&str; 2]| CleanDocument {
-            document: DocumentHeader { knowledge_sets: names.map(str::to_owned).to_vec(), ..DocumentHeader::default() },
+            document: DocumentHeader {
+                knowledge_sets: names.map(str::to_owned).to_vec(),
+                ..DocumentHeader::default()
+            },
             ..CleanDocument::default()
         };
-        let settings = Settings { profile: "", later_stages: "" };
-        assert_eq!(fingerprint(&sets(["a", "b"]), settings), fingerprint(&sets(["b", "a"]), settings));
+        let settings = Settings {
+            profile: "",
+            later_stages: "",
+        };
+        assert_eq!(
+            fingerprint(&sets(["a", "b"]), settings),
+            fingerprint(&sets(["b", "a"]), settings)
+        );
     }
 }

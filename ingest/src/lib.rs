@@ -1,8 +1,9 @@
 //! `documents.raw` → `documents.clean`: conversion, cleaners per source, fingerprints.
-//! [`process::IngestStage`] is the stage that the worker loop runs, [`SourceCleaning`] the part of it that source profiles steer.
+//! [`process::IngestStage`] is the stage that the worker loop runs, [`SourceCleaning`] the part of
+//! it that source profiles steer.
 //!
-//! A document of which nothing is left after cleaning is reported as skipped and, because its newer version has no content, followed
-//! by a tombstone that removes the chunks of an older one.
+//! A document of which nothing is left after cleaning is reported as skipped and, because its newer
+//! version has no content, followed by a tombstone that removes the chunks of an older one.
 
 pub mod attributes;
 pub mod boilerplate;
@@ -16,5 +17,7 @@ pub mod source_cleaning;
 mod test_config;
 
 pub use config::Config;
-pub use process::{BodySource, Clock, IndexedFingerprints, IngestParts, IngestStage, LaterSettings};
+pub use process::{
+    BodySource, Clock, IndexedFingerprints, IngestParts, IngestStage, LaterSettings,
+};
 pub use source_cleaning::SourceCleaning;

@@ -1,5 +1,5 @@
-//! The ingest stage: one record of `documents.raw` in, a clean document (or a tombstone, or a report of a skip) out.
-//! Run by the worker loop of the store.
+//! The ingest stage: one record of `documents.raw` in, a clean document (or a tombstone, or a
+//! report of a skip) out. Run by the worker loop of the store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use tributary_convert::Converted;
 use tributary_convert::isolation::{ConversionPool, Job};
 use tributary_convert::picture::ocr;
 use tributary_schemas::{
-    CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result, StageTime, State, Topic, event, id, limits,
+    CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result,
+    StageTime, State, Topic, event, id, limits,
 };
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Record, StoredRecord, message};
@@ -31,10 +32,12 @@ pub const STAGE: &str = "ingest";
 /// Media type of the database that spreadsheets and delimited text become beside their text.
 const DATABASE: &str = "application/vnd.sqlite3";
 
-/// Where bodies lie that are too large for an event, and pictures and databases that documents carry.
+/// Where bodies lie that are too large for an event, and pictures and databases that documents
+/// carry.
 #[async_trait]
 pub trait BodySource: Send + Sync {
-    /// The bytes behind a `content_url`. `Invalid` for a URL it does not know, `NotFound`, `Unavailable` when it may come back.
+    /// The bytes behind a `content_url`. `Invalid` for a URL it does not know, `NotFound`,
+    /// `Unavailable` when it may come back.
     async fn read(&self, url: &str) -> Result<Bytes>;
 
     /// Keeps bytes durably and returns their URL, which is the same for the same bytes.
@@ -43,11 +46,18 @@ pub trait BodySource: Send + Sync {
 
 /// What is searchable now, as far as the skip gate must know.
 pub trait IndexedFingerprints: Send + Sync {
-    /// The indexed version and its chunk count, if it has this fingerprint, is older than `version`, and nothing newer than it is in
-    /// flight. Otherwise the document goes on to the later stages.
-    fn unchanged_since(&self, document_id: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)>;
+    /// The indexed version and its chunk count, if it has this fingerprint, is older than
+    /// `version`, and nothing newer than it is in flight. Otherwise the document goes on to the
+    /// later stages.
+    fn unchanged_since(
+        &self,
+        document_id: &str,
+        version: u64,
+        fingerprint: &str,
+    ) -> Option<(u64, u32)>;
 
-    /// A version goes on without being compared: a deletion, or a document of which nothing is left.
+    /// A version goes on without being compared: a deletion, or a document of which nothing is
+    /// left.
     fn pass(&self, document_id: &str, version: u64);
 
     /// The newest version that went through this stage before, if it is newer than this one.
@@ -57,7 +67,8 @@ pub trait IndexedFingerprints: Send + Sync {
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
-/// A hash of every setting of later stages that shapes the index. Asked for each document: some settings change while the stage runs.
+/// A hash of every setting of later stages that shapes the index. Asked for each document: some
+/// settings change while the stage runs.
 pub type LaterSettings = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// What the stage needs of the rest of the product.
@@ -103,14 +114,38 @@ struct Published {
 }
 
 impl IngestStage {
-    /// A stage over the given profiles. `Invalid` if a profile names an unknown cleaning step or sets one wrongly.
+    /// A stage over the given profiles. `Invalid` if a profile names an unknown cleaning step or
+    /// sets one wrongly.
     pub fn new(config: &Config, parts: IngestParts) -> Result<Self> {
-        let IngestParts { pool, profiles, later_settings, bodies, gate, version_rule, clock } = parts;
+        let IngestParts {
+            pool,
+            profiles,
+            later_settings,
+            bodies,
+            gate,
+            version_rule,
+            clock,
+        } = parts;
         let conversion = pool.config();
-        let cleaning = SourceCleaning::new(profiles, &config.cleaners, conversion.maximum_title_characters)?;
+        let cleaning = SourceCleaning::new(
+            profiles,
+            &config.cleaners,
+            conversion.maximum_title_characters,
+        )?;
         let permits = Arc::new(Semaphore::new(conversion.conversion_workers.max(1)));
-        let shared = Arc::new(Shared { pool, cleaning, later_settings });
-        Ok(Self { shared, bodies, gate, version_rule, clock, permits })
+        let shared = Arc::new(Shared {
+            pool,
+            cleaning,
+            later_settings,
+        });
+        Ok(Self {
+            shared,
+            bodies,
+            gate,
+            version_rule,
+            clock,
+            permits,
+        })
     }
 
     /// `Invalid` for a version that is not taken, `Conflict` for one that comes after a newer one.
@@ -119,7 +154,10 @@ impl IngestStage {
         match self.gate.superseded_by(document_id, version) {
             None => Ok(()),
             Some(newer) => {
-                let what = format!("version {version} of `{}` comes after version {newer}", shown(document_id));
+                let what = format!(
+                    "version {version} of `{}` comes after version {newer}",
+                    shown(document_id)
+                );
                 Err(Error::new(ErrorKind::Conflict, what))
             }
         }
@@ -127,8 +165,10 @@ impl IngestStage {
 
     async fn clean(&self, published: Published) -> Result<CleanDocument> {
         let body = self.body(&published.event).await?;
-        let permit =
-            Arc::clone(&self.permits).acquire_owned().await.map_err(|_| Error::new(ErrorKind::Unavailable, "ingest is shutting down"))?;
+        let permit = Arc::clone(&self.permits)
+            .acquire_owned()
+            .await
+            .map_err(|_| Error::new(ErrorKind::Unavailable, "ingest is shutting down"))?;
         let shared = Arc::clone(&self.shared);
         let (published, mut converted) = blocking(move || {
             let converted = shared.convert(&published.event, body);
@@ -141,8 +181,8 @@ impl IngestStage {
         blocking(move || shared.clean(published, converted, now_ms)).await
     }
 
-    /// Keeps pictures that the text shows and the database of its tables; their links are those of the blobs from then on. Other files
-    /// are only named in the text.
+    /// Keeps pictures that the text shows and the database of its tables; their links are those of
+    /// the blobs from then on. Other files are only named in the text.
     async fn keep_files(&self, converted: &mut Converted) -> Result<()> {
         for (number, file) in std::mem::take(&mut converted.blobs).into_iter().enumerate() {
             let link = format!("embedded:{number}");
@@ -152,20 +192,37 @@ impl IngestStage {
             }
             let url = self.bodies.keep(file.bytes.into()).await?;
             if is_database {
-                converted.metadata.insert("tables_database".to_owned(), url.clone());
+                converted
+                    .metadata
+                    .insert("tables_database".to_owned(), url.clone());
             }
-            converted.images.iter_mut().filter(|image| image.link == link).for_each(|image| image.link.clone_from(&url));
+            converted
+                .images
+                .iter_mut()
+                .filter(|image| image.link == link)
+                .for_each(|image| image.link.clone_from(&url));
         }
         Ok(())
     }
 
     /// The body where it was left, or from the blob store. Exactly one of the three is given.
     async fn body(&self, event: &DocumentEvent) -> Result<Body> {
-        let given = [event.content.is_some(), event.content_base64.is_some(), event.content_url.is_some()];
+        let given = [
+            event.content.is_some(),
+            event.content_base64.is_some(),
+            event.content_url.is_some(),
+        ];
         if given.iter().filter(|given| **given).count() != 1 {
-            let what = if given.contains(&true) { "more than one" } else { "none" };
-            return Err(Error::new(ErrorKind::Invalid, format!("{what} of content, content_base64, content_url is given"))
-                .with_hint("give exactly one of them; to delete a document, publish a null value"));
+            let what = if given.contains(&true) {
+                "more than one"
+            } else {
+                "none"
+            };
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("{what} of content, content_base64, content_url is given"),
+            )
+            .with_hint("give exactly one of them; to delete a document, publish a null value"));
         }
         match &event.content_url {
             Some(url) => Ok(Body::Fetched(self.bodies.read(url).await?)),
@@ -179,20 +236,46 @@ impl IngestStage {
         if clean.markdown.trim().is_empty() {
             self.gate.pass(&document.document_id, document.version);
             let reason = reason_of_emptiness(&clean.metadata, body_is);
-            let state = DocumentState { reason: Some(reason), ..manifest::report(document, State::Skipped, now_ms) };
+            let state = DocumentState {
+                reason: Some(reason),
+                ..manifest::report(document, State::Skipped, now_ms)
+            };
             // The newer version has no content, so the chunks of an older one must go.
             let tombstone = removal(&document.document_id, document.version, now_ms, cause);
             return Ok(vec![traced_state(&state, cause)?, tombstone]);
         }
-        if let Some((version, chunks)) = self.gate.unchanged_since(&document.document_id, document.version, &document.fingerprint) {
-            let reason = Some(format!("content and settings unchanged since version {version}"));
+        if let Some((version, chunks)) = self.gate.unchanged_since(
+            &document.document_id,
+            document.version,
+            &document.fingerprint,
+        ) {
+            let reason = Some(format!(
+                "content and settings unchanged since version {version}"
+            ));
             let report = manifest::report(document, State::Skipped, now_ms);
-            let state = DocumentState { reason, indexed_version: Some(version), chunks, ..report };
+            let state = DocumentState {
+                reason,
+                indexed_version: Some(version),
+                chunks,
+                ..report
+            };
             return Ok(vec![traced_state(&state, cause)?]);
         }
-        let record = message::encode(event::TYPE_DOCUMENT_CLEANED, &document.document_id, document.version, clean, now_ms)?;
-        let passed_on = Output { topic: Topic::DocumentsClean, record: message::traced(record, cause) };
-        Ok(vec![traced_state(&manifest::report(document, State::Chunking, now_ms), cause)?, passed_on])
+        let record = message::encode(
+            event::TYPE_DOCUMENT_CLEANED,
+            &document.document_id,
+            document.version,
+            clean,
+            now_ms,
+        )?;
+        let passed_on = Output {
+            topic: Topic::DocumentsClean,
+            record: message::traced(record, cause),
+        };
+        Ok(vec![
+            traced_state(&manifest::report(document, State::Chunking, now_ms), cause)?,
+            passed_on,
+        ])
     }
 }
 
@@ -211,9 +294,17 @@ impl Stage for IngestStage {
             self.check_version(key, version)?;
             self.gate.pass(key, version);
             let now_ms = (self.clock)();
-            // Reported, so that after a restart the gate still knows that the stored content is on its way out.
-            let document = DocumentHeader { document_id: key.to_owned(), version, ..DocumentHeader::default() };
-            let state = traced_state(&manifest::report(&document, State::Chunking, now_ms), record)?;
+            // Reported, so that after a restart the gate still knows that the stored content is on
+            // its way out.
+            let document = DocumentHeader {
+                document_id: key.to_owned(),
+                version,
+                ..DocumentHeader::default()
+            };
+            let state = traced_state(
+                &manifest::report(&document, State::Chunking, now_ms),
+                record,
+            )?;
             return Ok(vec![state, removal(key, version, now_ms, record)]);
         }
         let published = published(record, key)?;
@@ -238,19 +329,38 @@ impl Shared {
     /// Waits for the conversion: on a blocking thread.
     fn convert(&self, event: &DocumentEvent, body: Body) -> Result<Converted> {
         let bytes = body_bytes(event, body, self.pool.config().maximum_body_bytes)?;
-        self.pool.convert(Job { bytes: &bytes, name: event.source_path.as_deref(), media_type: event.media_type.as_deref() })
+        self.pool.convert(Job {
+            bytes: &bytes,
+            name: event.source_path.as_deref(),
+            media_type: event.media_type.as_deref(),
+        })
     }
 
     /// Cleans and fingerprints. CPU work: on a blocking thread.
-    fn clean(&self, published: Published, converted: Converted, now_ms: i64) -> Result<CleanDocument> {
-        let Published { event, document_id, version } = published;
+    fn clean(
+        &self,
+        published: Published,
+        converted: Converted,
+        now_ms: i64,
+    ) -> Result<CleanDocument> {
+        let Published {
+            event,
+            document_id,
+            version,
+        } = published;
         let source = event.source.clone();
         let partial = unread(&converted.metadata);
         let mut clean = self.cleaning.clean(event, document_id, version, converted);
         let profile = self.cleaning.profile(&source);
         clean.document.partial = partial;
-        clean.document.timeline.push(StageTime { stage: STAGE.to_owned(), at_ms: now_ms });
-        let settings = fingerprint::Settings { profile: self.cleaning.fingerprint(&source), later_stages: &(self.later_settings)() };
+        clean.document.timeline.push(StageTime {
+            stage: STAGE.to_owned(),
+            at_ms: now_ms,
+        });
+        let settings = fingerprint::Settings {
+            profile: self.cleaning.fingerprint(&source),
+            later_stages: &(self.later_settings)(),
+        };
         clean.document.fingerprint = fingerprint::fingerprint(&clean, settings);
         clean.document.signature = similarity::signature(&clean.markdown);
         clean.document.content_hash = content_hash(&clean, profile);
@@ -258,24 +368,39 @@ impl Shared {
     }
 }
 
-/// What exact duplicates share. An edition has none: whether it is found depends on the other editions of its work, so it stands for no
-/// other document and no other one for it.
+/// What exact duplicates share. An edition has none: whether it is found depends on the other
+/// editions of its work, so it stands for no other document and no other one for it.
 fn content_hash(clean: &CleanDocument, profile: &SourceProfile) -> String {
     match clean.document.edition {
         Some(_) => String::new(),
-        None => similarity::content_hash(clean, profile.chunker_of(&clean.document, &clean.markdown)),
+        None => {
+            similarity::content_hash(clean, profile.chunker_of(&clean.document, &clean.markdown))
+        }
     }
 }
 
 /// What of a document was not read, and why.
 fn unread(metadata: &BTreeMap<String, String>) -> Option<String> {
-    let what = match (metadata.get("pages_without_text"), metadata.get("ocr_left_out")) {
-        (Some(pages), _) => format!("pages {pages} have no text of their own and were not read as pictures"),
+    let what = match (
+        metadata.get("pages_without_text"),
+        metadata.get("ocr_left_out"),
+    ) {
+        (Some(pages), _) => {
+            format!("pages {pages} have no text of their own and were not read as pictures")
+        }
         (None, Some(count)) => format!("{count} pictures were not read"),
-        (None, None) if metadata.contains_key(ocr::UNAVAILABLE_KEY) => "its pictures were not read".to_owned(),
-        (None, None) => return metadata.get("damaged").map(|damage| format!("it is damaged: {damage}")),
+        (None, None) if metadata.contains_key(ocr::UNAVAILABLE_KEY) => {
+            "its pictures were not read".to_owned()
+        }
+        (None, None) => {
+            return metadata
+                .get("damaged")
+                .map(|damage| format!("it is damaged: {damage}"));
+        }
     };
-    let why = metadata.get(ocr::UNAVAILABLE_KEY).map_or("they are over the limits of `convert.ocr`", String::as_str);
+    let why = metadata
+        .get(ocr::UNAVAILABLE_KEY)
+        .map_or("they are over the limits of `convert.ocr`", String::as_str);
     Some(format!("{what}: {why}"))
 }
 
@@ -283,39 +408,74 @@ fn unread(metadata: &BTreeMap<String, String>) -> Option<String> {
 fn reason_of_emptiness(metadata: &BTreeMap<String, String>, body_is: &str) -> String {
     match unread(metadata) {
         Some(unread) => format!("no text: {unread}"),
-        None if metadata.contains_key(ocr::FOUND_KEY) => "no text: none was found in the document's pictures".to_owned(),
+        None if metadata.contains_key(ocr::FOUND_KEY) => {
+            "no text: none was found in the document's pictures".to_owned()
+        }
         None => format!("empty: nothing to search is left of {body_is}"),
     }
 }
 
 /// A producer may leave the type out; one that it names must be the one that is read here.
 fn check_type(record: &Record) -> Result<()> {
-    let Some((_, named)) = record.headers.iter().find(|(name, _)| name == event::CE_TYPE) else { return Ok(()) };
+    let Some((_, named)) = record
+        .headers
+        .iter()
+        .find(|(name, _)| name == event::CE_TYPE)
+    else {
+        return Ok(());
+    };
     if named.as_ref() == event::TYPE_DOCUMENT_PUBLISHED.as_bytes() {
         return Ok(());
     }
-    let what = format!("header `{}` names an unknown type `{}`", event::CE_TYPE, shown(&String::from_utf8_lossy(named)));
-    Err(Error::new(ErrorKind::Invalid, what).with_hint(format!("send `{}`, or leave the header out", event::TYPE_DOCUMENT_PUBLISHED)))
+    let what = format!(
+        "header `{}` names an unknown type `{}`",
+        event::CE_TYPE,
+        shown(&String::from_utf8_lossy(named))
+    );
+    Err(Error::new(ErrorKind::Invalid, what).with_hint(format!(
+        "send `{}`, or leave the header out",
+        event::TYPE_DOCUMENT_PUBLISHED
+    )))
 }
 
 /// The event, with an id that is its record's key.
 fn published(record: &Record, key: &str) -> Result<Published> {
     let decoded: Option<DocumentEvent> = message::decode(record)?;
-    let Some(event) = decoded else { return Err(Error::new(ErrorKind::Internal, "a null value is no event")) };
+    let Some(event) = decoded else {
+        return Err(Error::new(ErrorKind::Internal, "a null value is no event"));
+    };
     if event.source.trim().is_empty() {
-        return Err(Error::new(ErrorKind::Invalid, "`source` is empty").with_hint("name where the document comes from, such as `wiki`"));
+        return Err(Error::new(ErrorKind::Invalid, "`source` is empty")
+            .with_hint("name where the document comes from, such as `wiki`"));
     }
     limits::check(&event)?;
-    let derived = || event.source_path.as_deref().map(|path| id::derive_document_id(&event.source, path));
-    let document_id = event.document_id.clone().or_else(derived).unwrap_or_else(|| key.to_owned());
+    let derived = || {
+        event
+            .source_path
+            .as_deref()
+            .map(|path| id::derive_document_id(&event.source, path))
+    };
+    let document_id = event
+        .document_id
+        .clone()
+        .or_else(derived)
+        .unwrap_or_else(|| key.to_owned());
     checked_id(&document_id)?;
     if document_id != key {
-        let what = if event.document_id.is_some() { "its document_id" } else { "the id derived from its source and source_path" };
+        let what = if event.document_id.is_some() {
+            "its document_id"
+        } else {
+            "the id derived from its source and source_path"
+        };
         return Err(Error::new(ErrorKind::Invalid, format!("record key `{}` is not {what} `{}`", shown(key), shown(&document_id)))
             .with_hint("use the document id as the record's key: it keeps the changes of one document in order"));
     }
     let version = event.version.unwrap_or_else(|| message::version(record));
-    Ok(Published { event, document_id, version })
+    Ok(Published {
+        event,
+        document_id,
+        version,
+    })
 }
 
 fn checked_id(document_id: &str) -> Result<&str> {
@@ -327,10 +487,16 @@ fn checked_id(document_id: &str) -> Result<&str> {
         return Err(Error::new(ErrorKind::Invalid, "document id is empty").with_hint(hint));
     }
     if document_id.len() > id::MAX_DOCUMENT_ID_BYTES {
-        return Err(Error::new(ErrorKind::Invalid, format!("document id of {} bytes is too long", document_id.len())).with_hint(hint));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("document id of {} bytes is too long", document_id.len()),
+        )
+        .with_hint(hint));
     }
     if document_id.chars().any(char::is_control) {
-        return Err(Error::new(ErrorKind::Invalid, "document id holds a control character").with_hint(hint));
+        return Err(
+            Error::new(ErrorKind::Invalid, "document id holds a control character").with_hint(hint),
+        );
     }
     Ok(document_id)
 }
@@ -348,14 +514,24 @@ fn body_bytes(event: &DocumentEvent, body: Body, maximum: u64) -> Result<Bytes> 
     match (&event.content, &event.content_base64) {
         (Some(text), _) => Ok(Bytes::copy_from_slice(text.as_bytes())),
         (None, Some(text)) if text.len() as u64 / 4 * 3 > maximum.saturating_add(3) => {
-            let message = format!("body of about {} bytes is over the limit of {maximum} bytes", text.len() / 4 * 3);
-            Err(Error::new(ErrorKind::Invalid, message).with_hint("split the document, or raise `convert.maximum_body_bytes`"))
+            let message = format!(
+                "body of about {} bytes is over the limit of {maximum} bytes",
+                text.len() / 4 * 3
+            );
+            Err(Error::new(ErrorKind::Invalid, message)
+                .with_hint("split the document, or raise `convert.maximum_body_bytes`"))
         }
         (None, Some(text)) => STANDARD.decode(text).map(Bytes::from).map_err(|error| {
-            Error::new(ErrorKind::Corrupt, format!("content_base64 does not decode: {error}"))
-                .with_hint("use the standard alphabet with padding, without line breaks")
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("content_base64 does not decode: {error}"),
+            )
+            .with_hint("use the standard alphabet with padding, without line breaks")
         }),
-        (None, None) => Err(Error::new(ErrorKind::Internal, "body was neither in the event nor fetched")),
+        (None, None) => Err(Error::new(
+            ErrorKind::Internal,
+            "body was neither in the event nor fetched",
+        )),
     }
 }
 
@@ -371,18 +547,31 @@ fn describe_body(event: &DocumentEvent) -> String {
 /// The tombstone that makes later stages delete a document.
 fn removal(document_id: &str, version: u64, now_ms: i64, cause: &Record) -> Output {
     let tombstone = message::tombstone(event::TYPE_DOCUMENT_CLEANED, document_id, version, now_ms);
-    Output { topic: Topic::DocumentsClean, record: message::traced(tombstone, cause) }
+    Output {
+        topic: Topic::DocumentsClean,
+        record: message::traced(tombstone, cause),
+    }
 }
 
 fn traced_state(state: &DocumentState, cause: &Record) -> Result<Output> {
     let output = manifest::output(state)?;
-    Ok(Output { record: message::traced(output.record, cause), ..output })
+    Ok(Output {
+        record: message::traced(output.record, cause),
+        ..output
+    })
 }
 
 /// Runs work that takes processor time or waits.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Error::new(ErrorKind::Internal, format!("conversion did not finish: {error}")))?
+    done.map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("conversion did not finish: {error}"),
+        )
+    })?
 }
 
 #[async_trait]
@@ -397,7 +586,12 @@ impl BodySource for tributary_store::blobs::Blobs {
 }
 
 impl IndexedFingerprints for tributary_store::manifest::unchanged::SkipGate {
-    fn unchanged_since(&self, document_id: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)> {
+    fn unchanged_since(
+        &self,
+        document_id: &str,
+        version: u64,
+        fingerprint: &str,
+    ) -> Option<(u64, u32)> {
         Self::unchanged_since(self, document_id, version, fingerprint)
     }
 

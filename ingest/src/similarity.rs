@@ -1,8 +1,8 @@
-//! What near-duplicates are found by: the MinHash signature of a text, and the hash that exact duplicates share. Called by
-//! [`crate::process`] for every clean document.
+//! What near-duplicates are found by: the MinHash signature of a text, and the hash that exact
+//! duplicates share. Called by [`crate::process`] for every clean document.
 //!
-//! Signatures lie in indexes and logs, so what is computed here is a format: a change makes old and new ones incomparable. The test
-//! `signatures_are_what_they_were` holds it.
+//! Signatures lie in indexes and logs, so what is computed here is a format: a change makes old and
+//! new ones incomparable. The test `signatures_are_what_they_were` holds it.
 
 use tributary_schemas::near_duplicate::{SIGNATURE_LENGTH, Signature};
 use tributary_schemas::{Attributes, CleanDocument};
@@ -11,7 +11,8 @@ use tributary_taxonomy::{ChunkStrategy, fold};
 /// Tokens in a row that make one shingle.
 pub const SHINGLE_TOKENS: usize = 5;
 
-/// Texts of fewer shingles have no signature: in twenty shingles one changed word already counts for a quarter.
+/// Texts of fewer shingles have no signature: in twenty shingles one changed word already counts
+/// for a quarter.
 pub const LEAST_SHINGLES: usize = 20;
 
 /// The functions h(x) = a·x + b mod 2³² (a odd: a permutation), by place: all a, all b.
@@ -19,11 +20,14 @@ const FUNCTIONS: [[u32; SIGNATURE_LENGTH]; 2] = functions();
 
 /// The signature as a header carries it; empty for a text that is too short to be compared.
 pub fn signature(text: &str) -> String {
-    minimums(text).map(|signature| signature.encode()).unwrap_or_default()
+    minimums(text)
+        .map(|signature| signature.encode())
+        .unwrap_or_default()
 }
 
-/// The MinHash signature over all runs of [`SHINGLE_TOKENS`] tokens of the folded text; `None` for fewer than [`LEAST_SHINGLES`].
-/// A token is a word, or one character of a script without spaces; case, width and traditional characters make no difference.
+/// The MinHash signature over all runs of [`SHINGLE_TOKENS`] tokens of the folded text; `None` for
+/// fewer than [`LEAST_SHINGLES`]. A token is a word, or one character of a script without spaces;
+/// case, width and traditional characters make no difference.
 pub fn minimums(text: &str) -> Option<Signature> {
     let shingles = shingles(&fold(text));
     if shingles.len() < LEAST_SHINGLES {
@@ -43,7 +47,9 @@ pub fn minimums(text: &str) -> Option<Signature> {
 fn shingles(folded: &str) -> Vec<u32> {
     let tokens = tokens(folded);
     let join = |run: &[u64]| {
-        let joined = run.iter().fold(0_u64, |joined, token| mix(joined.rotate_left(17) ^ token));
+        let joined = run
+            .iter()
+            .fold(0_u64, |joined, token| mix(joined.rotate_left(17) ^ token));
         (joined >> 32) as u32
     };
     tokens.windows(SHINGLE_TOKENS).map(join).collect()
@@ -123,11 +129,17 @@ const fn functions() -> [[u32; SIGNATURE_LENGTH]; 2] {
     functions
 }
 
-/// BLAKE3 in hexadecimal over all that a reader sees of a document and all that a filter asks of it, but for what duplicates may differ
-/// in: id, version, source and path, link, tags, knowledge sets, times. Two documents of the same hash are exact duplicates.
+/// BLAKE3 in hexadecimal over all that a reader sees of a document and all that a filter asks of
+/// it, but for what duplicates may differ in: id, version, source and path, link, tags, knowledge
+/// sets, times. Two documents of the same hash are exact duplicates.
 pub fn content_hash(clean: &CleanDocument, chunker: ChunkStrategy) -> String {
     let document = &clean.document;
-    let attributes = Attributes { link: None, created_at: None, updated_at: None, ..document.attributes.clone() };
+    let attributes = Attributes {
+        link: None,
+        created_at: None,
+        updated_at: None,
+        ..document.attributes.clone()
+    };
     let mut hasher = blake3::Hasher::new();
     let mut part = |bytes: &[u8]| {
         // Length first, so that moving a character from one part to the next changes the hash.
@@ -137,7 +149,11 @@ pub fn content_hash(clean: &CleanDocument, chunker: ChunkStrategy) -> String {
     for text in [clean.markdown.as_str(), &document.title, chunker.as_str()] {
         part(text.as_bytes());
     }
-    for json in [serde_json::to_vec(&attributes), serde_json::to_vec(&clean.images), serde_json::to_vec(&clean.page_starts)] {
+    for json in [
+        serde_json::to_vec(&attributes),
+        serde_json::to_vec(&clean.images),
+        serde_json::to_vec(&clean.page_starts),
+    ] {
         part(&json.unwrap_or_default());
     }
     hasher.finalize().to_hex().to_string()
@@ -154,11 +170,14 @@ mod tests {
 
     /// A text of `words` words that a seed gives.
     fn text(seed: u64, words: usize) -> Vec<String> {
-        (0..words as u64).map(|place| format!("w{}", mix(seed << 32 | place) % 5000)).collect()
+        (0..words as u64)
+            .map(|place| format!("w{}", mix(seed << 32 | place) % 5000))
+            .collect()
     }
 
     fn jaccard(left: &str, right: &str) -> f32 {
-        let [left, right] = [left, right].map(|text| shingles(text).into_iter().collect::<HashSet<u32>>());
+        let [left, right] =
+            [left, right].map(|text| shingles(text).into_iter().collect::<HashSet<u32>>());
         left.intersection(&right).count() as f32 / left.union(&right).count() as f32
     }
 
@@ -168,13 +187,19 @@ mod tests {
         for seed in 0..40 {
             let words = text(seed, 600);
             let mut changed = words.clone();
-            changed.iter_mut().step_by(7 + seed as usize).for_each(|word| word.push('x'));
+            changed
+                .iter_mut()
+                .step_by(7 + seed as usize)
+                .for_each(|word| word.push('x'));
             let (left, right) = (words.join(" "), changed.join(" "));
-            let estimate = minimums(&left).unwrap().similarity(&minimums(&right).unwrap());
+            let estimate = minimums(&left)
+                .unwrap()
+                .similarity(&minimums(&right).unwrap());
             error += (estimate - jaccard(&left, &right)).abs();
             pairs += 1.0;
         }
-        // The mean of |x - p| for a binomial share of 128 is .8 of its standard deviation, at most .035.
+        // The mean of |x - p| for a binomial share of 128 is .8 of its standard deviation, at most
+        // .035.
         assert!(error / pairs < 0.035, "mean error {}", error / pairs);
     }
 
@@ -188,12 +213,18 @@ mod tests {
     fn spelling_in_other_characters_makes_no_difference() {
         let simplified = "载波聚合是将多个载波聚合起来使用的技术，可以提高用户的峰值速率。LTE Advanced 引入了它。";
         let traditional = "載波聚合是將多個載波聚合起來使用的技術，可以提高用戶的峰值速率。ＬＴＥ　advanced 引入了它。";
-        assert_eq!(minimums(simplified).unwrap(), minimums(traditional).unwrap());
+        assert_eq!(
+            minimums(simplified).unwrap(),
+            minimums(traditional).unwrap()
+        );
     }
 
     #[test]
     fn a_word_is_a_token_and_so_is_a_chinese_character() {
-        assert_eq!(tokens("ab_c 1.2 载波c"), ["ab_c", "1", "2", "载", "波", "c"].map(|token| tokens(token)[0]));
+        assert_eq!(
+            tokens("ab_c 1.2 载波c"),
+            ["ab_c", "1", "2", "载", "波", "c"].map(|token| tokens(token)[0])
+        );
         assert!(tokens(" .。").is_empty());
     }
 
@@ -210,12 +241,18 @@ mod tests {
     fn signatures_are_what_they_were() {
         let sample = "Carrier aggregation joins several carriers. 载波聚合把多个载波合在一起使用，以提高峰值速率。";
         let Signature(values) = minimums(sample).unwrap();
-        assert_eq!(values.iter().take(4).copied().collect::<Vec<_>>(), [69_002_451, 252_179_046, 159_763_522, 248_096_701]);
+        assert_eq!(
+            values.iter().take(4).copied().collect::<Vec<_>>(),
+            [69_002_451, 252_179_046, 159_763_522, 248_096_701]
+        );
     }
 
     #[test]
     fn only_what_nobody_sees_and_no_filter_asks_may_differ() {
-        let base = CleanDocument { markdown: "text".into(), ..CleanDocument::default() };
+        let base = CleanDocument {
+            markdown: "text".into(),
+            ..CleanDocument::default()
+        };
         let hash = |change: &dyn Fn(&mut CleanDocument)| {
             let mut changed = base.clone();
             change(&mut changed);
@@ -223,12 +260,22 @@ mod tests {
         };
         let same: [&dyn Fn(&mut CleanDocument); 5] = [
             &|clean| {
-                clean.document = DocumentHeader { document_id: "b".into(), version: 2, source: "s".into(), ..DocumentHeader::default() }
+                clean.document = DocumentHeader {
+                    document_id: "b".into(),
+                    version: 2,
+                    source: "s".into(),
+                    ..DocumentHeader::default()
+                }
             },
             &|clean| clean.document.source_path = "p".into(),
             &|clean| clean.document.tags.push("t".into()),
             &|clean| clean.document.knowledge_sets.push("k".into()),
-            &|clean| (clean.document.attributes.link, clean.document.attributes.updated_at) = (Some("l".into()), Some(1)),
+            &|clean| {
+                (
+                    clean.document.attributes.link,
+                    clean.document.attributes.updated_at,
+                ) = (Some("l".into()), Some(1))
+            },
         ];
         let other: [&dyn Fn(&mut CleanDocument); 7] = [
             &|clean| clean.markdown.push('x'),
@@ -237,11 +284,20 @@ mod tests {
             &|clean| clean.document.attributes.department = Some("d".into()),
             &|clean| clean.document.attributes.product_version = Some("v".into()),
             &|clean| clean.page_starts.push(0),
-            &|clean| clean.document.attributes.custom.extend([("region".to_owned(), "eu".to_owned())]),
+            &|clean| {
+                clean
+                    .document
+                    .attributes
+                    .custom
+                    .extend([("region".to_owned(), "eu".to_owned())])
+            },
         ];
         let original = hash(&|_| {});
-        same.iter().for_each(|change| assert_eq!(hash(change), original));
-        other.iter().for_each(|change| assert_ne!(hash(change), original));
+        same.iter()
+            .for_each(|change| assert_eq!(hash(change), original));
+        other
+            .iter()
+            .for_each(|change| assert_ne!(hash(change), original));
         assert_ne!(content_hash(&base, ChunkStrategy::Whole), original);
     }
 }

@@ -1,5 +1,6 @@
-//! What a source profile makes of a converted document: attributes, cleaning steps, tags, edition. A function of the event, the converted
-//! text and the profile alone. Called by [`crate::process`], and by the command line for documents that are not published.
+//! What a source profile makes of a converted document: attributes, cleaning steps, tags, edition.
+//! A function of the event, the converted text and the profile alone. Called by [`crate::process`],
+//! and by the command line for documents that are not published.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,16 +32,31 @@ struct Steps {
 
 impl SourceCleaning {
     /// `Invalid` if a profile names an unknown cleaning step or sets one wrongly.
-    pub fn new(profiles: Arc<SourceProfiles>, config: &CleanersConfig, maximum_title_characters: usize) -> Result<Self> {
+    pub fn new(
+        profiles: Arc<SourceProfiles>,
+        config: &CleanersConfig,
+        maximum_title_characters: usize,
+    ) -> Result<Self> {
         let of_profile = |profile: &SourceProfile| {
             let cleaners = Cleaners::new(profile, config)?;
-            Ok((profile.name.clone(), Steps { cleaners, fingerprint: profile.fingerprint() }))
+            Ok((
+                profile.name.clone(),
+                Steps {
+                    cleaners,
+                    fingerprint: profile.fingerprint(),
+                },
+            ))
         };
         let steps: Result<HashMap<_, _>> = profiles.iter().map(of_profile).collect();
-        Ok(Self { steps: steps?, profiles, maximum_title_characters })
+        Ok(Self {
+            steps: steps?,
+            profiles,
+            maximum_title_characters,
+        })
     }
 
-    /// For one source alone, with the steps that run before `drop_learned_boilerplate`: what that step's file is learned from.
+    /// For one source alone, with the steps that run before `drop_learned_boilerplate`: what that
+    /// step's file is learned from.
     pub fn before_learned_boilerplate(
         profiles: Arc<SourceProfiles>,
         source: &str,
@@ -49,8 +65,18 @@ impl SourceCleaning {
     ) -> Result<Self> {
         let profile = profiles.profile(source);
         let cleaners = Cleaners::before_learned_boilerplate(profile, config)?;
-        let steps = HashMap::from([(profile.name.clone(), Steps { cleaners, fingerprint: profile.fingerprint() })]);
-        Ok(Self { steps, profiles, maximum_title_characters })
+        let steps = HashMap::from([(
+            profile.name.clone(),
+            Steps {
+                cleaners,
+                fingerprint: profile.fingerprint(),
+            },
+        )]);
+        Ok(Self {
+            steps,
+            profiles,
+            maximum_title_characters,
+        })
     }
 
     /// The profile of a source.
@@ -60,23 +86,40 @@ impl SourceCleaning {
 
     /// Hash of everything that the profile of a source says, learned files included.
     pub fn fingerprint(&self, source: &str) -> &str {
-        self.steps.get(&self.profile(source).name).map(|steps| steps.fingerprint.as_str()).unwrap_or_default()
+        self.steps
+            .get(&self.profile(source).name)
+            .map(|steps| steps.fingerprint.as_str())
+            .unwrap_or_default()
     }
 
     /// The clean document; times, fingerprint and signature are left to the caller.
-    pub fn clean(&self, event: DocumentEvent, document_id: String, version: u64, converted: Converted) -> CleanDocument {
+    pub fn clean(
+        &self,
+        event: DocumentEvent,
+        document_id: String,
+        version: u64,
+        converted: Converted,
+    ) -> CleanDocument {
         let profile = self.profiles.profile(&event.source);
         let document = DocumentHeader {
             version,
             source: event.source,
             source_path: event.source_path.unwrap_or_default(),
-            title: self.title(event.title.as_deref(), converted.title.as_deref(), &document_id),
+            title: self.title(
+                event.title.as_deref(),
+                converted.title.as_deref(),
+                &document_id,
+            ),
             document_id,
             media_type: converted.media_type.clone(),
             source_priority: profile.priority,
             attributes: event.attributes,
             knowledge_sets: event.knowledge_sets,
-            lineage: Lineage { converter: converted.converter.to_string(), source_profile: profile.name.clone(), ..Lineage::default() },
+            lineage: Lineage {
+                converter: converted.converter.to_string(),
+                source_profile: profile.name.clone(),
+                ..Lineage::default()
+            },
             ..DocumentHeader::default()
         };
         self.run(profile, document, converted)
@@ -85,11 +128,22 @@ impl SourceCleaning {
     fn title(&self, given: Option<&str>, found: Option<&str>, document_id: &str) -> String {
         let titles = [given, found, Some(document_id)];
         let one_line = |title: &str| one_line(title, self.maximum_title_characters);
-        titles.into_iter().flatten().map(one_line).find(|title| !title.is_empty()).unwrap_or_else(|| document_id.to_owned())
+        titles
+            .into_iter()
+            .flatten()
+            .map(one_line)
+            .find(|title| !title.is_empty())
+            .unwrap_or_else(|| document_id.to_owned())
     }
 
-    /// Attributes from the document and the profile, the profile's cleaning steps, and its tags for what they left.
-    fn run(&self, profile: &SourceProfile, mut document: DocumentHeader, converted: Converted) -> CleanDocument {
+    /// Attributes from the document and the profile, the profile's cleaning steps, and its tags for
+    /// what they left.
+    fn run(
+        &self,
+        profile: &SourceProfile,
+        mut document: DocumentHeader,
+        converted: Converted,
+    ) -> CleanDocument {
         attributes::fill_from_metadata(&mut document.attributes, &converted.metadata);
         profile.fill_attributes(&mut document, &FoldedText::new(&converted.markdown));
         let mut draft = Draft {
@@ -102,11 +156,24 @@ impl SourceCleaning {
         if let Some(steps) = self.steps.get(&profile.name) {
             steps.cleaners.clean(&mut draft);
         }
-        let document = DocumentHeader { title: draft.title, attributes: draft.attributes, ..document };
+        let document = DocumentHeader {
+            title: draft.title,
+            attributes: draft.attributes,
+            ..document
+        };
         let (markdown, page_starts) = pages::take_out(&draft.markdown);
-        let mut clean = CleanDocument { document, markdown, metadata: draft.metadata, images: converted.images, page_starts };
+        let mut clean = CleanDocument {
+            document,
+            markdown,
+            metadata: draft.metadata,
+            images: converted.images,
+            page_starts,
+        };
         profile.apply(&mut clean.document, &clean.markdown);
-        clean.document.edition = profile.newest_only.as_ref().and_then(|newest| newest.edition(&clean.document, &clean.metadata));
+        clean.document.edition = profile
+            .newest_only
+            .as_ref()
+            .and_then(|newest| newest.edition(&clean.document, &clean.metadata));
         clean
     }
 }

@@ -14,7 +14,9 @@ use serde_json::{Value, json};
 use tributary_convert::isolation::ConversionPool;
 use tributary_ingest::{BodySource, IndexedFingerprints, IngestParts, IngestStage, LaterSettings};
 use tributary_models::ocr::{OcrSetup, OcrUnavailable};
-use tributary_schemas::{CleanDocument, DocumentState, Error, ErrorKind, Result, State, Topic, event, id};
+use tributary_schemas::{
+    CleanDocument, DocumentState, Error, ErrorKind, Result, State, Topic, event, id,
+};
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Position, Record, StoredRecord, message};
 use tributary_store::manifest::versions::VersionRule;
@@ -49,15 +51,24 @@ struct Gate {
 impl IndexedFingerprints for Gate {
     fn unchanged_since(&self, _: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)> {
         let indexed = self.indexed.lock().unwrap();
-        indexed.as_ref().filter(|(indexed, known)| *indexed < version && known == fingerprint).map(|(indexed, _)| (*indexed, 7))
+        indexed
+            .as_ref()
+            .filter(|(indexed, known)| *indexed < version && known == fingerprint)
+            .map(|(indexed, _)| (*indexed, 7))
     }
 
     fn pass(&self, document_id: &str, version: u64) {
-        self.passed.lock().unwrap().push((document_id.to_owned(), version));
+        self.passed
+            .lock()
+            .unwrap()
+            .push((document_id.to_owned(), version));
     }
 
     fn superseded_by(&self, _: &str, version: u64) -> Option<u64> {
-        self.newest.lock().unwrap().filter(|newest| *newest > version)
+        self.newest
+            .lock()
+            .unwrap()
+            .filter(|newest| *newest > version)
     }
 }
 
@@ -66,7 +77,11 @@ fn no_ocr() -> std::result::Result<OcrSetup, OcrUnavailable> {
 }
 
 fn conversion() -> tributary_convert::Config {
-    tributary_convert::Config { maximum_body_bytes: 1 << 20, maximum_markdown_bytes: 2 << 20, ..conversion_config::config() }
+    tributary_convert::Config {
+        maximum_body_bytes: 1 << 20,
+        maximum_markdown_bytes: 2 << 20,
+        ..conversion_config::config()
+    }
 }
 
 const PROFILES: &str = r#"
@@ -103,14 +118,33 @@ fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
 }
 
 fn record(key: &str, value: Option<Vec<u8>>) -> StoredRecord {
-    let headers = vec![(event::TRACEPARENT.to_owned(), Bytes::from_static(b"00-trace"))];
-    let record = Record { key: Bytes::copy_from_slice(key.as_bytes()), value: value.map(Bytes::from), headers, timestamp_ms: 42 };
-    StoredRecord { position: Position { partition: 0, offset: 0 }, record }
+    let headers = vec![(
+        event::TRACEPARENT.to_owned(),
+        Bytes::from_static(b"00-trace"),
+    )];
+    let record = Record {
+        key: Bytes::copy_from_slice(key.as_bytes()),
+        value: value.map(Bytes::from),
+        headers,
+        timestamp_ms: 42,
+    };
+    StoredRecord {
+        position: Position {
+            partition: 0,
+            offset: 0,
+        },
+        record,
+    }
 }
 
 fn published(value: &Value) -> StoredRecord {
     let key = value["document_id"].as_str().map(str::to_owned);
-    let key = key.unwrap_or_else(|| id::derive_document_id(value["source"].as_str().unwrap(), value["source_path"].as_str().unwrap()));
+    let key = key.unwrap_or_else(|| {
+        id::derive_document_id(
+            value["source"].as_str().unwrap(),
+            value["source_path"].as_str().unwrap(),
+        )
+    });
     record(&key, Some(serde_json::to_vec(value).unwrap()))
 }
 
@@ -133,31 +167,83 @@ fn clean(output: &Output) -> CleanDocument {
 #[tokio::test]
 async fn a_document_is_reported_and_passed_on() {
     let content = "---\nauthor: A\nms.date: 05/06/2024\n---\n# 掉话\n\n![图](a.png)\n";
-    let input = published(&json!({ "source": "cases", "source_path": "x/y/a.md", "content": content, "knowledge_sets": ["k"] }));
+    let input = published(
+        &json!({ "source": "cases", "source_path": "x/y/a.md", "content": content, "knowledge_sets": ["k"] }),
+    );
     let outputs = run(&input).await.unwrap();
     assert_eq!(outputs.len(), 2);
     let (report, clean) = (state(&outputs[0]), clean(&outputs[1]));
     let document = &clean.document;
-    assert_eq!((report.state, report.version, &report.fingerprint), (State::Chunking, 42, &document.fingerprint));
-    assert_eq!(document.document_id, id::derive_document_id("cases", "x/y/a.md"));
-    assert_eq!((document.version, document.title.as_str(), document.media_type.as_str()), (42, "[gNodeB] 掉话", "text/markdown"));
-    assert_eq!((document.lineage.converter.as_str(), document.lineage.source_profile.as_str()), ("markdown/1", "cases"));
+    assert_eq!(
+        (report.state, report.version, &report.fingerprint),
+        (State::Chunking, 42, &document.fingerprint)
+    );
+    assert_eq!(
+        document.document_id,
+        id::derive_document_id("cases", "x/y/a.md")
+    );
+    assert_eq!(
+        (
+            document.version,
+            document.title.as_str(),
+            document.media_type.as_str()
+        ),
+        (42, "[gNodeB] 掉话", "text/markdown")
+    );
+    assert_eq!(
+        (
+            document.lineage.converter.as_str(),
+            document.lineage.source_profile.as_str()
+        ),
+        ("markdown/1", "cases")
+    );
     assert_eq!(document.tags, vec!["5G"]);
-    assert_eq!((document.attributes.author.as_deref(), document.attributes.updated_at), (Some("A"), Some(1_714_953_600_000)));
+    assert_eq!(
+        (
+            document.attributes.author.as_deref(),
+            document.attributes.updated_at
+        ),
+        (Some("A"), Some(1_714_953_600_000))
+    );
     assert_eq!(clean.markdown, "# 掉话\n\n![图](image:0)\n");
     assert_eq!(clean.images[0].link, "a.png");
-    assert_eq!(clean.metadata.get("path").map(String::as_str), Some("x / y"));
+    assert_eq!(
+        clean.metadata.get("path").map(String::as_str),
+        Some("x / y")
+    );
     assert_eq!(message::version(&outputs[1].record), 42);
-    assert_eq!(run(&input).await.unwrap(), outputs, "the same record gives the same outputs");
+    assert_eq!(
+        run(&input).await.unwrap(),
+        outputs,
+        "the same record gives the same outputs"
+    );
 }
 
 #[tokio::test]
 async fn bodies_come_from_base64_and_from_the_blob_store() {
-    let outputs = run(&published(&json!({ "document_id": "d", "version": 3, "source": "s", "content_base64": "IyBUCg==" }))).await.unwrap();
-    assert_eq!((clean(&outputs[1]).markdown.as_str(), clean(&outputs[1]).document.version), ("# T\n", 3));
-    let outputs = run(&published(&json!({ "document_id": "d", "source": "s", "content_url": "blob:known" }))).await.unwrap();
+    let outputs = run(&published(
+        &json!({ "document_id": "d", "version": 3, "source": "s", "content_base64": "IyBUCg==" }),
+    ))
+    .await
+    .unwrap();
+    assert_eq!(
+        (
+            clean(&outputs[1]).markdown.as_str(),
+            clean(&outputs[1]).document.version
+        ),
+        ("# T\n", 3)
+    );
+    let outputs = run(&published(
+        &json!({ "document_id": "d", "source": "s", "content_url": "blob:known" }),
+    ))
+    .await
+    .unwrap();
     assert_eq!(clean(&outputs[1]).document.title, "From the blob");
-    let error = run(&published(&json!({ "document_id": "d", "source": "s", "content_url": "blob:other" }))).await.unwrap_err();
+    let error = run(&published(
+        &json!({ "document_id": "d", "source": "s", "content_url": "blob:other" }),
+    ))
+    .await
+    .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -165,47 +251,119 @@ async fn bodies_come_from_base64_and_from_the_blob_store() {
 async fn what_breaks_the_rules_is_refused_with_a_reason() {
     let long = "x".repeat(id::MAX_DOCUMENT_ID_BYTES + 1);
     for (value, kind, part) in [
-        (json!({ "document_id": "d", "source": "s", "content": "x", "colour": 1 }), ErrorKind::Invalid, "unknown field `colour`"),
-        (json!({ "document_id": "d", "source": "s" }), ErrorKind::Invalid, "none of content"),
+        (
+            json!({ "document_id": "d", "source": "s", "content": "x", "colour": 1 }),
+            ErrorKind::Invalid,
+            "unknown field `colour`",
+        ),
+        (
+            json!({ "document_id": "d", "source": "s" }),
+            ErrorKind::Invalid,
+            "none of content",
+        ),
         (
             json!({ "document_id": "d", "source": "s", "content": "x", "content_base64": "eA==" }),
             ErrorKind::Invalid,
             "more than one of content",
         ),
-        (json!({ "document_id": "d", "source": "s", "content_base64": "?" }), ErrorKind::Corrupt, "does not decode"),
-        (json!({ "document_id": "d", "source": " ", "content": "x" }), ErrorKind::Invalid, "`source` is empty"),
-        (json!({ "document_id": "d", "source": "s".repeat(1025), "content": "x" }), ErrorKind::Invalid, "`source` has 1025 bytes"),
+        (
+            json!({ "document_id": "d", "source": "s", "content_base64": "?" }),
+            ErrorKind::Corrupt,
+            "does not decode",
+        ),
+        (
+            json!({ "document_id": "d", "source": " ", "content": "x" }),
+            ErrorKind::Invalid,
+            "`source` is empty",
+        ),
+        (
+            json!({ "document_id": "d", "source": "s".repeat(1025), "content": "x" }),
+            ErrorKind::Invalid,
+            "`source` has 1025 bytes",
+        ),
         (
             json!({ "document_id": "d", "source": "s", "content": "x", "attributes": { "custom": { "k": "x".repeat(4097) } } }),
             ErrorKind::Invalid,
             "`attributes.custom.k` has 4097 bytes, at most 4096",
         ),
-        (json!({ "document_id": long, "source": "s", "content": "x" }), ErrorKind::Invalid, "too long"),
-        (json!({ "document_id": "d", "source": "s", "content": "%!PS-Adobe-3.0" }), ErrorKind::Unsupported, "no converter for PostScript"),
-        (json!({ "document_id": "d", "source": "s", "content_base64": "A".repeat(2 << 20) }), ErrorKind::Invalid, "over the limit"),
+        (
+            json!({ "document_id": long, "source": "s", "content": "x" }),
+            ErrorKind::Invalid,
+            "too long",
+        ),
+        (
+            json!({ "document_id": "d", "source": "s", "content": "%!PS-Adobe-3.0" }),
+            ErrorKind::Unsupported,
+            "no converter for PostScript",
+        ),
+        (
+            json!({ "document_id": "d", "source": "s", "content_base64": "A".repeat(2 << 20) }),
+            ErrorKind::Invalid,
+            "over the limit",
+        ),
     ] {
         let error = run(&published(&value)).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(part), "{error} lacks {part}");
     }
-    let mismatch = record("other", Some(br#"{"document_id": "d", "source": "s", "content": "x"}"#.to_vec()));
-    assert!(run(&mismatch).await.unwrap_err().to_string().contains("is not its document_id"));
-    let derived = record("other", Some(br#"{"source": "s", "source_path": "p", "content": "x"}"#.to_vec()));
-    assert!(run(&derived).await.unwrap_err().to_string().contains("derived from its source"));
-    assert!(run(&record("d", Some(b"{".to_vec()))).await.unwrap_err().to_string().contains("is not JSON"));
-    assert_eq!(run(&record("", None)).await.unwrap_err().kind(), ErrorKind::Invalid);
+    let mismatch = record(
+        "other",
+        Some(br#"{"document_id": "d", "source": "s", "content": "x"}"#.to_vec()),
+    );
+    assert!(
+        run(&mismatch)
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains("is not its document_id")
+    );
+    let derived = record(
+        "other",
+        Some(br#"{"source": "s", "source_path": "p", "content": "x"}"#.to_vec()),
+    );
+    assert!(
+        run(&derived)
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains("derived from its source")
+    );
+    assert!(
+        run(&record("d", Some(b"{".to_vec())))
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains("is not JSON")
+    );
+    assert_eq!(
+        run(&record("", None)).await.unwrap_err().kind(),
+        ErrorKind::Invalid
+    );
 }
 
 #[tokio::test]
 async fn a_record_of_an_unknown_type_is_refused_by_that_name_and_one_without_a_type_is_read() {
     let mut input = published(&json!({ "document_id": "d", "source": "s", "content": "x" }));
-    input.record.headers.retain(|(name, _)| name != event::CE_TYPE);
+    input
+        .record
+        .headers
+        .retain(|(name, _)| name != event::CE_TYPE);
     run(&input).await.unwrap();
-    for unknown in ["com.example.order.v1", "tributary.document.published.v2", event::TYPE_DOCUMENT_CLEANED] {
+    for unknown in [
+        "com.example.order.v1",
+        "tributary.document.published.v2",
+        event::TYPE_DOCUMENT_CLEANED,
+    ] {
         let mut input = input.clone();
-        input.record.headers.push((event::CE_TYPE.to_owned(), Bytes::from(unknown)));
+        input
+            .record
+            .headers
+            .push((event::CE_TYPE.to_owned(), Bytes::from(unknown)));
         let error = run(&input).await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains(unknown), "{error}");
+        assert!(
+            error.kind() == ErrorKind::Invalid && error.to_string().contains(unknown),
+            "{error}"
+        );
     }
 }
 
@@ -213,22 +371,49 @@ async fn a_record_of_an_unknown_type_is_refused_by_that_name_and_one_without_a_t
 async fn a_tombstone_passes_on_with_its_version() {
     let gate: Arc<Gate> = Arc::default();
     let mut input = record("d", None);
-    input.record.headers.push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"9")));
+    input
+        .record
+        .headers
+        .push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"9")));
     let outputs = stage(&gate, "s").process(&input).await.unwrap();
-    assert_eq!((outputs.len(), outputs[0].topic), (2, Topic::DocumentsStates), "the table learns that the deletion passed");
-    assert_eq!((outputs[1].topic, outputs[1].record.value.as_ref()), (Topic::DocumentsClean, None));
-    assert_eq!((message::version(&outputs[1].record), message::document_id(&outputs[1].record).unwrap()), (9, "d"));
+    assert_eq!(
+        (outputs.len(), outputs[0].topic),
+        (2, Topic::DocumentsStates),
+        "the table learns that the deletion passed"
+    );
+    assert_eq!(
+        (outputs[1].topic, outputs[1].record.value.as_ref()),
+        (Topic::DocumentsClean, None)
+    );
+    assert_eq!(
+        (
+            message::version(&outputs[1].record),
+            message::document_id(&outputs[1].record).unwrap()
+        ),
+        (9, "d")
+    );
     assert_eq!(*gate.passed.lock().unwrap(), vec![("d".to_owned(), 9)]);
 }
 
 #[tokio::test]
 async fn an_empty_document_is_skipped_and_its_older_version_removed() {
-    let outputs = run(&published(&json!({ "document_id": "d", "version": 5, "source": "s", "content": " \n\u{200B}" }))).await.unwrap();
+    let outputs = run(&published(
+        &json!({ "document_id": "d", "version": 5, "source": "s", "content": " \n\u{200B}" }),
+    ))
+    .await
+    .unwrap();
     let report = state(&outputs[0]);
-    assert_eq!((report.state, report.version, report.indexed_version), (State::Skipped, 5, None));
+    assert_eq!(
+        (report.state, report.version, report.indexed_version),
+        (State::Skipped, 5, None)
+    );
     assert!(report.reason.unwrap().starts_with("empty: "));
     assert_eq!(
-        (outputs[1].topic, outputs[1].record.value.as_ref(), message::version(&outputs[1].record)),
+        (
+            outputs[1].topic,
+            outputs[1].record.value.as_ref(),
+            message::version(&outputs[1].record)
+        ),
         (Topic::DocumentsClean, None, 5)
     );
 }
@@ -236,66 +421,147 @@ async fn an_empty_document_is_skipped_and_its_older_version_removed() {
 #[tokio::test]
 async fn an_unchanged_document_is_skipped_until_a_setting_changes() {
     let gate: Arc<Gate> = Arc::default();
-    let version = |version: u64| published(&json!({ "document_id": "d", "version": version, "source": "s", "content": "text" }));
+    let version = |version: u64| {
+        published(
+            &json!({ "document_id": "d", "version": version, "source": "s", "content": "text" }),
+        )
+    };
     let first = stage(&gate, "s").process(&version(1)).await.unwrap();
     *gate.indexed.lock().unwrap() = Some((1, clean(&first[1]).document.fingerprint));
     let second = stage(&gate, "s").process(&version(2)).await.unwrap();
     let report = state(&second[0]);
-    assert_eq!((second.len(), report.state, report.indexed_version, report.chunks), (1, State::Skipped, Some(1), 7));
-    assert_eq!(report.reason.as_deref(), Some("content and settings unchanged since version 1"));
-    assert_eq!(stage(&gate, "other settings").process(&version(2)).await.unwrap().len(), 2);
+    assert_eq!(
+        (
+            second.len(),
+            report.state,
+            report.indexed_version,
+            report.chunks
+        ),
+        (1, State::Skipped, Some(1), 7)
+    );
+    assert_eq!(
+        report.reason.as_deref(),
+        Some("content and settings unchanged since version 1")
+    );
+    assert_eq!(
+        stage(&gate, "other settings")
+            .process(&version(2))
+            .await
+            .unwrap()
+            .len(),
+        2
+    );
 }
 
 /// A white pixel.
-const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==";
 
 #[tokio::test]
 async fn a_picture_that_nobody_reads_is_skipped_and_says_why() {
-    let outputs = run(&published(&json!({ "document_id": "d", "source": "s", "content_base64": PNG }))).await.unwrap();
+    let outputs = run(&published(
+        &json!({ "document_id": "d", "source": "s", "content_base64": PNG }),
+    ))
+    .await
+    .unwrap();
     let skipped = state(&outputs[0]);
     assert_eq!(skipped.state, State::Skipped);
-    assert_eq!(skipped.reason.as_deref(), Some("no text: its pictures were not read: no models are here"));
+    assert_eq!(
+        skipped.reason.as_deref(),
+        Some("no text: its pictures were not read: no models are here")
+    );
     assert_eq!(outputs.len(), 2, "the chunks of an older version go");
 }
 
 #[tokio::test]
 async fn a_dead_record_is_reported() {
-    let input = published(&json!({ "document_id": "d", "version": 8, "source": "s", "content": "%!PS-Adobe-3.0" }));
+    let input = published(
+        &json!({ "document_id": "d", "version": 8, "source": "s", "content": "%!PS-Adobe-3.0" }),
+    );
     let stage = stage(&Arc::default(), "s");
     let error = stage.process(&input).await.unwrap_err();
-    let report: DocumentState = message::decode(&stage.abandoned(&input, &error)[0].record).unwrap().unwrap();
+    let report: DocumentState = message::decode(&stage.abandoned(&input, &error)[0].record)
+        .unwrap()
+        .unwrap();
     assert_eq!((report.state, report.version), (State::Dead, 8));
-    assert!(report.reason.unwrap().contains("unsupported: no converter for PostScript"));
+    assert!(
+        report
+            .reason
+            .unwrap()
+            .contains("unsupported: no converter for PostScript")
+    );
 }
 
 #[tokio::test]
 async fn what_comes_after_something_newer_is_dropped_and_strange_versions_are_dead() {
-    let gate = Arc::new(Gate { newest: Mutex::new(Some(5)), ..Gate::default() });
-    let document = |version: u64| published(&json!({ "document_id": "d", "version": version, "source": "s", "content": "text" }));
+    let gate = Arc::new(Gate {
+        newest: Mutex::new(Some(5)),
+        ..Gate::default()
+    });
+    let document = |version: u64| {
+        published(
+            &json!({ "document_id": "d", "version": version, "source": "s", "content": "text" }),
+        )
+    };
     let mut kinds = Vec::new();
     for version in [4, 5, NOW as u64 + 48 * 3_600_000, 1 << 63] {
-        kinds.push(stage(&gate, "s").process(&document(version)).await.map(drop).map_err(|error| error.kind()));
+        kinds.push(
+            stage(&gate, "s")
+                .process(&document(version))
+                .await
+                .map(drop)
+                .map_err(|error| error.kind()),
+        );
     }
-    assert_eq!(kinds, [Err(ErrorKind::Conflict), Ok(()), Err(ErrorKind::Invalid), Err(ErrorKind::Invalid)]);
+    assert_eq!(
+        kinds,
+        [
+            Err(ErrorKind::Conflict),
+            Ok(()),
+            Err(ErrorKind::Invalid),
+            Err(ErrorKind::Invalid)
+        ]
+    );
     let mut deletion = record("d", None);
-    deletion.record.headers.push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"4")));
-    assert_eq!(stage(&gate, "s").process(&deletion).await.unwrap_err().kind(), ErrorKind::Conflict);
+    deletion
+        .record
+        .headers
+        .push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"4")));
+    assert_eq!(
+        stage(&gate, "s")
+            .process(&deletion)
+            .await
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Conflict
+    );
 }
 
 #[tokio::test]
 async fn a_report_of_a_refused_record_is_small_whatever_the_record_says() {
     let long = "表".repeat(1_000_000);
-    let input = published(&json!({ "document_id": "d", "source": long, "source_path": long, "title": long, "content": "x" }));
+    let input = published(
+        &json!({ "document_id": "d", "source": long, "source_path": long, "title": long, "content": "x" }),
+    );
     let stage = stage(&Arc::default(), "s");
     let error = stage.process(&input).await.unwrap_err();
     let report = stage.abandoned(&input, &error).remove(0).record;
     let bytes = report.value.as_ref().unwrap().len();
     assert!(bytes < 16_384, "{bytes} bytes");
     let report: DocumentState = message::decode(&report).unwrap().unwrap();
-    assert!(report.state == State::Dead && report.reason.unwrap().contains("`source` has 3000000 bytes"));
+    assert!(
+        report.state == State::Dead
+            && report
+                .reason
+                .unwrap()
+                .contains("`source` has 3000000 bytes")
+    );
     let no_id = record(&"k".repeat(100_000), None);
     let error = stage.process(&no_id).await.unwrap_err();
-    assert!(stage.abandoned(&no_id, &error).is_empty(), "no document can have such a key");
+    assert!(
+        stage.abandoned(&no_id, &error).is_empty(),
+        "no document can have such a key"
+    );
 }
 
 #[test]
@@ -346,19 +612,48 @@ fn learned_stage(learned: &str) -> IngestStage {
 #[tokio::test]
 async fn learned_boilerplate_goes_and_a_changed_file_counts_as_a_change() {
     use tributary_ingest::boilerplate::{LearnLimits, learn};
-    let limits = LearnLimits { minimum_documents: 2, minimum_share: 1.0, minimum_characters: 5 };
-    let learned = learn("s", ["a\n\nCopyright 2023\n", "b\n\nCopyright 2024\n"], limits);
-    let empty = learn("s", [], limits);
-    let input = published(&json!({ "document_id": "d", "version": 1, "source": "s", "content": "# T\n\ntext\n\nCopyright 2025\n" }));
-    let with = clean(&learned_stage(&learned.to_toml().unwrap()).process(&input).await.unwrap()[1]);
-    let without = clean(&learned_stage(&empty.to_toml().unwrap()).process(&input).await.unwrap()[1]);
-    assert_eq!((with.markdown.trim_end(), without.markdown.trim_end()), ("# T\n\ntext", "# T\n\ntext\n\nCopyright 2025"));
-    // A file with other blocks, none of which this document has, is another setting all the same.
-    let text = published(&json!({ "document_id": "d", "version": 1, "source": "s", "content": "text" }));
-    let fingerprint = |learned: String, text: StoredRecord| async move {
-        clean(&learned_stage(&learned).process(&text).await.unwrap()[1]).document.fingerprint
+    let limits = LearnLimits {
+        minimum_documents: 2,
+        minimum_share: 1.0,
+        minimum_characters: 5,
     };
-    assert_ne!(fingerprint(learned.to_toml().unwrap(), text.clone()).await, fingerprint(empty.to_toml().unwrap(), text).await);
+    let learned = learn(
+        "s",
+        ["a\n\nCopyright 2023\n", "b\n\nCopyright 2024\n"],
+        limits,
+    );
+    let empty = learn("s", [], limits);
+    let input = published(
+        &json!({ "document_id": "d", "version": 1, "source": "s", "content": "# T\n\ntext\n\nCopyright 2025\n" }),
+    );
+    let with = clean(
+        &learned_stage(&learned.to_toml().unwrap())
+            .process(&input)
+            .await
+            .unwrap()[1],
+    );
+    let without = clean(
+        &learned_stage(&empty.to_toml().unwrap())
+            .process(&input)
+            .await
+            .unwrap()[1],
+    );
+    assert_eq!(
+        (with.markdown.trim_end(), without.markdown.trim_end()),
+        ("# T\n\ntext", "# T\n\ntext\n\nCopyright 2025")
+    );
+    // A file with other blocks, none of which this document has, is another setting all the same.
+    let text =
+        published(&json!({ "document_id": "d", "version": 1, "source": "s", "content": "text" }));
+    let fingerprint = |learned: String, text: StoredRecord| async move {
+        clean(&learned_stage(&learned).process(&text).await.unwrap()[1])
+            .document
+            .fingerprint
+    };
+    assert_ne!(
+        fingerprint(learned.to_toml().unwrap(), text.clone()).await,
+        fingerprint(empty.to_toml().unwrap(), text).await
+    );
 }
 
 #[tokio::test]
@@ -383,16 +678,35 @@ async fn an_edition_names_its_work_and_is_no_exact_duplicate() {
         },
     )
     .unwrap();
-    let document = |path: &str| published(&json!({ "source": "s", "source_path": path, "content": "same text" }));
+    let document = |path: &str| {
+        published(&json!({ "source": "s", "source_path": path, "content": "same text" }))
+    };
     let mut cleaned = Vec::new();
-    for path in ["a/Design V1.md", "a/Design V2.md", "faq/plain.md", "b/plain.md"] {
+    for path in [
+        "a/Design V1.md",
+        "a/Design V2.md",
+        "faq/plain.md",
+        "b/plain.md",
+    ] {
         cleaned.push(clean(&stage.process(&document(path)).await.unwrap()[1]).document);
     }
     let [first, second, faq, plain] = cleaned.try_into().unwrap();
     let (old, new) = (first.edition.unwrap(), second.edition.unwrap());
-    assert_eq!((old.work == new.work, old.order(&new)), (true, std::cmp::Ordering::Less));
+    assert_eq!(
+        (old.work == new.work, old.order(&new)),
+        (true, std::cmp::Ordering::Less)
+    );
     assert!(first.content_hash.is_empty() && second.content_hash.is_empty());
     assert_eq!((faq.edition, faq.content_hash.len()), (None, 64));
-    assert_ne!(faq.content_hash, plain.content_hash, "they are cut in different ways");
-    assert_eq!((faq.attributes.text("category"), plain.attributes.text("category")), (Some("faq"), Some("other")));
+    assert_ne!(
+        faq.content_hash, plain.content_hash,
+        "they are cut in different ways"
+    );
+    assert_eq!(
+        (
+            faq.attributes.text("category"),
+            plain.attributes.text("category")
+        ),
+        (Some("faq"), Some("other"))
+    );
 }

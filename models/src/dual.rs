@@ -1,4 +1,5 @@
-//! Coarse and fine vectors of a text, from one model or two. Called by the embed stage (passages) and by the query side (questions).
+//! Coarse and fine vectors of a text, from one model or two. Called by the embed stage (passages)
+//! and by the query side (questions).
 
 use crate::embedders::normalize;
 use crate::{Embedder, Error, Result, TextRole};
@@ -26,24 +27,37 @@ impl DualEmbedder {
     /// One model, one vector for both tiers.
     pub fn shared(embedder: Arc<dyn Embedder>) -> Self {
         let coarse_name = embedder.name().to_owned();
-        Self { fine: embedder, coarse: Coarse::Shared, coarse_name }
+        Self {
+            fine: embedder,
+            coarse: Coarse::Shared,
+            coarse_name,
+        }
     }
 
-    /// One Matryoshka model; the coarse vector is the front of the fine one. The full length is the same as `shared`.
+    /// One Matryoshka model; the coarse vector is the front of the fine one. The full length is the
+    /// same as `shared`.
     pub fn matryoshka(embedder: Arc<dyn Embedder>, coarse_dimensions: usize) -> Result<Self> {
         let full = embedder.dimensions();
         if coarse_dimensions == 0 || coarse_dimensions > full {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!("coarse vectors of {coarse_dimensions} dimensions cannot be cut from {full}"),
+                format!(
+                    "coarse vectors of {coarse_dimensions} dimensions cannot be cut from {full}"
+                ),
             )
-            .with_hint(format!("set `models.coarse_dimensions` between 1 and {full}, or 0 for one vector")));
+            .with_hint(format!(
+                "set `models.coarse_dimensions` between 1 and {full}, or 0 for one vector"
+            )));
         }
         if coarse_dimensions == full {
             return Ok(Self::shared(embedder));
         }
         let coarse_name = format!("{}#{coarse_dimensions}", embedder.name());
-        Ok(Self { fine: embedder, coarse: Coarse::Prefix(coarse_dimensions), coarse_name })
+        Ok(Self {
+            fine: embedder,
+            coarse: Coarse::Prefix(coarse_dimensions),
+            coarse_name,
+        })
     }
 
     /// Two models; the same one twice is `shared`.
@@ -52,18 +66,39 @@ impl DualEmbedder {
             return Self::shared(fine);
         }
         let coarse_name = coarse.name().to_owned();
-        Self { fine, coarse: Coarse::Other(coarse), coarse_name }
+        Self {
+            fine,
+            coarse: Coarse::Other(coarse),
+            coarse_name,
+        }
     }
 
-    /// Vectors of the texts, in their order. `fine` is empty when the coarse vector serves both tiers.
+    /// Vectors of the texts, in their order. `fine` is empty when the coarse vector serves both
+    /// tiers.
     pub fn embed(&self, texts: &[&str], role: TextRole) -> Result<Vec<ChunkVectors>> {
         let fine = self.fine.embed(texts, role)?;
         let vectors = match &self.coarse {
-            Coarse::Shared => fine.into_iter().map(|coarse| ChunkVectors { coarse, fine: Vec::new() }).collect(),
-            Coarse::Prefix(length) => fine.into_iter().map(|fine| ChunkVectors { coarse: prefix(&fine, *length), fine }).collect(),
+            Coarse::Shared => fine
+                .into_iter()
+                .map(|coarse| ChunkVectors {
+                    coarse,
+                    fine: Vec::new(),
+                })
+                .collect(),
+            Coarse::Prefix(length) => fine
+                .into_iter()
+                .map(|fine| ChunkVectors {
+                    coarse: prefix(&fine, *length),
+                    fine,
+                })
+                .collect(),
             Coarse::Other(embedder) => {
                 let coarse = embedder.embed(texts, role)?;
-                coarse.into_iter().zip(fine).map(|(coarse, fine)| ChunkVectors { coarse, fine }).collect()
+                coarse
+                    .into_iter()
+                    .zip(fine)
+                    .map(|(coarse, fine)| ChunkVectors { coarse, fine })
+                    .collect()
             }
         };
         Ok(vectors)
@@ -121,7 +156,11 @@ mod tests {
         let dual = DualEmbedder::pair(hashing(64), hashing(64));
         assert!(dual.is_shared());
         let vectors = dual.embed(&["a b", ""], TextRole::Query).unwrap();
-        assert!(vectors.iter().all(|vectors| vectors.coarse.len() == 64 && vectors.fine.is_empty()));
+        assert!(
+            vectors
+                .iter()
+                .all(|vectors| vectors.coarse.len() == 64 && vectors.fine.is_empty())
+        );
         assert_eq!((dual.coarse_dimensions(), dual.fine_dimensions()), (64, 64));
         assert_eq!(dual.coarse_name(), dual.fine_name());
     }
@@ -130,15 +169,32 @@ mod tests {
     fn a_prefix_is_renormalised_and_bounded() {
         let dual = DualEmbedder::matryoshka(hashing(64), 16).unwrap();
         assert!(!dual.is_shared());
-        let vectors = dual.embed(&["the quick brown fox jumps over it"], TextRole::Passage).unwrap();
+        let vectors = dual
+            .embed(&["the quick brown fox jumps over it"], TextRole::Passage)
+            .unwrap();
         let (coarse, fine) = (&vectors[0].coarse, &vectors[0].fine);
         assert_eq!((coarse.len(), fine.len()), (16, 64));
         assert!((coarse.iter().map(|value| value * value).sum::<f32>() - 1.0).abs() < 1e-5);
-        let norm = fine.iter().take(16).map(|value| value * value).sum::<f32>().sqrt();
-        assert!(norm > 0.1 && coarse.iter().zip(fine).all(|(coarse, fine)| (coarse * norm - fine).abs() < 1e-5));
+        let norm = fine
+            .iter()
+            .take(16)
+            .map(|value| value * value)
+            .sum::<f32>()
+            .sqrt();
+        assert!(
+            norm > 0.1
+                && coarse
+                    .iter()
+                    .zip(fine)
+                    .all(|(coarse, fine)| (coarse * norm - fine).abs() < 1e-5)
+        );
         assert_eq!(dual.coarse_name(), "hashing-64@1#16");
         assert!(DualEmbedder::matryoshka(hashing(64), 65).is_err());
-        assert!(DualEmbedder::matryoshka(hashing(64), 64).unwrap().is_shared());
+        assert!(
+            DualEmbedder::matryoshka(hashing(64), 64)
+                .unwrap()
+                .is_shared()
+        );
     }
 
     #[test]
@@ -146,6 +202,9 @@ mod tests {
         let dual = DualEmbedder::pair(hashing(32), hashing(64));
         let vectors = dual.embed(&["x"], TextRole::Query).unwrap();
         assert_eq!((vectors[0].coarse.len(), vectors[0].fine.len()), (32, 64));
-        assert_eq!((dual.coarse_name(), dual.fine_name()), ("hashing-32@1", "hashing-64@1"));
+        assert_eq!(
+            (dual.coarse_name(), dual.fine_name()),
+            ("hashing-32@1", "hashing-64@1")
+        );
     }
 }

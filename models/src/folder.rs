@@ -1,8 +1,9 @@
-//! A model folder: `config.json` with the model's settings beside its ONNX and tokenizer files. Read by the embedders, the rerankers,
-//! the registry and `doctor`.
+//! A model folder: `config.json` with the model's settings beside its ONNX and tokenizer files.
+//! Read by the embedders, the rerankers, the registry and `doctor`.
 //!
-//! Checksums are checked by [`ModelFolder::verify`] (on `models pull` and in `doctor`), not at every start: hashing reads the whole
-//! model, while a damaged model is also refused by the runtime. A verified file is not read again while its size and time stay the same.
+//! Checksums are checked by [`ModelFolder::verify`] (on `models pull` and in `doctor`), not at
+//! every start: hashing reads the whole model, while a damaged model is also refused by the
+//! runtime. A verified file is not read again while its size and time stay the same.
 
 use crate::{Error, Result};
 use serde::Deserialize;
@@ -76,7 +77,8 @@ pub struct ModelSettings {
     /// How token vectors become one; ignored when the output is already one vector per text.
     #[serde(default = "mean_pooling")]
     pub pooling: Pooling,
-    /// Whether vectors are scaled to unit length by us. They always are; `false` only says that the model was trained without it.
+    /// Whether vectors are scaled to unit length by us. They always are; `false` only says that
+    /// the model was trained without it.
     #[serde(default = "always")]
     pub normalize: bool,
     /// Put before a question.
@@ -99,7 +101,10 @@ pub struct ModelSettings {
 impl ModelSettings {
     /// Names of all files that the settings name, some of them twice.
     pub fn files(&self) -> impl Iterator<Item = &String> {
-        [&self.onnx_file, &self.tokenizer_file].into_iter().filter(|name| !name.is_empty()).chain(self.sha256.keys())
+        [&self.onnx_file, &self.tokenizer_file]
+            .into_iter()
+            .filter(|name| !name.is_empty())
+            .chain(self.sha256.keys())
     }
 }
 
@@ -121,19 +126,30 @@ pub struct ModelFolder {
 }
 
 impl ModelFolder {
-    /// Finds a model by name in the folders (the first that has it), or by path, and reads its settings.
+    /// Finds a model by name in the folders (the first that has it), or by path, and reads its
+    /// settings.
     pub fn find(name: &str, folders: &[PathBuf]) -> Result<Self> {
         if name.is_empty() {
-            return Err(Error::new(ErrorKind::Invalid, "no model folder is configured").with_hint("set `models.folder`"));
+            return Err(
+                Error::new(ErrorKind::Invalid, "no model folder is configured")
+                    .with_hint("set `models.folder`"),
+            );
         }
         let as_path = Path::new(name);
         if as_path.is_absolute() || name.starts_with("./") || name.starts_with("../") {
             return Self::open(as_path);
         }
-        match folders.iter().map(|folder| folder.join(name)).find(|path| path.join("config.json").is_file()) {
+        match folders
+            .iter()
+            .map(|folder| folder.join(name))
+            .find(|path| path.join("config.json").is_file())
+        {
             Some(path) => Self::open(&path),
             None => {
-                let places: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+                let places: Vec<String> = folders
+                    .iter()
+                    .map(|folder| folder.display().to_string())
+                    .collect();
                 Err(Error::new(ErrorKind::NotFound, format!("model `{name}` is in none of: {}", places.join(", "))).with_hint(format!(
                     "fetch it with `deploy/models/fetch` or `tributary models pull {name}`, or set `models.kind = \"hashing\"`"
                 )))
@@ -145,8 +161,13 @@ impl ModelFolder {
     pub fn open(path: &Path) -> Result<Self> {
         let folder = Self::read_settings(path)?;
         if let Some(file) = folder.missing_files().into_iter().next() {
-            return Err(Error::new(ErrorKind::NotFound, format!("model file {} is missing", path.join(&file).display()))
-                .with_hint("fetch the model again with `deploy/models/fetch` or `tributary models pull`"));
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                format!("model file {} is missing", path.join(&file).display()),
+            )
+            .with_hint(
+                "fetch the model again with `deploy/models/fetch` or `tributary models pull`",
+            ));
         }
         Ok(folder)
     }
@@ -155,14 +176,21 @@ impl ModelFolder {
     pub fn read_settings(path: &Path) -> Result<Self> {
         let file = path.join("config.json");
         let text = std::fs::read(&file).map_err(|error| {
-            Error::io(format_args!("reading {}", file.display()), &error).with_hint("a model folder needs a config.json; fetch the model")
+            Error::io(format_args!("reading {}", file.display()), &error)
+                .with_hint("a model folder needs a config.json; fetch the model")
         })?;
         let settings: ModelSettings = serde_json::from_slice(&text).map_err(|error| {
-            Error::new(ErrorKind::Corrupt, format!("{} is not a model description: {error}", file.display()))
-                .with_hint("compare it with the config.json of a model that works")
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("{} is not a model description: {error}", file.display()),
+            )
+            .with_hint("compare it with the config.json of a model that works")
         })?;
         check_settings(&settings, &file)?;
-        Ok(Self { path: path.to_path_buf(), settings })
+        Ok(Self {
+            path: path.to_path_buf(),
+            settings,
+        })
     }
 
     /// Path of the ONNX file.
@@ -178,13 +206,24 @@ impl ModelFolder {
     /// Names of files that should be here and are not.
     pub fn missing_files(&self) -> Vec<String> {
         let named: BTreeSet<&String> = self.settings.files().collect();
-        named.into_iter().filter(|name| !self.path.join(name).is_file()).cloned().collect()
+        named
+            .into_iter()
+            .filter(|name| !self.path.join(name).is_file())
+            .cloned()
+            .collect()
     }
 
     /// Bytes of all files in the folder.
     pub fn size_bytes(&self) -> u64 {
-        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.metadata().ok()).filter(std::fs::Metadata::is_file).map(|metadata| metadata.len()).sum()
+        let entries = std::fs::read_dir(&self.path)
+            .into_iter()
+            .flatten()
+            .flatten();
+        entries
+            .filter_map(|entry| entry.metadata().ok())
+            .filter(std::fs::Metadata::is_file)
+            .map(|metadata| metadata.len())
+            .sum()
     }
 
     /// Compares every file with the checksum that the settings name.
@@ -195,7 +234,10 @@ impl ModelFolder {
             if !found.eq_ignore_ascii_case(expected) {
                 return Err(Error::new(
                     ErrorKind::Corrupt,
-                    format!("checksum of {} is {found}, its config.json says {expected}", path.display()),
+                    format!(
+                        "checksum of {} is {found}, its config.json says {expected}",
+                        path.display()
+                    ),
                 )
                 .with_hint("remove the file and fetch the model again"));
             }
@@ -216,26 +258,53 @@ impl ModelFolder {
         }
         hash.update(format!(
             "{:?} {:?} {} {:?} {:?} {}",
-            settings.output, settings.pooling, settings.max_length, settings.query_prefix, settings.passage_prefix, settings.hidden_size
+            settings.output,
+            settings.pooling,
+            settings.max_length,
+            settings.query_prefix,
+            settings.passage_prefix,
+            settings.hidden_size
         ));
         let digits = hex(&hash.finalize());
-        Ok(format!("{}@{}", settings.name, digits.chars().take(12).collect::<String>()))
+        Ok(format!(
+            "{}@{}",
+            settings.name,
+            digits.chars().take(12).collect::<String>()
+        ))
     }
 }
 
 /// Refuses settings that cannot work, and file names that leave the folder.
 fn check_settings(settings: &ModelSettings, file: &Path) -> Result<()> {
-    let invalid = |what: String| Err(Error::new(ErrorKind::Invalid, format!("{}: {what}", file.display())));
+    let invalid = |what: String| {
+        Err(Error::new(
+            ErrorKind::Invalid,
+            format!("{}: {what}", file.display()),
+        ))
+    };
     for name in settings.files() {
         let mut parts = Path::new(name).components();
-        if !parts.clone().all(|part| matches!(part, std::path::Component::Normal(_))) || parts.next().is_none() {
-            return invalid(format!("`{name}` is not a file name inside the model folder"));
+        if !parts
+            .clone()
+            .all(|part| matches!(part, std::path::Component::Normal(_)))
+            || parts.next().is_none()
+        {
+            return invalid(format!(
+                "`{name}` is not a file name inside the model folder"
+            ));
         }
     }
     if settings.kind == ModelKind::Ocr {
-        return if settings.sha256.is_empty() { invalid("sha256 names no file".to_owned()) } else { Ok(()) };
+        return if settings.sha256.is_empty() {
+            invalid("sha256 names no file".to_owned())
+        } else {
+            Ok(())
+        };
     }
-    for (key, name) in [("onnx_file", &settings.onnx_file), ("tokenizer_file", &settings.tokenizer_file)] {
+    for (key, name) in [
+        ("onnx_file", &settings.onnx_file),
+        ("tokenizer_file", &settings.tokenizer_file),
+    ] {
         if name.is_empty() {
             return invalid(format!("{key} is missing"));
         }
@@ -246,8 +315,15 @@ fn check_settings(settings: &ModelSettings, file: &Path) -> Result<()> {
     if settings.kind == ModelKind::Embedding && settings.hidden_size == 0 {
         return invalid("hidden_size is missing".to_owned());
     }
-    if let Some(wrong) = settings.matryoshka_dimensions.iter().find(|cut| **cut == 0 || **cut > settings.hidden_size) {
-        return invalid(format!("matryoshka dimension {wrong} is not between 1 and {}", settings.hidden_size));
+    if let Some(wrong) = settings
+        .matryoshka_dimensions
+        .iter()
+        .find(|cut| **cut == 0 || **cut > settings.hidden_size)
+    {
+        return invalid(format!(
+            "matryoshka dimension {wrong} is not between 1 and {}",
+            settings.hidden_size
+        ));
     }
     Ok(())
 }
@@ -257,13 +333,18 @@ type Verified = HashMap<PathBuf, (u64, Option<SystemTime>, String)>;
 
 static VERIFIED: LazyLock<Mutex<Verified>> = LazyLock::new(Mutex::default);
 
-/// SHA-256 of a file as lowercase hex; remembered in memory while size and time of the file stay the same.
+/// SHA-256 of a file as lowercase hex; remembered in memory while size and time of the file stay
+/// the same.
 pub fn file_sha256(path: &Path) -> Result<String> {
-    let failed = |error: std::io::Error| Error::io(format_args!("reading {}", path.display()), &error);
+    let failed =
+        |error: std::io::Error| Error::io(format_args!("reading {}", path.display()), &error);
     let mut file = std::fs::File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let stamp = (metadata.len(), metadata.modified().ok());
-    if let Some((size, modified, checksum)) = VERIFIED.lock().unwrap_or_else(PoisonError::into_inner).get(path)
+    if let Some((size, modified, checksum)) = VERIFIED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(path)
         && (*size, *modified) == stamp
     {
         return Ok(checksum.clone());
@@ -272,12 +353,17 @@ pub fn file_sha256(path: &Path) -> Result<String> {
     let mut buffer = vec![0; 1 << 18];
     loop {
         let read = file.read(&mut buffer).map_err(failed)?;
-        let Some(part) = buffer.get(..read).filter(|part| !part.is_empty()) else { break };
+        let Some(part) = buffer.get(..read).filter(|part| !part.is_empty()) else {
+            break;
+        };
         hash.update(part);
     }
     let checksum = hex(&hash.finalize());
     let entry = (stamp.0, stamp.1, checksum.clone());
-    VERIFIED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf(), entry);
+    VERIFIED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(path.to_path_buf(), entry);
     Ok(checksum)
 }
 

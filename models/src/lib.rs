@@ -1,5 +1,6 @@
-//! Models: embedders, rerankers, token counting and recognition of text in pictures. Everything here is blocking, CPU-bound work: async callers go through
-//! `spawn_blocking`. `load` is the entry point: it reads a [`Config`] and gives embedder, reranker and token counter.
+//! Models: embedders, rerankers, token counting and recognition of text in pictures. Everything
+//! here is blocking, CPU-bound work: async callers go through `spawn_blocking`. `load` is the entry
+//! point: it reads a [`Config`] and gives embedder, reranker and token counter.
 
 pub mod config;
 pub mod dual;
@@ -31,14 +32,16 @@ pub enum TextRole {
 
 /// Turns texts into unit vectors.
 pub trait Embedder: Send + Sync {
-    /// Name and version, kept in lineage and in index settings: vectors of different names are never compared.
+    /// Name and version, kept in lineage and in index settings: vectors of different names are
+    /// never compared.
     fn name(&self) -> &str;
 
     /// Length of the vectors.
     fn dimensions(&self) -> usize;
 
-    /// Unit vectors of the texts, in their order. A longer text than the model takes is cut at its limit. An empty text gives a valid
-    /// unit vector. Any number of texts: the embedder makes its own batches (sorted by length, within a token budget).
+    /// Unit vectors of the texts, in their order. A longer text than the model takes is cut at its
+    /// limit. An empty text gives a valid unit vector. Any number of texts: the embedder makes
+    /// its own batches (sorted by length, within a token budget).
     fn embed(&self, texts: &[&str], role: TextRole) -> Result<Vec<Vec<f32>>>;
 }
 

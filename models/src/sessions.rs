@@ -1,5 +1,6 @@
-//! Sessions of one ONNX model, lent to callers one at a time: ONNX Runtime's `run` is not safe from several threads on one session.
-//! Used by the embedder (one pool for passages, one for queries), the cross-encoder and the recogniser of text in pictures.
+//! Sessions of one ONNX model, lent to callers one at a time: ONNX Runtime's `run` is not safe from
+//! several threads on one session. Used by the embedder (one pool for passages, one for queries),
+//! the cross-encoder and the recogniser of text in pictures.
 
 use crate::runtime::runtime_error;
 use crate::{Error, Result};
@@ -39,7 +40,8 @@ pub struct SessionPool {
 }
 
 impl SessionPool {
-    /// A pool of at most `limit` sessions of `threads` threads each; opens nothing yet. The runtime must have been initialised.
+    /// A pool of at most `limit` sessions of `threads` threads each; opens nothing yet. The runtime
+    /// must have been initialised.
     pub fn new(file: &Path, limit: usize, threads: usize) -> Self {
         Self {
             file: file.to_path_buf(),
@@ -58,7 +60,10 @@ impl SessionPool {
 
     /// Runs `work` with a session of its own; waits if all are lent.
     pub fn with<T>(&self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-        let mut loan = Loan { pool: self, session: Some(self.take()?) };
+        let mut loan = Loan {
+            pool: self,
+            session: Some(self.take()?),
+        };
         match loan.session.as_mut() {
             Some(session) => work(session),
             None => Err(Error::new(ErrorKind::Internal, "a session was lent twice")),
@@ -75,11 +80,17 @@ impl SessionPool {
                 shelf.opened += 1;
                 drop(shelf);
                 return open_session(&self.file, self.threads, self.memory).inspect_err(|_| {
-                    self.shelf.lock().unwrap_or_else(PoisonError::into_inner).opened -= 1;
+                    self.shelf
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .opened -= 1;
                     self.returned.notify_one();
                 });
             }
-            shelf = self.returned.wait(shelf).unwrap_or_else(PoisonError::into_inner);
+            shelf = self
+                .returned
+                .wait(shelf)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -93,7 +104,12 @@ struct Loan<'a> {
 impl Drop for Loan<'_> {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
-            self.pool.shelf.lock().unwrap_or_else(PoisonError::into_inner).idle.push(session);
+            self.pool
+                .shelf
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .idle
+                .push(session);
             self.pool.returned.notify_one();
         }
     }
@@ -118,7 +134,9 @@ fn build_session(file: &Path, threads: usize, memory: Memory) -> ort::Result<Ses
         .with_intra_op_spinning(false)?
         .with_inter_op_spinning(false)?;
     if memory == Memory::GivenBack {
-        builder = builder.with_memory_pattern(false)?.with_execution_providers([CPU::default().with_arena_allocator(false).build()])?;
+        builder = builder
+            .with_memory_pattern(false)?
+            .with_execution_providers([CPU::default().with_arena_allocator(false).build()])?;
     }
     builder.commit_from_file(file)
 }
@@ -139,17 +157,35 @@ pub(crate) struct TokenBatch {
 
 impl TokenBatch {
     /// Pads encoded texts to the longest.
-    pub fn new<'a>(texts: impl ExactSizeIterator<Item = &'a crate::tokens::EncodedText> + Clone, pad_id: i64) -> Self {
+    pub fn new<'a>(
+        texts: impl ExactSizeIterator<Item = &'a crate::tokens::EncodedText> + Clone,
+        pad_id: i64,
+    ) -> Self {
         let rows = texts.len();
-        let columns = texts.clone().map(|text| text.ids.len()).max().unwrap_or(0).max(1);
-        let mut batch =
-            Self { rows, columns, ids: vec![pad_id; rows * columns], mask: vec![0; rows * columns], type_ids: vec![0; rows * columns] };
+        let columns = texts
+            .clone()
+            .map(|text| text.ids.len())
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let mut batch = Self {
+            rows,
+            columns,
+            ids: vec![pad_id; rows * columns],
+            mask: vec![0; rows * columns],
+            type_ids: vec![0; rows * columns],
+        };
         for (row, text) in texts.enumerate() {
             let start = row * columns;
             for (slot, id) in batch.ids.iter_mut().skip(start).zip(&text.ids) {
                 *slot = i64::from(*id);
             }
-            batch.mask.iter_mut().skip(start).take(text.ids.len()).for_each(|slot| *slot = 1);
+            batch
+                .mask
+                .iter_mut()
+                .skip(start)
+                .take(text.ids.len())
+                .for_each(|slot| *slot = 1);
             for (slot, id) in batch.type_ids.iter_mut().skip(start).zip(&text.type_ids) {
                 *slot = i64::from(*id);
             }
@@ -158,7 +194,8 @@ impl TokenBatch {
     }
 }
 
-/// Runs a batch and hands the output's shape and values to `read`. Inputs are matched by name: ids, mask, type ids.
+/// Runs a batch and hands the output's shape and values to `read`. Inputs are matched by name: ids,
+/// mask, type ids.
 pub(crate) fn run_batch<T>(
     session: &mut Session,
     batch: &TokenBatch,
@@ -174,8 +211,13 @@ pub(crate) fn run_batch<T>(
             "attention_mask" => &batch.mask,
             "token_type_ids" => &batch.type_ids,
             other => {
-                return Err(Error::new(ErrorKind::Unsupported, format!("the model wants an input `{other}` that no text model here has"))
-                    .with_hint("export it with input_ids, attention_mask and, if needed, token_type_ids"));
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!("the model wants an input `{other}` that no text model here has"),
+                )
+                .with_hint(
+                    "export it with input_ids, attention_mask and, if needed, token_type_ids",
+                ));
             }
         };
         let tensor = TensorRef::from_array_view((shape, values.as_slice())).map_err(failed)?;
@@ -188,11 +230,17 @@ pub(crate) fn run_batch<T>(
     };
     let Some(value) = value else {
         let names: Vec<&str> = outputs.keys().collect();
-        let message = format!("the model has no output `{}`, only {}", output.unwrap_or("0"), names.join(", "));
-        return Err(Error::new(ErrorKind::Invalid, message).with_hint("correct `output` in the model's config.json"));
+        let message = format!(
+            "the model has no output `{}`, only {}",
+            output.unwrap_or("0"),
+            names.join(", ")
+        );
+        return Err(Error::new(ErrorKind::Invalid, message)
+            .with_hint("correct `output` in the model's config.json"));
     };
     let (shape, values) = value.try_extract_tensor::<f32>().map_err(|error| {
-        runtime_error(ErrorKind::Unsupported, "reading the model's output", error).with_hint("only float32 outputs are supported")
+        runtime_error(ErrorKind::Unsupported, "reading the model's output", error)
+            .with_hint("only float32 outputs are supported")
     })?;
     read(shape, values)
 }

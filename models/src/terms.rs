@@ -1,5 +1,6 @@
-//! Cuts a text into plain terms: lowercased words of letters and digits, and single characters plus neighbouring pairs of writing without
-//! spaces. What the hashing embedder and the lexical reranker compare; the keyword index has its own, better analyzer.
+//! Cuts a text into plain terms: lowercased words of letters and digits, and single characters plus
+//! neighbouring pairs of writing without spaces. What the hashing embedder and the lexical reranker
+//! compare; the keyword index has its own, better analyzer.
 
 /// A term and whether it is a whole word (or a pair of ideographs), rather than a single ideograph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,9 +20,15 @@ pub fn terms(text: &str) -> Vec<Term> {
         if is_ideograph(character) {
             end_word(&mut word, &mut found);
             if let Some(previous) = previous {
-                found.push(Term { text: [previous, character].iter().collect(), is_word: true });
+                found.push(Term {
+                    text: [previous, character].iter().collect(),
+                    is_word: true,
+                });
             }
-            found.push(Term { text: character.to_string(), is_word: false });
+            found.push(Term {
+                text: character.to_string(),
+                is_word: false,
+            });
             previous = Some(character);
             continue;
         }
@@ -38,7 +45,10 @@ pub fn terms(text: &str) -> Vec<Term> {
 
 fn end_word(word: &mut String, found: &mut Vec<Term>) {
     if !word.is_empty() {
-        found.push(Term { text: std::mem::take(word), is_word: true });
+        found.push(Term {
+            text: std::mem::take(word),
+            is_word: true,
+        });
     }
 }
 
@@ -53,8 +63,14 @@ mod tests {
 
     #[test]
     fn words_characters_and_pairs() {
-        let texts: Vec<String> = terms("基站gNodeB，5G 配置!").into_iter().map(|term| term.text).collect();
-        assert_eq!(texts, ["基", "基站", "站", "gnodeb", "5g", "配", "配置", "置"]);
+        let texts: Vec<String> = terms("基站gNodeB，5G 配置!")
+            .into_iter()
+            .map(|term| term.text)
+            .collect();
+        assert_eq!(
+            texts,
+            ["基", "基站", "站", "gnodeb", "5g", "配", "配置", "置"]
+        );
         assert!(terms(" ,.。").is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! Runtime libraries that are missing, foreign, too old or lying: errors with a hint, never the end of the process. A process of its own,
-//! because a library is loaded once per process.
+//! Runtime libraries that are missing, foreign, too old or lying: errors with a hint, never the end
+//! of the process. A process of its own, because a library is loaded once per process.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod common;
@@ -24,7 +24,11 @@ fn fake_runtime(folder: &Path, version: &str) -> Option<PathBuf> {
     "#;
     std::fs::write(&source, text.replace("VERSION", version)).unwrap();
     let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let built = Command::new(compiler).args(["--edition", "2024", "--crate-type", "cdylib", "-o"]).arg(&library).arg(&source).output();
+    let built = Command::new(compiler)
+        .args(["--edition", "2024", "--crate-type", "cdylib", "-o"])
+        .arg(&library)
+        .arg(&source)
+        .output();
     if built.is_ok_and(|output| output.status.success()) {
         return Some(library);
     }
@@ -39,10 +43,27 @@ fn bad_runtimes_are_errors_with_a_hint() {
     config.search_folders = vec![folder.path().display().to_string()];
     let text_file = folder.path().join("libonnxruntime.so.text");
     std::fs::write(&text_file, "not a library").unwrap();
-    let mut cases =
-        vec![(folder.path().join("absent.so"), ErrorKind::NotFound, "not a file"), (text_file, ErrorKind::Unavailable, "not a library")];
-    let system = ["/lib/x86_64-linux-gnu/libm.so.6", "/lib/aarch64-linux-gnu/libm.so.6", "/usr/lib/libm.so.6", "/lib64/libm.so.6"];
-    cases.extend(system.iter().map(PathBuf::from).find(|path| path.is_file()).map(|path| (path, ErrorKind::Unavailable, "OrtGetApiBase")));
+    let mut cases = vec![
+        (
+            folder.path().join("absent.so"),
+            ErrorKind::NotFound,
+            "not a file",
+        ),
+        (text_file, ErrorKind::Unavailable, "not a library"),
+    ];
+    let system = [
+        "/lib/x86_64-linux-gnu/libm.so.6",
+        "/lib/aarch64-linux-gnu/libm.so.6",
+        "/usr/lib/libm.so.6",
+        "/lib64/libm.so.6",
+    ];
+    cases.extend(
+        system
+            .iter()
+            .map(PathBuf::from)
+            .find(|path| path.is_file())
+            .map(|path| (path, ErrorKind::Unavailable, "OrtGetApiBase")),
+    );
     if let Some(old) = fake_runtime(folder.path(), "1.20.1") {
         cases.push((old, ErrorKind::Unavailable, "1.20.1"));
     }
@@ -60,7 +81,10 @@ fn bad_runtimes_are_errors_with_a_hint() {
         assert!(error.hint().is_some());
     }
     config.allow_hashing_fallback = true;
-    assert_eq!(load(&config, &common::tiny_models()).unwrap().degraded, ["embedder"]);
+    assert_eq!(
+        load(&config, &common::tiny_models()).unwrap().degraded,
+        ["embedder"]
+    );
     config.kind = EmbedderKind::Hashing;
     let models = load(&config, folder.path()).unwrap();
     assert!(models.degraded.is_empty() && models.embedder.is_shared());
@@ -75,12 +99,20 @@ fn a_library_is_found_in_the_models_folder_before_the_search_folders() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = common::config("tiny-cls");
     config.search_folders = vec![folder.path().join("second").display().to_string()];
-    let error = find_library(&config, &folder.path().join("first")).err().unwrap();
+    let error = find_library(&config, &folder.path().join("first"))
+        .err()
+        .unwrap();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     for place in ["second", "first"] {
-        let library = folder.path().join(place).join("onnxruntime/libonnxruntime.so.1.31.1");
+        let library = folder
+            .path()
+            .join(place)
+            .join("onnxruntime/libonnxruntime.so.1.31.1");
         std::fs::create_dir_all(library.parent().unwrap()).unwrap();
         std::fs::write(&library, "").unwrap();
-        assert_eq!(find_library(&config, &folder.path().join("first")).unwrap(), library);
+        assert_eq!(
+            find_library(&config, &folder.path().join("first")).unwrap(),
+            library
+        );
     }
 }

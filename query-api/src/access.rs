@@ -1,6 +1,8 @@
-//! Access rules: the caller's wishes and rights become one filter here and nowhere else; tier 1 applies it inside every query.
+//! Access rules: the caller's wishes and rights become one filter here and nowhere else; tier 1
+//! applies it inside every query.
 //!
-//! It fails closed: wishes and rights are joined by AND, and where they exclude each other nothing is found.
+//! It fails closed: wishes and rights are joined by AND, and where they exclude each other nothing
+//! is found.
 
 use tributary_schemas::Filter;
 use tributary_taxonomy::KnowledgeSets;
@@ -12,7 +14,8 @@ use crate::problem::{Code, Problem};
 pub struct Principal {
     /// The only knowledge sets they may see; `None` for all.
     pub knowledge_sets: Option<Vec<String>>,
-    /// The highest security level (密级) they may see; `None` for all, documents without a level included.
+    /// The highest security level (密级) they may see; `None` for all, documents without a level
+    /// included.
     pub max_security_level: Option<u8>,
 }
 
@@ -23,18 +26,32 @@ impl Principal {
     }
 }
 
-/// The filter of a search. A knowledge set that does not exist is an error that names it and the nearest known one, never ignored.
-pub fn filter(wishes: &Filter, principal: &Principal, knowledge_sets: &KnowledgeSets) -> Result<Filter, Problem> {
-    check_knowledge_sets(wishes.knowledge_sets.as_deref().unwrap_or_default(), knowledge_sets)?;
+/// The filter of a search. A knowledge set that does not exist is an error that names it and the
+/// nearest known one, never ignored.
+pub fn filter(
+    wishes: &Filter,
+    principal: &Principal,
+    knowledge_sets: &KnowledgeSets,
+) -> Result<Filter, Problem> {
+    check_knowledge_sets(
+        wishes.knowledge_sets.as_deref().unwrap_or_default(),
+        knowledge_sets,
+    )?;
     Ok(Filter {
-        knowledge_sets: both(wishes.knowledge_sets.as_ref(), principal.knowledge_sets.as_ref()),
+        knowledge_sets: both(
+            wishes.knowledge_sets.as_ref(),
+            principal.knowledge_sets.as_ref(),
+        ),
         max_security_level: lower(wishes.max_security_level, principal.max_security_level),
         ..wishes.clone()
     })
 }
 
 /// Refuses names of knowledge sets that do not exist.
-pub fn check_knowledge_sets(names: &[String], knowledge_sets: &KnowledgeSets) -> Result<(), Problem> {
+pub fn check_knowledge_sets(
+    names: &[String],
+    knowledge_sets: &KnowledgeSets,
+) -> Result<(), Problem> {
     knowledge_sets.check(names).map_err(|error| {
         let problem = Problem::new(Code::UnknownKnowledgeSet, error.to_string());
         match error.hint() {
@@ -47,7 +64,13 @@ pub fn check_knowledge_sets(names: &[String], knowledge_sets: &KnowledgeSets) ->
 /// Values in both lists; a list that is not given does not restrict, an empty one matches nothing.
 fn both(wished: Option<&Vec<String>>, allowed: Option<&Vec<String>>) -> Option<Vec<String>> {
     match (wished, allowed) {
-        (Some(wished), Some(allowed)) => Some(wished.iter().filter(|name| allowed.contains(name)).cloned().collect()),
+        (Some(wished), Some(allowed)) => Some(
+            wished
+                .iter()
+                .filter(|name| allowed.contains(name))
+                .cloned()
+                .collect(),
+        ),
         (one, other) => one.or(other).cloned(),
     }
 }
@@ -73,18 +96,29 @@ mod tests {
         let table = [
             (None, None, None),
             (None, Some(&allowed), Some(names(&["a", "b"]))),
-            (Some(names(&["b", "c"])), Some(&allowed), Some(names(&["b"]))),
+            (
+                Some(names(&["b", "c"])),
+                Some(&allowed),
+                Some(names(&["b"])),
+            ),
             (Some(names(&["c"])), Some(&allowed), Some(vec![])),
             (Some(vec![]), Some(&allowed), Some(vec![])),
             (Some(vec![]), None, Some(vec![])),
             (Some(names(&["c"])), None, Some(names(&["c"]))),
         ];
         for (wished, allowed, expected) in table {
-            assert_eq!(both(wished.as_ref(), allowed), expected, "{wished:?} {allowed:?}");
+            assert_eq!(
+                both(wished.as_ref(), allowed),
+                expected,
+                "{wished:?} {allowed:?}"
+            );
         }
-        for (wished, allowed, expected) in
-            [(None, None, None), (Some(5), Some(3), Some(3)), (Some(1), Some(3), Some(1)), (None, Some(3), Some(3))]
-        {
+        for (wished, allowed, expected) in [
+            (None, None, None),
+            (Some(5), Some(3), Some(3)),
+            (Some(1), Some(3), Some(1)),
+            (None, Some(3), Some(3)),
+        ] {
             assert_eq!(lower(wished, allowed), expected);
         }
     }

@@ -24,21 +24,22 @@ pub struct ServerConfig {
     pub listen: String,
     /// Who may reach the server.
     pub network_access: NetworkAccess,
-    /// Names by which browsers may call the server: other `Host` names are refused, so that no web page can reach it by pointing a
-    /// name of its own at this machine. Empty accepts any.
+    /// Names by which browsers may call the server: other `Host` names are refused, so that no web
+    /// page can reach it by pointing a name of its own at this machine. Empty accepts any.
     pub host_names: Vec<String>,
     /// Threads that serve requests; searches and models have threads of their own.
     pub worker_threads: usize,
     /// Connections at the same time, per worker thread.
     pub connections_per_worker: usize,
-    /// Longest time in which the head of a request must have come; a connection that says nothing is closed then.
+    /// Longest time in which the head of a request must have come; a connection that says nothing
+    /// is closed then.
     pub head_timeout_ms: u64,
     /// Largest body of a published document, in bytes.
     pub document_limit_bytes: usize,
     /// Largest body of any other request, in bytes.
     pub request_limit_bytes: usize,
-    /// Bytes of request bodies that may be in memory at the same time, the copies made of them included; bodies up to 64 KiB do not
-    /// count.
+    /// Bytes of request bodies that may be in memory at the same time, the copies made of them
+    /// included; bodies up to 64 KiB do not count.
     pub body_budget_bytes: u64,
     /// Longest time between two parts of a body.
     pub body_idle_timeout_ms: u64,
@@ -48,7 +49,8 @@ pub struct ServerConfig {
     pub concurrent_searches: usize,
     /// Searches that wait for their turn; more are refused.
     pub waiting_searches: usize,
-    /// Longest time from the head of a request, or from the last part of a document's body, to the answer.
+    /// Longest time from the head of a request, or from the last part of a document's body, to the
+    /// answer.
     pub request_timeout_ms: u64,
     /// Longest time that a stop waits for requests being worked on.
     pub shutdown_timeout_ms: u64,
@@ -64,7 +66,8 @@ pub struct ServerConfig {
 pub enum NetworkAccess {
     /// This machine only; any other address is refused at start.
     LoopbackOnly,
-    /// Everyone who reaches the port may read, publish and delete: only behind something that authenticates.
+    /// Everyone who reaches the port may read, publish and delete: only behind something that
+    /// authenticates.
     EveryoneWithoutAuthentication,
 }
 
@@ -74,24 +77,36 @@ impl Config {
         let server = &self.server;
         let positive = [
             ("worker_threads", server.worker_threads as u64),
-            ("connections_per_worker", server.connections_per_worker as u64),
+            (
+                "connections_per_worker",
+                server.connections_per_worker as u64,
+            ),
             ("document_limit_bytes", server.document_limit_bytes as u64),
             ("request_limit_bytes", server.request_limit_bytes as u64),
             ("body_budget_bytes", server.body_budget_bytes),
             ("body_idle_timeout_ms", server.body_idle_timeout_ms),
-            ("body_minimum_bytes_per_second", server.body_minimum_bytes_per_second),
+            (
+                "body_minimum_bytes_per_second",
+                server.body_minimum_bytes_per_second,
+            ),
             ("request_timeout_ms", server.request_timeout_ms),
             ("maximum_page", server.maximum_page as u64),
             ("idempotency_keys", server.idempotency_keys as u64),
         ];
-        let mut problems: Vec<String> =
-            positive.iter().filter(|(_, value)| *value == 0).map(|(key, _)| format!("query_api.server.{key} must be at least 1")).collect();
+        let mut problems: Vec<String> = positive
+            .iter()
+            .filter(|(_, value)| *value == 0)
+            .map(|(key, _)| format!("query_api.server.{key} must be at least 1"))
+            .collect();
         // The server's clock for it has steps of half a second; a shorter time might never end.
         if server.head_timeout_ms < 1000 {
             problems.push("query_api.server.head_timeout_ms must be at least 1000".to_owned());
         }
         if server.listen.parse::<SocketAddr>().is_err() {
-            problems.push(format!("query_api.server.listen `{}` is no HOST:PORT, such as 127.0.0.1:7700", server.listen));
+            problems.push(format!(
+                "query_api.server.listen `{}` is no HOST:PORT, such as 127.0.0.1:7700",
+                server.listen
+            ));
         }
         problems.extend(self.retrieval.problems());
         problems
@@ -104,7 +119,8 @@ pub(crate) mod tests {
 
     /// The server of the tests.
     pub fn server() -> ServerConfig {
-        let config: Config = toml::from_str(include_str!("../tests/suite/common/config.toml")).unwrap_or_else(|error| panic!("{error}"));
+        let config: Config = toml::from_str(include_str!("../tests/suite/common/config.toml"))
+            .unwrap_or_else(|error| panic!("{error}"));
         config.server
     }
 }

@@ -1,5 +1,5 @@
-//! What the HTTP interface needs of the document side: publishing, states and dead letters. The store implements these traits over
-//! the event log and the index; tests implement them in memory.
+//! What the HTTP interface needs of the document side: publishing, states and dead letters. The
+//! store implements these traits over the event log and the index; tests implement them in memory.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -58,14 +58,16 @@ pub struct DeadLetterPage {
 pub struct DeadLetterDetail {
     /// The dead letter.
     pub dead_letter: DeadLetter,
-    /// The first characters of the record's value, invalid UTF-8 replaced; `null` for a null value.
+    /// The first characters of the record's value, invalid UTF-8 replaced; `null` for a null
+    /// value.
     pub preview: Option<String>,
 }
 
 /// Documents on their way and in the index.
 #[async_trait]
 pub trait Documents: Send + Sync {
-    /// Makes the event durable and returns; it becomes searchable later. `Invalid` for an event that breaks the schema's rules.
+    /// Makes the event durable and returns; it becomes searchable later. `Invalid` for an event
+    /// that breaks the schema's rules.
     async fn publish(&self, event: DocumentEvent) -> Result<Accepted>;
 
     /// Makes a deletion durable and returns. `NotFound` for a document that was never accepted.
@@ -84,7 +86,12 @@ pub trait Documents: Send + Sync {
     }
 
     /// Documents by id, those after `after`, at most `limit`.
-    async fn list(&self, conditions: &DocumentConditions, after: Option<&str>, limit: usize) -> Result<DocumentPage>;
+    async fn list(
+        &self,
+        conditions: &DocumentConditions,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<DocumentPage>;
 
     /// Compares what was accepted with what is in the index.
     async fn reconcile(&self) -> Result<Reconciliation>;
@@ -93,7 +100,8 @@ pub trait Documents: Send + Sync {
 /// Records that were given up.
 #[async_trait]
 pub trait DeadLetters: Send + Sync {
-    /// Dead letters that wait for a decision, newest first, those after the place `after`, at most `limit`. `Invalid` for a strange place.
+    /// Dead letters that wait for a decision, newest first, those after the place `after`, at most
+    /// `limit`. `Invalid` for a strange place.
     async fn list(&self, after: Option<&str>, limit: usize) -> Result<DeadLetterPage>;
 
     /// One of them; `None` if it does not exist (any more).

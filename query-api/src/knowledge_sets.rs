@@ -1,4 +1,5 @@
-//! What the HTTP interface needs of the knowledge sets: those that hold now, and a way to change them.
+//! What the HTTP interface needs of the knowledge sets: those that hold now, and a way to change
+//! them.
 
 use std::sync::Arc;
 

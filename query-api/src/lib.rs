@@ -1,5 +1,6 @@
-//! The query server: three-tier retrieval, the HTTP interface and the web page. [`retrieval::Retriever`] answers searches, also as a
-//! library; [`server::serve`] is the HTTP server that the command line starts.
+//! The query server: three-tier retrieval, the HTTP interface and the web page.
+//! [`retrieval::Retriever`] answers searches, also as a library; [`server::serve`] is the HTTP
+//! server that the command line starts.
 
 pub mod access;
 pub mod config;

@@ -7,9 +7,13 @@ use tributary_schemas::search::SearchResponse;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 /// Upper bounds in seconds, around the budgets of the tiers (.5 s, .5 s, 1 s).
-const SECONDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
+const SECONDS: [f64; 12] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
+];
 /// Upper bounds in chunks, around the limits of the tiers (10, 80, 3000).
-const CANDIDATES: [f64; 10] = [0.0, 1.0, 5.0, 10.0, 40.0, 80.0, 320.0, 1000.0, 2000.0, 3000.0];
+const CANDIDATES: [f64; 10] = [
+    0.0, 1.0, 5.0, 10.0, 40.0, 80.0, 320.0, 1000.0, 2000.0, 3000.0,
+];
 
 /// What a search can do without.
 const DEGRADABLE: [&str; 3] = ["chunks", "embedder", "reranker"];
@@ -31,10 +35,20 @@ pub struct Metrics {
 impl Metrics {
     /// Registers the metrics. `Internal` if they are registered already.
     pub fn register(registry: &Registry) -> Result<Self> {
-        let failed = |error: prometheus::Error| Error::new(ErrorKind::Internal, format!("cannot register metrics: {error}"));
+        let failed = |error: prometheus::Error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot register metrics: {error}"),
+            )
+        };
         let register = || -> prometheus::Result<Self> {
             let metrics = Self {
-                search_seconds: histogram("tributary_search_seconds", "Seconds that a tier of a search took", &["tier"], &SECONDS)?,
+                search_seconds: histogram(
+                    "tributary_search_seconds",
+                    "Seconds that a tier of a search took",
+                    &["tier"],
+                    &SECONDS,
+                )?,
                 search_candidates: histogram(
                     "tributary_search_candidates",
                     "Chunks that a tier of a search handed on",
@@ -51,7 +65,11 @@ impl Metrics {
                     "Requests refused because too much was asked at once, by what there was too much of",
                     &["what"],
                 )?,
-                http_requests: counter("tributary_http_requests_total", "HTTP requests answered", &["method", "route", "status"])?,
+                http_requests: counter(
+                    "tributary_http_requests_total",
+                    "HTTP requests answered",
+                    &["method", "route", "status"],
+                )?,
                 http_request_seconds: histogram(
                     "tributary_http_request_seconds",
                     "Seconds from the head of a request to the head of its answer",
@@ -60,8 +78,15 @@ impl Metrics {
                 )?,
             };
             // There from the first moment on, so that a rise can be seen.
-            DEGRADABLE.iter().for_each(|what| metrics.searches_degraded.with_label_values(&[what]).inc_by(0));
-            SHEDDABLE.iter().for_each(|what| metrics.requests_shed.with_label_values(&[what]).inc_by(0));
+            DEGRADABLE.iter().for_each(|what| {
+                metrics
+                    .searches_degraded
+                    .with_label_values(&[what])
+                    .inc_by(0)
+            });
+            SHEDDABLE
+                .iter()
+                .for_each(|what| metrics.requests_shed.with_label_values(&[what]).inc_by(0));
             registry.register(Box::new(metrics.requests_shed.clone()))?;
             registry.register(Box::new(metrics.search_seconds.clone()))?;
             registry.register(Box::new(metrics.search_candidates.clone()))?;
@@ -76,30 +101,52 @@ impl Metrics {
     /// Counts one search: its tiers, its whole time (tier `total`) and what was degraded.
     pub fn observe_search(&self, response: &SearchResponse) {
         for (tier, summary) in &response.tiers {
-            self.search_seconds.with_label_values(&[tier]).observe(summary.ms / 1000.0);
-            #[expect(clippy::cast_precision_loss, reason = "a tier hands on far fewer than 2^52 chunks")]
-            self.search_candidates.with_label_values(&[tier]).observe(summary.candidates as f64);
+            self.search_seconds
+                .with_label_values(&[tier])
+                .observe(summary.ms / 1000.0);
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a tier hands on far fewer than 2^52 chunks"
+            )]
+            self.search_candidates
+                .with_label_values(&[tier])
+                .observe(summary.candidates as f64);
         }
-        self.search_seconds.with_label_values(&["total"]).observe(response.took_ms / 1000.0);
+        self.search_seconds
+            .with_label_values(&["total"])
+            .observe(response.took_ms / 1000.0);
         for what in &response.degraded {
             self.searches_degraded.with_label_values(&[what]).inc();
         }
     }
 
-    /// Counts a request that was refused because there was too much of `what`, one of [`SHEDDABLE`].
+    /// Counts a request that was refused because there was too much of `what`, one of
+    /// [`SHEDDABLE`].
     pub fn observe_shed(&self, what: &str) {
         self.requests_shed.with_label_values(&[what]).inc();
     }
 
     /// Counts one request. `route` is a pattern, never a path: labels stay a closed list.
     pub fn observe_request(&self, method: &str, route: &str, status: u16, took: Duration) {
-        self.http_requests.with_label_values(&[method, route, &status.to_string()]).inc();
-        self.http_request_seconds.with_label_values(&[method, route]).observe(took.as_secs_f64());
+        self.http_requests
+            .with_label_values(&[method, route, &status.to_string()])
+            .inc();
+        self.http_request_seconds
+            .with_label_values(&[method, route])
+            .observe(took.as_secs_f64());
     }
 }
 
-fn histogram(name: &str, help: &str, labels: &[&str], buckets: &[f64]) -> prometheus::Result<HistogramVec> {
-    HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.to_vec()), labels)
+fn histogram(
+    name: &str,
+    help: &str,
+    labels: &[&str],
+    buckets: &[f64],
+) -> prometheus::Result<HistogramVec> {
+    HistogramVec::new(
+        HistogramOpts::new(name, help).buckets(buckets.to_vec()),
+        labels,
+    )
 }
 
 fn counter(name: &str, help: &str, labels: &[&str]) -> prometheus::Result<IntCounterVec> {

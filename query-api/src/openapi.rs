@@ -1,5 +1,6 @@
-//! The API description, OpenAPI 3.1: one table of operations, with schemas taken from the types themselves. The result is committed as
-//! `openapi.json`, served at `/openapi.json` and compared by a test, which also calls every operation.
+//! The API description, OpenAPI 3.1: one table of operations, with schemas taken from the types
+//! themselves. The result is committed as `openapi.json`, served at `/openapi.json` and compared by
+//! a test, which also calls every operation.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -9,9 +10,13 @@ use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest}
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::state::Reconciliation;
 
-use crate::documents::{Accepted, DeadLetterDetail, DeadLetterPage, DocumentPage, DroppedDeadLetters};
+use crate::documents::{
+    Accepted, DeadLetterDetail, DeadLetterPage, DocumentPage, DroppedDeadLetters,
+};
 use crate::http::dead_letters::PageParameters;
-use crate::http::documents::{DocumentDetail, GetParameters, ListParameters, StatesAnswer, StatesRequest};
+use crate::http::documents::{
+    DocumentDetail, GetParameters, ListParameters, StatesAnswer, StatesRequest,
+};
 use crate::http::health::{Readiness, Version};
 use crate::http::reindex::ReindexWish;
 use crate::http::upload;
@@ -31,7 +36,8 @@ struct Operation {
 
 /// The whole description.
 pub fn description() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = "/components/schemas".into());
+    let settings = SchemaSettings::draft2020_12()
+        .with(|settings| settings.definitions_path = "/components/schemas".into());
     let mut schemas = settings.into_generator();
     let problem = schema::<ProblemBody>(&mut schemas);
     let mut paths: Map<String, Value> = Map::new();
@@ -73,11 +79,23 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         Operation {
             headers: &[("Idempotency-Key", "The same key and body publish once")],
             body: Some(body),
-            ..operation("post", "/v1/documents", "Publish a document", 202, Some(answer::<Accepted>(schemas)))
+            ..operation(
+                "post",
+                "/v1/documents",
+                "Publish a document",
+                202,
+                Some(answer::<Accepted>(schemas)),
+            )
         },
         Operation {
             parameters: Some(inline::<ListParameters>(schemas)),
-            ..operation("get", "/v1/documents", "List documents by id", 200, Some(answer::<DocumentPage>(schemas)))
+            ..operation(
+                "get",
+                "/v1/documents",
+                "List documents by id",
+                200,
+                Some(answer::<DocumentPage>(schemas)),
+            )
         },
         Operation {
             parameters: Some(inline::<GetParameters>(schemas)),
@@ -89,10 +107,22 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 Some(answer::<DocumentDetail>(schemas)),
             )
         },
-        operation("delete", "/v1/documents/{id}", "Delete a document", 202, Some(answer::<Accepted>(schemas))),
+        operation(
+            "delete",
+            "/v1/documents/{id}",
+            "Delete a document",
+            202,
+            Some(answer::<Accepted>(schemas)),
+        ),
         Operation {
             body: Some(answer::<StatesRequest>(schemas)),
-            ..operation("post", "/v1/documents/states", "What became of several documents", 200, Some(answer::<StatesAnswer>(schemas)))
+            ..operation(
+                "post",
+                "/v1/documents/states",
+                "What became of several documents",
+                200,
+                Some(answer::<StatesAnswer>(schemas)),
+            )
         },
         operation(
             "post",
@@ -113,12 +143,30 @@ fn search(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     vec![
         Operation {
             body: Some(answer::<SearchRequest>(schemas)),
-            ..operation("post", "/v1/search", "Find chunks in three tiers", 200, Some(answer::<SearchResponse>(schemas)))
+            ..operation(
+                "post",
+                "/v1/search",
+                "Find chunks in three tiers",
+                200,
+                Some(answer::<SearchResponse>(schemas)),
+            )
         },
-        operation("get", "/v1/knowledge-sets", "Knowledge sets that hold now", 200, Some(object())),
+        operation(
+            "get",
+            "/v1/knowledge-sets",
+            "Knowledge sets that hold now",
+            200,
+            Some(object()),
+        ),
         Operation {
             body: Some(definition),
-            ..operation("put", "/v1/knowledge-sets", "Define all knowledge sets anew", 200, Some(object()))
+            ..operation(
+                "put",
+                "/v1/knowledge-sets",
+                "Define all knowledge sets anew",
+                200,
+                Some(object()),
+            )
         },
     ]
 }
@@ -127,14 +175,44 @@ fn reindexing(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let one = "Build a new generation of the index, with the documents of one knowledge set as the settings say today";
     let all = "Build a new generation of the index, for some knowledge sets or for all documents";
     vec![
-        operation("post", "/v1/knowledge-sets/{id}/reindex", one, 202, Some(answer::<ReindexRequest>(schemas))),
+        operation(
+            "post",
+            "/v1/knowledge-sets/{id}/reindex",
+            one,
+            202,
+            Some(answer::<ReindexRequest>(schemas)),
+        ),
         Operation {
             body: Some(answer::<ReindexWish>(schemas)),
-            ..operation("post", "/v1/reindex", all, 202, Some(answer::<ReindexRequest>(schemas)))
+            ..operation(
+                "post",
+                "/v1/reindex",
+                all,
+                202,
+                Some(answer::<ReindexRequest>(schemas)),
+            )
         },
-        operation("get", "/v1/reindex", "Builds with their progress, and generations", 200, Some(answer::<ReindexOverview>(schemas))),
-        operation("delete", "/v1/reindex", "Give up the newest build that has not ended", 200, Some(answer::<ReindexReport>(schemas))),
-        operation("post", "/v1/reindex/rollback", "Back to the generation before", 200, Some(answer::<ReindexReport>(schemas))),
+        operation(
+            "get",
+            "/v1/reindex",
+            "Builds with their progress, and generations",
+            200,
+            Some(answer::<ReindexOverview>(schemas)),
+        ),
+        operation(
+            "delete",
+            "/v1/reindex",
+            "Give up the newest build that has not ended",
+            200,
+            Some(answer::<ReindexReport>(schemas)),
+        ),
+        operation(
+            "post",
+            "/v1/reindex/rollback",
+            "Back to the generation before",
+            200,
+            Some(answer::<ReindexReport>(schemas)),
+        ),
     ]
 }
 
@@ -142,7 +220,13 @@ fn dead_letters(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     vec![
         Operation {
             parameters: Some(inline::<PageParameters>(schemas)),
-            ..operation("get", "/v1/dead-letters", "List records that were given up", 200, Some(answer::<DeadLetterPage>(schemas)))
+            ..operation(
+                "get",
+                "/v1/dead-letters",
+                "List records that were given up",
+                200,
+                Some(answer::<DeadLetterPage>(schemas)),
+            )
         },
         operation(
             "get",
@@ -152,8 +236,20 @@ fn dead_letters(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             Some(answer::<DeadLetterDetail>(schemas)),
         ),
         operation("delete", "/v1/dead-letters/{id}", "Forget it", 204, None),
-        operation("delete", "/v1/dead-letters", "Forget all that are there now", 200, Some(answer::<DroppedDeadLetters>(schemas))),
-        operation("post", "/v1/dead-letters/{id}/replay", "Send it through the pipeline again", 204, None),
+        operation(
+            "delete",
+            "/v1/dead-letters",
+            "Forget all that are there now",
+            200,
+            Some(answer::<DroppedDeadLetters>(schemas)),
+        ),
+        operation(
+            "post",
+            "/v1/dead-letters/{id}/replay",
+            "Send it through the pipeline again",
+            204,
+            None,
+        ),
     ]
 }
 
@@ -164,7 +260,13 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         Some(Value::Object(content))
     };
     vec![
-        operation("get", "/health/livez", "The process answers", 200, text("text/plain")),
+        operation(
+            "get",
+            "/health/livez",
+            "The process answers",
+            200,
+            text("text/plain"),
+        ),
         operation(
             "get",
             "/health/readyz",
@@ -173,7 +275,10 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             Some(answer::<Readiness>(schemas)),
         ),
         Operation {
-            headers: &[("X-Tributary-Backup-Token", "What the file `backup.token` in the server's data folder holds")],
+            headers: &[(
+                "X-Tributary-Backup-Token",
+                "What the file `backup.token` in the server's data folder holds",
+            )],
             ..operation(
                 "post",
                 "/v1/backup",
@@ -189,15 +294,48 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             200,
             Some(json!({"image/*": {"schema": {"type": "string", "format": "binary"}}})),
         ),
-        operation("get", "/metrics", "Prometheus text format", 200, text("text/plain")),
-        operation("get", "/version", "Which program answers", 200, Some(answer::<Version>(schemas))),
-        operation("get", "/openapi.json", "This description", 200, Some(json!({"application/json": {"schema": {"type": "object"}}}))),
+        operation(
+            "get",
+            "/metrics",
+            "Prometheus text format",
+            200,
+            text("text/plain"),
+        ),
+        operation(
+            "get",
+            "/version",
+            "Which program answers",
+            200,
+            Some(answer::<Version>(schemas)),
+        ),
+        operation(
+            "get",
+            "/openapi.json",
+            "This description",
+            200,
+            Some(json!({"application/json": {"schema": {"type": "object"}}})),
+        ),
         operation("get", "/", "The web page", 200, text("text/html")),
     ]
 }
 
-fn operation(method: &'static str, path: &'static str, summary: &'static str, status: u16, answer: Option<Value>) -> Operation {
-    Operation { method, path, summary, parameters: None, headers: &[], body: None, status, answer }
+fn operation(
+    method: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    status: u16,
+    answer: Option<Value>,
+) -> Operation {
+    Operation {
+        method,
+        path,
+        summary,
+        parameters: None,
+        headers: &[],
+        body: None,
+        status,
+        answer,
+    }
 }
 
 fn described(operation: &Operation, problem: &Value) -> Value {
@@ -225,7 +363,10 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     for (name, description) in operation.headers {
         parameters.push(json!({"name": name, "in": "header", "description": description, "schema": {"type": "string"}}));
     }
-    let query = operation.parameters.as_ref().and_then(|schema| schema["properties"].as_object());
+    let query = operation
+        .parameters
+        .as_ref()
+        .and_then(|schema| schema["properties"].as_object());
     for (name, schema) in query.into_iter().flatten() {
         parameters.push(json!({"name": name, "in": "query", "description": schema["description"], "schema": schema}));
     }

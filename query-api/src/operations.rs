@@ -1,5 +1,6 @@
-//! What every process answers over HTTP, whichever services it runs: health, metrics, version, backup. A process without the service
-//! `query` runs this alone ([`crate::server::serve_operations`]); the whole server includes it.
+//! What every process answers over HTTP, whichever services it runs: health, metrics, version,
+//! backup. A process without the service `query` runs this alone
+//! ([`crate::server::serve_operations`]); the whole server includes it.
 
 use std::sync::Arc;
 
@@ -47,7 +48,10 @@ impl Operations {
             metrics: Metrics::register(&parts.registry)?,
             readiness: parts.readiness,
             registry: parts.registry,
-            version: Version { name: "tributary".to_owned(), version: parts.version },
+            version: Version {
+                name: "tributary".to_owned(),
+                version: parts.version,
+            },
             services: parts.services,
             backup: parts.backup,
             backup_token: blake3::hash(parts.backup_token.as_bytes()),

@@ -1,5 +1,5 @@
-//! The errors of the HTTP interface: one table of codes, and RFC 9457 problems made of them. Used by every route and by the checks of
-//! a search.
+//! The errors of the HTTP interface: one table of codes, and RFC 9457 problems made of them. Used
+//! by every route and by the checks of a search.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
@@ -147,7 +147,11 @@ pub struct ProblemBody {
 impl Problem {
     /// A problem; the detail says what and where.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), hint: None }
+        Self {
+            code,
+            detail: detail.into(),
+            hint: None,
+        }
     }
 
     /// Adds what the caller can do about it.
@@ -175,7 +179,9 @@ impl Problem {
     /// As it is written. An internal failure is told in the log, not to the caller.
     pub fn body(&self, trace_id: String) -> ProblemBody {
         let detail = match self.code {
-            Code::Internal => "the server failed; its log has the details under this trace id".to_owned(),
+            Code::Internal => {
+                "the server failed; its log has the details under this trace id".to_owned()
+            }
             _ => self.detail.clone(),
         };
         ProblemBody {
@@ -200,7 +206,11 @@ impl std::error::Error for Problem {}
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        Self { code: error.kind().into(), detail: error.to_string(), hint: error.hint().map(str::to_owned) }
+        Self {
+            code: error.kind().into(),
+            detail: error.to_string(),
+            hint: error.hint().map(str::to_owned),
+        }
     }
 }
 
@@ -225,7 +235,10 @@ impl ResponseError for Problem {
         }
         let body = serde_json::to_vec(&self.body(trace::current())).unwrap_or_default();
         let mut response = HttpResponse::build(self.status_code());
-        if matches!(self.status_code(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
+        if matches!(
+            self.status_code(),
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
+        ) {
             response.insert_header(("retry-after", "1"));
         }
         response.content_type("application/problem+json").body(body)
@@ -245,7 +258,11 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Code::ALL.len());
-        assert!(Code::ALL.iter().all(|code| (400..600).contains(&code.status())));
+        assert!(
+            Code::ALL
+                .iter()
+                .all(|code| (400..600).contains(&code.status()))
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What the HTTP interface needs to build new generations of the index. The command line fills it with the indexer.
+//! What the HTTP interface needs to build new generations of the index. The command line fills it
+//! with the indexer.
 
 use async_trait::async_trait;
 use tributary_schemas::Result;

@@ -1,4 +1,5 @@
-//! The HTTP server: what its routes share, and the loop around them. Called by the command line's `run`.
+//! The HTTP server: what its routes share, and the loop around them. Called by the command line's
+//! `run`.
 
 use std::future::Future;
 use std::net::TcpListener;
@@ -74,7 +75,10 @@ impl ServerState {
             reindexing: parts.reindexing,
             blobs: parts.blobs,
             inline_limit_bytes: parts.inline_limit_bytes,
-            bodies: Arc::new(BodyBudget::new(config.body_budget_bytes, operations.metrics.clone())),
+            bodies: Arc::new(BodyBudget::new(
+                config.body_budget_bytes,
+                operations.metrics.clone(),
+            )),
             searches: SearchQueue::new(&config, operations.metrics.clone()),
             operations: web::Data::new(operations),
             config,
@@ -87,15 +91,23 @@ impl ServerState {
         match wanted {
             None => Ok(maximum),
             Some(limit) if (1..=maximum).contains(&limit) => Ok(limit),
-            Some(limit) => Err(Problem::new(Code::InvalidParameter, format!("limit is {limit}, it must be between 1 and {maximum}"))),
+            Some(limit) => Err(Problem::new(
+                Code::InvalidParameter,
+                format!("limit is {limit}, it must be between 1 and {maximum}"),
+            )),
         }
     }
 }
 
 /// Serves on `listener` until `shutdown` ends, then finishes the requests that are being worked on.
 ///
-/// `Denied` for an address that other machines can reach, unless the configuration allows everyone in so many words.
-pub async fn serve(state: ServerState, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+/// `Denied` for an address that other machines can reach, unless the configuration allows everyone
+/// in so many words.
+pub async fn serve(
+    state: ServerState,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<()> {
     let (config, operations) = (state.config.clone(), state.operations.clone());
     let state = web::Data::new(state);
     let configure = move |app: &mut web::ServiceConfig| {
@@ -110,11 +122,22 @@ pub async fn serve_operations(
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
-    let config = ServerConfig { worker_threads: 1, ..operations.config.clone() };
-    let configure = |app: &mut web::ServiceConfig| {
-        app.configure(http::operation_routes).default_service(web::route().to(http::other_service));
+    let config = ServerConfig {
+        worker_threads: 1,
+        ..operations.config.clone()
     };
-    run(web::Data::new(operations), config, listener, configure, shutdown).await
+    let configure = |app: &mut web::ServiceConfig| {
+        app.configure(http::operation_routes)
+            .default_service(web::route().to(http::other_service));
+    };
+    run(
+        web::Data::new(operations),
+        config,
+        listener,
+        configure,
+        shutdown,
+    )
+    .await
 }
 
 async fn run(
@@ -125,7 +148,12 @@ async fn run(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     check_address(&listener, config.network_access)?;
-    let app = move || App::new().app_data(operations.clone()).wrap(from_fn(trace::around)).configure(configure.clone());
+    let app = move || {
+        App::new()
+            .app_data(operations.clone())
+            .wrap(from_fn(trace::around))
+            .configure(configure.clone())
+    };
     let server = HttpServer::new(app)
         .workers(config.worker_threads.max(1))
         .max_connections(config.connections_per_worker)
@@ -141,13 +169,17 @@ async fn run(
         tracing::info!("server stops");
         handle.stop(true).await;
     });
-    let served = server.await.map_err(|error| Error::io("server failed", &error));
+    let served = server
+        .await
+        .map_err(|error| Error::io("server failed", &error));
     stop.abort();
     served
 }
 
 fn check_address(listener: &TcpListener, access: NetworkAccess) -> Result<()> {
-    let address = listener.local_addr().map_err(|error| Error::io("cannot read the address of the listener", &error))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| Error::io("cannot read the address of the listener", &error))?;
     if access == NetworkAccess::EveryoneWithoutAuthentication {
         if !address.ip().is_loopback() {
             tracing::warn!(%address, "everyone who reaches this address may read, publish and delete");
@@ -159,5 +191,9 @@ fn check_address(listener: &TcpListener, access: NetworkAccess) -> Result<()> {
     }
     let hint = "listen on 127.0.0.1, or set query_api.server.network_access = \"everyone_without_authentication\" if something in \
                 front of the server authenticates";
-    Err(Error::new(ErrorKind::Denied, format!("{address} can be reached by other machines and there is no authentication")).with_hint(hint))
+    Err(Error::new(
+        ErrorKind::Denied,
+        format!("{address} can be reached by other machines and there is no authentication"),
+    )
+    .with_hint(hint))
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 
-/// What a producer says about a document beside its content. Unknown names are refused; free ones go into `custom`. A value has at most
-/// 4096 bytes, names and values of all attributes together 65536.
+/// What a producer says about a document beside its content. Unknown names are refused; free ones
+/// go into `custom`. A value has at most 4096 bytes, names and values of all attributes together
+/// 65536.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Attributes {
@@ -44,7 +45,8 @@ pub struct Attributes {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub language: Option<String>,
-    /// Security level (密级): 0 is public, higher is stricter. A document without one is not visible to a filter that names one.
+    /// Security level (密级): 0 is public, higher is stricter. A document without one is not
+    /// visible to a filter that names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security_level: Option<u8>,
     /// Milliseconds since 1970.
@@ -53,7 +55,8 @@ pub struct Attributes {
     /// Milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<i64>,
-    /// Anything else, by name; tag rules can read it. At most 256 of them, names of at most 256 bytes.
+    /// Anything else, by name; tag rules can read it. At most 256 of them, names of at most 256
+    /// bytes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = limits::CUSTOM_ATTRIBUTES))]
     pub custom: BTreeMap<String, String>,
@@ -72,7 +75,9 @@ impl Attributes {
             ("organization", &self.organization),
             ("language", &self.language),
         ];
-        named.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
+        named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
 
     /// Value of a textual attribute by name, `custom` ones included; what tag rules read.

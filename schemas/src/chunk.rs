@@ -1,4 +1,5 @@
-//! Chunks: the values of `chunks.tagged` and `chunks.embedded`. A message carries all chunks of one document version.
+//! Chunks: the values of `chunks.tagged` and `chunks.embedded`. A message carries all chunks of one
+//! document version.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,8 +46,8 @@ pub struct Chunk {
     pub ordinal: u32,
     /// Titles from the document's top heading down to the nearest one; without the document title.
     pub section_path: Vec<String>,
-    /// An exact slice of the document's Markdown, with the section's own heading line where it begins a section. A summary is the one
-    /// text that is not found in the document.
+    /// An exact slice of the document's Markdown, with the section's own heading line where it
+    /// begins a section. A summary is the one text that is not found in the document.
     pub text: String,
     /// Model tokens in `text`, without special tokens.
     pub tokens: u32,
@@ -68,7 +69,8 @@ pub struct Chunk {
     /// Links of the images in it; never searched.
     #[serde(default)]
     pub images: Vec<String>,
-    /// Ready tokens of title, section path and text, separated by one space: what the keyword side indexes.
+    /// Ready tokens of title, section path and text, separated by one space: what the keyword side
+    /// indexes.
     #[serde(default)]
     pub analyzed: String,
 }

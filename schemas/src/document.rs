@@ -1,4 +1,5 @@
-//! A document on its way: the event as published, what all later messages say of it, and its clean form.
+//! A document on its way: the event as published, what all later messages say of it, and its clean
+//! form.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ use crate::{Attributes, Edition, strict};
 
 /// One document as published: the value of `documents.raw` and the body of `POST /v1/documents`.
 ///
-/// Exactly one of `content`, `content_base64` and `content_url` is given. A null record value deletes the document.
+/// Exactly one of `content`, `content_base64` and `content_url` is given. A null record value
+/// deletes the document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentEvent {
@@ -51,7 +53,8 @@ pub struct DocumentEvent {
     /// What the producer knows about it.
     #[serde(default, deserialize_with = "strict::object")]
     pub attributes: Attributes,
-    /// Knowledge sets named by the producer, beside those that rules assign. At most 256 of them, with names of at most 256 bytes.
+    /// Knowledge sets named by the producer, beside those that rules assign. At most 256 of them,
+    /// with names of at most 256 bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::KNOWLEDGE_SETS))]
     pub knowledge_sets: Vec<String>,
@@ -87,22 +90,27 @@ pub struct DocumentHeader {
     /// Hash over content and every setting that shapes the result: the skip gate compares it.
     #[serde(default)]
     pub fingerprint: String,
-    /// MinHash signature of the text, see [`crate::near_duplicate::Signature`]; empty for a text too short to be compared.
+    /// MinHash signature of the text, see [`crate::near_duplicate::Signature`]; empty for a text
+    /// too short to be compared.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub signature: String,
-    /// Hash of all that a reader could tell two documents apart by, access attributes included: equal for exact duplicates.
+    /// Hash of all that a reader could tell two documents apart by, access attributes included:
+    /// equal for exact duplicates.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content_hash: String,
     /// The document whose chunks stand for this one's, an exact duplicate that is stored once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<String>,
-    /// Exact duplicates whose chunks this document's stand for. Filters find the chunks by theirs as by its own.
+    /// Exact duplicates whose chunks this document's stand for. Filters find the chunks by theirs
+    /// as by its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<Duplicate>,
-    /// Of exact duplicates and of editions: the blob with chunks and vectors from which it can be written again.
+    /// Of exact duplicates and of editions: the blob with chunks and vectors from which it can be
+    /// written again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// What of the document could not be read and why, such as pages that are pictures; nothing for a whole one.
+    /// What of the document could not be read and why, such as pages that are pictures; nothing
+    /// for a whole one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
     /// Which version of which work it is, where the source's profile keeps only the newest.
@@ -111,7 +119,8 @@ pub struct DocumentHeader {
     /// The newer edition of the same work for which it steps aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
-    /// Priority of the source, from its profile: of near-duplicates of the same version the one of the higher priority is shown.
+    /// Priority of the source, from its profile: of near-duplicates of the same version the one of
+    /// the higher priority is shown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub source_priority: i32,
     /// What made this document what it is.
@@ -173,7 +182,8 @@ pub struct CleanDocument {
     /// Images in order of appearance; the Markdown names them as `![alt](image:N)`, N from 0.
     #[serde(default)]
     pub images: Vec<ImageLink>,
-    /// Byte offsets into `markdown` at which pages 1, 2, … begin; empty when the format has no pages.
+    /// Byte offsets into `markdown` at which pages 1, 2, … begin; empty when the format has no
+    /// pages.
     #[serde(default)]
     pub page_starts: Vec<u64>,
 }
@@ -181,7 +191,8 @@ pub struct CleanDocument {
 /// An image that a document shows. Its link is handed to answers, never searched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageLink {
-    /// URL or path as in the document, or the reference of the blob that a picture inside it became.
+    /// URL or path as in the document, or the reference of the blob that a picture inside it
+    /// became.
     pub link: String,
     /// Alternative text.
     #[serde(default)]

@@ -1,5 +1,6 @@
-//! Documents that are versions of one work, of which only the newest is to be found: the versions of a design document, the releases of a
-//! specification. Ingest says which edition a document is, the indexer lets the newest one stand; both compare with [`Edition::order`].
+//! Documents that are versions of one work, of which only the newest is to be found: the versions
+//! of a design document, the releases of a specification. Ingest says which edition a document is,
+//! the indexer lets the newest one stand; both compare with [`Edition::order`].
 
 use std::cmp::Ordering;
 
@@ -21,7 +22,8 @@ pub struct Edition {
 }
 
 impl Edition {
-    /// The edition of that version; `None` for a version without a digit, which nothing can be compared with.
+    /// The edition of that version; `None` for a version without a digit, which nothing can be
+    /// compared with.
     pub fn new(source: &str, common: &[&str], version: &str) -> Option<Self> {
         let version = version.trim();
         if !version.contains(|character: char| character.is_ascii_digit()) {
@@ -33,16 +35,23 @@ impl Edition {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
-        Some(Self { work: hasher.finalize().to_hex().chars().take(32).collect(), version: version.to_owned() })
+        Some(Self {
+            work: hasher.finalize().to_hex().chars().take(32).collect(),
+            version: version.to_owned(),
+        })
     }
 
-    /// Which of two editions of one work is older: numbers by value, letters by the alphabet, numbers before letters (`940` before `f40`,
-    /// as 3GPP counts), a missing part as 0, unfinished versions before finished ones.
+    /// Which of two editions of one work is older: numbers by value, letters by the alphabet,
+    /// numbers before letters (`940` before `f40`, as 3GPP counts), a missing part as 0,
+    /// unfinished versions before finished ones.
     pub fn order(&self, other: &Self) -> Ordering {
         let (own, others) = (parts(&self.version), parts(&other.version));
         for place in 0..own.len().max(others.len()) {
             let nothing = Part::Number(0);
-            let (left, right) = (own.get(place).unwrap_or(&nothing), others.get(place).unwrap_or(&nothing));
+            let (left, right) = (
+                own.get(place).unwrap_or(&nothing),
+                others.get(place).unwrap_or(&nothing),
+            );
             match left.cmp(right) {
                 Ordering::Equal => {}
                 different => return different,
@@ -63,17 +72,26 @@ enum Part {
 fn parts(version: &str) -> Vec<Part> {
     let lower = version.to_lowercase();
     // The `v` of `v2.1` says only that a number follows.
-    let lower = lower.strip_prefix('v').filter(|rest| rest.starts_with(|next: char| next.is_ascii_digit())).unwrap_or(&lower);
+    let lower = lower
+        .strip_prefix('v')
+        .filter(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
+        .unwrap_or(&lower);
     let mut parts = Vec::new();
     let mut rest = lower;
     while let Some(first) = rest.chars().next() {
         let is_same = |character: char| kind(character) == kind(first);
-        let end = rest.find(|character| !is_same(character)).unwrap_or(rest.len());
-        let Some((run, after)) = rest.split_at_checked(end) else { break };
+        let end = rest
+            .find(|character| !is_same(character))
+            .unwrap_or(rest.len());
+        let Some((run, after)) = rest.split_at_checked(end) else {
+            break;
+        };
         rest = after;
         match kind(first) {
             Kind::Digits => parts.push(Part::Number(run.parse().unwrap_or(u128::MAX))),
-            Kind::Letters if UNFINISHED.contains(&run) => parts.push(Part::Unfinished(run.to_owned())),
+            Kind::Letters if UNFINISHED.contains(&run) => {
+                parts.push(Part::Unfinished(run.to_owned()))
+            }
             Kind::Letters => parts.push(Part::Letters(run.to_owned())),
             Kind::Between => {}
         }
@@ -97,8 +115,9 @@ fn kind(character: char) -> Kind {
 }
 
 impl DocumentHeader {
-    /// Which of two editions of one work stands: `Less` comes first. The newest edition, then [`DocumentHeader::canonical_order`]; a total
-    /// order, so that whoever decides, decides the same. A document without an edition comes last.
+    /// Which of two editions of one work stands: `Less` comes first. The newest edition, then
+    /// [`DocumentHeader::canonical_order`]; a total order, so that whoever decides, decides the
+    /// same. A document without an edition comes last.
     pub fn edition_order(&self, other: &Self) -> Ordering {
         let newest_first = match (&self.edition, &other.edition) {
             (Some(own), Some(other)) => other.order(own),
@@ -109,7 +128,10 @@ impl DocumentHeader {
 
     /// Terms of the manifest by which the editions of a work find each other.
     pub(crate) fn edition_terms(&self) -> impl Iterator<Item = String> {
-        let work = self.edition.as_ref().map(|edition| work_term(&edition.work));
+        let work = self
+            .edition
+            .as_ref()
+            .map(|edition| work_term(&edition.work));
         let superseded_by = self.superseded_by.as_deref().map(superseded_term);
         work.into_iter().chain(superseded_by)
     }
@@ -130,7 +152,8 @@ mod tests {
     use super::*;
 
     fn edition(version: &str) -> Edition {
-        Edition::new("design", &["载波聚合"], version).unwrap_or_else(|| panic!("{version} is no version"))
+        Edition::new("design", &["载波聚合"], version)
+            .unwrap_or_else(|| panic!("{version} is no version"))
     }
 
     #[test]
@@ -148,19 +171,39 @@ mod tests {
             ("2023-12-31", "2024-01-01"),
             ("20240101", "20240102"),
         ] {
-            assert_eq!(edition(older).order(&edition(newer)), Ordering::Less, "{older} {newer}");
-            assert_eq!(edition(newer).order(&edition(older)), Ordering::Greater, "{newer} {older}");
+            assert_eq!(
+                edition(older).order(&edition(newer)),
+                Ordering::Less,
+                "{older} {newer}"
+            );
+            assert_eq!(
+                edition(newer).order(&edition(older)),
+                Ordering::Greater,
+                "{newer} {older}"
+            );
         }
         for (left, right) in [("2", "2.0"), ("V2.1", "2.1"), ("1_2", "1.2")] {
-            assert_eq!(edition(left).order(&edition(right)), Ordering::Equal, "{left} {right}");
+            assert_eq!(
+                edition(left).order(&edition(right)),
+                Ordering::Equal,
+                "{left} {right}"
+            );
         }
     }
 
     #[test]
     fn a_work_is_its_source_and_what_its_versions_share() {
         assert_eq!(edition("1").work, edition("2").work);
-        assert_ne!(edition("1").work, Edition::new("wiki", &["载波聚合"], "1").unwrap_or_default().work);
-        assert_ne!(Edition::new("a", &["b", "c"], "1"), Edition::new("a", &["bc"], "1"));
+        assert_ne!(
+            edition("1").work,
+            Edition::new("wiki", &["载波聚合"], "1")
+                .unwrap_or_default()
+                .work
+        );
+        assert_ne!(
+            Edition::new("a", &["b", "c"], "1"),
+            Edition::new("a", &["bc"], "1")
+        );
         assert_eq!(Edition::new("design", &["x"], "final"), None);
     }
 
@@ -179,6 +222,9 @@ mod tests {
             document("b", 2, Some(edition("2.0"))),
         ];
         documents.sort_by(DocumentHeader::edition_order);
-        assert_eq!(documents.map(|document| document.document_id), ["b", "a", "old", "none"]);
+        assert_eq!(
+            documents.map(|document| document.document_id),
+            ["b", "a", "old", "none"]
+        );
     }
 }

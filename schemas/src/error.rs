@@ -1,9 +1,11 @@
-//! The error kinds and faults that decide what happens to a record, in every stage and in every HTTP answer.
+//! The error kinds and faults that decide what happens to a record, in every stage and in every
+//! HTTP answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What went wrong; with the [`Fault`] it says whether trying again can help. Every crate's error has a `kind()` of this type.
+/// What went wrong; with the [`Fault`] it says whether trying again can help. Every crate's error
+/// has a `kind()` of this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
@@ -29,8 +31,8 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// Whose fault a failure is. The call knows: a refused permission is the record's fault where it asks for what it may not have, and the
-/// environment's where a store of ours refuses us.
+/// Whose fault a failure is. The call knows: a refused permission is the record's fault where it
+/// asks for what it may not have, and the environment's where a store of ours refuses us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// The record, or our treatment of it: others may do better.
@@ -93,11 +95,13 @@ impl ErrorKind {
         }
     }
 
-    /// What the worker loop does with a record that failed this way, if nobody says that the environment is at fault
-    /// ([`crate::Error::disposition`]).
+    /// What the worker loop does with a record that failed this way, if nobody says that the
+    /// environment is at fault ([`crate::Error::disposition`]).
     pub fn disposition(self) -> Disposition {
         match self {
-            Self::Invalid | Self::Unsupported | Self::Corrupt | Self::NotFound | Self::Denied => Disposition::DeadLetter,
+            Self::Invalid | Self::Unsupported | Self::Corrupt | Self::NotFound | Self::Denied => {
+                Disposition::DeadLetter
+            }
             Self::Conflict => Disposition::Drop,
             Self::Exhausted | Self::Unavailable => Disposition::Hold,
             Self::Timeout => Disposition::HoldThenDeadLetter,
@@ -116,7 +120,10 @@ impl std::str::FromStr for ErrorKind {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name).ok_or_else(|| format!("unknown error kind `{name}`"))
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+            .ok_or_else(|| format!("unknown error kind `{name}`"))
     }
 }
 

@@ -18,7 +18,8 @@ pub const CE_SPECVERSION: &str = "ce_specversion";
 pub const CONTENT_TYPE: &str = "content-type";
 /// W3C trace context.
 pub const TRACEPARENT: &str = "traceparent";
-/// Version of the document that the record is about, decimal; needed on a null value, whose body cannot say it.
+/// Version of the document that the record is about, decimal; needed on a null value, whose body
+/// cannot say it.
 pub const DOCUMENT_VERSION: &str = "tributary_document_version";
 /// Present on a record whose value lies in the blob store: the blob's URL (claim check).
 pub const CLAIM_CHECK: &str = "tributary_claim_check";
@@ -43,9 +44,11 @@ pub const TYPE_REINDEX_STATE: &str = "tributary.reindex.state.v1";
 /// A record was given up.
 pub const TYPE_DEAD_LETTER: &str = "tributary.dead-letter.v1";
 
-/// What [`CE_DATASCHEMA`] says of a record with this [`CE_TYPE`]: the `$id` of the schema in `schemas/json/` that its value follows.
+/// What [`CE_DATASCHEMA`] says of a record with this [`CE_TYPE`]: the `$id` of the schema in
+/// `schemas/json/` that its value follows.
 ///
-/// None for a type that is not ours, and for a dead letter, whose value is the failed record's, whatever that was.
+/// None for a type that is not ours, and for a dead letter, whose value is the failed record's,
+/// whatever that was.
 pub fn data_schema(event_type: &str) -> Option<&'static str> {
     match event_type {
         TYPE_DOCUMENT_PUBLISHED => Some("urn:tributary:schema:document-event.v1"),
@@ -59,7 +62,8 @@ pub fn data_schema(event_type: &str) -> Option<&'static str> {
     }
 }
 
-/// Headers of a dead letter beside those of the failed record. The value is the failed record's own, unchanged; the key is the letter's id.
+/// Headers of a dead letter beside those of the failed record. The value is the failed record's
+/// own, unchanged; the key is the letter's id.
 pub mod dead_letter {
     /// Key of the failed record, unchanged.
     pub const KEY: &str = "tributary_dead_key";
@@ -99,8 +103,16 @@ mod tests {
             TYPE_REINDEX_REQUESTED,
             TYPE_REINDEX_STATE,
         ];
-        let mut named: Vec<&str> = types.iter().filter_map(|event_type| data_schema(event_type)).collect();
-        assert!(named.iter().all(|id| MESSAGES.iter().any(|message| message.id() == *id)), "{named:?}");
+        let mut named: Vec<&str> = types
+            .iter()
+            .filter_map(|event_type| data_schema(event_type))
+            .collect();
+        assert!(
+            named
+                .iter()
+                .all(|id| MESSAGES.iter().any(|message| message.id() == *id)),
+            "{named:?}"
+        );
         named.sort_unstable();
         named.dedup();
         assert_eq!(named.len(), types.len());

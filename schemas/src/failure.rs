@@ -1,5 +1,5 @@
-//! The one error of every crate below the command line: a kind and whose fault it is, which decide what happens next, a message, and a
-//! hint where the user can help.
+//! The one error of every crate below the command line: a kind and whose fault it is, which decide
+//! what happens next, a message, and a hint where the user can help.
 
 use crate::error::{Disposition, ErrorKind, Fault};
 
@@ -28,16 +28,22 @@ pub fn cut(text: &mut String, characters: usize) {
 }
 
 impl Error {
-    /// A failure of the given kind; the message says what and where, lowercase, no full stop. Libraries quote what they do not understand,
-    /// however long: a message is cut after 4,000 characters. Whose fault it is follows from the kind, see [`ErrorKind::fault`].
+    /// A failure of the given kind; the message says what and where, lowercase, no full stop.
+    /// Libraries quote what they do not understand, however long: a message is cut after 4,000
+    /// characters. Whose fault it is follows from the kind, see [`ErrorKind::fault`].
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let mut message = message.into();
         cut(&mut message, LONGEST_MESSAGE);
-        Self { kind, fault: kind.fault(), message, hint: None }
+        Self {
+            kind,
+            fault: kind.fault(),
+            message,
+            hint: None,
+        }
     }
 
-    /// The same as a fault of the environment, whatever its kind: said where a store, a folder or a model of ours failed, which no record
-    /// is to blame for. Work is held until it passes.
+    /// The same as a fault of the environment, whatever its kind: said where a store, a folder or a
+    /// model of ours failed, which no record is to blame for. Work is held until it passes.
     #[must_use]
     pub fn of_environment(mut self) -> Self {
         self.fault = Fault::Environment;
@@ -51,14 +57,19 @@ impl Error {
         self
     }
 
-    /// An input/output failure of a file of ours while doing `what`. A full or read-only disk is `Exhausted` or `Denied`, not `Internal`.
-    /// A fault of the environment (no free descriptor, no memory, a broken disk), unless bytes were read that do not decode.
+    /// An input/output failure of a file of ours while doing `what`. A full or read-only disk is
+    /// `Exhausted` or `Denied`, not `Internal`. A fault of the environment (no free descriptor,
+    /// no memory, a broken disk), unless bytes were read that do not decode.
     pub fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
         let kind = io_kind(error.kind());
         let failed = Self::new(kind, format!("{what}: {error}"));
         match kind {
-            ErrorKind::Exhausted => failed.with_hint("free some disk space; work goes on by itself once there is room"),
-            ErrorKind::Denied => failed.of_environment().with_hint("make the data folder writable for this user"),
+            ErrorKind::Exhausted => {
+                failed.with_hint("free some disk space; work goes on by itself once there is room")
+            }
+            ErrorKind::Denied => failed
+                .of_environment()
+                .with_hint("make the data folder writable for this user"),
             ErrorKind::Corrupt => failed,
             _ => failed.of_environment(),
         }
@@ -69,7 +80,8 @@ impl Error {
         self.kind
     }
 
-    /// What the worker loop does with a record that failed this way: the kind says so, unless the environment is at fault.
+    /// What the worker loop does with a record that failed this way: the kind says so, unless the
+    /// environment is at fault.
     pub fn disposition(&self) -> Disposition {
         match self.fault {
             Fault::Environment => Disposition::Hold,
@@ -114,18 +126,32 @@ mod tests {
 
     #[test]
     fn long_messages_are_cut_between_characters() {
-        let error = Error::new(ErrorKind::Corrupt, format!("expected `</a>`, but `{}`", "表".repeat(1_000_000)));
+        let error = Error::new(
+            ErrorKind::Corrupt,
+            format!("expected `</a>`, but `{}`", "表".repeat(1_000_000)),
+        );
         assert_eq!(error.to_string().chars().count(), LONGEST_MESSAGE + 1);
         assert!(error.full_message().ends_with("表…"));
         let whole = "表".repeat(LONGEST_MESSAGE);
-        assert_eq!(Error::new(ErrorKind::Corrupt, whole.clone()).to_string(), whole);
+        assert_eq!(
+            Error::new(ErrorKind::Corrupt, whole.clone()).to_string(),
+            whole
+        );
     }
 
     #[test]
     fn the_call_says_whose_fault_it_is() {
-        for kind in [ErrorKind::Denied, ErrorKind::NotFound, ErrorKind::Internal, ErrorKind::Timeout] {
+        for kind in [
+            ErrorKind::Denied,
+            ErrorKind::NotFound,
+            ErrorKind::Internal,
+            ErrorKind::Timeout,
+        ] {
             assert!(!Error::new(kind, "x").is_held(), "{kind} of a record");
-            assert!(Error::new(kind, "x").of_environment().is_held(), "{kind} of a store");
+            assert!(
+                Error::new(kind, "x").of_environment().is_held(),
+                "{kind} of a store"
+            );
         }
     }
 
@@ -137,6 +163,9 @@ mod tests {
             assert!(Error::io("cannot read", &error).is_held(), "{error}");
         }
         let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
-        assert_eq!(Error::io("cannot read", &cut).disposition(), Disposition::DeadLetter);
+        assert_eq!(
+            Error::io("cannot read", &cut).disposition(),
+            Disposition::DeadLetter
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The one filter that every keyword and vector query of tier 1 carries, and the index terms it is made of.
+//! The one filter that every keyword and vector query of tier 1 carries, and the index terms it is
+//! made of.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,40 +8,81 @@ use crate::{DocumentHeader, strict};
 
 /// Which chunks a query may see. Conditions are joined by AND, the values of one condition by OR.
 ///
-/// It fails closed: `None` sets no condition, an empty list matches nothing, and a document without the attribute does not
-/// match a condition on it. `null` is refused: a variable without a value must not open everything.
+/// It fails closed: `None` sets no condition, an empty list matches nothing, and a document without
+/// the attribute does not match a condition on it. `null` is refused: a variable without a value
+/// must not open everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
     /// Member of any of these knowledge sets.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub knowledge_sets: Option<Vec<String>>,
     /// Has any of these tags.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tags: Option<Vec<String>>,
     /// From any of these sources.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub sources: Option<Vec<String>>,
     /// About any of these products.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub products: Option<Vec<String>>,
     /// About any of these product versions.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub product_versions: Option<Vec<String>>,
     /// In any of these languages.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub languages: Option<Vec<String>>,
     /// Any of these documents.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub document_ids: Option<Vec<String>>,
     /// Updated at this time or later, milliseconds since 1970.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub updated_from_ms: Option<i64>,
     /// Updated before this time, milliseconds since 1970.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub updated_before_ms: Option<i64>,
     /// Security level at most this.
-    #[serde(default, deserialize_with = "strict::given", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_security_level: Option<u8>,
 }
 
@@ -55,13 +97,22 @@ impl Filter {
         let terms = document_terms(document);
         let attributes = &document.attributes;
         let updated = |holds: &dyn Fn(i64) -> bool| attributes.updated_at.is_some_and(holds);
-        self.term_conditions().iter().all(|any| any.iter().any(|term| terms.contains(term)))
-            && self.updated_from_ms.is_none_or(|from| updated(&|at| at >= from))
-            && self.updated_before_ms.is_none_or(|before| updated(&|at| at < before))
-            && self.max_security_level.is_none_or(|most| attributes.security_level.is_some_and(|level| level <= most))
+        self.term_conditions()
+            .iter()
+            .all(|any| any.iter().any(|term| terms.contains(term)))
+            && self
+                .updated_from_ms
+                .is_none_or(|from| updated(&|at| at >= from))
+            && self
+                .updated_before_ms
+                .is_none_or(|before| updated(&|at| at < before))
+            && self
+                .max_security_level
+                .is_none_or(|most| attributes.security_level.is_some_and(|level| level <= most))
     }
 
-    /// The conditions on terms: each inner list is joined by OR, the outer by AND. An empty inner list matches nothing.
+    /// The conditions on terms: each inner list is joined by OR, the outer by AND. An empty inner
+    /// list matches nothing.
     pub fn term_conditions(&self) -> Vec<Vec<String>> {
         let conditions = [
             ("set", &self.knowledge_sets),
@@ -74,23 +125,49 @@ impl Filter {
         ];
         conditions
             .into_iter()
-            .filter_map(|(name, values)| values.as_ref().map(|values| values.iter().map(|value| term(name, value)).collect()))
+            .filter_map(|(name, values)| {
+                values
+                    .as_ref()
+                    .map(|values| values.iter().map(|value| term(name, value)).collect())
+            })
             .collect()
     }
 }
 
-/// The terms under which a document's chunks are found by [`Filter::term_conditions`]: its own and those of the exact duplicates that it
-/// stands for. Whether one of them alone meets all conditions is for [`Filter::allows`] to say.
+/// The terms under which a document's chunks are found by [`Filter::term_conditions`]: its own and
+/// those of the exact duplicates that it stands for. Whether one of them alone meets all conditions
+/// is for [`Filter::allows`] to say.
 pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
     let attributes = &document.attributes;
-    let mut terms = vec![term("document", &document.document_id), term("source", &document.source)];
+    let mut terms = vec![
+        term("document", &document.document_id),
+        term("source", &document.source),
+    ];
     terms.extend(document.knowledge_sets.iter().map(|set| term("set", set)));
     terms.extend(document.tags.iter().map(|tag| term("tag", tag)));
-    terms.extend(attributes.product.iter().map(|product| term("product", product)));
-    terms.extend(attributes.product_version.iter().map(|version| term("product_version", version)));
-    terms.extend(attributes.language.iter().map(|language| term("language", language)));
+    terms.extend(
+        attributes
+            .product
+            .iter()
+            .map(|product| term("product", product)),
+    );
+    terms.extend(
+        attributes
+            .product_version
+            .iter()
+            .map(|version| term("product_version", version)),
+    );
+    terms.extend(
+        attributes
+            .language
+            .iter()
+            .map(|language| term("language", language)),
+    );
     for duplicate in &document.duplicates {
-        terms.extend([term("document", &duplicate.document_id), term("source", &duplicate.source)]);
+        terms.extend([
+            term("document", &duplicate.document_id),
+            term("source", &duplicate.source),
+        ]);
         terms.extend(duplicate.knowledge_sets.iter().map(|set| term("set", set)));
         terms.extend(duplicate.tags.iter().map(|tag| term("tag", tag)));
     }
@@ -107,18 +184,39 @@ mod tests {
 
     #[test]
     fn a_condition_without_values_stays_a_condition() {
-        let filter = Filter { knowledge_sets: Some(vec![]), sources: Some(vec!["wiki".into()]), ..Filter::default() };
-        assert_eq!(filter.term_conditions(), vec![vec![], vec!["source=wiki".to_owned()]]);
+        let filter = Filter {
+            knowledge_sets: Some(vec![]),
+            sources: Some(vec!["wiki".into()]),
+            ..Filter::default()
+        };
+        assert_eq!(
+            filter.term_conditions(),
+            vec![vec![], vec!["source=wiki".to_owned()]]
+        );
         assert!(!filter.is_unrestricted());
         assert!(Filter::default().is_unrestricted());
     }
 
     #[test]
     fn every_condition_finds_the_document_it_describes() {
-        let document = DocumentHeader { document_id: "d".into(), source: "s".into(), tags: vec!["t".into()], ..DocumentHeader::default() };
-        let filter = Filter { tags: Some(vec!["t".into()]), document_ids: Some(vec!["d".into()]), ..Filter::default() };
+        let document = DocumentHeader {
+            document_id: "d".into(),
+            source: "s".into(),
+            tags: vec!["t".into()],
+            ..DocumentHeader::default()
+        };
+        let filter = Filter {
+            tags: Some(vec!["t".into()]),
+            document_ids: Some(vec!["d".into()]),
+            ..Filter::default()
+        };
         let terms = document_terms(&document);
-        assert!(filter.term_conditions().iter().all(|any| any.iter().any(|term| terms.contains(term))));
+        assert!(
+            filter
+                .term_conditions()
+                .iter()
+                .all(|any| any.iter().any(|term| terms.contains(term)))
+        );
         assert!(filter.allows(&document));
     }
 
@@ -131,30 +229,64 @@ mod tests {
             ..DocumentHeader::default()
         };
         let other = document("b", "y", "t").as_duplicate();
-        let canonical = DocumentHeader { duplicates: vec![other], ..document("a", "x", "s") };
+        let canonical = DocumentHeader {
+            duplicates: vec![other],
+            ..document("a", "x", "s")
+        };
         let allowed = |tag: &str, set: &str| {
-            let filter = Filter { tags: Some(vec![tag.into()]), knowledge_sets: Some(vec![set.into()]), ..Filter::default() };
-            let members: Vec<String> =
-                canonical.members().into_iter().filter(|member| filter.allows(member)).map(|member| member.document_id).collect();
+            let filter = Filter {
+                tags: Some(vec![tag.into()]),
+                knowledge_sets: Some(vec![set.into()]),
+                ..Filter::default()
+            };
+            let members: Vec<String> = canonical
+                .members()
+                .into_iter()
+                .filter(|member| filter.allows(member))
+                .map(|member| member.document_id)
+                .collect();
             (filter.allows(&canonical), members)
         };
         assert_eq!(allowed("x", "s"), (true, vec!["a".to_owned()]));
         assert_eq!(allowed("y", "t"), (true, vec!["b".to_owned()]));
-        assert_eq!(allowed("x", "t"), (true, vec![]), "by the terms of two documents, by neither alone");
+        assert_eq!(
+            allowed("x", "t"),
+            (true, vec![]),
+            "by the terms of two documents, by neither alone"
+        );
     }
 
     #[test]
     fn a_document_without_the_attribute_is_not_allowed() {
         let mut document = DocumentHeader::default();
         let filters = [
-            Filter { max_security_level: Some(3), ..Filter::default() },
-            Filter { updated_from_ms: Some(5), ..Filter::default() },
-            Filter { updated_before_ms: Some(6), ..Filter::default() },
+            Filter {
+                max_security_level: Some(3),
+                ..Filter::default()
+            },
+            Filter {
+                updated_from_ms: Some(5),
+                ..Filter::default()
+            },
+            Filter {
+                updated_before_ms: Some(6),
+                ..Filter::default()
+            },
         ];
         assert!(filters.iter().all(|filter| !filter.allows(&document)));
-        (document.attributes.security_level, document.attributes.updated_at) = (Some(3), Some(5));
+        (
+            document.attributes.security_level,
+            document.attributes.updated_at,
+        ) = (Some(3), Some(5));
         assert!(filters.iter().all(|filter| filter.allows(&document)));
-        (document.attributes.security_level, document.attributes.updated_at) = (Some(4), Some(6));
-        assert!(filters.iter().all(|filter| !filter.allows(&document) || *filter == filters[1]));
+        (
+            document.attributes.security_level,
+            document.attributes.updated_at,
+        ) = (Some(4), Some(6));
+        assert!(
+            filters
+                .iter()
+                .all(|filter| !filter.allows(&document) || *filter == filters[1])
+        );
     }
 }

@@ -10,24 +10,39 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Longest document id that is accepted, in bytes.
 pub const MAX_DOCUMENT_ID_BYTES: usize = 1024;
 
-/// The document id of a producer that gives none: 32 hexadecimal digits of BLAKE3 over source and path.
+/// The document id of a producer that gives none: 32 hexadecimal digits of BLAKE3 over source and
+/// path.
 pub fn derive_document_id(source: &str, source_path: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hash_part(&mut hasher, source.as_bytes());
     hash_part(&mut hasher, source_path.as_bytes());
-    hasher.finalize().to_hex().as_str().chars().take(32).collect()
+    hasher
+        .finalize()
+        .to_hex()
+        .as_str()
+        .chars()
+        .take(32)
+        .collect()
 }
 
 /// Identifier of a chunk: 128 bits, written as 32 hexadecimal digits.
 ///
-/// It is made of the document id, the chunk's place in the structure and its text, so a chunk that a new version of its
-/// document leaves unchanged keeps its id (and its vectors), and two versions never share an id for different texts.
+/// It is made of the document id, the chunk's place in the structure and its text, so a chunk that
+/// a new version of its document leaves unchanged keeps its id (and its vectors), and two versions
+/// never share an id for different texts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChunkId(pub u128);
 
 impl ChunkId {
-    /// Derives the id. `occurrence` counts equal (kind, section path, text) triples within the document, from 0.
-    pub fn derive(document_id: &str, kind: &str, section_path: &[String], text: &str, occurrence: u32) -> Self {
+    /// Derives the id. `occurrence` counts equal (kind, section path, text) triples within the
+    /// document, from 0.
+    pub fn derive(
+        document_id: &str,
+        kind: &str,
+        section_path: &[String],
+        text: &str,
+        occurrence: u32,
+    ) -> Self {
         let mut hasher = blake3::Hasher::new();
         hash_part(&mut hasher, document_id.as_bytes());
         hash_part(&mut hasher, kind.as_bytes());
@@ -66,9 +81,13 @@ impl FromStr for ChunkId {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.len() != 32 || text.starts_with('+') {
-            return Err(format!("`{text}` is no chunk id: 32 hexadecimal digits expected"));
+            return Err(format!(
+                "`{text}` is no chunk id: 32 hexadecimal digits expected"
+            ));
         }
-        u128::from_str_radix(text, 16).map(Self).map_err(|_| format!("`{text}` is no chunk id: 32 hexadecimal digits expected"))
+        u128::from_str_radix(text, 16)
+            .map(Self)
+            .map_err(|_| format!("`{text}` is no chunk id: 32 hexadecimal digits expected"))
     }
 }
 
@@ -101,8 +120,14 @@ mod tests {
 
     #[test]
     fn document_ids_depend_on_both_parts_and_on_where_they_are_cut() {
-        assert_eq!(derive_document_id("wiki", "a/b.md"), derive_document_id("wiki", "a/b.md"));
-        assert_ne!(derive_document_id("wiki", "a/b.md"), derive_document_id("wik", "ia/b.md"));
+        assert_eq!(
+            derive_document_id("wiki", "a/b.md"),
+            derive_document_id("wiki", "a/b.md")
+        );
+        assert_ne!(
+            derive_document_id("wiki", "a/b.md"),
+            derive_document_id("wik", "ia/b.md")
+        );
         assert_eq!(derive_document_id("wiki", "a/b.md").len(), 32);
     }
 

@@ -1,5 +1,6 @@
-//! The JSON Schemas (2020-12) of everything that crosses a process boundary, made from the types themselves. A test keeps the files in
-//! `schemas/json/` as generated here and reads every golden file with the types of today.
+//! The JSON Schemas (2020-12) of everything that crosses a process boundary, made from the types
+//! themselves. A test keeps the files in `schemas/json/` as generated here and reads every golden
+//! file with the types of today.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -9,13 +10,17 @@ use serde_json::Value;
 
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
-use crate::{CleanDocument, DeadLetter, DocumentEvent, DocumentState, EmbeddedDocument, Filter, Reconciliation, TaggedDocument};
+use crate::{
+    CleanDocument, DeadLetter, DocumentEvent, DocumentState, EmbeddedDocument, Filter,
+    Reconciliation, TaggedDocument,
+};
 
 /// What every schema's `$id` begins with; the name and version of the message follow.
 pub const ID_PREFIX: &str = "urn:tributary:schema:";
 
-/// A versioned kind of message. A version never changes in a way that makes an old message unreadable; such a change is a new version,
-/// and the old one stays in [`MESSAGES`] for as long as records of it may lie in a log.
+/// A versioned kind of message. A version never changes in a way that makes an old message
+/// unreadable; such a change is a new version, and the old one stays in [`MESSAGES`] for as long as
+/// records of it may lie in a log.
 #[derive(Clone, Copy)]
 pub struct Message {
     /// Name with version, such as `document-event.v1`.
@@ -74,11 +79,18 @@ impl Message {
 }
 
 const fn message<T: JsonSchema + Serialize + DeserializeOwned>(name: &'static str) -> Message {
-    Message { name, describe: describe::<T>, read: read::<T> }
+    Message {
+        name,
+        describe: describe::<T>,
+        read: read::<T>,
+    }
 }
 
 fn describe<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+    SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
 }
 
 fn read<T: Serialize + DeserializeOwned>(json: &str) -> serde_json::Result<Value> {

@@ -1,5 +1,6 @@
 //! Every type that crosses a process boundary: log messages, HTTP bodies, index records, failures.
-//! Used by every crate; uses none of ours. JSON Schemas in `schemas/json/` are generated from here and checked by a test.
+//! Used by every crate; uses none of ours. JSON Schemas in `schemas/json/` are generated from here
+//! and checked by a test.
 
 pub mod attributes;
 pub mod chunk;

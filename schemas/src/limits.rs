@@ -1,5 +1,6 @@
-//! Limits of every field of a [`DocumentEvent`] but its content. The HTTP server refuses what is over them, and so does ingest for records
-//! that came by another way: what is said of a document is kept in memory and with each of its chunks.
+//! Limits of every field of a [`DocumentEvent`] but its content. The HTTP server refuses what is
+//! over them, and so does ingest for records that came by another way: what is said of a document
+//! is kept in memory and with each of its chunks.
 
 use crate::id::MAX_DOCUMENT_ID_BYTES;
 use crate::{Attributes, DocumentEvent, Error, ErrorKind, Result};
@@ -45,7 +46,10 @@ pub fn check(event: &DocumentEvent) -> Result<()> {
     }
     check_attributes(&event.attributes)?;
     number("knowledge_sets", event.knowledge_sets.len(), KNOWLEDGE_SETS)?;
-    event.knowledge_sets.iter().try_for_each(|name| bytes("knowledge_sets", name, KNOWLEDGE_SET_BYTES))
+    event
+        .knowledge_sets
+        .iter()
+        .try_for_each(|name| bytes("knowledge_sets", name, KNOWLEDGE_SET_BYTES))
 }
 
 fn check_attributes(attributes: &Attributes) -> Result<()> {
@@ -54,12 +58,20 @@ fn check_attributes(attributes: &Attributes) -> Result<()> {
         all_bytes += name.len() + value.len();
         bytes(&format!("attributes.{name}"), value, ATTRIBUTE_BYTES)?;
     }
-    number("attributes.custom", attributes.custom.len(), CUSTOM_ATTRIBUTES)?;
+    number(
+        "attributes.custom",
+        attributes.custom.len(),
+        CUSTOM_ATTRIBUTES,
+    )?;
     for (name, value) in &attributes.custom {
         all_bytes += name.len() + value.len();
         bytes("attributes.custom", name, CUSTOM_NAME_BYTES)?;
         let shown: String = name.chars().take(SHOWN_CHARACTERS).collect();
-        bytes(&format!("attributes.custom.{shown}"), value, ATTRIBUTE_BYTES)?;
+        bytes(
+            &format!("attributes.custom.{shown}"),
+            value,
+            ATTRIBUTE_BYTES,
+        )?;
     }
     size("attributes", all_bytes, ATTRIBUTES_BYTES)
 }
@@ -74,7 +86,8 @@ fn size(field: &str, bytes: usize, limit: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("`{field}` has {bytes} bytes, at most {limit} are taken");
-    Err(Error::new(ErrorKind::Invalid, message).with_hint("shorten it; what readers search belongs into the content"))
+    Err(Error::new(ErrorKind::Invalid, message)
+        .with_hint("shorten it; what readers search belongs into the content"))
 }
 
 fn number(field: &str, entries: usize, limit: usize) -> Result<()> {
@@ -82,12 +95,17 @@ fn number(field: &str, entries: usize, limit: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("`{field}` has {entries} entries, at most {limit} are taken");
-    Err(Error::new(ErrorKind::Invalid, message).with_hint("leave some out; what readers search belongs into the content"))
+    Err(Error::new(ErrorKind::Invalid, message)
+        .with_hint("leave some out; what readers search belongs into the content"))
 }
 
-/// The beginning of a text that a record names, cut between characters: for reports of records that were refused.
+/// The beginning of a text that a record names, cut between characters: for reports of records that
+/// were refused.
 pub fn shortened(text: &str, limit: usize) -> String {
-    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let end = (0..=limit.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end))
+        .unwrap_or(0);
     text.split_at(end).0.to_owned()
 }
 
@@ -103,16 +121,38 @@ mod tests {
     }
 
     const CASES: &[Case] = &[
-        ("`source` ", SOURCE_BYTES, |event, size| event.source = "x".repeat(size)),
-        ("`document_id` ", MAX_DOCUMENT_ID_BYTES, |event, size| event.document_id = text(size)),
-        ("`source_path` ", SOURCE_PATH_BYTES, |event, size| event.source_path = text(size)),
-        ("`title` ", TITLE_BYTES, |event, size| event.title = text(size)),
-        ("`media_type` ", MEDIA_TYPE_BYTES, |event, size| event.media_type = text(size)),
-        ("`content_url` ", CONTENT_URL_BYTES, |event, size| event.content_url = text(size)),
-        ("`attributes.author` ", ATTRIBUTE_BYTES, |event, size| event.attributes.author = text(size)),
-        ("`attributes.link` ", ATTRIBUTE_BYTES, |event, size| event.attributes.link = text(size)),
-        ("`attributes.language` ", ATTRIBUTE_BYTES, |event, size| event.attributes.language = text(size)),
-        ("`attributes.organization` ", ATTRIBUTE_BYTES, |event, size| event.attributes.organization = text(size)),
+        ("`source` ", SOURCE_BYTES, |event, size| {
+            event.source = "x".repeat(size)
+        }),
+        ("`document_id` ", MAX_DOCUMENT_ID_BYTES, |event, size| {
+            event.document_id = text(size)
+        }),
+        ("`source_path` ", SOURCE_PATH_BYTES, |event, size| {
+            event.source_path = text(size)
+        }),
+        ("`title` ", TITLE_BYTES, |event, size| {
+            event.title = text(size)
+        }),
+        ("`media_type` ", MEDIA_TYPE_BYTES, |event, size| {
+            event.media_type = text(size)
+        }),
+        ("`content_url` ", CONTENT_URL_BYTES, |event, size| {
+            event.content_url = text(size)
+        }),
+        ("`attributes.author` ", ATTRIBUTE_BYTES, |event, size| {
+            event.attributes.author = text(size)
+        }),
+        ("`attributes.link` ", ATTRIBUTE_BYTES, |event, size| {
+            event.attributes.link = text(size)
+        }),
+        ("`attributes.language` ", ATTRIBUTE_BYTES, |event, size| {
+            event.attributes.language = text(size)
+        }),
+        (
+            "`attributes.organization` ",
+            ATTRIBUTE_BYTES,
+            |event, size| event.attributes.organization = text(size),
+        ),
         ("`attributes.custom.a` ", ATTRIBUTE_BYTES, |event, size| {
             event.attributes.custom = [("a".to_owned(), "x".repeat(size))].into();
         }),
@@ -120,15 +160,26 @@ mod tests {
             event.attributes.custom = [("x".repeat(size), String::new())].into();
         }),
         ("`attributes.custom` ", CUSTOM_ATTRIBUTES, |event, size| {
-            event.attributes.custom = (0..size).map(|number| (number.to_string(), String::new())).collect();
+            event.attributes.custom = (0..size)
+                .map(|number| (number.to_string(), String::new()))
+                .collect();
         }),
         ("`attributes` ", ATTRIBUTES_BYTES, |event, size| {
             // names of two bytes, so that all of them together have exactly this size
-            event.attributes.custom = (10..26).map(|number| (number.to_string(), "x".repeat(size / 16 - 2))).collect();
-            event.attributes.custom.insert(String::new(), "x".repeat(size % 16));
+            event.attributes.custom = (10..26)
+                .map(|number| (number.to_string(), "x".repeat(size / 16 - 2)))
+                .collect();
+            event
+                .attributes
+                .custom
+                .insert(String::new(), "x".repeat(size % 16));
         }),
-        ("`knowledge_sets` ", KNOWLEDGE_SETS, |event, size| event.knowledge_sets = vec!["a".into(); size]),
-        ("`knowledge_sets` ", KNOWLEDGE_SET_BYTES, |event, size| event.knowledge_sets = vec!["x".repeat(size)]),
+        ("`knowledge_sets` ", KNOWLEDGE_SETS, |event, size| {
+            event.knowledge_sets = vec!["a".into(); size]
+        }),
+        ("`knowledge_sets` ", KNOWLEDGE_SET_BYTES, |event, size| {
+            event.knowledge_sets = vec!["x".repeat(size)]
+        }),
     ];
 
     #[test]
@@ -139,8 +190,15 @@ mod tests {
             assert_eq!(check(&event), Ok(()), "{field}");
             fill(&mut event, limit + 1);
             let message = check(&event).map_or_else(|error| error.to_string(), |()| String::new());
-            let names_all = [(*field).to_owned(), format!(" {} ", limit + 1), format!(" {limit} ")];
-            assert!(names_all.iter().all(|part| message.contains(part)), "{field}: {message}");
+            let names_all = [
+                (*field).to_owned(),
+                format!(" {} ", limit + 1),
+                format!(" {limit} "),
+            ];
+            assert!(
+                names_all.iter().all(|part| message.contains(part)),
+                "{field}: {message}"
+            );
         }
     }
 

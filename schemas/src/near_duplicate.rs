@@ -1,5 +1,6 @@
-//! How similar documents find each other: MinHash signatures, exact duplicates, and the terms under which a document's manifest is found
-//! in the index. Ingest makes the signature; the indexer and the query server compare.
+//! How similar documents find each other: MinHash signatures, exact duplicates, and the terms under
+//! which a document's manifest is found in the index. Ingest makes the signature; the indexer and
+//! the query server compare.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -12,8 +13,9 @@ use crate::{DocumentHeader, Error, ErrorKind, Result};
 
 /// Values of a signature.
 pub const SIGNATURE_LENGTH: usize = 128;
-/// Values that make one band. 32 bands of 4: two texts with Jaccard similarity s share a band with probability 1 - (1 - s⁴)³², which is
-/// .88 for s = .5 and .996 for s = .63 (two texts that differ in 5 % of their words, compared by 5-token shingles).
+/// Values that make one band. 32 bands of 4: two texts with Jaccard similarity s share a band with
+/// probability 1 - (1 - s⁴)³², which is .88 for s = .5 and .996 for s = .63 (two texts that differ
+/// in 5 % of their words, compared by 5-token shingles).
 pub const BAND_LENGTH: usize = 4;
 
 /// A MinHash signature: per hash function the least hash of the text's shingles (Broder 1997).
@@ -23,7 +25,11 @@ pub struct Signature(pub [u32; SIGNATURE_LENGTH]);
 impl Signature {
     /// As it stands in [`DocumentHeader::signature`]: little-endian values in base64.
     pub fn encode(&self) -> String {
-        let bytes: Vec<u8> = self.0.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let bytes: Vec<u8> = self
+            .0
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
         STANDARD.encode(bytes)
     }
 
@@ -31,29 +37,45 @@ impl Signature {
     pub fn decode(text: &str) -> Result<Self> {
         let damaged = || Error::new(ErrorKind::Corrupt, "a document's signature cannot be read");
         let bytes = STANDARD.decode(text).map_err(|_| damaged())?;
-        let values: Vec<u32> =
-            bytes.chunks_exact(4).map(|bytes| bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte))).collect();
+        let values: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|bytes| {
+                bytes
+                    .iter()
+                    .rev()
+                    .fold(0, |value, byte| value << 8 | u32::from(*byte))
+            })
+            .collect();
         values.try_into().map(Self).map_err(|_| damaged())
     }
 
     /// Estimated Jaccard similarity of the two texts, 0 to 1; standard error at most .044.
     pub fn similarity(&self, other: &Self) -> f32 {
-        let equal = self.0.iter().zip(&other.0).filter(|(left, right)| left == right).count();
+        let equal = self
+            .0
+            .iter()
+            .zip(&other.0)
+            .filter(|(left, right)| left == right)
+            .count();
         equal as f32 / SIGNATURE_LENGTH as f32
     }
 
     /// One term per band; similar texts share at least one.
     fn band_terms(&self) -> impl Iterator<Item = String> + '_ {
-        self.0.chunks(BAND_LENGTH).enumerate().map(|(number, band)| {
-            let bytes: Vec<u8> = band.iter().flat_map(|value| value.to_le_bytes()).collect();
-            let hash: String = blake3::hash(&bytes).to_hex().chars().take(16).collect();
-            format!("band={number}:{hash}")
-        })
+        self.0
+            .chunks(BAND_LENGTH)
+            .enumerate()
+            .map(|(number, band)| {
+                let bytes: Vec<u8> = band.iter().flat_map(|value| value.to_le_bytes()).collect();
+                let hash: String = blake3::hash(&bytes).to_hex().chars().take(16).collect();
+                format!("band={number}:{hash}")
+            })
     }
 }
 
-/// An exact duplicate, as the document that stands for it remembers it: what a filter finds it by and a reader sees of it. Everything
-/// else is the same for both, which is what makes them duplicates.
+/// An exact duplicate, as the document that stands for it remembers it: what a filter finds it by
+/// and a reader sees of it. Everything else is the same for both, which is what makes them
+/// duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Duplicate {
     /// Stable id.
@@ -85,30 +107,46 @@ pub(crate) fn is_zero(number: &i32) -> bool {
 }
 
 impl DocumentHeader {
-    /// Terms of the document's manifest: content, bands of the signature, the document that it duplicates and those that it stands for,
-    /// its work and the edition that it steps aside for.
+    /// Terms of the document's manifest: content, bands of the signature, the document that it
+    /// duplicates and those that it stands for, its work and the edition that it steps aside
+    /// for.
     pub fn manifest_terms(&self) -> Vec<String> {
-        let mut terms: Vec<String> =
-            Signature::decode(&self.signature).map(|signature| signature.band_terms().collect()).unwrap_or_default();
+        let mut terms: Vec<String> = Signature::decode(&self.signature)
+            .map(|signature| signature.band_terms().collect())
+            .unwrap_or_default();
         if !self.content_hash.is_empty() {
             terms.push(content_term(&self.content_hash));
         }
-        terms.extend(self.duplicate_of.iter().map(|canonical| duplicate_term(canonical)));
-        terms.extend(self.duplicates.iter().map(|duplicate| canonical_term(&duplicate.document_id)));
+        terms.extend(
+            self.duplicate_of
+                .iter()
+                .map(|canonical| duplicate_term(canonical)),
+        );
+        terms.extend(
+            self.duplicates
+                .iter()
+                .map(|duplicate| canonical_term(&duplicate.document_id)),
+        );
         terms.extend(self.edition_terms());
         terms
     }
 
-    /// Band terms alone: what documents similar to this one carry too. Empty for a text too short to be compared.
+    /// Band terms alone: what documents similar to this one carry too. Empty for a text too short
+    /// to be compared.
     pub fn band_terms(&self) -> Vec<String> {
-        Signature::decode(&self.signature).map(|signature| signature.band_terms().collect()).unwrap_or_default()
+        Signature::decode(&self.signature)
+            .map(|signature| signature.band_terms().collect())
+            .unwrap_or_default()
     }
 
-    /// Which member of a family stands for it: `Less` comes first. The newest version, then the source of the highest priority, then the
-    /// least id; a total order, so that whoever decides, decides the same.
+    /// Which member of a family stands for it: `Less` comes first. The newest version, then the
+    /// source of the highest priority, then the least id; a total order, so that whoever
+    /// decides, decides the same.
     pub fn canonical_order(&self, other: &Self) -> Ordering {
         let key = |document: &Self| (Reverse(document.version), Reverse(document.source_priority));
-        key(self).cmp(&key(other)).then_with(|| self.document_id.cmp(&other.document_id))
+        key(self)
+            .cmp(&key(other))
+            .then_with(|| self.document_id.cmp(&other.document_id))
     }
 
     /// What the document that stands for this one remembers of it.
@@ -125,11 +163,18 @@ impl DocumentHeader {
         }
     }
 
-    /// This document and each that it stands for, as documents of their own and in [`DocumentHeader::canonical_order`]: none of them
-    /// stands for another.
+    /// This document and each that it stands for, as documents of their own and in
+    /// [`DocumentHeader::canonical_order`]: none of them stands for another.
     pub fn members(&self) -> Vec<Self> {
-        let own = Self { duplicates: Vec::new(), ..self.clone() };
-        let mut members: Vec<Self> = self.duplicates.iter().map(|duplicate| duplicate.document(&own)).collect();
+        let own = Self {
+            duplicates: Vec::new(),
+            ..self.clone()
+        };
+        let mut members: Vec<Self> = self
+            .duplicates
+            .iter()
+            .map(|duplicate| duplicate.document(&own))
+            .collect();
         members.push(own);
         members.sort_by(Self::canonical_order);
         members
@@ -175,7 +220,9 @@ mod tests {
     use super::*;
 
     fn signature(seed: u32) -> Signature {
-        Signature(std::array::from_fn(|place| seed.wrapping_mul(2_654_435_761).wrapping_add(place as u32)))
+        Signature(std::array::from_fn(|place| {
+            seed.wrapping_mul(2_654_435_761).wrapping_add(place as u32)
+        }))
     }
 
     #[test]
@@ -183,19 +230,30 @@ mod tests {
         let signature = signature(7);
         assert_eq!(Signature::decode(&signature.encode()).unwrap(), signature);
         for damaged in ["", "AAAA", "not base64"] {
-            assert_eq!(Signature::decode(damaged).unwrap_err().kind(), ErrorKind::Corrupt, "{damaged}");
+            assert_eq!(
+                Signature::decode(damaged).unwrap_err().kind(),
+                ErrorKind::Corrupt,
+                "{damaged}"
+            );
         }
     }
 
     #[test]
     fn similar_documents_share_a_term_and_others_none() {
-        let header = |signature: &Signature| DocumentHeader { signature: signature.encode(), ..DocumentHeader::default() };
+        let header = |signature: &Signature| DocumentHeader {
+            signature: signature.encode(),
+            ..DocumentHeader::default()
+        };
         let first = signature(1);
         let mut near = first.clone();
         near.0.iter_mut().step_by(5).for_each(|value| *value ^= 1);
         let shared = |left: &Signature, right: &Signature| {
             let terms = header(right).manifest_terms();
-            header(left).manifest_terms().iter().filter(|term| terms.contains(term)).count()
+            header(left)
+                .manifest_terms()
+                .iter()
+                .filter(|term| terms.contains(term))
+                .count()
         };
         assert_eq!(first.similarity(&near), 102.0 / 128.0);
         assert!(shared(&first, &near) > 0);
@@ -206,9 +264,16 @@ mod tests {
     #[test]
     fn a_document_without_text_has_no_terms() {
         assert!(DocumentHeader::default().manifest_terms().is_empty());
-        let duplicate = DocumentHeader { content_hash: "h".into(), duplicate_of: Some("a".into()), ..DocumentHeader::default() };
+        let duplicate = DocumentHeader {
+            content_hash: "h".into(),
+            duplicate_of: Some("a".into()),
+            ..DocumentHeader::default()
+        };
         assert_eq!(duplicate.manifest_terms(), ["content=h", "duplicate_of=a"]);
-        let canonical = DocumentHeader { duplicates: vec![duplicate.as_duplicate()], ..DocumentHeader::default() };
+        let canonical = DocumentHeader {
+            duplicates: vec![duplicate.as_duplicate()],
+            ..DocumentHeader::default()
+        };
         assert_eq!(canonical.manifest_terms(), ["stands_for="]);
     }
 
@@ -220,17 +285,38 @@ mod tests {
             source_priority,
             ..DocumentHeader::default()
         };
-        let mut members = [document("a", 1, 9), document("c", 2, 0), document("b", 2, 0), document("d", 2, 1)];
+        let mut members = [
+            document("a", 1, 9),
+            document("c", 2, 0),
+            document("b", 2, 0),
+            document("d", 2, 1),
+        ];
         members.sort_by(DocumentHeader::canonical_order);
-        assert_eq!(members.map(|document| document.document_id), ["d", "b", "c", "a"]);
+        assert_eq!(
+            members.map(|document| document.document_id),
+            ["d", "b", "c", "a"]
+        );
     }
 
     #[test]
     fn members_have_their_own_identity_and_what_they_share() {
-        let own = DocumentHeader { document_id: "a".into(), version: 1, tags: vec!["x".into()], ..DocumentHeader::default() };
-        let mut other = DocumentHeader { document_id: "b".into(), version: 2, tags: vec!["y".into()], ..own.clone() };
+        let own = DocumentHeader {
+            document_id: "a".into(),
+            version: 1,
+            tags: vec!["x".into()],
+            ..DocumentHeader::default()
+        };
+        let mut other = DocumentHeader {
+            document_id: "b".into(),
+            version: 2,
+            tags: vec!["y".into()],
+            ..own.clone()
+        };
         other.attributes.link = Some("https://b".into());
-        let canonical = DocumentHeader { duplicates: vec![other.as_duplicate()], ..own.clone() };
+        let canonical = DocumentHeader {
+            duplicates: vec![other.as_duplicate()],
+            ..own.clone()
+        };
         assert_eq!(canonical.members(), [other, own]);
     }
 }

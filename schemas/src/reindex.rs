@@ -1,17 +1,20 @@
-//! Building a new generation of the index: what is asked for, and what became of it. Both are records of `reindex.requests` under one key,
-//! so that builds come one after the other and everybody reads the same history.
+//! Building a new generation of the index: what is asked for, and what became of it. Both are
+//! records of `reindex.requests` under one key, so that builds come one after the other and
+//! everybody reads the same history.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A request to build a new generation; the value of `reindex.requests` with the type `tributary.reindex.requested.v1`.
+/// A request to build a new generation; the value of `reindex.requests` with the type
+/// `tributary.reindex.requested.v1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReindexRequest {
     /// Unique; a request that comes twice is done once.
     pub request_id: String,
-    /// Knowledge sets whose documents follow today's settings from now on; empty for all documents. The settings that one generation can
-    /// have only once (models, analyzer) hold for all documents in any case.
+    /// Knowledge sets whose documents follow today's settings from now on; empty for all
+    /// documents. The settings that one generation can have only once (models, analyzer) hold
+    /// for all documents in any case.
     #[serde(default)]
     pub knowledge_sets: Vec<String>,
     /// When it was asked for, milliseconds since 1970.
@@ -26,7 +29,8 @@ pub enum ReindexState {
     Waiting,
     /// Documents are replayed into the new generation; queries go to the old one.
     Building,
-    /// Everything was replayed, but documents that can be found today are missing: queries stay where they are. The reason says what helps.
+    /// Everything was replayed, but documents that can be found today are missing: queries stay
+    /// where they are. The reason says what helps.
     Blocked,
     /// Queries go to the new generation.
     Promoted,
@@ -58,7 +62,8 @@ impl ReindexState {
     }
 }
 
-/// What became of a request; the value of `reindex.requests` with the type `tributary.reindex.state.v1`.
+/// What became of a request; the value of `reindex.requests` with the type
+/// `tributary.reindex.state.v1`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReindexReport {
@@ -90,7 +95,8 @@ pub struct ReindexProgress {
     pub documents_total: u64,
     /// Documents in the new generation.
     pub documents_done: u64,
-    /// Seconds until it is done at the pace so far; none before there is a pace, and after the end.
+    /// Seconds until it is done at the pace so far; none before there is a pace, and after the
+    /// end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining_seconds: Option<f64>,
 }
@@ -123,7 +129,7 @@ pub struct ReindexOverview {
     pub builds: Vec<ReindexProgress>,
     /// Generations, by name.
     pub generations: Vec<GenerationSummary>,
-    /// Settings of this server that the serving generation was not built with (`analyzer`, `models`, `embedding`, `chunker`, or
-    /// `chunker of SET`): a reindex makes them hold.
+    /// Settings of this server that the serving generation was not built with (`analyzer`,
+    /// `models`, `embedding`, `chunker`, or `chunker of SET`): a reindex makes them hold.
     pub outdated: Vec<String>,
 }

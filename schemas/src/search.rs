@@ -121,7 +121,8 @@ pub struct Hit {
     pub tags: Vec<String>,
     /// Knowledge sets of the document.
     pub knowledge_sets: Vec<String>,
-    /// Links of images in the chunk; those that the document carries are paths of the server, such as `/v1/images/…`.
+    /// Links of images in the chunk; those that the document carries are paths of the server, such
+    /// as `/v1/images/…`.
     pub images: Vec<String>,
     /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `fine`, `rerank`.
     pub scores: BTreeMap<String, f32>,
@@ -131,7 +132,8 @@ pub struct Hit {
     /// With `neighbours`: chunks around it, by ordinal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Passage>,
-    /// Near-duplicates of its document that were found too and step aside for it; on the first hit of a document.
+    /// Near-duplicates of its document that were found too and step aside for it; on the first hit
+    /// of a document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub family: Vec<FamilyMember>,
 }

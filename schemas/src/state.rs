@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::{ChunkId, Lineage, StageTime};
 
 /// Where a document version is. The first four are on the way; the others are final.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Durable in `documents.raw`, waiting for or in conversion.
@@ -29,8 +31,16 @@ pub enum State {
 
 impl State {
     /// All states, along the route.
-    pub const ALL: [Self; 8] =
-        [Self::Accepted, Self::Chunking, Self::Embedding, Self::Indexing, Self::Indexed, Self::Skipped, Self::Deleted, Self::Dead];
+    pub const ALL: [Self; 8] = [
+        Self::Accepted,
+        Self::Chunking,
+        Self::Embedding,
+        Self::Indexing,
+        Self::Indexed,
+        Self::Skipped,
+        Self::Deleted,
+        Self::Dead,
+    ];
 
     /// The name used in JSON and metrics.
     pub fn as_str(self) -> &'static str {
@@ -54,7 +64,8 @@ impl State {
 
 /// One report of a stage about a document version.
 ///
-/// A stage appends it before the output that moves the document on, so reports of one version are in the order of the route.
+/// A stage appends it before the output that moves the document on, so reports of one version are
+/// in the order of the route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentState {
     /// Stable id.
@@ -94,9 +105,11 @@ pub struct DocumentState {
     pub indexed_version: Option<u64>,
 }
 
-/// What was accepted compared with what the index holds; what `tributary documents reconcile --format json` prints.
+/// What was accepted compared with what the index holds; what `tributary documents reconcile
+/// --format json` prints.
 ///
-/// The first six fields count documents by the state of their newest version; every accepted one is in exactly one of the other five.
+/// The first six fields count documents by the state of their newest version; every accepted one is
+/// in exactly one of the other five.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reconciliation {
     /// Documents ever accepted.

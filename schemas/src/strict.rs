@@ -1,4 +1,5 @@
-//! What serde takes and a caller did not mean: a struct written as an array, and `null` for a condition of a filter, which would be none.
+//! What serde takes and a caller did not mean: a struct written as an array, and `null` for a
+//! condition of a filter, which would be none.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,7 +8,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 /// A struct that is written as an object; an array of its fields in their order is refused.
-pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     struct Object<T>(PhantomData<T>);
 
     impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
@@ -25,8 +28,11 @@ pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserialize
     deserializer.deserialize_map(Object(PhantomData))
 }
 
-/// A condition that is left out is none; `null` is no way to say so, since it is what a variable without a value becomes.
-pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+/// A condition that is left out is none; `null` is no way to say so, since it is what a variable
+/// without a value becomes.
+pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
@@ -38,15 +44,35 @@ mod tests {
 
     #[test]
     fn a_filter_is_an_object_and_null_is_no_condition() {
-        let read = |filter: &str| serde_json::from_str::<SearchRequest>(&format!("{{\"query\": \"q\", \"filter\": {filter}}}"));
-        for refused in ["[]", "[null, [\"t\"]]", "null", "\"\"", "{\"tags\": null}", "{\"max_security_level\": null}", "{\"tag\": [\"t\"]}"]
-        {
+        let read = |filter: &str| {
+            serde_json::from_str::<SearchRequest>(&format!(
+                "{{\"query\": \"q\", \"filter\": {filter}}}"
+            ))
+        };
+        for refused in [
+            "[]",
+            "[null, [\"t\"]]",
+            "null",
+            "\"\"",
+            "{\"tags\": null}",
+            "{\"max_security_level\": null}",
+            "{\"tag\": [\"t\"]}",
+        ] {
             assert!(read(refused).is_err(), "{refused}");
         }
         assert_eq!(read("{}").unwrap().filter, Filter::default());
-        assert_eq!(read("{\"max_security_level\": 2}").unwrap().filter.max_security_level, Some(2));
-        let event =
-            |attributes: &str| serde_json::from_str::<DocumentEvent>(&format!("{{\"source\": \"s\", \"attributes\": {attributes}}}"));
+        assert_eq!(
+            read("{\"max_security_level\": 2}")
+                .unwrap()
+                .filter
+                .max_security_level,
+            Some(2)
+        );
+        let event = |attributes: &str| {
+            serde_json::from_str::<DocumentEvent>(&format!(
+                "{{\"source\": \"s\", \"attributes\": {attributes}}}"
+            ))
+        };
         assert!(event("[\"me\"]").is_err() && event("{\"author\": \"me\"}").is_ok());
     }
 }

@@ -17,7 +17,8 @@ pub enum Topic {
     KnowledgeSets,
     /// Requests to build a new index generation.
     ReindexRequests,
-    /// Records that can never succeed, with the reason; compacted, so that one that was replayed or dropped goes.
+    /// Records that can never succeed, with the reason; compacted, so that one that was replayed or
+    /// dropped goes.
     DeadLetters,
     /// The dead letters of before they were compacted; read once and moved.
     OldDeadLetters,
@@ -53,7 +54,10 @@ impl Topic {
 
     /// Whether only the newest record of each key must be kept.
     pub fn is_compacted(self) -> bool {
-        matches!(self, Self::DocumentsClean | Self::DocumentsStates | Self::KnowledgeSets | Self::DeadLetters)
+        matches!(
+            self,
+            Self::DocumentsClean | Self::DocumentsStates | Self::KnowledgeSets | Self::DeadLetters
+        )
     }
 
     /// The name in the log: `<prefix>.<name>`.

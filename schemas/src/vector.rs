@@ -1,4 +1,5 @@
-//! Vectors in messages: base64 (standard alphabet, padded) of little-endian f32, a third of the size of JSON numbers.
+//! Vectors in messages: base64 (standard alphabet, padded) of little-endian f32, a third of the
+//! size of JSON numbers.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,18 +7,29 @@ use serde::{Deserialize, Deserializer, Serializer};
 
 /// Encodes a vector.
 pub fn encode(vector: &[f32]) -> String {
-    let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let bytes: Vec<u8> = vector
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
     STANDARD.encode(bytes)
 }
 
 /// Decodes a vector; the error says what is wrong with the text.
 pub fn decode(text: &str) -> Result<Vec<f32>, String> {
-    let bytes = STANDARD.decode(text).map_err(|error| format!("vector is not base64: {error}"))?;
+    let bytes = STANDARD
+        .decode(text)
+        .map_err(|error| format!("vector is not base64: {error}"))?;
     let (values, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
-        return Err(format!("vector of {} bytes is not a whole number of f32", bytes.len()));
+        return Err(format!(
+            "vector of {} bytes is not a whole number of f32",
+            bytes.len()
+        ));
     }
-    Ok(values.iter().map(|value| f32::from_le_bytes(*value)).collect())
+    Ok(values
+        .iter()
+        .map(|value| f32::from_le_bytes(*value))
+        .collect())
 }
 
 /// For `#[serde(serialize_with)]`.

@@ -1,6 +1,7 @@
-//! What the worker loop costs: records per second through a stage that does nothing, against a bare rdkafka consumer that commits now and
-//! then, from the same topic, in turns within one run. Both are timed from the first record to the last, so that joining the group counts
-//! for neither. TRIBUTARY_TEST_KAFKA names the broker. Run by `cargo bench -p tributary-store --bench kafka`.
+//! What the worker loop costs: records per second through a stage that does nothing, against a bare
+//! rdkafka consumer that commits now and then, from the same topic, in turns within one run. Both
+//! are timed from the first record to the last, so that joining the group counts for neither.
+//! TRIBUTARY_TEST_KAFKA names the broker. Run by `cargo bench -p tributary-store --bench kafka`.
 
 #![allow(clippy::unwrap_used, clippy::explicit_write)]
 
@@ -36,7 +37,9 @@ fn main() {
         say("SKIPPED: TRIBUTARY_TEST_KAFKA names no broker");
         return;
     };
-    tokio::runtime::Runtime::new().unwrap().block_on(run(&brokers));
+    tokio::runtime::Runtime::new()
+        .unwrap()
+        .block_on(run(&brokers));
 }
 
 async fn run(brokers: &str) {
@@ -50,10 +53,16 @@ async fn run(brokers: &str) {
         let worker = rate(worker(&log, &prefix, round).await);
         let bare = rate(bare(brokers, &topic, round).await);
         ratios.push(worker / bare);
-        say(&format!("{round:5} {worker:18.0} {bare:25.0} {:7.2}", worker / bare));
+        say(&format!(
+            "{round:5} {worker:18.0} {bare:25.0} {:7.2}",
+            worker / bare
+        ));
     }
     ratios.sort_by(f64::total_cmp);
-    say(&format!("median ratio {:.2}; {RECORDS} records of {RECORD_BYTES} bytes in {PARTITIONS} partitions", ratios[ROUNDS / 2]));
+    say(&format!(
+        "median ratio {:.2}; {RECORDS} records of {RECORD_BYTES} bytes in {PARTITIONS} partitions",
+        ratios[ROUNDS / 2]
+    ));
 }
 
 fn rate(taken: Duration) -> f64 {
@@ -62,17 +71,29 @@ fn rate(taken: Duration) -> f64 {
 
 /// Values that compress about as badly as text.
 async fn fill(log: &KafkaEventLog, topic: &str) {
-    let settings = TopicSettings { partitions: PARTITIONS, compacted: false, retention_age: None, retention_bytes: None };
+    let settings = TopicSettings {
+        partitions: PARTITIONS,
+        compacted: false,
+        retention_age: None,
+        retention_bytes: None,
+    };
     log.create_topic(topic, settings).await.unwrap();
     let mut state = 7_u64;
     for batch in 0..RECORDS / 5_000 {
         let records = (0..5_000).map(|number| {
             let letters = std::iter::repeat_with(|| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 b'a' + ((state >> 33) % 26) as u8
             });
             let value: Vec<u8> = letters.take(RECORD_BYTES).collect();
-            Record { key: Bytes::from(format!("{batch}/{number}")), value: Some(value.into()), headers: Vec::new(), timestamp_ms: 1 }
+            Record {
+                key: Bytes::from(format!("{batch}/{number}")),
+                value: Some(value.into()),
+                headers: Vec::new(),
+                timestamp_ms: 1,
+            }
         });
         log.append(topic, records.collect()).await.unwrap();
     }
@@ -107,10 +128,24 @@ impl Stage for Empty {
 
 async fn worker(log: &Arc<KafkaEventLog>, prefix: &str, round: usize) -> Duration {
     let folder = tempfile::tempdir().unwrap();
-    let topics = Topics::new(Arc::clone(log) as _, prefix.to_owned(), Blobs::local(folder.path()).unwrap(), 1 << 20);
+    let topics = Topics::new(
+        Arc::clone(log) as _,
+        prefix.to_owned(),
+        Blobs::local(folder.path()).unwrap(),
+        1 << 20,
+    );
     let stage = Arc::new(Empty::default());
-    let metrics = WorkerMetrics::register(&Registry::new()).unwrap().stage("empty");
-    let worker = Worker::new(topics, Topic::DocumentsRaw, Arc::clone(&stage) as _, settings(), metrics, Arc::new(|| 7));
+    let metrics = WorkerMetrics::register(&Registry::new())
+        .unwrap()
+        .stage("empty");
+    let worker = Worker::new(
+        topics,
+        Topic::DocumentsRaw,
+        Arc::clone(&stage) as _,
+        settings(),
+        metrics,
+        Arc::new(|| 7),
+    );
     let worker = worker.with_group(format!("worker-{round}"));
     let stop = CancellationToken::new();
     let running = tokio::spawn({
@@ -127,8 +162,12 @@ async fn worker(log: &Arc<KafkaEventLog>, prefix: &str, round: usize) -> Duratio
 /// The loop of rdkafka's own examples: a stream of messages, offsets committed in the background.
 async fn bare(brokers: &str, topic: &str, round: usize) -> Duration {
     let mut settings = ClientConfig::new();
-    settings.set("bootstrap.servers", brokers).set("group.id", format!("bare-{}-{round}", std::process::id()));
-    settings.set("auto.offset.reset", "earliest").set("enable.auto.commit", "false");
+    settings
+        .set("bootstrap.servers", brokers)
+        .set("group.id", format!("bare-{}-{round}", std::process::id()));
+    settings
+        .set("auto.offset.reset", "earliest")
+        .set("enable.auto.commit", "false");
     let consumer: StreamConsumer = settings.create().unwrap();
     consumer.subscribe(&[topic]).unwrap();
     let mut stream = consumer.stream();
@@ -141,7 +180,9 @@ async fn bare(brokers: &str, topic: &str, round: usize) -> Duration {
         seen += 1;
         bytes += message.payload().map_or(0, <[u8]>::len);
         if seen.is_multiple_of(1_000) {
-            consumer.commit_message(&message, CommitMode::Async).unwrap();
+            consumer
+                .commit_message(&message, CommitMode::Async)
+                .unwrap();
         }
     }
     assert_eq!(bytes as u64, RECORDS * RECORD_BYTES as u64);

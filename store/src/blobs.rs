@@ -1,9 +1,10 @@
-//! Content-addressed bodies that are too large for a log record, in any store that `object_store` speaks to.
-//! A blob's URL is `blob:<64 hexadecimal digits>`, the BLAKE3 hash of its bytes: writing twice changes nothing, unless what is
-//! there is damaged; then it is replaced.
+//! Content-addressed bodies that are too large for a log record, in any store that `object_store`
+//! speaks to. A blob's URL is `blob:<64 hexadecimal digits>`, the BLAKE3 hash of its bytes: writing
+//! twice changes nothing, unless what is there is damaged; then it is replaced.
 //!
-//! A folder of blobs has a marker, `store.json`, written once. A folder without it, or with another one, is not the one that this process
-//! opened, such as the empty place of a share that is not mounted: no blob is missing there, and none is written. The data folder remembers
+//! A folder of blobs has a marker, `store.json`, written once. A folder without it, or with another
+//! one, is not the one that this process opened, such as the empty place of a share that is not
+//! mounted: no blob is missing there, and none is written. The data folder remembers
 //! it ([`MEMORY`]), so that a start without the share waits for it too.
 
 use std::io;
@@ -23,11 +24,11 @@ const MARKER: &str = "store.json";
 /// In the data folder: which folder of blobs it was last opened with, and the marker that this had.
 pub const MEMORY: &str = "blob-store.json";
 const MEMORY_FORMAT: u32 = 1;
-/// The data folder's own blobs. Remembered by this name: the data folder may be named otherwise next time, or be moved.
+/// The data folder's own blobs. Remembered by this name: the data folder may be named otherwise
+/// next time, or be moved.
 const OWN: &str = "blobs";
 const SCHEME: &str = "blob:";
-const DAMAGED: &str =
-    "publish the document that names it again: the right content takes its place; `tributary doctor --verify` lists all that are damaged";
+const DAMAGED: &str = "publish the document that names it again: the right content takes its place; `tributary doctor --verify` lists all that are damaged";
 
 /// Keeps and returns blobs.
 #[derive(Clone, Debug)]
@@ -50,12 +51,19 @@ impl Blobs {
     pub fn open(url: &str, data_folder: &Path) -> Result<Self> {
         let memory = data_folder.join(MEMORY);
         match url.strip_prefix("file://") {
-            Some(path) if path.starts_with('/') => {
-                Self::marked(Path::new(path), |marker| Marker::remembered(marker, Path::new(path), &memory))
-            }
-            None if url.is_empty() => Self::marked(&data_folder.join(OWN), |marker| Marker::remembered(marker, Path::new(OWN), &memory)),
-            _ => Err(Error::new(ErrorKind::Unsupported, format!("store.blobs.url `{url}` is no place for bodies"))
-                .with_hint("use file:///… with a folder that every process reaches, or leave it empty")),
+            Some(path) if path.starts_with('/') => Self::marked(Path::new(path), |marker| {
+                Marker::remembered(marker, Path::new(path), &memory)
+            }),
+            None if url.is_empty() => Self::marked(&data_folder.join(OWN), |marker| {
+                Marker::remembered(marker, Path::new(OWN), &memory)
+            }),
+            _ => Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("store.blobs.url `{url}` is no place for bodies"),
+            )
+            .with_hint(
+                "use file:///… with a folder that every process reaches, or leave it empty",
+            )),
         }
     }
 
@@ -65,16 +73,27 @@ impl Blobs {
     }
 
     fn marked(folder: &Path, mark: impl FnOnce(PathBuf) -> Result<Marker>) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|error| Error::io(format!("cannot create {}", folder.display()), &error))?;
-        let store = LocalFileSystem::new_with_prefix(folder)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot open blobs in {}: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Error::io(format!("cannot create {}", folder.display()), &error))?;
+        let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot open blobs in {}: {error}", folder.display()),
+            )
+        })?;
         let marker = mark(folder.join(MARKER))?;
-        Ok(Self { marker: Some(Arc::new(marker)), ..Self::new(Arc::new(store.with_fsync(true))) })
+        Ok(Self {
+            marker: Some(Arc::new(marker)),
+            ..Self::new(Arc::new(store.with_fsync(true)))
+        })
     }
 
     /// Blobs in the given store.
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
-        Self { store, marker: None }
+        Self {
+            store,
+            marker: None,
+        }
     }
 
     /// Keeps the bytes durably and returns their URL.
@@ -82,31 +101,54 @@ impl Blobs {
         self.check().await?;
         let hash = blake3::hash(&bytes).to_hex().to_string();
         let path = object_path(&hash);
-        if self.store.head(&path).await.is_ok_and(|found| found.size == bytes.len() as u64) {
+        if self
+            .store
+            .head(&path)
+            .await
+            .is_ok_and(|found| found.size == bytes.len() as u64)
+        {
             if self.holds(&path, &bytes).await {
                 return Ok(format!("{SCHEME}{hash}"));
             }
-            tracing::warn!(blob = hash, "a damaged blob is replaced by its right content");
+            tracing::warn!(
+                blob = hash,
+                "a damaged blob is replaced by its right content"
+            );
         }
-        self.store.put(&path, bytes.into()).await.map_err(|error| failed(&hash, error))?;
+        self.store
+            .put(&path, bytes.into())
+            .await
+            .map_err(|error| failed(&hash, error))?;
         Ok(format!("{SCHEME}{hash}"))
     }
 
-    /// Whether the store is the one that was opened. `Unavailable`, a fault of the environment, if it is away or another is in its place.
+    /// Whether the store is the one that was opened. `Unavailable`, a fault of the environment, if
+    /// it is away or another is in its place.
     pub async fn check(&self) -> Result<()> {
-        let Some(marker) = self.marker.clone() else { return Ok(()) };
+        let Some(marker) = self.marker.clone() else {
+            return Ok(());
+        };
         let looked = tokio::task::spawn_blocking(move || marker.check()).await;
-        looked.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, format!("nobody looked at the blob store: {error}"))))
+        looked.unwrap_or_else(|error| {
+            Err(Error::new(
+                ErrorKind::Internal,
+                format!("nobody looked at the blob store: {error}"),
+            ))
+        })
     }
 
-    /// Whether these very bytes are there. Reading them costs less than hashing them did; what cannot be read is written again.
+    /// Whether these very bytes are there. Reading them costs less than hashing them did; what
+    /// cannot be read is written again.
     async fn holds(&self, path: &ObjectPath, bytes: &Bytes) -> bool {
-        let Ok(found) = self.store.get(path).await else { return false };
+        let Ok(found) = self.store.get(path).await else {
+            return false;
+        };
         found.bytes().await.is_ok_and(|found| found == *bytes)
     }
 
-    /// The bytes behind a URL. `Invalid` for another kind of URL, `NotFound` in a store that is there, or `Corrupt` when the bytes do not
-    /// match their hash; whatever else fails is a fault of the environment.
+    /// The bytes behind a URL. `Invalid` for another kind of URL, `NotFound` in a store that is
+    /// there, or `Corrupt` when the bytes do not match their hash; whatever else fails is a
+    /// fault of the environment.
     pub async fn get(&self, url: &str) -> Result<Bytes> {
         let hash = parse(url)?;
         let found = match self.store.get(&object_path(hash)).await {
@@ -119,31 +161,47 @@ impl Blobs {
         };
         let bytes = found.bytes().await.map_err(|error| failed(hash, error))?;
         if blake3::hash(&bytes).to_hex().as_str() != hash {
-            return Err(Error::new(ErrorKind::Corrupt, format!("blob {hash} does not match its hash")).with_hint(DAMAGED));
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                format!("blob {hash} does not match its hash"),
+            )
+            .with_hint(DAMAGED));
         }
         Ok(bytes)
     }
 }
 
-/// The data folder's own folder of blobs, if it was opened and is not there, or another one is in its place.
+/// The data folder's own folder of blobs, if it was opened and is not there, or another one is in
+/// its place.
 pub(crate) fn missing(data_folder: &Path) -> Result<Option<PathBuf>> {
     let folder = data_folder.join(OWN);
-    let Some(known) = Memory::read(&data_folder.join(MEMORY))?.filter(|known| known.folder == Path::new(OWN)) else { return Ok(None) };
-    let is_there = std::fs::read(folder.join(MARKER)).is_ok_and(|found| found == known.marker.into_bytes());
+    let Some(known) =
+        Memory::read(&data_folder.join(MEMORY))?.filter(|known| known.folder == Path::new(OWN))
+    else {
+        return Ok(None);
+    };
+    let is_there =
+        std::fs::read(folder.join(MARKER)).is_ok_and(|found| found == known.marker.into_bytes());
     Ok((!is_there).then_some(folder))
 }
 
 /// Forgets which folder of blobs was opened: the one that is there next counts.
 pub(crate) fn forget(data_folder: &Path) -> Result<()> {
     let path = data_folder.join(MEMORY);
-    std::fs::remove_file(&path).map_err(|error| Error::io(format_args!("cannot remove {}", path.display()), &error))
+    std::fs::remove_file(&path)
+        .map_err(|error| Error::io(format_args!("cannot remove {}", path.display()), &error))
 }
 
 /// The files of all blobs in a local folder, by hash; anything else that lies there is no blob.
 pub(crate) fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for shelf in entries(folder)? {
-        let Some(first) = name_of(&shelf).filter(|name| is_hexadecimal(name, 2)).map(str::to_owned) else { continue };
+        let Some(first) = name_of(&shelf)
+            .filter(|name| is_hexadecimal(name, 2))
+            .map(str::to_owned)
+        else {
+            continue;
+        };
         for blob in entries(&shelf)? {
             if let Some(rest) = name_of(&blob).filter(|name| is_hexadecimal(name, 62)) {
                 found.push((format!("{first}{rest}"), blob.clone()));
@@ -156,14 +214,23 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
 /// Whether a file holds what its hash says.
 pub(crate) fn is_whole(hash: &str, path: &Path) -> Result<bool> {
     let mut hasher = blake3::Hasher::new();
-    let read = std::fs::File::open(path).and_then(|file| std::io::copy(&mut std::io::BufReader::with_capacity(1 << 20, file), &mut hasher));
+    let read = std::fs::File::open(path).and_then(|file| {
+        std::io::copy(
+            &mut std::io::BufReader::with_capacity(1 << 20, file),
+            &mut hasher,
+        )
+    });
     read.map_err(|error| Error::io(format_args!("cannot read {}", path.display()), &error))?;
     Ok(hasher.finalize().to_hex().as_str() == hash)
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
-    let listed: std::io::Result<Vec<PathBuf>> = std::fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry?.path())).collect();
+    let failed =
+        |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
+    let listed: std::io::Result<Vec<PathBuf>> = std::fs::read_dir(folder)
+        .map_err(failed)?
+        .map(|entry| Ok(entry?.path()))
+        .collect();
     let mut listed = listed.map_err(failed)?;
     listed.sort();
     Ok(listed)
@@ -179,10 +246,17 @@ fn is_hexadecimal(name: &str, length: usize) -> bool {
 
 fn parse(url: &str) -> Result<&str> {
     let hash = url.strip_prefix(SCHEME).unwrap_or_default();
-    if hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase()) {
+    if hash.len() == 64
+        && hash
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase())
+    {
         return Ok(hash);
     }
-    Err(Error::new(ErrorKind::Invalid, format!("`{url}` is no blob reference")).with_hint("a reference is blob: and 64 hexadecimal digits"))
+    Err(
+        Error::new(ErrorKind::Invalid, format!("`{url}` is no blob reference"))
+            .with_hint("a reference is blob: and 64 hexadecimal digits"),
+    )
 }
 
 /// Two levels of folders keep listings short.
@@ -204,11 +278,17 @@ struct Memory {
 impl Memory {
     /// Nothing where there is none, or a damaged one. `Unsupported` for one of a newer build.
     fn read(path: &Path) -> Result<Option<Self>> {
-        let known: Option<Self> = std::fs::read(path).ok().and_then(|json| serde_json::from_slice(&json).ok());
+        let known: Option<Self> = std::fs::read(path)
+            .ok()
+            .and_then(|json| serde_json::from_slice(&json).ok());
         match known {
             Some(Self { format, .. }) if format > MEMORY_FORMAT => {
-                let message = format!("{} has format {format}, this build reads format {MEMORY_FORMAT}", path.display());
-                Err(Error::new(ErrorKind::Unsupported, message).with_hint("a newer build wrote it: use that one"))
+                let message = format!(
+                    "{} has format {format}, this build reads format {MEMORY_FORMAT}",
+                    path.display()
+                );
+                Err(Error::new(ErrorKind::Unsupported, message)
+                    .with_hint("a newer build wrote it: use that one"))
             }
             known => Ok(known),
         }
@@ -216,22 +296,38 @@ impl Memory {
 }
 
 impl Marker {
-    /// The marker that the memory names for this place, whether or not it is there; else the one that is there, which is remembered.
+    /// The marker that the memory names for this place, whether or not it is there; else the one
+    /// that is there, which is remembered.
     fn remembered(path: PathBuf, folder: &Path, memory: &Path) -> Result<Self> {
         if let Some(known) = Memory::read(memory)?.filter(|known| known.folder == folder) {
-            return Ok(Self { path, content: known.marker.into_bytes() });
+            return Ok(Self {
+                path,
+                content: known.marker.into_bytes(),
+            });
         }
         let found = Self::read_or_create(path)?;
-        let known =
-            Memory { format: MEMORY_FORMAT, folder: folder.to_owned(), marker: String::from_utf8_lossy(&found.content).into_owned() };
-        let json =
-            serde_json::to_vec(&known).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode {MEMORY}: {error}")))?;
+        let known = Memory {
+            format: MEMORY_FORMAT,
+            folder: folder.to_owned(),
+            marker: String::from_utf8_lossy(&found.content).into_owned(),
+        };
+        let json = serde_json::to_vec(&known).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot encode {MEMORY}: {error}"),
+            )
+        })?;
         replace_file(memory, &json)?;
         Ok(found)
     }
 
     fn read_or_create(path: PathBuf) -> Result<Self> {
-        let failed = |error: io::Error| Error::io(format!("cannot mark the folder of blobs with {}", path.display()), &error);
+        let failed = |error: io::Error| {
+            Error::io(
+                format!("cannot mark the folder of blobs with {}", path.display()),
+                &error,
+            )
+        };
         let content = match std::fs::read(&path) {
             Ok(content) => content,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -251,7 +347,10 @@ impl Marker {
         let why = found
             .err()
             .filter(|error| error.kind() != io::ErrorKind::NotFound)
-            .map_or_else(|| "its folder is not the one that this process opened".to_owned(), |error| error.to_string());
+            .map_or_else(
+                || "its folder is not the one that this process opened".to_owned(),
+                |error| error.to_string(),
+            );
         // Producers are told too, and a path of this machine is not for them.
         tracing::warn!(marker = %self.path.display(), why, "the blob store is away");
         let message = format!("the blob store is away: {why}");
@@ -263,10 +362,22 @@ impl Marker {
 
 /// Makes the marker; of several processes that come at once, all have the one that was there first.
 fn create(path: &Path) -> Result<()> {
-    let seed = format!("{:?} {} {}", std::time::SystemTime::now(), std::process::id(), path.display());
-    let id: String = blake3::hash(seed.as_bytes()).to_hex().chars().take(32).collect();
+    let seed = format!(
+        "{:?} {} {}",
+        std::time::SystemTime::now(),
+        std::process::id(),
+        path.display()
+    );
+    let id: String = blake3::hash(seed.as_bytes())
+        .to_hex()
+        .chars()
+        .take(32)
+        .collect();
     let draft = path.with_extension(format!("{id}.json"));
-    replace_file(&draft, format!("{{\"format\": 1, \"id\": \"{id}\"}}\n").as_bytes())?;
+    replace_file(
+        &draft,
+        format!("{{\"format\": 1, \"id\": \"{id}\"}}\n").as_bytes(),
+    )?;
     let placed = match std::fs::hard_link(&draft, path) {
         // Not every file system has links.
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => std::fs::rename(&draft, path),
@@ -281,13 +392,16 @@ fn failed(hash: &str, error: object_store::Error) -> Error {
     if let Store::NotFound { .. } = error {
         tracing::debug!(hash, %error, "a blob is not there");
         let message = format!("a stored body could not be read: there is no blob {hash}");
-        return Error::new(ErrorKind::NotFound, message).with_hint("upload the body again, then publish the document again");
+        return Error::new(ErrorKind::NotFound, message)
+            .with_hint("upload the body again, then publish the document again");
     }
     tracing::warn!(hash, %error, "the blob store failed");
     let what = format!("the blob store failed at blob {hash}");
     match (&error, io_error(&error)) {
         (_, Some(io)) => Error::io(what, io).of_environment(),
-        (Store::PermissionDenied { .. } | Store::Unauthenticated { .. }, None) => Error::new(ErrorKind::Denied, what).of_environment(),
+        (Store::PermissionDenied { .. } | Store::Unauthenticated { .. }, None) => {
+            Error::new(ErrorKind::Denied, what).of_environment()
+        }
         (_, None) => Error::new(ErrorKind::Unavailable, what),
     }
 }
@@ -327,7 +441,11 @@ mod tests {
         let path = folder.path().join(first).join(rest);
         std::fs::write(&path, "bodi").unwrap();
         let error = blobs.get(&url).await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Corrupt && error.hint().is_some_and(|hint| hint.contains("publish")), "{error:?}");
+        assert!(
+            error.kind() == ErrorKind::Corrupt
+                && error.hint().is_some_and(|hint| hint.contains("publish")),
+            "{error:?}"
+        );
         assert_eq!(blobs.put(Bytes::from_static(b"body")).await.unwrap(), url);
         assert_eq!(blobs.get(&url).await.unwrap(), "body");
     }
@@ -336,10 +454,20 @@ mod tests {
     fn only_a_folder_that_is_named_whole_is_taken() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Blobs::open("", folder.path()).is_ok());
-        assert!(Blobs::open(&format!("file://{}/shared", folder.path().display()), folder.path()).is_ok());
+        assert!(
+            Blobs::open(
+                &format!("file://{}/shared", folder.path().display()),
+                folder.path()
+            )
+            .is_ok()
+        );
         assert!(folder.path().join("shared").is_dir());
         for strange in ["file://relative", "/path", "s3://bucket", "file:"] {
-            assert_eq!(Blobs::open(strange, folder.path()).unwrap_err().kind(), ErrorKind::Unsupported, "{strange}");
+            assert_eq!(
+                Blobs::open(strange, folder.path()).unwrap_err().kind(),
+                ErrorKind::Unsupported,
+                "{strange}"
+            );
         }
     }
 
@@ -351,13 +479,25 @@ mod tests {
         let hash = url.strip_prefix("blob:").unwrap();
         let (first, rest) = hash.split_at(2);
         std::fs::write(folder.path().join(first).join(rest), "bodi").unwrap();
-        assert_eq!(blobs.get(&url).await.unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(
+            blobs.get(&url).await.unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
         let absent = format!("blob:{}", "0".repeat(64));
         let error = blobs.get(&absent).await.unwrap_err();
-        assert_eq!((error.kind(), error.is_held()), (ErrorKind::NotFound, false));
-        assert!(!error.full_message().contains('/'), "a path of this machine is told: {error:?}");
+        assert_eq!(
+            (error.kind(), error.is_held()),
+            (ErrorKind::NotFound, false)
+        );
+        assert!(
+            !error.full_message().contains('/'),
+            "a path of this machine is told: {error:?}"
+        );
         for strange in ["", "blob:", "blob:../../etc/passwd", "file:///etc/passwd"] {
-            assert_eq!(blobs.get(strange).await.unwrap_err().kind(), ErrorKind::Invalid);
+            assert_eq!(
+                blobs.get(strange).await.unwrap_err().kind(),
+                ErrorKind::Invalid
+            );
         }
     }
 
@@ -374,32 +514,58 @@ mod tests {
         let places: [&dyn Fn(); 3] = [&|| {}, &empty, &other];
         for replace in places {
             replace();
-            let (read, written) = (blobs.get(&url).await, blobs.put(Bytes::from_static(b"new")).await);
+            let (read, written) = (
+                blobs.get(&url).await,
+                blobs.put(Bytes::from_static(b"new")).await,
+            );
             for error in [read.unwrap_err(), written.unwrap_err()] {
                 assert!(error.is_held() && error.hint().is_some(), "{error:?}");
-                assert!(!error.full_message().contains(place.path().to_str().unwrap()), "{error:?}");
+                assert!(
+                    !error
+                        .full_message()
+                        .contains(place.path().to_str().unwrap()),
+                    "{error:?}"
+                );
             }
         }
         std::fs::remove_dir_all(&folder).unwrap();
         std::fs::rename(&away, &folder).unwrap();
-        assert_eq!(blobs.get(&url).await.unwrap(), "body", "work goes on by itself");
+        assert_eq!(
+            blobs.get(&url).await.unwrap(),
+            "body",
+            "work goes on by itself"
+        );
     }
 
     #[tokio::test]
     async fn a_start_without_the_share_waits_for_it() {
         let place = tempfile::tempdir().unwrap();
-        let (data, share, away) = (place.path().join("data"), place.path().join("share"), place.path().join("away"));
+        let (data, share, away) = (
+            place.path().join("data"),
+            place.path().join("share"),
+            place.path().join("away"),
+        );
         std::fs::create_dir(&data).unwrap();
         let (own, shared) = (String::new(), format!("file://{}", share.display()));
         for (url, folder) in [(&own, data.join("blobs")), (&shared, share.clone())] {
-            let kept = Blobs::open(url, &data).unwrap().put(Bytes::from_static(b"body")).await.unwrap();
+            let kept = Blobs::open(url, &data)
+                .unwrap()
+                .put(Bytes::from_static(b"body"))
+                .await
+                .unwrap();
             std::fs::rename(&folder, &away).unwrap();
             // Not mounted: the place is empty.
             let blobs = Blobs::open(url, &data).unwrap();
-            for error in [blobs.get(&kept).await.unwrap_err(), blobs.put(Bytes::from_static(b"new")).await.unwrap_err()] {
+            for error in [
+                blobs.get(&kept).await.unwrap_err(),
+                blobs.put(Bytes::from_static(b"new")).await.unwrap_err(),
+            ] {
                 assert!(error.is_held(), "{error:?}");
             }
-            assert!(std::fs::read_dir(&folder).unwrap().next().is_none(), "nothing is written there");
+            assert!(
+                std::fs::read_dir(&folder).unwrap().next().is_none(),
+                "nothing is written there"
+            );
             std::fs::remove_dir(&folder).unwrap();
             std::fs::rename(&away, &folder).unwrap();
             assert_eq!(blobs.get(&kept).await.unwrap(), "body");
@@ -407,7 +573,13 @@ mod tests {
         // The operator says that they are gone.
         std::fs::remove_dir_all(&share).unwrap();
         std::fs::remove_file(data.join(MEMORY)).unwrap();
-        assert!(Blobs::open(&shared, &data).unwrap().put(Bytes::from_static(b"new")).await.is_ok());
+        assert!(
+            Blobs::open(&shared, &data)
+                .unwrap()
+                .put(Bytes::from_static(b"new"))
+                .await
+                .is_ok()
+        );
     }
 
     #[cfg(unix)]
@@ -417,12 +589,19 @@ mod tests {
         let blobs = Blobs::local(folder.path()).unwrap();
         let url = blobs.put(Bytes::from_static(b"body")).await.unwrap();
         let hash = url.strip_prefix("blob:").unwrap();
-        // A name that leads to itself is refused with ELOOP, whoever reads: root may do anything else.
+        // A name that leads to itself is refused with ELOOP, whoever reads: root may do anything
+        // else.
         let (first, rest) = hash.split_at(2);
         let file = folder.path().join(first).join(rest);
         std::fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink(&file, &file).unwrap();
         let error = blobs.get(&url).await.unwrap_err();
-        assert!(error.is_held() && !error.full_message().contains(folder.path().to_str().unwrap()), "{error:?}");
+        assert!(
+            error.is_held()
+                && !error
+                    .full_message()
+                    .contains(folder.path().to_str().unwrap()),
+            "{error:?}"
+        );
     }
 }

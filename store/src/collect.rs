@@ -1,10 +1,12 @@
-//! Which blobs nobody names any more. Called by `tributary blobs collect`, which holds the data folder alone, so that nothing is written
-//! meanwhile.
+//! Which blobs nobody names any more. Called by `tributary blobs collect`, which holds the data
+//! folder alone, so that nothing is written meanwhile.
 //!
-//! **What names a blob.** Any 64 hexadecimal digits in key, value or headers of any record of any topic, in what any generation of the index
-//! holds of a document or a chunk, in the settings of a generation, or in a blob that is itself named. That is more than needed (other hashes
-//! look the same) and never less. A blob younger than the grace time stays in any case: its record may be yet to come. When anything cannot
-//! be read, or the log or the index passed over damage, nothing is given out at all.
+//! **What names a blob.** Any 64 hexadecimal digits in key, value or headers of any record of any
+//! topic, in what any generation of the index holds of a document or a chunk, in the settings of a
+//! generation, or in a blob that is itself named. That is more than needed (other hashes
+//! look the same) and never less. A blob younger than the grace time stays in any case: its record
+//! may be yet to come. When anything cannot be read, or the log or the index passed over damage,
+//! nothing is given out at all.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,10 @@ use crate::search_index::SearchIndex;
 
 /// Hexadecimal digits of a hash.
 const DIGITS: usize = 64;
-const READ_LIMIT: BatchLimit = BatchLimit { records: 1000, bytes: 8 << 20 };
+const READ_LIMIT: BatchLimit = BatchLimit {
+    records: 1000,
+    bytes: 8 << 20,
+};
 const READ_WAIT: Duration = Duration::from_secs(10);
 /// Documents and chunks asked for at once.
 const PAGE: usize = 500;
@@ -53,7 +58,9 @@ impl Marks {
     }
 
     fn has(&self, hash: &str) -> bool {
-        hash.as_bytes().try_into().is_ok_and(|hash: [u8; DIGITS]| self.0.contains(&hash))
+        hash.as_bytes()
+            .try_into()
+            .is_ok_and(|hash: [u8; DIGITS]| self.0.contains(&hash))
     }
 }
 
@@ -68,7 +75,8 @@ pub struct Names<'a> {
     pub damage: &'a Known,
 }
 
-/// Blobs of a local folder that nobody names and that are older than `grace`, by path. Reads the whole log and the whole index.
+/// Blobs of a local folder that nobody names and that are older than `grace`, by path. Reads the
+/// whole log and the whole index.
 pub async fn unnamed(names: Names<'_>, folder: &Path, grace: Duration) -> Result<Vec<Unnamed>> {
     let mut marks = Marks::default();
     for topic in Topic::ALL.into_iter().chain([Topic::OldDeadLetters]) {
@@ -76,40 +84,61 @@ pub async fn unnamed(names: Names<'_>, folder: &Path, grace: Duration) -> Result
     }
     mark_index(&mut marks, names.index).await?;
     if names.damage.log() + names.damage.index() > 0 {
-        let message = "part of the log or of the index is damaged, so it is not known which blobs it names";
-        return Err(
-            Error::new(ErrorKind::Corrupt, message).with_hint("`tributary doctor --verify` names it, `tributary repair` makes it right")
-        );
+        let message =
+            "part of the log or of the index is damaged, so it is not known which blobs it names";
+        return Err(Error::new(ErrorKind::Corrupt, message)
+            .with_hint("`tributary doctor --verify` names it, `tributary repair` makes it right"));
     }
     let folder = folder.to_owned();
     let swept = tokio::task::spawn_blocking(move || sweep(marks, &folder, grace)).await;
-    swept.map_err(|error| Error::new(ErrorKind::Internal, format!("the search for blobs was broken off: {error}")))?
+    swept.map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("the search for blobs was broken off: {error}"),
+        )
+    })?
 }
 
 async fn mark_topic(marks: &mut Marks, topics: &Topics, topic: Topic) -> Result<()> {
     // The name of a group that never commits: only the ends matter here.
     let ends = match topics.lag(topic, "blob-marks").await {
         // Logs that never had dead letters of the old kind.
-        Err(error) if topic == Topic::OldDeadLetters && error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if topic == Topic::OldDeadLetters && error.kind() == ErrorKind::NotFound => {
+            return Ok(());
+        }
         ends => ends?,
     };
     let mut subscription = topics.subscribe(topic, None).await?;
     loop {
         let positions = subscription.positions();
         let is_read = |end: &crate::event_log::PartitionLag| {
-            end.end == end.start || positions.iter().any(|position| position.partition == end.partition && position.offset >= end.end)
+            end.end == end.start
+                || positions.iter().any(|position| {
+                    position.partition == end.partition && position.offset >= end.end
+                })
         };
         if ends.iter().all(is_read) {
             return Ok(());
         }
         let batch = subscription.next_batch(READ_LIMIT, READ_WAIT).await?;
         if batch.is_empty() && subscription.positions() == positions {
-            return Err(Error::new(ErrorKind::Timeout, format!("topic {} could not be read to its end", topic.name())));
+            return Err(Error::new(
+                ErrorKind::Timeout,
+                format!("topic {} could not be read to its end", topic.name()),
+            ));
         }
         for stored in &batch {
             marks.scan(&stored.record.key);
-            stored.record.value.iter().for_each(|value| marks.scan(value));
-            stored.record.headers.iter().for_each(|(_, value)| marks.scan(value));
+            stored
+                .record
+                .value
+                .iter()
+                .for_each(|value| marks.scan(value));
+            stored
+                .record
+                .headers
+                .iter()
+                .for_each(|(_, value)| marks.scan(value));
         }
     }
 }
@@ -132,7 +161,12 @@ async fn mark_index(marks: &mut Marks, index: &dyn SearchIndex) -> Result<()> {
     Ok(())
 }
 
-async fn mark_chunks(marks: &mut Marks, index: &dyn SearchIndex, generation: Option<&str>, chunks: &[ChunkId]) -> Result<()> {
+async fn mark_chunks(
+    marks: &mut Marks,
+    index: &dyn SearchIndex,
+    generation: Option<&str>,
+    chunks: &[ChunkId],
+) -> Result<()> {
     for chunks in chunks.chunks(PAGE) {
         for stored in index.fetch(generation, chunks).await?.into_iter().flatten() {
             marks.scan(&to_json(&stored.chunk)?);
@@ -143,23 +177,34 @@ async fn mark_chunks(marks: &mut Marks, index: &dyn SearchIndex, generation: Opt
 }
 
 fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot look for blobs: {error}")))
+    serde_json::to_vec(value).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot look for blobs: {error}"),
+        )
+    })
 }
 
 /// Follows names from blob to blob, then lists what none of them leads to.
 fn sweep(mut marks: Marks, folder: &Path, grace: Duration) -> Result<Vec<Unnamed>> {
     let mut left = blobs::files(folder)?;
     loop {
-        let (named, unnamed): (Vec<_>, Vec<_>) = left.into_iter().partition(|(hash, _)| marks.has(hash));
+        let (named, unnamed): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|(hash, _)| marks.has(hash));
         left = unnamed;
         if named.is_empty() {
             break;
         }
         for (hash, path) in named {
-            let bytes = std::fs::read(&path).map_err(|error| Error::io(format_args!("cannot read {}", path.display()), &error))?;
+            let bytes = std::fs::read(&path).map_err(|error| {
+                Error::io(format_args!("cannot read {}", path.display()), &error)
+            })?;
             if blake3::hash(&bytes).to_hex().as_str() != hash {
-                return Err(Error::new(ErrorKind::Corrupt, format!("{} does not match its hash", path.display()))
-                    .with_hint("`tributary repair` takes damaged blobs away"));
+                return Err(Error::new(
+                    ErrorKind::Corrupt,
+                    format!("{} does not match its hash", path.display()),
+                )
+                .with_hint("`tributary repair` takes damaged blobs away"));
             }
             marks.scan(&bytes);
         }
@@ -167,12 +212,19 @@ fn sweep(mut marks: Marks, folder: &Path, grace: Duration) -> Result<Vec<Unnamed
     let now = SystemTime::now();
     let mut unnamed = Vec::new();
     for (_, path) in left {
-        let failed = |error: std::io::Error| Error::io(format_args!("cannot read {}", path.display()), &error);
+        let failed = |error: std::io::Error| {
+            Error::io(format_args!("cannot read {}", path.display()), &error)
+        };
         let metadata = path.metadata().map_err(failed)?;
         // A clock that went back makes a blob young.
-        let age = now.duration_since(metadata.modified().map_err(failed)?).unwrap_or_default();
+        let age = now
+            .duration_since(metadata.modified().map_err(failed)?)
+            .unwrap_or_default();
         if age >= grace {
-            unnamed.push(Unnamed { bytes: metadata.len(), path });
+            unnamed.push(Unnamed {
+                bytes: metadata.len(),
+                path,
+            });
         }
     }
     Ok(unnamed)
@@ -183,7 +235,10 @@ pub fn remove(unnamed: &[Unnamed]) -> Result<()> {
     for blob in unnamed {
         match std::fs::remove_file(&blob.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io(format_args!("cannot remove {}", blob.path.display()), &error));
+                return Err(Error::io(
+                    format_args!("cannot remove {}", blob.path.display()),
+                    &error,
+                ));
             }
             _ => {}
         }
@@ -198,9 +253,13 @@ mod tests {
     #[test]
     fn a_hash_is_found_wherever_it_stands() {
         let hash = "0123456789abcdef".repeat(4);
-        for text in
-            [hash.clone(), format!("blob:{hash}"), format!("{{\"a\":\"\\\"blob:{hash}\\\"\"}}"), format!("ff{hash}00"), format!("x{hash}z")]
-        {
+        for text in [
+            hash.clone(),
+            format!("blob:{hash}"),
+            format!("{{\"a\":\"\\\"blob:{hash}\\\"\"}}"),
+            format!("ff{hash}00"),
+            format!("x{hash}z"),
+        ] {
             let mut marks = Marks::default();
             marks.scan(text.as_bytes());
             assert!(marks.has(&hash), "{text}");

@@ -123,10 +123,16 @@ pub struct Stores {
 }
 
 impl Config {
-    /// Whether processes may share the data folder: nothing in it has one writer only, once log and index are servers.
+    /// Whether processes may share the data folder: nothing in it has one writer only, once log and
+    /// index are servers.
     pub fn access(&self) -> Access {
-        let is_embedded = self.event_log.kind == EventLogKind::Embedded || self.search_index.kind == SearchIndexKind::Embedded;
-        if is_embedded { Access::Alone } else { Access::Shared }
+        let is_embedded = self.event_log.kind == EventLogKind::Embedded
+            || self.search_index.kind == SearchIndexKind::Embedded;
+        if is_embedded {
+            Access::Alone
+        } else {
+            Access::Shared
+        }
     }
 
     /// Folders of the data folder that hold what is embedded.
@@ -134,13 +140,17 @@ impl Config {
         Embedded::from(self).folders()
     }
 
-    /// Age at which records go, also those that a stage has yet to read: brokers do not ask; the embedded log does.
+    /// Age at which records go, also those that a stage has yet to read: brokers do not ask; the
+    /// embedded log does.
     pub fn forgets_after(&self) -> Option<Duration> {
-        (self.event_log.kind == EventLogKind::Kafka).then(|| self.retention_age()).flatten()
+        (self.event_log.kind == EventLogKind::Kafka)
+            .then(|| self.retention_age())
+            .flatten()
     }
 
     fn retention_age(&self) -> Option<Duration> {
-        (self.retention_hours > 0).then(|| Duration::from_secs(self.retention_hours.saturating_mul(3600)))
+        (self.retention_hours > 0)
+            .then(|| Duration::from_secs(self.retention_hours.saturating_mul(3600)))
     }
 
     /// Which versions of documents are taken.
@@ -155,13 +165,30 @@ impl Config {
         let positive = [
             ("store.partitions", u64::from(self.partitions)),
             ("store.inline_limit_bytes", self.inline_limit_bytes as u64),
-            ("store.worker.in_flight_records", worker.in_flight_records as u64),
-            ("store.worker.in_flight_bytes", worker.in_flight_bytes as u64),
+            (
+                "store.worker.in_flight_records",
+                worker.in_flight_records as u64,
+            ),
+            (
+                "store.worker.in_flight_bytes",
+                worker.in_flight_bytes as u64,
+            ),
             ("store.worker.backoff_initial_ms", worker.backoff_initial_ms),
-            ("store.worker.internal_attempts", u64::from(worker.internal_attempts)),
-            ("store.worker.timeout_attempts", u64::from(worker.timeout_attempts)),
+            (
+                "store.worker.internal_attempts",
+                u64::from(worker.internal_attempts),
+            ),
+            (
+                "store.worker.timeout_attempts",
+                u64::from(worker.timeout_attempts),
+            ),
         ];
-        problems.extend(positive.iter().filter(|(_, value)| *value == 0).map(|(name, _)| format!("{name} must be at least 1")));
+        problems.extend(
+            positive
+                .iter()
+                .filter(|(_, value)| *value == 0)
+                .map(|(name, _)| format!("{name} must be at least 1")),
+        );
         if self.topic_prefix.is_empty() {
             problems.push("store.topic_prefix must not be empty".to_owned());
         }
@@ -173,7 +200,13 @@ impl Config {
             problems.push(format!("store.inline_limit_bytes must be below store.event_log.{kind}.max_record_bytes ({largest})"));
         }
         match self.event_log.kind {
-            EventLogKind::Embedded => problems.extend(self.event_log.embedded.check().err().map(|error| error.to_string())),
+            EventLogKind::Embedded => problems.extend(
+                self.event_log
+                    .embedded
+                    .check()
+                    .err()
+                    .map(|error| error.to_string()),
+            ),
             EventLogKind::Kafka => problems.extend(self.event_log.kafka.problems()),
         }
         if self.search_index.kind == SearchIndexKind::Elasticsearch {
@@ -189,8 +222,19 @@ pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
     parts::check(&data_folder, &made)?;
     let blobs = Blobs::open(&config.blobs.url, &data_folder)?;
     let (log, embedded_log) = open_log(&config.event_log, folder).await?;
-    let topics = Topics::new(log, config.topic_prefix.clone(), blobs.clone(), config.inline_limit_bytes);
-    topics.create(config.partitions, config.retention_age(), (config.retention_bytes > 0).then_some(config.retention_bytes)).await?;
+    let topics = Topics::new(
+        log,
+        config.topic_prefix.clone(),
+        blobs.clone(),
+        config.inline_limit_bytes,
+    );
+    topics
+        .create(
+            config.partitions,
+            config.retention_age(),
+            (config.retention_bytes > 0).then_some(config.retention_bytes),
+        )
+        .await?;
     let (index, embedded_index) = open_index(&config.search_index, folder).await?;
     parts::remember(&data_folder, &made)?;
     let damage = damage::Known::new(embedded_log.clone(), embedded_index.clone());
@@ -201,36 +245,61 @@ pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
         index: embedded_index,
         blobs: config.blobs.url.is_empty().then(|| folder.join("blobs")),
     })?;
-    Ok(Stores { topics, index, blobs, backup, damage })
+    Ok(Stores {
+        topics,
+        index,
+        blobs,
+        backup,
+        damage,
+    })
 }
 
 /// Opens the log that the configuration names; the embedded one once more as itself, for backups.
-async fn open_log(config: &EventLogConfig, folder: &DataFolder) -> Result<(SharedEventLog, Option<Arc<EmbeddedEventLog>>)> {
+async fn open_log(
+    config: &EventLogConfig,
+    folder: &DataFolder,
+) -> Result<(SharedEventLog, Option<Arc<EmbeddedEventLog>>)> {
     match config.kind {
         EventLogKind::Embedded => {
             let (log_folder, log_config) = (folder.join("log"), config.embedded.clone());
-            let log = Arc::new(blocking(move || EmbeddedEventLog::open(&log_folder, log_config)).await?);
+            let log =
+                Arc::new(blocking(move || EmbeddedEventLog::open(&log_folder, log_config)).await?);
             Ok((Arc::clone(&log) as SharedEventLog, Some(log)))
         }
-        EventLogKind::Kafka => Ok((Arc::new(KafkaEventLog::open(config.kafka.clone()).await?), None)),
+        EventLogKind::Kafka => Ok((
+            Arc::new(KafkaEventLog::open(config.kafka.clone()).await?),
+            None,
+        )),
     }
 }
 
 /// Opens the index that the configuration names; the embedded one once more as itself, for backups.
-async fn open_index(config: &SearchIndexConfig, folder: &DataFolder) -> Result<(SharedSearchIndex, Option<Arc<EmbeddedIndex>>)> {
+async fn open_index(
+    config: &SearchIndexConfig,
+    folder: &DataFolder,
+) -> Result<(SharedSearchIndex, Option<Arc<EmbeddedIndex>>)> {
     match config.kind {
         SearchIndexKind::Embedded => {
             let (index_folder, index_config) = (folder.join("index"), config.embedded.clone());
-            let index = Arc::new(blocking(move || EmbeddedIndex::open(&index_folder, index_config)).await?);
+            let index =
+                Arc::new(blocking(move || EmbeddedIndex::open(&index_folder, index_config)).await?);
             Ok((Arc::clone(&index) as SharedSearchIndex, Some(index)))
         }
-        SearchIndexKind::Elasticsearch => Ok((Arc::new(ElasticsearchIndex::open(config.elasticsearch.clone()).await?), None)),
+        SearchIndexKind::Elasticsearch => Ok((
+            Arc::new(ElasticsearchIndex::open(config.elasticsearch.clone()).await?),
+            None,
+        )),
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     let joined = tokio::task::spawn_blocking(work).await;
     joined.unwrap_or_else(|error| {
-        Err(tributary_schemas::Error::new(tributary_schemas::ErrorKind::Internal, format!("opening the data folder failed: {error}")))
+        Err(tributary_schemas::Error::new(
+            tributary_schemas::ErrorKind::Internal,
+            format!("opening the data folder failed: {error}"),
+        ))
     })
 }

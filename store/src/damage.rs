@@ -1,6 +1,8 @@
-//! Damage at rest: bits that rotted in what is embedded in a data folder. [`verify`] reads every byte that counts against its checksum and
-//! changes nothing that a start would not change; [`repair`] makes it right as far as the log allows, and keeps what was damaged in
-//! `<data>/damaged/<name>/`. Called by `tributary doctor --verify` and `tributary repair`, which hold the data folder alone.
+//! Damage at rest: bits that rotted in what is embedded in a data folder. [`verify`] reads every
+//! byte that counts against its checksum and changes nothing that a start would not change;
+//! [`repair`] makes it right as far as the log allows, and keeps what was damaged in
+//! `<data>/damaged/<name>/`. Called by `tributary doctor --verify` and `tributary repair`, which
+//! hold the data folder alone.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -121,12 +123,24 @@ impl Found {
 
     /// Damage of one part of a data folder, a line each: where, and what.
     pub fn lines(&self, folder: &Path, part: Part) -> Vec<String> {
-        let missing = self.missing.iter().filter(|path| path.starts_with(folder.join(part.folder())));
-        let missing = missing.map(|path| format!("{}: is gone, or another folder is in its place", path.display()));
+        let missing = self
+            .missing
+            .iter()
+            .filter(|path| path.starts_with(folder.join(part.folder())));
+        let missing = missing.map(|path| {
+            format!(
+                "{}: is gone, or another folder is in its place",
+                path.display()
+            )
+        });
         let damaged: Vec<String> = match part {
             Part::Log => self.log.iter().map(log_line).collect(),
             Part::Index => self.index.iter().map(index_line).collect(),
-            Part::Blobs => self.blobs.iter().map(|path| format!("{}: does not match its hash", path.display())).collect(),
+            Part::Blobs => self
+                .blobs
+                .iter()
+                .map(|path| format!("{}: does not match its hash", path.display()))
+                .collect(),
         };
         missing.chain(damaged).collect()
     }
@@ -136,24 +150,45 @@ impl Found {
         let aside = folder.join(ASIDE);
         let missing = self.missing.iter().map(|path| missing_plan(path, folder));
         let log = self.log.iter().map(|damage| {
-            let key = damage.key.as_ref().map(|key| format!(", a record of `{key}`: publish it again")).unwrap_or_default();
+            let key = damage
+                .key
+                .as_ref()
+                .map(|key| format!(", a record of `{key}`: publish it again"))
+                .unwrap_or_default();
             match damage.bytes {
                 0 => format!("{}: mend it ({})", damage.path.display(), damage.what),
-                bytes => format!("{}: leave out {bytes} bytes at {}{key}", damage.path.display(), damage.position),
+                bytes => format!(
+                    "{}: leave out {bytes} bytes at {}{key}",
+                    damage.path.display(),
+                    damage.position
+                ),
             }
         });
-        let blobs = self.blobs.iter().map(|path| format!("{}: move into {}", path.display(), aside.display()));
-        missing.chain(log).chain(self.index.iter().map(|damage| index_plan(damage, &aside))).chain(blobs).collect()
+        let blobs = self
+            .blobs
+            .iter()
+            .map(|path| format!("{}: move into {}", path.display(), aside.display()));
+        missing
+            .chain(log)
+            .chain(self.index.iter().map(|damage| index_plan(damage, &aside)))
+            .chain(blobs)
+            .collect()
     }
 
     /// Whether records of the log are gone.
     fn concerns_log(&self, folder: &Path) -> bool {
-        !self.log.is_empty() || self.missing.iter().any(|path| path.starts_with(folder.join(Part::Log.folder())))
+        !self.log.is_empty()
+            || self
+                .missing
+                .iter()
+                .any(|path| path.starts_with(folder.join(Part::Log.folder())))
     }
 
     /// Whether the whole index is gone.
     fn lacks_index(&self, folder: &Path) -> bool {
-        self.missing.iter().any(|path| path.starts_with(folder.join(Part::Index.folder())))
+        self.missing
+            .iter()
+            .any(|path| path.starts_with(folder.join(Part::Index.folder())))
     }
 }
 
@@ -169,8 +204,18 @@ fn missing_plan(path: &Path, folder: &Path) -> String {
 }
 
 fn log_line(damage: &Damage) -> String {
-    let key = damage.key.as_ref().map(|key| format!(" (a record of `{key}`)")).unwrap_or_default();
-    format!("{} at byte {}, {} bytes: {}{key}", damage.path.display(), damage.position, damage.bytes, damage.what)
+    let key = damage
+        .key
+        .as_ref()
+        .map(|key| format!(" (a record of `{key}`)"))
+        .unwrap_or_default();
+    format!(
+        "{} at byte {}, {} bytes: {}{key}",
+        damage.path.display(),
+        damage.position,
+        damage.bytes,
+        damage.what
+    )
 }
 
 fn index_line(damage: &IndexDamage) -> String {
@@ -184,8 +229,13 @@ fn index_line(damage: &IndexDamage) -> String {
 fn index_plan(damage: &IndexDamage, aside: &Path) -> String {
     let (path, generation) = (damage.path.display(), &damage.generation);
     match damage.remedy {
-        Remedy::Rebuild => format!("{path}: move generation `{generation}` into {} and build it again from the log", aside.display()),
-        Remedy::Replay => format!("{path}: send all documents of the log into generation `{generation}` again, which goes on serving"),
+        Remedy::Rebuild => format!(
+            "{path}: move generation `{generation}` into {} and build it again from the log",
+            aside.display()
+        ),
+        Remedy::Replay => format!(
+            "{path}: send all documents of the log into generation `{generation}` again, which goes on serving"
+        ),
         Remedy::Remove => format!("{path}: remove the one-bit codes, which are made again"),
         Remedy::Promote => format!("{path}: write the name of the serving generation again"),
     }
@@ -193,12 +243,18 @@ fn index_plan(damage: &IndexDamage, aside: &Path) -> String {
 
 /// Bytes that [`verify`] will read.
 pub fn bytes(folder: &Path) -> u64 {
-    Part::ALL.iter().map(|part| embedded_index::folder_bytes(&folder.join(part.folder()))).sum()
+    Part::ALL
+        .iter()
+        .map(|part| embedded_index::folder_bytes(&folder.join(part.folder())))
+        .sum()
 }
 
 /// Looks at every byte that counts. Blocks; `progress` is told of bytes as they are read.
 pub fn verify(folder: &DataFolder, embedded: &Embedded, progress: &dyn Fn(u64)) -> Result<Found> {
-    let mut found = Found { missing: missing(folder, embedded)?, ..Found::default() };
+    let mut found = Found {
+        missing: missing(folder, embedded)?,
+        ..Found::default()
+    };
     if embedded.log.is_some() {
         found.log = embedded_log::verify(&folder.join("log"), progress)?;
     }
@@ -232,15 +288,29 @@ fn damaged_blobs(folder: &Path, progress: &dyn Fn(u64)) -> Result<Vec<PathBuf>> 
     Ok(damaged)
 }
 
-/// Makes right what [`verify`] found. What was damaged is kept below `<data>/damaged/<name>/`, which must not exist yet.
-pub async fn repair(folder: &DataFolder, embedded: &Embedded, found: &Found, name: &str) -> Result<()> {
+/// Makes right what [`verify`] found. What was damaged is kept below `<data>/damaged/<name>/`,
+/// which must not exist yet.
+pub async fn repair(
+    folder: &DataFolder,
+    embedded: &Embedded,
+    found: &Found,
+    name: &str,
+) -> Result<()> {
     let aside = folder.join(ASIDE).join(name);
     if aside.exists() {
-        return Err(Error::new(ErrorKind::Conflict, format!("{} exists", aside.display())));
+        return Err(Error::new(
+            ErrorKind::Conflict,
+            format!("{} exists", aside.display()),
+        ));
     }
     // What lies in the place of a folder.
     for path in found.missing.iter().filter(|path| path.is_file()) {
-        move_into(path, &aside.join("instead").join(path.file_name().unwrap_or_default()))?;
+        move_into(
+            path,
+            &aside
+                .join("instead")
+                .join(path.file_name().unwrap_or_default()),
+        )?;
     }
     make_room(folder, &found.missing)?;
     // First: a repair that is broken off has taken some out already.
@@ -267,15 +337,22 @@ pub async fn repair(folder: &DataFolder, embedded: &Embedded, found: &Found, nam
 /// Folders within a topic must be there for it to open.
 fn make_room(folder: &DataFolder, missing: &[PathBuf]) -> Result<()> {
     let topics = folder.join("log/topics");
-    for path in missing.iter().filter(|path| path.strip_prefix(&topics).is_ok_and(|path| path.components().count() > 1)) {
-        std::fs::create_dir_all(path).map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
+    for path in missing.iter().filter(|path| {
+        path.strip_prefix(&topics)
+            .is_ok_and(|path| path.components().count() > 1)
+    }) {
+        std::fs::create_dir_all(path)
+            .map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
     }
     Ok(())
 }
 
 /// From now on nobody misses it.
 fn forget_missing(folder: &DataFolder, missing: &[PathBuf]) -> Result<()> {
-    if missing.iter().any(|path| *path == folder.join(Part::Blobs.folder())) {
+    if missing
+        .iter()
+        .any(|path| *path == folder.join(Part::Blobs.folder()))
+    {
         blobs::forget(&folder.join(""))?;
     }
     parts::forget(&folder.join(""), missing)
@@ -290,13 +367,20 @@ async fn repair_index(
 ) -> Result<()> {
     let root = folder.join("index");
     let of = |remedy: Remedy| {
-        let mut names: Vec<&str> =
-            found.index.iter().filter(|damage| damage.remedy == remedy).map(|damage| damage.generation.as_str()).collect();
+        let mut names: Vec<&str> = found
+            .index
+            .iter()
+            .filter(|damage| damage.remedy == remedy)
+            .map(|damage| damage.generation.as_str())
+            .collect();
         names.dedup();
         names
     };
     let rebuilt = of(Remedy::Rebuild);
-    for name in of(Remedy::Remove).into_iter().filter(|name| !rebuilt.contains(name)) {
+    for name in of(Remedy::Remove)
+        .into_iter()
+        .filter(|name| !rebuilt.contains(name))
+    {
         embedded_index::remove_bits(&embedded_index::generation_folder(&root, name))?;
     }
     for name in &rebuilt {
@@ -310,11 +394,21 @@ async fn repair_index(
         return forget_positions(folder, embedded, None).await;
     }
     let replayed: Vec<&str> = rebuilt.iter().copied().chain(of(Remedy::Replay)).collect();
-    if replayed.is_empty() { Ok(()) } else { forget_positions(folder, embedded, Some(&replayed)).await }
+    if replayed.is_empty() {
+        Ok(())
+    } else {
+        forget_positions(folder, embedded, Some(&replayed)).await
+    }
 }
 
-/// Moves a generation aside and puts an empty one with the same settings in its place, if they can be read; else the next start makes one.
-async fn start_anew(root: &Path, config: &embedded_index::Config, name: &str, aside: &Path) -> Result<()> {
+/// Moves a generation aside and puts an empty one with the same settings in its place, if they can
+/// be read; else the next start makes one.
+async fn start_anew(
+    root: &Path,
+    config: &embedded_index::Config,
+    name: &str,
+    aside: &Path,
+) -> Result<()> {
     let folder = embedded_index::generation_folder(root, name);
     let settings = embedded_index::settings_in(&folder);
     if folder.exists() {
@@ -326,7 +420,11 @@ async fn start_anew(root: &Path, config: &embedded_index::Config, name: &str, as
         Ok(settings) => {
             let index = EmbeddedIndex::open(root, config.clone())?;
             index.create(name, &settings).await?;
-            if was_serving { index.promote(name).await } else { Ok(()) }
+            if was_serving {
+                index.promote(name).await
+            } else {
+                Ok(())
+            }
         }
         Err(error) => {
             tracing::warn!(generation = name, %error, "the settings are gone with it; the next start makes a generation as configured");
@@ -341,24 +439,42 @@ async fn promote_only(root: &Path, config: &embedded_index::Config) -> Result<()
     match status.as_slice() {
         [only] => index.promote(&only.name).await,
         all => {
-            let names: Vec<&str> = all.iter().map(|generation| generation.name.as_str()).collect();
-            let message = format!("the name of the serving generation is damaged, and there are several: {}", names.join(", "));
-            Err(Error::new(ErrorKind::Conflict, message).with_hint("write the right name into the file index/serving"))
+            let names: Vec<&str> = all
+                .iter()
+                .map(|generation| generation.name.as_str())
+                .collect();
+            let message = format!(
+                "the name of the serving generation is damaged, and there are several: {}",
+                names.join(", ")
+            );
+            Err(Error::new(ErrorKind::Conflict, message)
+                .with_hint("write the right name into the file index/serving"))
         }
     }
 }
 
-/// Without positions the chunk stage of a generation reads every document of the log again; of all generations for `None`.
-async fn forget_positions(folder: &DataFolder, embedded: &Embedded, generations: Option<&[&str]>) -> Result<()> {
+/// Without positions the chunk stage of a generation reads every document of the log again; of all
+/// generations for `None`.
+async fn forget_positions(
+    folder: &DataFolder,
+    embedded: &Embedded,
+    generations: Option<&[&str]>,
+) -> Result<()> {
     let Some(config) = &embedded.log else {
-        tracing::warn!("the log is on servers: `tributary knowledge-sets reindex --all` builds the index again");
+        tracing::warn!(
+            "the log is on servers: `tributary knowledge-sets reindex --all` builds the index again"
+        );
         return Ok(());
     };
     let log = EmbeddedEventLog::open(&folder.join("log"), config.clone())?;
     let topic = Topic::DocumentsClean.full_name(&embedded.topic_prefix);
     let groups = match generations {
         Some(names) => names.iter().map(|name| chunk_group(name)).collect(),
-        None => log.groups(&topic).into_iter().filter(|group| group.starts_with(&chunk_group(""))).collect::<Vec<_>>(),
+        None => log
+            .groups(&topic)
+            .into_iter()
+            .filter(|group| group.starts_with(&chunk_group("")))
+            .collect::<Vec<_>>(),
     };
     for group in groups {
         match log.forget_group(&topic, &group).await {
@@ -370,11 +486,19 @@ async fn forget_positions(folder: &DataFolder, embedded: &Embedded, generations:
 }
 
 fn move_into(from: &Path, to: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(format_args!("cannot move {} to {}", from.display(), to.display()), &error);
+    let failed = |error: std::io::Error| {
+        Error::io(
+            format_args!("cannot move {} to {}", from.display(), to.display()),
+            &error,
+        )
+    };
     if let Some(parent) = to.parent() {
         std::fs::create_dir_all(parent).map_err(failed)?;
     }
     std::fs::rename(from, to).map_err(failed)?;
     let parents = [from.parent(), to.parent()];
-    parents.into_iter().flatten().try_for_each(embedded_index::sync_folder)
+    parents
+        .into_iter()
+        .flatten()
+        .try_for_each(embedded_index::sync_folder)
 }

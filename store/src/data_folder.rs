@@ -1,4 +1,5 @@
-//! The data folder: one writer (or several processes, where log and index are servers), an id, a format version, and the address of the server that runs on it.
+//! The data folder: one writer (or several processes, where log and index are servers), an id, a
+//! format version, and the address of the server that runs on it.
 //!
 //! Layout:
 //! ```text
@@ -68,7 +69,8 @@ pub struct DataFolder {
 impl DataFolder {
     /// Opens the folder for writing, creating it if needed.
     ///
-    /// `Conflict` if another process has it in a way that excludes this one, `Unsupported` if a newer build wrote it, `Denied` if it cannot be written to.
+    /// `Conflict` if another process has it in a way that excludes this one, `Unsupported` if a
+    /// newer build wrote it, `Denied` if it cannot be written to.
     pub fn open(path: &Path, access: Access) -> Result<Self> {
         create(path)?;
         let lock = acquire_lock(path, access)?;
@@ -76,7 +78,12 @@ impl DataFolder {
             crate::backup::finish_restore(path)?;
         }
         let id = read_or_create_identity(path)?;
-        Ok(Self { path: path.to_owned(), id, lock, serving: OnceLock::new() })
+        Ok(Self {
+            path: path.to_owned(),
+            id,
+            lock,
+            serving: OnceLock::new(),
+        })
     }
 
     /// Identifier given at creation, 32 hexadecimal digits.
@@ -89,32 +96,48 @@ impl DataFolder {
         self.path.join(name)
     }
 
-    /// Writes where the server answers, for verbs that look for it. Where several processes serve from one folder, the first is announced.
+    /// Writes where the server answers, for verbs that look for it. Where several processes serve
+    /// from one folder, the first is announced.
     pub fn announce(&self, url: &str) -> Result<()> {
         let path = self.join("server.lock");
-        let failed = |error: std::io::Error| Error::io(format!("cannot open {}", path.display()), &error);
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        let failed =
+            |error: std::io::Error| Error::io(format!("cannot open {}", path.display()), &error);
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                tracing::info!(url, "another server of this data folder is announced already");
+                tracing::info!(
+                    url,
+                    "another server of this data folder is announced already"
+                );
                 return Ok(());
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         self.serving.get_or_init(|| lock);
-        let address = ServerAddress { url: url.to_owned(), pid: std::process::id() };
+        let address = ServerAddress {
+            url: url.to_owned(),
+            pid: std::process::id(),
+        };
         replace_file(&self.join("server.json"), &to_json(&address)?)
     }
 
-    /// What a caller must show to be given everything: who may read it may read the folder. Made at the first call, mode 0600.
+    /// What a caller must show to be given everything: who may read it may read the folder. Made at
+    /// the first call, mode 0600.
     pub fn backup_token(&self) -> Result<String> {
         let path = self.join(BACKUP_TOKEN_FILE);
-        let failed = |error: std::io::Error| Error::io(format!("cannot write {}", path.display()), &error);
+        let failed =
+            |error: std::io::Error| Error::io(format!("cannot write {}", path.display()), &error);
         match read_backup_token(&self.path) {
             Ok(Some(token)) => return Ok(token),
             Ok(None) => {}
-            // Others may know it, as in a copy of the folder that lost its modes: it is worth nothing.
+            // Others may know it, as in a copy of the folder that lost its modes: it is worth
+            // nothing.
             Err(error) if error.kind() == ErrorKind::Denied => {
                 tracing::warn!(%error, "a new token for backups takes its place");
                 fs::remove_file(&path).map_err(failed)?;
@@ -122,15 +145,27 @@ impl DataFolder {
             Err(error) => return Err(error),
         }
         let draft = self.join(&format!("backup.{}.tmp", std::process::id()));
-        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft).map_err(failed)?;
-        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
-        file.write_all(random_token().map_err(failed)?.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        // Of several processes that come at once, the first one's stays: a link is not made over a file that is there.
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o600)
+            .open(&draft)
+            .map_err(failed)?;
+        file.set_permissions(Permissions::from_mode(0o600))
+            .map_err(failed)?;
+        file.write_all(random_token().map_err(failed)?.as_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(failed)?;
+        // Of several processes that come at once, the first one's stays: a link is not made over a
+        // file that is there.
         let linked = fs::hard_link(&draft, &path);
         fs::remove_file(&draft).map_err(failed)?;
         match linked {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failed(error)),
-            _ => read_backup_token(&self.path)?.ok_or_else(|| Error::new(ErrorKind::Corrupt, format!("{} is empty", path.display()))),
+            _ => read_backup_token(&self.path)?.ok_or_else(|| {
+                Error::new(ErrorKind::Corrupt, format!("{} is empty", path.display()))
+            }),
         }
     }
 
@@ -155,7 +190,8 @@ impl Drop for DataFolder {
     }
 }
 
-/// The server that runs on this folder, if one does: its address is only believed while it holds its lock.
+/// The server that runs on this folder, if one does: its address is only believed while it holds
+/// its lock.
 pub fn running_server(path: &Path) -> Option<ServerAddress> {
     let lock = File::open(path.join("server.lock")).ok()?;
     if lock.try_lock_shared().is_ok() {
@@ -164,18 +200,20 @@ pub fn running_server(path: &Path) -> Option<ServerAddress> {
     serde_json::from_slice(&fs::read(path.join("server.json")).ok()?).ok()
 }
 
-/// What the server of this folder wants to be shown before it gives a backup; `None` where no server ever ran. `Denied` where this user may
-/// not read it, or where others may, too.
+/// What the server of this folder wants to be shown before it gives a backup; `None` where no
+/// server ever ran. `Denied` where this user may not read it, or where others may, too.
 pub fn read_backup_token(folder: &Path) -> Result<Option<String>> {
     let path = folder.join(BACKUP_TOKEN_FILE);
-    let failed = |error: std::io::Error| Error::io(format!("cannot read {}", path.display()), &error);
+    let failed =
+        |error: std::io::Error| Error::io(format!("cannot read {}", path.display()), &error);
     let mut file = match File::open(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed)?,
     };
     if file.metadata().map_err(failed)?.permissions().mode() & 0o077 != 0 {
         let message = format!("{} can be read by other users", path.display());
-        return Err(Error::new(ErrorKind::Denied, message).with_hint("remove it and start the server again: it makes a new one"));
+        return Err(Error::new(ErrorKind::Denied, message)
+            .with_hint("remove it and start the server again: it makes a new one"));
     }
     let mut token = String::new();
     file.read_to_string(&mut token).map_err(failed)?;
@@ -197,22 +235,36 @@ pub(crate) fn hold(path: &Path) -> Result<File> {
 /// Bytes that this user may still write on the disk of a path.
 pub fn free_bytes(path: &Path) -> Result<u64> {
     let free = rustix::fs::statvfs(path).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-    free.map_err(|error| Error::io(format!("cannot ask for the free room of {}", path.display()), &error.into()))
+    free.map_err(|error| {
+        Error::io(
+            format!("cannot ask for the free room of {}", path.display()),
+            &error.into(),
+        )
+    })
 }
 
-/// Writes a small file into the folder and removes it again: `Exhausted` on a full disk, `Denied` where nothing may be written.
+/// Writes a small file into the folder and removes it again: `Exhausted` on a full disk, `Denied`
+/// where nothing may be written.
 pub fn probe_writing(path: &Path) -> Result<()> {
     const PROBE_BYTES: usize = 4096;
     let probe = path.join(format!("ready.{}.probe", std::process::id()));
     let written = fs::write(&probe, [0; PROBE_BYTES]);
     let removed = fs::remove_file(&probe);
-    written.and(removed).map_err(|error| Error::io(format!("cannot write into {}", path.display()), &error))
+    written
+        .and(removed)
+        .map_err(|error| Error::io(format!("cannot write into {}", path.display()), &error))
 }
 
 fn acquire_lock(path: &Path, access: Access) -> Result<File> {
     let lock_path = path.join("lock");
-    let opened = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&lock_path);
-    let mut lock = opened.map_err(|error| Error::io(format!("cannot open {}", lock_path.display()), &error))?;
+    let opened = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(&lock_path);
+    let mut lock = opened
+        .map_err(|error| Error::io(format!("cannot open {}", lock_path.display()), &error))?;
     let locked = match access {
         Access::Alone => lock.try_lock(),
         Access::Shared => lock.try_lock_shared(),
@@ -220,9 +272,17 @@ fn acquire_lock(path: &Path, access: Access) -> Result<File> {
     match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(in_use(path, &mut lock)),
-        Err(TryLockError::Error(error)) => return Err(Error::io(format!("cannot lock {}", lock_path.display()), &error)),
+        Err(TryLockError::Error(error)) => {
+            return Err(Error::io(
+                format!("cannot lock {}", lock_path.display()),
+                &error,
+            ));
+        }
     }
-    let written = lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| write!(lock, "{}", std::process::id()));
+    let written = lock
+        .set_len(0)
+        .and_then(|()| lock.rewind())
+        .and_then(|()| write!(lock, "{}", std::process::id()));
     written.map_err(|error| Error::io(format!("cannot write {}", lock_path.display()), &error))?;
     Ok(lock)
 }
@@ -241,8 +301,12 @@ fn read_or_create_identity(path: &Path) -> Result<String> {
     let file = path.join("tributary.json");
     match fs::read(&file) {
         Ok(bytes) => {
-            let identity: Identity = serde_json::from_slice(&bytes)
-                .map_err(|error| Error::new(ErrorKind::Corrupt, format!("{} is damaged: {error}", file.display())))?;
+            let identity: Identity = serde_json::from_slice(&bytes).map_err(|error| {
+                Error::new(
+                    ErrorKind::Corrupt,
+                    format!("{} is damaged: {error}", file.display()),
+                )
+            })?;
             check_format(path, identity.format)?;
             Ok(identity.id)
         }
@@ -255,37 +319,64 @@ fn check_format(path: &Path, format: u32) -> Result<()> {
     if format == FORMAT {
         return Ok(());
     }
-    let message = format!("data folder {} has format {format}, this build reads format {FORMAT}", path.display());
-    Err(Error::new(ErrorKind::Unsupported, message).with_hint("use the build that wrote it, or a newer one"))
+    let message = format!(
+        "data folder {} has format {format}, this build reads format {FORMAT}",
+        path.display()
+    );
+    Err(Error::new(ErrorKind::Unsupported, message)
+        .with_hint("use the build that wrote it, or a newer one"))
 }
 
 fn create_identity(path: &Path, file: &Path) -> Result<String> {
     if path.join("log").exists() {
-        let message = format!("data folder {} has data but no tributary.json", path.display());
-        return Err(Error::new(ErrorKind::Corrupt, message).with_hint("restore tributary.json from a backup"));
+        let message = format!(
+            "data folder {} has data but no tributary.json",
+            path.display()
+        );
+        return Err(Error::new(ErrorKind::Corrupt, message)
+            .with_hint("restore tributary.json from a backup"));
     }
-    let seed = format!("{:?} {} {}", std::time::SystemTime::now(), std::process::id(), path.display());
-    let id: String = blake3::hash(seed.as_bytes()).to_hex().chars().take(32).collect();
-    // Of several processes that come at once, one makes it: a link is not made over a file that is there.
+    let seed = format!(
+        "{:?} {} {}",
+        std::time::SystemTime::now(),
+        std::process::id(),
+        path.display()
+    );
+    let id: String = blake3::hash(seed.as_bytes())
+        .to_hex()
+        .chars()
+        .take(32)
+        .collect();
+    // Of several processes that come at once, one makes it: a link is not made over a file that is
+    // there.
     let draft = path.join(format!("tributary.{}.json", std::process::id()));
     replace_file(&draft, &to_json(&Identity { format: FORMAT, id })?)?;
     let linked = fs::hard_link(&draft, file);
-    fs::remove_file(&draft).map_err(|error| Error::io(format!("cannot remove {}", draft.display()), &error))?;
+    fs::remove_file(&draft)
+        .map_err(|error| Error::io(format!("cannot remove {}", draft.display()), &error))?;
     match linked {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(Error::io(format!("cannot create {}", file.display()), &error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(Error::io(
+            format!("cannot create {}", file.display()),
+            &error,
+        )),
         _ => read_or_create_identity(path),
     }
 }
 
 fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
-    serde_json::to_vec_pretty(value).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode: {error}")))
+    serde_json::to_vec_pretty(value)
+        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode: {error}")))
 }
 
-/// Creates a data folder that only its owner can read. One that is there keeps its rights: they may be meant so.
+/// Creates a data folder that only its owner can read. One that is there keeps its rights: they may
+/// be meant so.
 pub fn create(path: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(format!("cannot create data folder {}", path.display()), &error);
+    let failed = |error: std::io::Error| {
+        Error::io(
+            format!("cannot create data folder {}", path.display()),
+            &error,
+        )
+    };
     if path.is_dir() {
         return Ok(());
     }
@@ -294,7 +385,9 @@ pub fn create(path: &Path) -> Result<()> {
     }
     match create_private_folder(path) {
         // Another process was first.
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists || !path.is_dir() => Err(failed(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists || !path.is_dir() => {
+            Err(failed(error))
+        }
         _ => Ok(()),
     }
 }
@@ -331,12 +424,15 @@ pub fn is_open_to_others(_: &Path) -> bool {
 
 /// Makes creations, renames and removals in a folder durable.
 pub(crate) fn sync_folder(path: &Path) -> Result<()> {
-    File::open(path).and_then(|folder| folder.sync_all()).map_err(|error| Error::io(format!("cannot sync {}", path.display()), &error))
+    File::open(path)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| Error::io(format!("cannot sync {}", path.display()), &error))
 }
 
 /// Makes the names of everything below a folder durable.
 pub(crate) fn sync_folders(path: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(format!("cannot read {}", path.display()), &error);
+    let failed =
+        |error: std::io::Error| Error::io(format!("cannot read {}", path.display()), &error);
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         if entry.file_type().map_err(failed)?.is_dir() {
@@ -348,14 +444,19 @@ pub(crate) fn sync_folders(path: &Path) -> Result<()> {
 
 /// Replaces a file so that a crash leaves either the old or the new content, durably.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(format!("cannot write {}", path.display()), &error);
+    let failed =
+        |error: std::io::Error| Error::io(format!("cannot write {}", path.display()), &error);
     // A name of its own: several processes may write it at once, where they share the folder.
     let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
     let mut file = File::create(&temporary).map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    file.write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .map_err(failed)?;
     fs::rename(&temporary, path).map_err(failed)?;
     let parent = path.parent().unwrap_or(Path::new("."));
-    File::open(parent).and_then(|folder| folder.sync_all()).map_err(failed)
+    File::open(parent)
+        .and_then(|folder| folder.sync_all())
+        .map_err(failed)
 }
 
 #[cfg(test)]
@@ -367,13 +468,24 @@ mod tests {
     fn a_second_writer_is_told_who_holds_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let first = DataFolder::open(folder.path(), Access::Alone).unwrap();
-        assert_eq!(DataFolder::open(folder.path(), Access::Shared).unwrap_err().kind(), ErrorKind::Conflict);
+        assert_eq!(
+            DataFolder::open(folder.path(), Access::Shared)
+                .unwrap_err()
+                .kind(),
+            ErrorKind::Conflict
+        );
         let error = DataFolder::open(folder.path(), Access::Alone).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);
-        assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+        assert!(
+            error.to_string().contains(&std::process::id().to_string()),
+            "{error}"
+        );
         let id = first.id().to_owned();
         drop(first);
-        assert_eq!(DataFolder::open(folder.path(), Access::Alone).unwrap().id(), id);
+        assert_eq!(
+            DataFolder::open(folder.path(), Access::Alone).unwrap().id(),
+            id
+        );
     }
 
     #[test]
@@ -382,12 +494,20 @@ mod tests {
         let first = DataFolder::open(folder.path(), Access::Shared).unwrap();
         let second = DataFolder::open(folder.path(), Access::Shared).unwrap();
         assert_eq!(first.id(), second.id());
-        assert_eq!(DataFolder::open(folder.path(), Access::Alone).unwrap_err().kind(), ErrorKind::Conflict);
+        assert_eq!(
+            DataFolder::open(folder.path(), Access::Alone)
+                .unwrap_err()
+                .kind(),
+            ErrorKind::Conflict
+        );
         assert_eq!(running_server(folder.path()), None);
         second.announce("http://127.0.0.1:2").unwrap();
         first.announce("http://127.0.0.1:1").unwrap();
         first.withdraw();
-        assert_eq!(running_server(folder.path()).unwrap().url, "http://127.0.0.1:2");
+        assert_eq!(
+            running_server(folder.path()).unwrap().url,
+            "http://127.0.0.1:2"
+        );
     }
 
     #[test]
@@ -396,9 +516,15 @@ mod tests {
         assert_eq!(running_server(folder.path()), None);
         let data = DataFolder::open(folder.path(), Access::Alone).unwrap();
         data.announce("http://127.0.0.1:1").unwrap();
-        assert_eq!(running_server(folder.path()).unwrap().url, "http://127.0.0.1:1");
+        assert_eq!(
+            running_server(folder.path()).unwrap().url,
+            "http://127.0.0.1:1"
+        );
         drop(data);
-        assert!(folder.path().join("server.json").exists(), "as after a crash");
+        assert!(
+            folder.path().join("server.json").exists(),
+            "as after a crash"
+        );
         assert_eq!(running_server(folder.path()), None);
     }
 
@@ -425,20 +551,40 @@ mod tests {
         let data = DataFolder::open(folder.path(), Access::Alone).unwrap();
         assert_eq!(read_backup_token(folder.path()).unwrap(), None);
         let token = data.backup_token().unwrap();
-        assert_eq!((token.len(), data.backup_token().unwrap()), (64, token.clone()));
-        assert_eq!(read_backup_token(folder.path()).unwrap(), Some(token.clone()));
+        assert_eq!(
+            (token.len(), data.backup_token().unwrap()),
+            (64, token.clone())
+        );
+        assert_eq!(
+            read_backup_token(folder.path()).unwrap(),
+            Some(token.clone())
+        );
         let path = folder.path().join(BACKUP_TOKEN_FILE);
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        assert_eq!(read_backup_token(folder.path()).unwrap_err().kind(), ErrorKind::Denied, "others may have seen it");
+        assert_eq!(
+            read_backup_token(folder.path()).unwrap_err().kind(),
+            ErrorKind::Denied,
+            "others may have seen it"
+        );
         assert_ne!(data.backup_token().unwrap(), token);
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 
     #[test]
     fn a_newer_format_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("tributary.json"), r#"{"format": 99, "id": "x"}"#).unwrap();
+        fs::write(
+            folder.path().join("tributary.json"),
+            r#"{"format": 99, "id": "x"}"#,
+        )
+        .unwrap();
         let error = DataFolder::open(folder.path(), Access::Alone).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("format 99"), "{error}");
@@ -448,6 +594,11 @@ mod tests {
     fn a_folder_that_lost_its_identity_is_not_made_anew() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("log")).unwrap();
-        assert_eq!(DataFolder::open(folder.path(), Access::Alone).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(
+            DataFolder::open(folder.path(), Access::Alone)
+                .unwrap_err()
+                .kind(),
+            ErrorKind::Corrupt
+        );
     }
 }

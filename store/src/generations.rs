@@ -1,5 +1,6 @@
-//! The generations of the index as this process last saw them, for whoever must act on a generation's birth, promotion or end. Another
-//! process may make, promote or drop one at any time: this looks every now and then, and at once when asked about one it does not know.
+//! The generations of the index as this process last saw them, for whoever must act on a
+//! generation's birth, promotion or end. Another process may make, promote or drop one at any time:
+//! this looks every now and then, and at once when asked about one it does not know.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +52,11 @@ impl Generations {
     pub async fn refresh(&self) -> Result<GenerationList> {
         let found = Arc::new(self.index.status().await?);
         self.known.send_if_modified(|known| {
-            let roles = |list: &GenerationList| list.iter().map(|one| (one.name.clone(), one.serving)).collect::<Vec<_>>();
+            let roles = |list: &GenerationList| {
+                list.iter()
+                    .map(|one| (one.name.clone(), one.serving))
+                    .collect::<Vec<_>>()
+            };
             let changed = roles(known) != roles(&found);
             *known = Arc::clone(&found);
             changed
@@ -71,17 +76,27 @@ impl Generations {
 
     /// The generation that queries go to.
     pub fn serving(&self) -> Option<String> {
-        self.current().iter().find(|generation| generation.serving).map(|generation| generation.name.clone())
+        self.current()
+            .iter()
+            .find(|generation| generation.serving)
+            .map(|generation| generation.name.clone())
     }
 
     /// Whether queries go to this one.
     pub fn is_serving(&self, name: &str) -> bool {
-        self.current().iter().any(|generation| generation.serving && generation.name == name)
+        self.current()
+            .iter()
+            .any(|generation| generation.serving && generation.name == name)
     }
 
-    /// The generation of this name; one that is not known is looked for once more, so that `None` means that it is gone.
+    /// The generation of this name; one that is not known is looked for once more, so that `None`
+    /// means that it is gone.
     pub async fn find(&self, name: &str) -> Result<Option<GenerationStatus>> {
-        let pick = |list: &GenerationList| list.iter().find(|generation| generation.name == name).cloned();
+        let pick = |list: &GenerationList| {
+            list.iter()
+                .find(|generation| generation.name == name)
+                .cloned()
+        };
         match pick(&self.current()) {
             Some(found) => Ok(Some(found)),
             None => Ok(pick(&self.refresh().await?)),

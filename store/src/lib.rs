@@ -1,5 +1,5 @@
-//! Where things are kept: the event log, the search index, blobs, and the manifests of documents. Traits with an embedded
-//! implementation each; nothing above this crate knows which one runs.
+//! Where things are kept: the event log, the search index, blobs, and the manifests of documents.
+//! Traits with an embedded implementation each; nothing above this crate knows which one runs.
 
 use std::sync::Arc;
 
@@ -25,7 +25,9 @@ pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 /// The clock of the machine.
 pub fn system_clock() -> Clock {
     Arc::new(|| {
-        let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let since_1970 = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
         i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX)
     })
 }

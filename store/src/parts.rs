@@ -1,13 +1,15 @@
-//! Which folders of a data folder must be there: those of the embedded log and index that a start has made. One that is gone was removed,
-//! or is the empty place of a volume that is not mounted; made anew without a word, its documents would be lost without one. So the data
-//! folder remembers them, a start without one of them is refused, and `tributary repair` is how to go on without it.
+//! Which folders of a data folder must be there: those of the embedded log and index that a start
+//! has made. One that is gone was removed, or is the empty place of a volume that is not mounted;
+//! made anew without a word, its documents would be lost without one. So the data folder remembers
+//! them, a start without one of them is refused, and `tributary repair` is how to go on without it.
 //!
 //! ```text
 //! <data folder>/parts.json    {"format": 1, "folders": ["index", "index/generations", "log", "log/topics", "log/topics/<topic>",
 //!                              "log/topics/<topic>/<partition>", "log/topics/<topic>/groups"], "log_repairs": 0}
 //! ```
-//! Paths are relative to the data folder, sorted. Folders are added after each start and removed by a repair alone; the file is replaced
-//! as a whole. Without it (a data folder of before) nothing is missed, and what is there is remembered.
+//! Paths are relative to the data folder, sorted. Folders are added after each start and removed by
+//! a repair alone; the file is replaced as a whole. Without it (a data folder of before) nothing is
+//! missed, and what is there is remembered.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,10 +34,13 @@ struct Parts {
     log_repairs: u32,
 }
 
-/// Refuses a data folder of which a folder is gone, `log` and `index` only where they are embedded. `NotFound`, with what to do.
+/// Refuses a data folder of which a folder is gone, `log` and `index` only where they are embedded.
+/// `NotFound`, with what to do.
 pub fn check(data_folder: &Path, roots: &[&str]) -> Result<()> {
     let missing = missing(data_folder, roots)?;
-    let Some(first) = missing.first() else { return Ok(()) };
+    let Some(first) = missing.first() else {
+        return Ok(());
+    };
     let message = format!("{} is gone, which an earlier start made", first.display());
     Err(Error::new(ErrorKind::NotFound, message).with_hint(
         "mount or put it back, or restore a backup; `tributary repair` says how to go on without what was in it, and `tributary doctor \
@@ -47,26 +52,40 @@ pub fn check(data_folder: &Path, roots: &[&str]) -> Result<()> {
 pub fn missing(data_folder: &Path, roots: &[&str]) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> = Vec::new();
     for folder in read(data_folder)?.folders {
-        let is_named = missing.iter().any(|above| data_folder.join(&folder).starts_with(above));
-        if roots.iter().any(|root| folder.starts_with(root)) && !is_named && !data_folder.join(&folder).is_dir() {
+        let is_named = missing
+            .iter()
+            .any(|above| data_folder.join(&folder).starts_with(above));
+        if roots.iter().any(|root| folder.starts_with(root))
+            && !is_named
+            && !data_folder.join(&folder).is_dir()
+        {
             missing.push(data_folder.join(folder));
         }
     }
     Ok(missing)
 }
 
-/// Remembers what is there below `roots`: these, and what is always in them, so that an empty place is not taken for the folder: topics
-/// with their partitions, and the folder of generations.
+/// Remembers what is there below `roots`: these, and what is always in them, so that an empty place
+/// is not taken for the folder: topics with their partitions, and the folder of generations.
 pub fn remember(data_folder: &Path, roots: &[&str]) -> Result<()> {
     let mut parts = read(data_folder)?;
     let before = parts.folders.len();
     for root in roots {
         parts.folders.insert(PathBuf::from(root));
         let within = ["topics", "generations"].map(|name| Path::new(root).join(name));
-        parts.folders.extend(within.iter().filter(|folder| data_folder.join(folder).is_dir()).cloned());
+        parts.folders.extend(
+            within
+                .iter()
+                .filter(|folder| data_folder.join(folder).is_dir())
+                .cloned(),
+        );
         let [topics, _] = within;
         for topic in folders(&data_folder.join(&topics))? {
-            parts.folders.extend(folders(&data_folder.join(&topics).join(&topic))?.iter().map(|folder| topics.join(&topic).join(folder)));
+            parts.folders.extend(
+                folders(&data_folder.join(&topics).join(&topic))?
+                    .iter()
+                    .map(|folder| topics.join(&topic).join(folder)),
+            );
             parts.folders.insert(topics.join(topic));
         }
     }
@@ -82,11 +101,16 @@ pub fn forget(data_folder: &Path, missing: &[PathBuf]) -> Result<()> {
         return Ok(());
     }
     let mut parts = read(data_folder)?;
-    parts.folders.retain(|folder| !missing.iter().any(|gone| data_folder.join(folder).starts_with(gone)));
+    parts.folders.retain(|folder| {
+        !missing
+            .iter()
+            .any(|gone| data_folder.join(folder).starts_with(gone))
+    });
     write(data_folder, &parts)
 }
 
-/// How often the log was repaired. What is in the index may be gone from the log since: whether a document is unchanged says nothing of that.
+/// How often the log was repaired. What is in the index may be gone from the log since: whether a
+/// document is unchanged says nothing of that.
 pub fn log_repairs(data_folder: &Path) -> Result<u32> {
     Ok(read(data_folder)?.log_repairs)
 }
@@ -100,12 +124,19 @@ pub fn note_log_repair(data_folder: &Path) -> Result<()> {
 
 /// Names of folders in a folder; none where it is not there.
 fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
+    let failed =
+        |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    let entries: Vec<_> = std::fs::read_dir(folder).and_then(Iterator::collect).map_err(failed)?;
-    Ok(entries.iter().filter(|entry| entry.path().is_dir()).map(|entry| PathBuf::from(entry.file_name())).collect())
+    let entries: Vec<_> = std::fs::read_dir(folder)
+        .and_then(Iterator::collect)
+        .map_err(failed)?;
+    Ok(entries
+        .iter()
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| PathBuf::from(entry.file_name()))
+        .collect())
 }
 
 /// None are known of a data folder of before: what is there then is remembered.
@@ -114,7 +145,12 @@ fn read(data_folder: &Path) -> Result<Parts> {
     let json = match std::fs::read(&path) {
         Ok(json) => json,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Parts::default()),
-        Err(error) => return Err(Error::io(format_args!("cannot read {}", path.display()), &error)),
+        Err(error) => {
+            return Err(Error::io(
+                format_args!("cannot read {}", path.display()),
+                &error,
+            ));
+        }
     };
     let parts: Parts = serde_json::from_slice(&json).map_err(|error| {
         Error::new(ErrorKind::Corrupt, format!("{} is damaged: {error}", path.display()))
@@ -123,7 +159,11 @@ fn read(data_folder: &Path) -> Result<Parts> {
     if parts.format > FORMAT {
         return Err(Error::new(
             ErrorKind::Unsupported,
-            format!("{} has format {}, this build reads format {FORMAT}", path.display(), parts.format),
+            format!(
+                "{} has format {}, this build reads format {FORMAT}",
+                path.display(),
+                parts.format
+            ),
         )
         .with_hint("a newer build wrote it: use that one"));
     }
@@ -131,8 +171,17 @@ fn read(data_folder: &Path) -> Result<Parts> {
 }
 
 fn write(data_folder: &Path, parts: &Parts) -> Result<()> {
-    let json = serde_json::to_vec_pretty(&Parts { format: FORMAT, folders: parts.folders.clone(), log_repairs: parts.log_repairs })
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode {MEMORY}: {error}")))?;
+    let json = serde_json::to_vec_pretty(&Parts {
+        format: FORMAT,
+        folders: parts.folders.clone(),
+        log_repairs: parts.log_repairs,
+    })
+    .map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot encode {MEMORY}: {error}"),
+        )
+    })?;
     replace_file(&data_folder.join(MEMORY), &json)
 }
 
@@ -145,16 +194,26 @@ mod tests {
     fn a_folder_that_was_made_is_missed_and_named_once_until_it_is_forgotten() {
         let data = tempfile::tempdir().unwrap();
         let topic = data.path().join("log/topics/t");
-        for made in [topic.join("0"), topic.join("groups"), data.path().join("index/generations")] {
+        for made in [
+            topic.join("0"),
+            topic.join("groups"),
+            data.path().join("index/generations"),
+        ] {
             std::fs::create_dir_all(made).unwrap();
         }
         remember(data.path(), &["log", "index"]).unwrap();
         check(data.path(), &["log", "index"]).unwrap();
         std::fs::remove_dir_all(topic.join("0")).unwrap();
-        assert_eq!(missing(data.path(), &["log", "index"]).unwrap(), [topic.join("0")]);
+        assert_eq!(
+            missing(data.path(), &["log", "index"]).unwrap(),
+            [topic.join("0")]
+        );
         // The empty place of a volume.
         std::fs::remove_dir_all(data.path().join("index/generations")).unwrap();
-        assert_eq!(missing(data.path(), &["index"]).unwrap(), [data.path().join("index/generations")]);
+        assert_eq!(
+            missing(data.path(), &["index"]).unwrap(),
+            [data.path().join("index/generations")]
+        );
         std::fs::remove_dir_all(data.path().join("log")).unwrap();
         std::fs::remove_dir_all(data.path().join("index")).unwrap();
         let gone = ["index", "log"].map(|part| data.path().join(part));
@@ -162,12 +221,25 @@ mod tests {
         // What is not embedded any more is nobody's to miss.
         assert_eq!(missing(data.path(), &["index"]).unwrap(), gone[..1]);
         let error = check(data.path(), &["log", "index"]).unwrap_err();
-        assert!(error.hint().is_some() && error.to_string().contains("index is gone"), "{error}");
+        assert!(
+            error.hint().is_some() && error.to_string().contains("index is gone"),
+            "{error}"
+        );
         forget(data.path(), &gone).unwrap();
         check(data.path(), &["log", "index"]).unwrap();
         std::fs::write(data.path().join(MEMORY), "{\"format\": 1, \"fol").unwrap();
-        assert_eq!(check(data.path(), &["log"]).unwrap_err().kind(), ErrorKind::Corrupt);
-        std::fs::write(data.path().join(MEMORY), "{\"format\": 99, \"folders\": []}").unwrap();
-        assert_eq!(check(data.path(), &["log"]).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            check(data.path(), &["log"]).unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
+        std::fs::write(
+            data.path().join(MEMORY),
+            "{\"format\": 99, \"folders\": []}",
+        )
+        .unwrap();
+        assert_eq!(
+            check(data.path(), &["log"]).unwrap_err().kind(),
+            ErrorKind::Unsupported
+        );
     }
 }

@@ -1,11 +1,19 @@
-//! What is never printed: values of settings whose names say that they are secrets, and credentials within addresses. Used by
-//! `config show` and by settings that are passed on to librdkafka.
+//! What is never printed: values of settings whose names say that they are secrets, and credentials
+//! within addresses. Used by `config show` and by settings that are passed on to librdkafka.
 
 /// Stands in for what is not shown.
 pub const HIDDEN: &str = "(hidden)";
 
 /// Parts of names of secrets.
-const PARTS: [&str; 7] = ["password", "passphrase", "secret", "api_key", "oauthbearer.config", "jaas", "credential"];
+const PARTS: [&str; 7] = [
+    "password",
+    "passphrase",
+    "secret",
+    "api_key",
+    "oauthbearer.config",
+    "jaas",
+    "credential",
+];
 /// The same, as whole words: `tokenizer` and `limit_tokens` are none.
 const WORDS: [&str; 3] = ["token", "pem", "authorization"];
 
@@ -32,11 +40,15 @@ pub fn without_credentials(text: &str) -> String {
 }
 
 fn without_parameters(address: &str) -> String {
-    let Some((path, parameters)) = address.split_once('?') else { return address.to_owned() };
-    let shown = parameters.split('&').map(|parameter| match parameter.split_once('=') {
-        Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}"),
-        _ => parameter.to_owned(),
-    });
+    let Some((path, parameters)) = address.split_once('?') else {
+        return address.to_owned();
+    };
+    let shown = parameters
+        .split('&')
+        .map(|parameter| match parameter.split_once('=') {
+            Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}"),
+            _ => parameter.to_owned(),
+        });
     format!("{path}?{}", shown.collect::<Vec<_>>().join("&"))
 }
 
@@ -46,23 +58,51 @@ mod tests {
 
     #[test]
     fn names_of_secrets_are_known() {
-        let secrets =
-            ["password_file", "ssl.key.pem", "sasl.oauthbearer.config", "sasl.oauthbearer.client.secret", "Access-Token", "api_key_file"];
+        let secrets = [
+            "password_file",
+            "ssl.key.pem",
+            "sasl.oauthbearer.config",
+            "sasl.oauthbearer.client.secret",
+            "Access-Token",
+            "api_key_file",
+        ];
         assert_eq!(secrets.iter().filter(|name| !is_secret(name)).count(), 0);
-        let others = ["tokenizer_file", "leaf_maximum_tokens", "keyword", "temperature", "brokers", "ssl.key.location"];
+        let others = [
+            "tokenizer_file",
+            "leaf_maximum_tokens",
+            "keyword",
+            "temperature",
+            "brokers",
+            "ssl.key.location",
+        ];
         assert_eq!(others.iter().filter(|name| is_secret(name)).count(), 0);
     }
 
     #[test]
     fn addresses_keep_everything_but_their_credentials() {
         let cases = [
-            ("https://hub.example/models?revision=main", "https://hub.example/models?revision=main"),
-            ("https://elastic:s3cret@node:9200/x", "https://(hidden)@node:9200/x"),
+            (
+                "https://hub.example/models?revision=main",
+                "https://hub.example/models?revision=main",
+            ),
+            (
+                "https://elastic:s3cret@node:9200/x",
+                "https://(hidden)@node:9200/x",
+            ),
             ("https://t0ken@hub.example", "https://(hidden)@hub.example"),
             ("https://u:p@ss/w?rd@node", "https://(hidden)@node"),
-            ("https://a:s@one,http://b:s@two", "https://(hidden)@one,http://(hidden)@two"),
-            ("https://hub.example?token=s&page=2", "https://hub.example?token=(hidden)&page=2"),
-            ("plain text, mail@example.org", "plain text, mail@example.org"),
+            (
+                "https://a:s@one,http://b:s@two",
+                "https://(hidden)@one,http://(hidden)@two",
+            ),
+            (
+                "https://hub.example?token=s&page=2",
+                "https://hub.example?token=(hidden)&page=2",
+            ),
+            (
+                "plain text, mail@example.org",
+                "plain text, mail@example.org",
+            ),
         ];
         for (text, shown) in cases {
             assert_eq!(without_credentials(text), shown);

@@ -1,5 +1,5 @@
-//! Backup and restore of log, index and blobs while they are written to: the copy is one moment, damage is refused, and whatever breaks
-//! off leaves what was there.
+//! Backup and restore of log, index and blobs while they are written to: the copy is one moment,
+//! damage is refused, and whatever breaks off leaves what was there.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, ErrorKind, Filter};
+use tributary_schemas::{
+    Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, ErrorKind, Filter,
+};
 use tributary_store::backup::{Destination, MANIFEST, Manifest, Parts, Pipe, Source, restore};
 use tributary_store::blobs::Blobs;
 use tributary_store::data_folder::{Access, DataFolder};
@@ -43,10 +45,20 @@ async fn open(path: &Path) -> Open {
         tombstone_retention_seconds: 0,
     };
     let log = Arc::new(EmbeddedEventLog::open(&folder.join("log"), log_config).unwrap());
-    let settings = TopicSettings { partitions: 2, compacted: true, retention_age: None, retention_bytes: None };
+    let settings = TopicSettings {
+        partitions: 2,
+        compacted: true,
+        retention_age: None,
+        retention_bytes: None,
+    };
     log.create_topic(TOPIC, settings).await.unwrap();
     log.create_topic("t.empty", settings).await.unwrap();
-    let index_config = IndexConfig { writer_memory_mib: 16, pending_memory_mib: 16, search_threads: 1, prefilter_from_chunks: 100 };
+    let index_config = IndexConfig {
+        writer_memory_mib: 16,
+        pending_memory_mib: 16,
+        search_threads: 1,
+        prefilter_from_chunks: 100,
+    };
     let index = Arc::new(EmbeddedIndex::open(&folder.join("index"), index_config).unwrap());
     let settings = IndexSettings {
         coarse_dimensions: 4,
@@ -67,7 +79,13 @@ async fn open(path: &Path) -> Open {
         index: Some(Arc::clone(&index)),
         blobs: Some(folder.join("blobs")),
     };
-    Open { source: Source::new(parts).unwrap(), log, index, blobs, _folder: folder }
+    Open {
+        source: Source::new(parts).unwrap(),
+        log,
+        index,
+        blobs,
+        _folder: folder,
+    }
 }
 
 fn record(number: u64) -> Record {
@@ -97,24 +115,67 @@ fn operation(number: u64) -> Operation {
         images: Vec::new(),
         analyzed: word,
     };
-    let document = DocumentHeader { document_id: id, version: 1, source: "s".into(), ..DocumentHeader::default() };
-    let vectors = vec![ChunkVectors { coarse: vec![0.5, 0.5, 0.5, 0.5], fine: Vec::new() }];
-    Operation::Replace { document: Box::new(document), chunks: vec![chunk], vectors }
+    let document = DocumentHeader {
+        document_id: id,
+        version: 1,
+        source: "s".into(),
+        ..DocumentHeader::default()
+    };
+    let vectors = vec![ChunkVectors {
+        coarse: vec![0.5, 0.5, 0.5, 0.5],
+        fine: Vec::new(),
+    }];
+    Operation::Replace {
+        document: Box::new(document),
+        chunks: vec![chunk],
+        vectors,
+    }
 }
 
-/// As a stage does it: the event, then its effect in the index, then the position. Counts what is acknowledged.
-async fn work(log: Arc<EmbeddedEventLog>, index: Arc<EmbeddedIndex>, blobs: Blobs, stop: Arc<AtomicBool>, done: Arc<AtomicU64>) {
+/// As a stage does it: the event, then its effect in the index, then the position. Counts what is
+/// acknowledged.
+async fn work(
+    log: Arc<EmbeddedEventLog>,
+    index: Arc<EmbeddedIndex>,
+    blobs: Blobs,
+    stop: Arc<AtomicBool>,
+    done: Arc<AtomicU64>,
+) {
     let mut subscription = log.subscribe(TOPIC, Some("index")).await.unwrap();
     while !stop.load(Ordering::Relaxed) {
         let number = done.load(Ordering::Relaxed);
-        let url = blobs.put(Bytes::from(format!("blob {number}"))).await.unwrap();
-        let reference = Record { key: format!("blob {number}").into(), value: Some(url.into()), headers: Vec::new(), timestamp_ms: 1 };
-        log.append(TOPIC, vec![record(number), reference]).await.unwrap();
-        let batch = subscription.next_batch(BatchLimit { records: 10, bytes: 1 << 20 }, Duration::from_secs(5)).await.unwrap();
-        index.write(GENERATION, vec![operation(number)]).await.unwrap();
+        let url = blobs
+            .put(Bytes::from(format!("blob {number}")))
+            .await
+            .unwrap();
+        let reference = Record {
+            key: format!("blob {number}").into(),
+            value: Some(url.into()),
+            headers: Vec::new(),
+            timestamp_ms: 1,
+        };
+        log.append(TOPIC, vec![record(number), reference])
+            .await
+            .unwrap();
+        let batch = subscription
+            .next_batch(
+                BatchLimit {
+                    records: 10,
+                    bytes: 1 << 20,
+                },
+                Duration::from_secs(5),
+            )
+            .await
+            .unwrap();
+        index
+            .write(GENERATION, vec![operation(number)])
+            .await
+            .unwrap();
         index.flush(GENERATION, None).await.unwrap();
         let mut positions: Vec<_> = batch.iter().map(|stored| stored.position).collect();
-        positions.iter_mut().for_each(|position| position.offset += 1);
+        positions
+            .iter_mut()
+            .for_each(|position| position.offset += 1);
         subscription.commit(&positions).await.unwrap();
         if number % 40 == 39 {
             log.compact(TOPIC).await.unwrap();
@@ -129,7 +190,11 @@ async fn back_up(source: &Source, destination: &Path) -> tributary_store::Result
     let (total, (pipe, receiver)) = (image.bytes(), Pipe::new());
     let destination = Destination::of(destination)?;
     let writing = tokio::task::spawn_blocking(move || image.write(&pipe));
-    let received = tokio::task::spawn_blocking(move || destination.receive(Pipe::read_end(receiver), total, &|_| ())).await.unwrap();
+    let received = tokio::task::spawn_blocking(move || {
+        destination.receive(Pipe::read_end(receiver), total, &|_| ())
+    })
+    .await
+    .unwrap();
     let written = writing.await.unwrap();
     // What the receiver refuses is why the writer finds nobody any more.
     let manifest = received?;
@@ -140,17 +205,36 @@ async fn values(log: &EmbeddedEventLog) -> BTreeMap<Bytes, Bytes> {
     let mut subscription = log.subscribe(TOPIC, None).await.unwrap();
     let mut values = BTreeMap::new();
     loop {
-        let batch = subscription.next_batch(BatchLimit { records: 1000, bytes: 1 << 24 }, Duration::ZERO).await.unwrap();
+        let batch = subscription
+            .next_batch(
+                BatchLimit {
+                    records: 1000,
+                    bytes: 1 << 24,
+                },
+                Duration::ZERO,
+            )
+            .await
+            .unwrap();
         if batch.is_empty() {
             return values;
         }
-        values.extend(batch.into_iter().map(|stored| (stored.record.key, stored.record.value.unwrap())));
+        values.extend(
+            batch
+                .into_iter()
+                .map(|stored| (stored.record.key, stored.record.value.unwrap())),
+        );
     }
 }
 
 async fn is_found(index: &EmbeddedIndex, number: u64) -> bool {
     let tokens = [format!("word{number}")];
-    let query = KeywordQuery { generation: None, tokens: &tokens, filter: &Filter::default(), candidates: None, limit: 5 };
+    let query = KeywordQuery {
+        generation: None,
+        tokens: &tokens,
+        filter: &Filter::default(),
+        candidates: None,
+        limit: 5,
+    };
     index.keyword(query).await.unwrap().len() == 1
 }
 
@@ -158,16 +242,33 @@ async fn is_found(index: &EmbeddedIndex, number: u64) -> bool {
 async fn check(restored: &Open, acknowledged: u64) {
     let values = values(&restored.log).await;
     for number in 0..acknowledged {
-        let url = values.get(&Bytes::from(format!("blob {number}"))).unwrap_or_else(|| panic!("record {number} is lost"));
-        let blob = restored.blobs.get(std::str::from_utf8(url).unwrap()).await.unwrap();
+        let url = values
+            .get(&Bytes::from(format!("blob {number}")))
+            .unwrap_or_else(|| panic!("record {number} is lost"));
+        let blob = restored
+            .blobs
+            .get(std::str::from_utf8(url).unwrap())
+            .await
+            .unwrap();
         assert_eq!(blob, format!("blob {number}"));
-        assert!(is_found(&restored.index, number).await, "document {number} of {acknowledged} is lost");
+        assert!(
+            is_found(&restored.index, number).await,
+            "document {number} of {acknowledged} is lost"
+        );
     }
     for lag in restored.log.lag(TOPIC, "index").await.unwrap() {
         assert!(lag.committed <= lag.end, "{lag:?}");
     }
-    let documents = restored.index.list_documents(None, None, 10_000).await.unwrap().len();
-    assert_eq!(restored.index.list_chunks(None).await.unwrap().len(), documents);
+    let documents = restored
+        .index
+        .list_documents(None, None, 10_000)
+        .await
+        .unwrap()
+        .len();
+    assert_eq!(
+        restored.index.list_chunks(None).await.unwrap().len(),
+        documents
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
@@ -175,7 +276,10 @@ async fn a_backup_under_load_is_one_moment_in_every_form() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let running = open(&data).await;
-    let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let (stop, done) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicU64::new(0)),
+    );
     let working = tokio::spawn(work(
         Arc::clone(&running.log),
         Arc::clone(&running.index),
@@ -184,14 +288,23 @@ async fn a_backup_under_load_is_one_moment_in_every_form() {
         Arc::clone(&done),
     ));
     let mut taken = Vec::new();
-    for (round, name) in ["a.tar", "folder", "b.tar.zst", "c.tar"].into_iter().enumerate() {
+    for (round, name) in ["a.tar", "folder", "b.tar.zst", "c.tar"]
+        .into_iter()
+        .enumerate()
+    {
         while done.load(Ordering::Relaxed) < 25 * (round as u64 + 1) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let acknowledged = done.load(Ordering::Relaxed);
         let path = folder.path().join(name);
         let manifest = back_up(&running.source, &path).await.unwrap();
-        assert!(manifest.not_covered.iter().any(|line| line.contains("models")), "{manifest:?}");
+        assert!(
+            manifest
+                .not_covered
+                .iter()
+                .any(|line| line.contains("models")),
+            "{manifest:?}"
+        );
         taken.push((path, acknowledged));
     }
     assert!(!data.join("backup.staging").exists());
@@ -205,8 +318,16 @@ async fn a_backup_under_load_is_one_moment_in_every_form() {
         let restored = open(&target).await;
         check(&restored, acknowledged).await;
         // It goes on: what the copy has not done yet is read again, and new records follow.
-        restored.log.append(TOPIC, vec![record(999_999)]).await.unwrap();
-        restored.index.write(GENERATION, vec![operation(999_999)]).await.unwrap();
+        restored
+            .log
+            .append(TOPIC, vec![record(999_999)])
+            .await
+            .unwrap();
+        restored
+            .index
+            .write(GENERATION, vec![operation(999_999)])
+            .await
+            .unwrap();
         restored.index.flush(GENERATION, None).await.unwrap();
         assert!(is_found(&restored.index, 999_999).await);
         drop(restored);
@@ -220,8 +341,13 @@ async fn small_backup(folder: &Path) -> PathBuf {
     let open = open(&source).await;
     let stop = Arc::new(AtomicBool::new(false));
     let done = Arc::new(AtomicU64::new(0));
-    let working =
-        tokio::spawn(work(Arc::clone(&open.log), Arc::clone(&open.index), open.blobs.clone(), Arc::clone(&stop), Arc::clone(&done)));
+    let working = tokio::spawn(work(
+        Arc::clone(&open.log),
+        Arc::clone(&open.index),
+        open.blobs.clone(),
+        Arc::clone(&stop),
+        Arc::clone(&done),
+    ));
     while done.load(Ordering::Relaxed) < 3 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -237,11 +363,17 @@ fn content(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        for path in fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+        {
             if path.is_dir() {
                 folders.push(path);
             } else if path.file_name().unwrap() != "lock" {
-                found.insert(path.strip_prefix(root).unwrap().to_owned(), fs::read(&path).unwrap());
+                found.insert(
+                    path.strip_prefix(root).unwrap().to_owned(),
+                    fs::read(&path).unwrap(),
+                );
             }
         }
     }
@@ -265,7 +397,10 @@ async fn damage_is_refused_and_changes_nothing() {
         fs::write(&damaged, &bytes).unwrap();
         match restore(&damaged, &target, false, &|_| ()) {
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported), "{error}");
+                assert!(
+                    matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported),
+                    "{error}"
+                );
                 assert!(content(&target).is_empty(), "{:?}", content(&target).keys());
                 refused += 1;
             }
@@ -291,20 +426,37 @@ async fn a_folder_backup_with_a_changed_or_missing_file_is_refused() {
     let path = folder.path().join("copy");
     let manifest = back_up(&open.source, &path).await.unwrap();
     let error = back_up(&open.source, &path).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Conflict, "a backup never replaces another: {error}");
+    assert_eq!(
+        error.kind(),
+        ErrorKind::Conflict,
+        "a backup never replaces another: {error}"
+    );
     let file = path.join(&manifest.files.last().unwrap().path);
     let bytes = fs::read(&file).unwrap();
     fs::write(&file, [&bytes[..], b"more"].concat()).unwrap();
     let target = folder.path().join("target");
-    assert_eq!(restore(&path, &target, false, &|_| ()).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(
+        restore(&path, &target, false, &|_| ()).unwrap_err().kind(),
+        ErrorKind::Corrupt
+    );
     fs::remove_file(&file).unwrap();
-    assert_eq!(restore(&path, &target, false, &|_| ()).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(
+        restore(&path, &target, false, &|_| ()).unwrap_err().kind(),
+        ErrorKind::Corrupt
+    );
     fs::write(&file, bytes).unwrap();
     let json = fs::read_to_string(path.join(MANIFEST)).unwrap();
-    for (from, to) in [("\"format\": 1", "\"format\": 2"), ("tributary.json", "../tributary.json"), ("tributary.json", "/etc/x")] {
+    for (from, to) in [
+        ("\"format\": 1", "\"format\": 2"),
+        ("tributary.json", "../tributary.json"),
+        ("tributary.json", "/etc/x"),
+    ] {
         fs::write(path.join(MANIFEST), json.replacen(from, to, 1)).unwrap();
         let error = restore(&path, &target, false, &|_| ()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported),
+            "{error}"
+        );
         assert!(content(&target).is_empty());
     }
     fs::write(path.join(MANIFEST), json).unwrap();
@@ -313,7 +465,11 @@ async fn a_folder_backup_with_a_changed_or_missing_file_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.hint().unwrap().contains("--force"));
     let held = DataFolder::open(&target, Access::Alone).unwrap();
-    assert_eq!(restore(&path, &target, true, &|_| ()).unwrap_err().kind(), ErrorKind::Conflict, "in use");
+    assert_eq!(
+        restore(&path, &target, true, &|_| ()).unwrap_err().kind(),
+        ErrorKind::Conflict,
+        "in use"
+    );
     drop(held);
     restore(&path, &target, true, &|_| ()).unwrap();
 }
@@ -334,13 +490,21 @@ async fn a_decided_restore_is_finished_by_the_next_start() {
         for part in parts.iter().skip(broken_off_after) {
             fs::rename(broken.join(part), broken.join("restore.ready").join(part)).unwrap();
         }
-        fs::write(broken.join("restore.ready/tributary.json"), fs::read(target.join("tributary.json")).unwrap()).unwrap();
+        fs::write(
+            broken.join("restore.ready/tributary.json"),
+            fs::read(target.join("tributary.json")).unwrap(),
+        )
+        .unwrap();
         fs::create_dir_all(broken.join("log/old")).unwrap();
         if broken_off_after > 0 {
             fs::remove_dir_all(broken.join("log/old")).unwrap();
         }
         drop(DataFolder::open(&broken, Access::Alone).unwrap());
-        assert_eq!(content(&broken), expected, "broken off after {broken_off_after}");
+        assert_eq!(
+            content(&broken),
+            expected,
+            "broken off after {broken_off_after}"
+        );
     }
     assert!(target.join("models/m").exists());
 }
@@ -352,22 +516,48 @@ async fn one_backup_at_a_time_and_nothing_is_left_of_one_that_is_dropped() {
     let open = open(&data).await;
     let image = open.source.take().await.unwrap();
     assert!(data.join("backup.staging").exists());
-    assert_eq!(open.source.take().await.err().unwrap().kind(), ErrorKind::Conflict);
+    assert_eq!(
+        open.source.take().await.err().unwrap().kind(),
+        ErrorKind::Conflict
+    );
     drop(image);
     assert!(!data.join("backup.staging").exists());
     for name in ["x.zip", "x.tar.gz", "x.tgz"] {
-        assert_eq!(Destination::of(Path::new(name)).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(
+            Destination::of(Path::new(name)).unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
     }
     // A reader that goes away in the middle, and a writer that does.
     let image = open.source.take().await.unwrap();
     let (pipe, receiver) = Pipe::new();
     drop(receiver);
-    assert!(tokio::task::spawn_blocking(move || image.write(&pipe)).await.unwrap().is_err());
+    assert!(
+        tokio::task::spawn_blocking(move || image.write(&pipe))
+            .await
+            .unwrap()
+            .is_err()
+    );
     let (pipe, receiver) = Pipe::new();
-    tokio::task::spawn_blocking(move || pipe.fail(&tributary_store::Error::new(ErrorKind::Internal, "the disk died"))).await.unwrap();
+    tokio::task::spawn_blocking(move || {
+        pipe.fail(&tributary_store::Error::new(
+            ErrorKind::Internal,
+            "the disk died",
+        ))
+    })
+    .await
+    .unwrap();
     let path = folder.path().join("half.tar");
     let destination = Destination::of(&path).unwrap();
-    let received = tokio::task::spawn_blocking(move || destination.receive(Pipe::read_end(receiver), 0, &|_| ())).await.unwrap();
+    let received = tokio::task::spawn_blocking(move || {
+        destination.receive(Pipe::read_end(receiver), 0, &|_| ())
+    })
+    .await
+    .unwrap();
     assert!(received.unwrap_err().to_string().contains("the disk died"));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "only the data folder");
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "only the data folder"
+    );
 }

@@ -1,5 +1,6 @@
 //! The Elasticsearch index against a real node, named by TRIBUTARY_TEST_ELASTICSEARCH (`http://host:port`, such as
-//! `deploy/services/elasticsearch start` prints); without it the tests that need one are skipped, loudly.
+//! `deploy/services/elasticsearch start` prints); without it the tests that need one are skipped,
+//! loudly.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
@@ -25,19 +26,27 @@ use self::cluster::Cluster;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_keeps_every_promise() {
-    let Some(cluster) = Cluster::find("promises").await else { return };
+    let Some(cluster) = Cluster::find("promises").await else {
+        return;
+    };
     conformance::all(&cluster.open().await).await;
     cluster.clean().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_doctor_finds_a_sound_cluster_and_names_what_is_wrong() {
-    let Some(cluster) = Cluster::find("doctor").await else { return };
+    let Some(cluster) = Cluster::find("doctor").await else {
+        return;
+    };
     let config = cluster.config();
     let wrong = async || -> Vec<String> {
         let found = diagnose(&config).await;
         assert_eq!(found.len(), 6, "{found:?}");
-        found.into_iter().filter(|found| !found.ok && found.name != "elasticsearch disk").map(|found| found.detail).collect()
+        found
+            .into_iter()
+            .filter(|found| !found.ok && found.name != "elasticsearch disk")
+            .map(|found| found.detail)
+            .collect()
     };
     assert!(wrong().await.is_empty(), "{:?}", wrong().await);
     let index = cluster.open().await;
@@ -49,10 +58,22 @@ async fn the_doctor_finds_a_sound_cluster_and_names_what_is_wrong() {
     cluster.request("PUT", &path, &block("true")).await;
     assert!(wrong().await[0].contains("read_only_allow_delete"));
     cluster.request("PUT", &path, &block("null")).await;
-    cluster.request("PUT", &format!("/{}-other", cluster.prefix), r#"{"mappings": {"properties": {"x": {"type": "long"}}}}"#).await;
+    cluster
+        .request(
+            "PUT",
+            &format!("/{}-other", cluster.prefix),
+            r#"{"mappings": {"properties": {"x": {"type": "long"}}}}"#,
+        )
+        .await;
     assert!(wrong().await[0].contains("is not ours"));
     cluster.clean().await;
-    let nobody = Config { urls: vec!["http://127.0.0.1:1".into()], ..config };
+    let nobody = Config {
+        urls: vec!["http://127.0.0.1:1".into()],
+        ..config
+    };
     let found = diagnose(&nobody).await;
-    assert!(found.len() == 1 && !found[0].ok && found[0].hint.is_some(), "{found:?}");
+    assert!(
+        found.len() == 1 && !found[0].ok && found[0].hint.is_some(),
+        "{found:?}"
+    );
 }

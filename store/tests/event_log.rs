@@ -1,4 +1,5 @@
-//! The embedded event log from outside: the conformance suite, and what only an embedded log promises.
+//! The embedded event log from outside: the conformance suite, and what only an embedded log
+//! promises.
 
 #![allow(clippy::unwrap_used, clippy::explicit_write)]
 
@@ -17,10 +18,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use tributary_schemas::ErrorKind;
 use tributary_store::event_log::embedded::{Config, EmbeddedEventLog};
-use tributary_store::event_log::{BatchLimit, EventLog, Position, Record, StoredRecord, TopicSettings, conformance};
+use tributary_store::event_log::{
+    BatchLimit, EventLog, Position, Record, StoredRecord, TopicSettings, conformance,
+};
 
-const CAPABILITIES: conformance::Capabilities = conformance::Capabilities { shares_groups: false, keeps_zero_timestamps: true };
-const ANY: BatchLimit = BatchLimit { records: 100_000, bytes: 256 << 20 };
+const CAPABILITIES: conformance::Capabilities = conformance::Capabilities {
+    shares_groups: false,
+    keeps_zero_timestamps: true,
+};
+const ANY: BatchLimit = BatchLimit {
+    records: 100_000,
+    bytes: 256 << 20,
+};
 
 fn config() -> Config {
     Config {
@@ -35,7 +44,10 @@ fn config() -> Config {
 }
 
 fn small_segments() -> Config {
-    Config { segment_bytes: 4096, ..config() }
+    Config {
+        segment_bytes: 4096,
+        ..config()
+    }
 }
 
 fn open(folder: &Path) -> EmbeddedEventLog {
@@ -43,25 +55,43 @@ fn open(folder: &Path) -> EmbeddedEventLog {
 }
 
 fn kind_of_open(folder: &Path) -> Option<(ErrorKind, String)> {
-    EmbeddedEventLog::open(folder, config()).err().map(|error| (error.kind(), error.full_message()))
+    EmbeddedEventLog::open(folder, config())
+        .err()
+        .map(|error| (error.kind(), error.full_message()))
 }
 
 fn topic(partitions: u32) -> TopicSettings {
-    TopicSettings { partitions, compacted: false, retention_age: None, retention_bytes: None }
+    TopicSettings {
+        partitions,
+        compacted: false,
+        retention_age: None,
+        retention_bytes: None,
+    }
 }
 
 fn compacted() -> TopicSettings {
-    TopicSettings { compacted: true, ..topic(1) }
+    TopicSettings {
+        compacted: true,
+        ..topic(1)
+    }
 }
 
 fn record(key: &str, value: &str) -> Record {
     let value = Some(Bytes::copy_from_slice(value.as_bytes()));
-    Record { key: Bytes::copy_from_slice(key.as_bytes()), value, headers: Vec::new(), timestamp_ms: 1_000 }
+    Record {
+        key: Bytes::copy_from_slice(key.as_bytes()),
+        value,
+        headers: Vec::new(),
+        timestamp_ms: 1_000,
+    }
 }
 
 fn text(stored: &StoredRecord) -> (String, Option<String>) {
     let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
-    (text(&stored.record.key), stored.record.value.as_ref().map(text))
+    (
+        text(&stored.record.key),
+        stored.record.value.as_ref().map(text),
+    )
 }
 
 async fn read_all(log: &dyn EventLog, topic: &str) -> Vec<StoredRecord> {
@@ -79,7 +109,10 @@ async fn read_all(log: &dyn EventLog, topic: &str) -> Vec<StoredRecord> {
 /// The segment files of partition 0, oldest first.
 fn segments(folder: &Path, topic: &str) -> Vec<std::path::PathBuf> {
     let partition = folder.join("topics").join(topic).join("0");
-    let mut paths: Vec<_> = std::fs::read_dir(partition).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> = std::fs::read_dir(partition)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.sort();
     paths
 }
@@ -93,8 +126,16 @@ async fn conforms() {
 #[tokio::test]
 async fn conforms_on_one_thread_with_small_segments_and_a_linger() {
     let folder = tempfile::tempdir().unwrap();
-    let config = Config { linger_ms: 1, queue_bytes: 1000, ..small_segments() };
-    conformance::all(&EmbeddedEventLog::open(folder.path(), config).unwrap(), CAPABILITIES).await;
+    let config = Config {
+        linger_ms: 1,
+        queue_bytes: 1000,
+        ..small_segments()
+    };
+    conformance::all(
+        &EmbeddedEventLog::open(folder.path(), config).unwrap(),
+        CAPABILITIES,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -104,7 +145,10 @@ async fn a_group_has_one_subscription() {
     log.create_topic("t", topic(1)).await.unwrap();
     log.create_topic("other", topic(1)).await.unwrap();
     let first = log.subscribe("t", Some("g")).await.unwrap();
-    assert_eq!(log.subscribe("t", Some("g")).await.err().unwrap().kind(), ErrorKind::Conflict);
+    assert_eq!(
+        log.subscribe("t", Some("g")).await.err().unwrap().kind(),
+        ErrorKind::Conflict
+    );
     let _another_group = log.subscribe("t", Some("h")).await.unwrap();
     let _another_topic = log.subscribe("other", Some("g")).await.unwrap();
     drop(first);
@@ -114,7 +158,9 @@ async fn a_group_has_one_subscription() {
 #[tokio::test]
 async fn everything_survives_reopening() {
     let folder = tempfile::tempdir().unwrap();
-    let sent: Vec<Record> = (0..200).map(|n| record(&format!("键 {n}"), &"值".repeat(n))).collect();
+    let sent: Vec<Record> = (0..200)
+        .map(|n| record(&format!("键 {n}"), &"值".repeat(n)))
+        .collect();
     for round in 0..3u64 {
         let log = EmbeddedEventLog::open(folder.path(), small_segments()).unwrap();
         log.create_topic("t.v1", topic(3)).await.unwrap();
@@ -122,13 +168,27 @@ async fn everything_survives_reopening() {
         let read = read_all(&log, "t.v1").await;
         assert_eq!(read.len() as u64, 200 * (round + 1));
         for (position, record) in positions.iter().zip(&sent) {
-            assert!(read.iter().any(|stored| stored.position == *position && stored.record == *record));
+            assert!(
+                read.iter()
+                    .any(|stored| stored.position == *position && stored.record == *record)
+            );
         }
         let lag = log.lag("t.v1", "组 a/b").await.unwrap();
         let committed: u64 = lag.iter().map(|lag| lag.committed).sum();
         assert_eq!(committed, 200 * round);
-        let ends: Vec<Position> = lag.iter().map(|lag| Position { partition: lag.partition, offset: lag.end }).collect();
-        log.subscribe("t.v1", Some("组 a/b")).await.unwrap().commit(&ends).await.unwrap();
+        let ends: Vec<Position> = lag
+            .iter()
+            .map(|lag| Position {
+                partition: lag.partition,
+                offset: lag.end,
+            })
+            .collect();
+        log.subscribe("t.v1", Some("组 a/b"))
+            .await
+            .unwrap()
+            .commit(&ends)
+            .await
+            .unwrap();
         assert_eq!(log.counters().appended_records.get(), 200);
     }
 }
@@ -136,11 +196,19 @@ async fn everything_survives_reopening() {
 #[tokio::test]
 async fn reading_from_the_middle_finds_the_place() {
     let folder = tempfile::tempdir().unwrap();
-    let config = Config { segment_bytes: 200_000, ..config() };
+    let config = Config {
+        segment_bytes: 200_000,
+        ..config()
+    };
     let log = EmbeddedEventLog::open(folder.path(), config.clone()).unwrap();
     log.create_topic("t", topic(1)).await.unwrap();
     for _ in 0..10 {
-        log.append("t", (0..100).map(|n| record("k", &"x".repeat(n * 7))).collect()).await.unwrap();
+        log.append(
+            "t",
+            (0..100).map(|n| record("k", &"x".repeat(n * 7))).collect(),
+        )
+        .await
+        .unwrap();
     }
     for reopened in [false, true] {
         let log = if reopened { None } else { Some(&log) };
@@ -153,9 +221,20 @@ async fn reading_from_the_middle_finds_the_place() {
                 &EmbeddedEventLog::open(&fresh, config.clone()).unwrap()
             }
         };
-        for (number, offset) in [1u64, 2, 99, 100, 345, 346, 500, 777, 998, 999].into_iter().enumerate() {
+        for (number, offset) in [1u64, 2, 99, 100, 345, 346, 500, 777, 998, 999]
+            .into_iter()
+            .enumerate()
+        {
             let group = format!("{reopened} {number}");
-            log.subscribe("t", Some(&group)).await.unwrap().commit(&[Position { partition: 0, offset }]).await.unwrap();
+            log.subscribe("t", Some(&group))
+                .await
+                .unwrap()
+                .commit(&[Position {
+                    partition: 0,
+                    offset,
+                }])
+                .await
+                .unwrap();
             let mut subscription = log.subscribe("t", Some(&group)).await.unwrap();
             let batch = subscription.next_batch(ANY, Duration::ZERO).await.unwrap();
             let offsets: Vec<u64> = batch.iter().map(|stored| stored.position.offset).collect();
@@ -186,15 +265,29 @@ async fn a_64_mb_segment_is_reopened() {
         let log = open(folder.path());
         log.create_topic("t", topic(1)).await.unwrap();
         for _ in 0..10 {
-            log.append("t", (0..61).map(|_| record("k", &"x".repeat(100_000))).collect()).await.unwrap();
+            log.append(
+                "t",
+                (0..61).map(|_| record("k", &"x".repeat(100_000))).collect(),
+            )
+            .await
+            .unwrap();
         }
         assert_eq!(segments(folder.path(), "t").len(), 1);
     }
     let started = std::time::Instant::now();
     let log = open(folder.path());
-    assert!(started.elapsed() < Duration::from_secs(60), "reopening took {:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_secs(60),
+        "reopening took {:?}",
+        started.elapsed()
+    );
     assert_eq!(log.lag("t", "g").await.unwrap()[0].end, 610);
-    log.append("t", (0..61).map(|_| record("k", &"x".repeat(100_000))).collect()).await.unwrap();
+    log.append(
+        "t",
+        (0..61).map(|_| record("k", &"x".repeat(100_000))).collect(),
+    )
+    .await
+    .unwrap();
     assert_eq!(segments(folder.path(), "t").len(), 2);
     assert_eq!(read_all(&log, "t").await.len(), 671);
 }
@@ -202,10 +295,20 @@ async fn a_64_mb_segment_is_reopened() {
 #[tokio::test]
 async fn a_record_over_the_limit_is_refused_and_nothing_of_its_append_written() {
     let folder = tempfile::tempdir().unwrap();
-    let log = EmbeddedEventLog::open(folder.path(), Config { max_record_bytes: 100, ..config() }).unwrap();
+    let log = EmbeddedEventLog::open(
+        folder.path(),
+        Config {
+            max_record_bytes: 100,
+            ..config()
+        },
+    )
+    .unwrap();
     log.create_topic("t", topic(1)).await.unwrap();
     let fits = record("k", &"x".repeat(99));
-    let error = log.append("t", vec![fits.clone(), record("k", &"x".repeat(100))]).await.unwrap_err();
+    let error = log
+        .append("t", vec![fits.clone(), record("k", &"x".repeat(100))])
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     log.append("t", vec![fits.clone()]).await.unwrap();
     assert_eq!(read_all(&log, "t").await.len(), 1);
@@ -228,8 +331,21 @@ async fn a_subscription_outlives_the_log() {
     log.append("t", vec![record("a", "1")]).await.unwrap();
     let mut subscription = log.subscribe("t", Some("g")).await.unwrap();
     drop(log);
-    assert_eq!(subscription.next_batch(ANY, Duration::ZERO).await.unwrap().len(), 1);
-    let error = subscription.commit(&[Position { partition: 0, offset: 1 }]).await.unwrap_err();
+    assert_eq!(
+        subscription
+            .next_batch(ANY, Duration::ZERO)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+    let error = subscription
+        .commit(&[Position {
+            partition: 0,
+            offset: 1,
+        }])
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
 }
 
@@ -237,23 +353,56 @@ async fn a_subscription_outlives_the_log() {
 fn nonsense_in_the_settings_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for config in [
-        Config { segment_bytes: 10, ..config() },
-        Config { segment_bytes: 1 << 33, ..config() },
-        Config { max_record_bytes: 0, ..config() },
-        Config { queue_bytes: 0, ..config() },
-        Config { compaction_dirty_ratio: f64::NAN, ..config() },
+        Config {
+            segment_bytes: 10,
+            ..config()
+        },
+        Config {
+            segment_bytes: 1 << 33,
+            ..config()
+        },
+        Config {
+            max_record_bytes: 0,
+            ..config()
+        },
+        Config {
+            queue_bytes: 0,
+            ..config()
+        },
+        Config {
+            compaction_dirty_ratio: f64::NAN,
+            ..config()
+        },
     ] {
-        assert_eq!(EmbeddedEventLog::open(folder.path(), config).err().unwrap().kind(), ErrorKind::Invalid);
+        assert_eq!(
+            EmbeddedEventLog::open(folder.path(), config)
+                .err()
+                .unwrap()
+                .kind(),
+            ErrorKind::Invalid
+        );
     }
 }
 
 #[tokio::test]
 async fn appends_that_wait_together_share_a_sync() {
     let folder = tempfile::tempdir().unwrap();
-    let log = EmbeddedEventLog::open(folder.path(), Config { linger_ms: 20, ..config() }).unwrap();
+    let log = EmbeddedEventLog::open(
+        folder.path(),
+        Config {
+            linger_ms: 20,
+            ..config()
+        },
+    )
+    .unwrap();
     log.create_topic("t", topic(1)).await.unwrap();
-    let appends = (0..100).map(|n| log.append("t", vec![record("k", if n % 2 == 0 { "a" } else { "b" })]));
+    let appends =
+        (0..100).map(|n| log.append("t", vec![record("k", if n % 2 == 0 { "a" } else { "b" })]));
     futures::future::try_join_all(appends).await.unwrap();
     assert_eq!(log.counters().appended_records.get(), 100);
-    assert!(log.counters().syncs.get() <= 10, "{} syncs for 100 appends at once", log.counters().syncs.get());
+    assert!(
+        log.counters().syncs.get() <= 10,
+        "{} syncs for 100 appends at once",
+        log.counters().syncs.get()
+    );
 }

@@ -1,9 +1,15 @@
-//! The Kafka event log against a real broker: the conformance suite, and what only a log that several processes share can break.
+//! The Kafka event log against a real broker: the conformance suite, and what only a log that
+//! several processes share can break.
 //!
-//! `TRIBUTARY_TEST_KAFKA=host:port` names the broker (`deploy/services/kafka start` starts one); without it everything here is skipped.
-//! Tests that stop a broker start one of their own.
+//! `TRIBUTARY_TEST_KAFKA=host:port` names the broker (`deploy/services/kafka start` starts one);
+//! without it everything here is skipped. Tests that stop a broker start one of their own.
 
-#![allow(clippy::unwrap_used, clippy::explicit_write, clippy::print_stderr, clippy::print_stdout)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::explicit_write,
+    clippy::print_stderr,
+    clippy::print_stdout
+)]
 
 #[path = "kafka/broker.rs"]
 mod broker;
@@ -20,18 +26,28 @@ use bytes::Bytes;
 use tributary_schemas::{ErrorKind, Result};
 use tributary_store::event_log::kafka::{Config, KafkaEventLog};
 use tributary_store::event_log::{
-    BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription, TopicSettings, conformance,
+    BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription,
+    TopicSettings, conformance,
 };
 
-const ANY: BatchLimit = BatchLimit { records: 100_000, bytes: 256 << 20 };
+const ANY: BatchLimit = BatchLimit {
+    records: 100_000,
+    bytes: 256 << 20,
+};
 const SOON: Duration = Duration::from_secs(60);
 
 /// The broker to test with, or a loud word that there is none.
 fn brokers(test: &str) -> Option<String> {
-    let brokers = std::env::var("TRIBUTARY_TEST_KAFKA").ok().filter(|brokers| !brokers.is_empty());
+    let brokers = std::env::var("TRIBUTARY_TEST_KAFKA")
+        .ok()
+        .filter(|brokers| !brokers.is_empty());
     if brokers.is_none() {
         // Past the test harness, which keeps the output of tests that pass.
-        writeln!(std::io::stderr(), "SKIPPED: {test}: TRIBUTARY_TEST_KAFKA names no broker (deploy/services/kafka start)").unwrap();
+        writeln!(
+            std::io::stderr(),
+            "SKIPPED: {test}: TRIBUTARY_TEST_KAFKA names no broker (deploy/services/kafka start)"
+        )
+        .unwrap();
     }
     brokers
 }
@@ -72,17 +88,29 @@ async fn open(brokers: &str) -> KafkaEventLog {
 
 /// A name that no other run uses.
 fn unique(name: &str) -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
     format!("k-test.{}.{}.{name}", now.as_micros(), std::process::id())
 }
 
 fn partitions(partitions: u32) -> TopicSettings {
-    TopicSettings { partitions, compacted: false, retention_age: None, retention_bytes: None }
+    TopicSettings {
+        partitions,
+        compacted: false,
+        retention_age: None,
+        retention_bytes: None,
+    }
 }
 
 fn record(key: &str, value: &str) -> Record {
     let value = Some(Bytes::copy_from_slice(value.as_bytes()));
-    Record { key: Bytes::copy_from_slice(key.as_bytes()), value, headers: Vec::new(), timestamp_ms: 1_000 }
+    Record {
+        key: Bytes::copy_from_slice(key.as_bytes()),
+        value,
+        headers: Vec::new(),
+        timestamp_ms: 1_000,
+    }
 }
 
 /// The log with names of its own for this run: the broker keeps the topics of earlier ones.
@@ -94,9 +122,18 @@ struct Prefixed {
 impl Prefixed {
     /// Names that no topic can have stay as they are.
     fn name(&self, topic: &str) -> String {
-        let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-        let keep = topic.is_empty() || topic == "." || topic == ".." || topic.len() > 200 || !topic.bytes().all(is_legal);
-        if keep { topic.to_owned() } else { format!("{}.{topic}", self.prefix) }
+        let is_legal =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        let keep = topic.is_empty()
+            || topic == "."
+            || topic == ".."
+            || topic.len() > 200
+            || !topic.bytes().all(is_legal);
+        if keep {
+            topic.to_owned()
+        } else {
+            format!("{}.{topic}", self.prefix)
+        }
     }
 }
 
@@ -114,7 +151,11 @@ impl EventLog for Prefixed {
         self.log.subscribe(&self.name(topic), group).await
     }
 
-    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
+    async fn subscribe_from(
+        &self,
+        topic: &str,
+        from: &[Position],
+    ) -> Result<Box<dyn Subscription>> {
         self.log.subscribe_from(&self.name(topic), from).await
     }
 
@@ -129,19 +170,41 @@ impl EventLog for Prefixed {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keeps_the_promises_of_the_trait() {
-    let Some(brokers) = brokers("keeps_the_promises_of_the_trait") else { return };
-    let log = Prefixed { log: open(&brokers).await, prefix: unique("conformance") };
-    conformance::all(&log, conformance::Capabilities { shares_groups: true, keeps_zero_timestamps: false }).await;
+    let Some(brokers) = brokers("keeps_the_promises_of_the_trait") else {
+        return;
+    };
+    let log = Prefixed {
+        log: open(&brokers).await,
+        prefix: unique("conformance"),
+    };
+    conformance::all(
+        &log,
+        conformance::Capabilities {
+            shares_groups: true,
+            keeps_zero_timestamps: false,
+        },
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreachable_broker_is_said_in_time_and_with_a_hint() {
     let started = std::time::Instant::now();
-    let config = Config { connect_timeout_ms: 1_500, ..config("127.0.0.1:1") };
+    let config = Config {
+        connect_timeout_ms: 1_500,
+        ..config("127.0.0.1:1")
+    };
     let error = KafkaEventLog::open(config).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     let said = error.full_message();
-    assert!(said.contains("127.0.0.1:1") && said.contains("deploy/services/kafka start"), "{said}");
+    assert!(
+        said.contains("127.0.0.1:1") && said.contains("deploy/services/kafka start"),
+        "{said}"
+    );
     assert!(said.contains("store.event_log.kafka.brokers"), "{said}");
-    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        started.elapsed()
+    );
 }

@@ -1,4 +1,5 @@
-//! The embedded index: the conformance suite, and what only files can go through: crashes, damage, full disks, compaction, recall.
+//! The embedded index: the conformance suite, and what only files can go through: crashes, damage,
+//! full disks, compaction, recall.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
@@ -7,10 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, ErrorKind, Filter};
+use tributary_schemas::{
+    Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, ErrorKind, Filter,
+};
 use tributary_store::search_index::conformance;
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
-use tributary_store::search_index::{IndexSettings, KeywordQuery, Operation, Outcome, SearchIndex, VectorField, VectorQuery};
+use tributary_store::search_index::{
+    IndexSettings, KeywordQuery, Operation, Outcome, SearchIndex, VectorField, VectorQuery,
+};
 
 const DIMENSIONS: usize = 16;
 const GENERATION: &str = "g";
@@ -20,7 +25,12 @@ const SETTINGS: [&str; 2] = ["settings.json", "settings.copy.json"];
 const CHILD_FOLDER: &str = "TRIBUTARY_TEST_INDEX_CHILD";
 
 fn config() -> Config {
-    Config { writer_memory_mib: 16, pending_memory_mib: 64, search_threads: 1, prefilter_from_chunks: 200_000 }
+    Config {
+        writer_memory_mib: 16,
+        pending_memory_mib: 64,
+        search_threads: 1,
+        prefilter_from_chunks: 200_000,
+    }
 }
 
 fn open(folder: &Path) -> EmbeddedIndex {
@@ -43,7 +53,9 @@ fn settings(dimensions: usize) -> IndexSettings {
 fn unit(seed: u64, dimensions: usize, clustered: bool) -> Vec<f32> {
     let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f32 / (1 << 23) as f32 - 1.0
     };
     let mut vector: Vec<f32> = (0..dimensions).map(|_| next() + next() + next()).collect();
@@ -51,7 +63,10 @@ fn unit(seed: u64, dimensions: usize, clustered: bool) -> Vec<f32> {
         let centre = unit(seed % 50 + 1_000_000, dimensions, false);
         let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
         // All share a direction, as the vectors of real embedders do.
-        vector.iter_mut().zip(centre).for_each(|(value, centre)| *value = *value / length * 0.6 + centre + 0.05);
+        vector
+            .iter_mut()
+            .zip(centre)
+            .for_each(|(value, centre)| *value = *value / length * 0.6 + centre + 0.05);
     }
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     vector.into_iter().map(|value| value / length).collect()
@@ -79,22 +94,38 @@ fn chunk(id: u128, analyzed: &str) -> Chunk {
 fn replace(id: &str, version: u64, chunks: impl IntoIterator<Item = u128>) -> Operation {
     let ids: Vec<u128> = chunks.into_iter().collect();
     Operation::Replace {
-        document: Box::new(DocumentHeader { document_id: id.into(), version, ..DocumentHeader::default() }),
+        document: Box::new(DocumentHeader {
+            document_id: id.into(),
+            version,
+            ..DocumentHeader::default()
+        }),
         chunks: ids.iter().map(|id| chunk(*id, "a")).collect(),
-        vectors: ids.iter().map(|id| ChunkVectors { coarse: unit(*id as u64, DIMENSIONS, false), fine: vec![] }).collect(),
+        vectors: ids
+            .iter()
+            .map(|id| ChunkVectors {
+                coarse: unit(*id as u64, DIMENSIONS, false),
+                fine: vec![],
+            })
+            .collect(),
     }
 }
 
 async fn fresh(folder: &Path) -> EmbeddedIndex {
     let index = open(folder);
-    index.create(GENERATION, &settings(DIMENSIONS)).await.unwrap();
+    index
+        .create(GENERATION, &settings(DIMENSIONS))
+        .await
+        .unwrap();
     index.promote(GENERATION).await.unwrap();
     index
 }
 
 async fn write(index: &EmbeddedIndex, operations: Vec<Operation>) {
     let outcomes = index.write(GENERATION, operations).await.unwrap();
-    assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Applied), "{outcomes:?}");
+    assert!(
+        outcomes.iter().all(|outcome| *outcome == Outcome::Applied),
+        "{outcomes:?}"
+    );
 }
 
 async fn apply(index: &EmbeddedIndex, operations: Vec<Operation>) {
@@ -102,22 +133,64 @@ async fn apply(index: &EmbeddedIndex, operations: Vec<Operation>) {
     index.flush(GENERATION, None).await.unwrap();
 }
 
-/// What keyword and vector queries find; both must agree with the list, and each vector must be the one of its chunk.
+/// What keyword and vector queries find; both must agree with the list, and each vector must be the
+/// one of its chunk.
 async fn found(index: &EmbeddedIndex) -> BTreeSet<u128> {
     let none = Filter::default();
-    let query = KeywordQuery { generation: None, tokens: &["a".into()], filter: &none, candidates: None, limit: 100_000 };
-    let words: BTreeSet<u128> = index.keyword(query).await.unwrap().iter().map(|hit| hit.chunk_id.0).collect();
+    let query = KeywordQuery {
+        generation: None,
+        tokens: &["a".into()],
+        filter: &none,
+        candidates: None,
+        limit: 100_000,
+    };
+    let words: BTreeSet<u128> = index
+        .keyword(query)
+        .await
+        .unwrap()
+        .iter()
+        .map(|hit| hit.chunk_id.0)
+        .collect();
     let vector = unit(7, DIMENSIONS, false);
-    let query =
-        VectorQuery { generation: None, vector: &vector, field: VectorField::Coarse, filter: &none, candidates: None, limit: 100_000 };
-    let numbers: BTreeSet<u128> = index.vector(query).await.unwrap().iter().map(|hit| hit.chunk_id.0).collect();
-    let listed: BTreeSet<u128> = index.list_chunks(None).await.unwrap().iter().map(|(id, _)| id.0).collect();
+    let query = VectorQuery {
+        generation: None,
+        vector: &vector,
+        field: VectorField::Coarse,
+        filter: &none,
+        candidates: None,
+        limit: 100_000,
+    };
+    let numbers: BTreeSet<u128> = index
+        .vector(query)
+        .await
+        .unwrap()
+        .iter()
+        .map(|hit| hit.chunk_id.0)
+        .collect();
+    let listed: BTreeSet<u128> = index
+        .list_chunks(None)
+        .await
+        .unwrap()
+        .iter()
+        .map(|(id, _)| id.0)
+        .collect();
     assert!(words == numbers && numbers == listed);
     let ids: Vec<ChunkId> = words.iter().map(|id| ChunkId(*id)).collect();
     for (id, vectors) in ids.iter().zip(index.vectors(None, &ids).await.unwrap()) {
-        assert_eq!(vectors.unwrap().coarse, unit(id.0 as u64, DIMENSIONS, false), "vector of {id}");
+        assert_eq!(
+            vectors.unwrap().coarse,
+            unit(id.0 as u64, DIMENSIONS, false),
+            "vector of {id}"
+        );
     }
-    assert!(index.fetch(None, &ids).await.unwrap().iter().all(Option::is_some));
+    assert!(
+        index
+            .fetch(None, &ids)
+            .await
+            .unwrap()
+            .iter()
+            .all(Option::is_some)
+    );
     words
 }
 
@@ -128,8 +201,13 @@ fn set(ids: impl IntoIterator<Item = u128>) -> BTreeSet<u128> {
 /// The only file in the generation whose name starts so.
 fn file(folder: &Path, start: &str) -> PathBuf {
     let entries = std::fs::read_dir(folder.join("generations").join(GENERATION)).unwrap();
-    let mut paths =
-        entries.map(|entry| entry.unwrap().path()).filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(start));
+    let mut paths = entries.map(|entry| entry.unwrap().path()).filter(|path| {
+        path.file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .starts_with(start)
+    });
     let path = paths.next().unwrap();
     assert!(paths.next().is_none());
     path
@@ -139,7 +217,10 @@ fn file(folder: &Path, start: &str) -> PathBuf {
 async fn it_keeps_every_promise() {
     let folder = tempfile::tempdir().unwrap();
     conformance::all(&open(folder.path())).await;
-    assert!(open(folder.path()).status().await.unwrap().len() > 20, "everything can be opened again");
+    assert!(
+        open(folder.path()).status().await.unwrap().len() > 20,
+        "everything can be opened again"
+    );
 }
 
 #[tokio::test]
@@ -152,8 +233,14 @@ async fn what_was_flushed_survives_and_what_was_not_is_gone() {
     drop(index);
     let index = open(folder.path());
     assert_eq!(found(&index).await, set([1, 2, 3]));
-    assert_eq!(index.checkpoint(GENERATION).await.unwrap().as_deref(), Some("note"));
-    let outcomes = index.write(GENERATION, vec![replace("d", 2, [9])]).await.unwrap();
+    assert_eq!(
+        index.checkpoint(GENERATION).await.unwrap().as_deref(),
+        Some("note")
+    );
+    let outcomes = index
+        .write(GENERATION, vec![replace("d", 2, [9])])
+        .await
+        .unwrap();
     assert_eq!(outcomes, [Outcome::Older { stored: 3 }]);
     apply(&index, vec![replace("d", 4, [4])]).await;
     assert_eq!(found(&index).await, set([3, 4]));
@@ -163,7 +250,13 @@ async fn what_was_flushed_survives_and_what_was_not_is_gone() {
 async fn a_second_process_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let _index = fresh(folder.path()).await;
-    assert_eq!(EmbeddedIndex::open(folder.path(), config()).err().unwrap().kind(), ErrorKind::Conflict);
+    assert_eq!(
+        EmbeddedIndex::open(folder.path(), config())
+            .err()
+            .unwrap()
+            .kind(),
+        ErrorKind::Conflict
+    );
 }
 
 #[tokio::test]
@@ -172,7 +265,13 @@ async fn a_torn_tail_is_cut() {
     let index = fresh(folder.path()).await;
     apply(&index, vec![replace("d", 1, [1, 2])]).await;
     drop(index);
-    for start in ["coarse-0.codes", "coarse-0.scales", "coarse-0.values", "rows-0", "manifest-0"] {
+    for start in [
+        "coarse-0.codes",
+        "coarse-0.scales",
+        "coarse-0.values",
+        "rows-0",
+        "manifest-0",
+    ] {
         let path = file(folder.path(), start);
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.extend([0xff; 37]);
@@ -192,12 +291,24 @@ async fn missing_short_and_foreign_files_are_told() {
     let index = fresh(folder.path()).await;
     apply(&index, vec![replace("d", 1, [1, 2])]).await;
     drop(index);
-    for start in ["coarse-0.codes", "coarse-0.scales", "coarse-0.values", "coarse-0.sums", "rows-0", "manifest-0"] {
+    for start in [
+        "coarse-0.codes",
+        "coarse-0.scales",
+        "coarse-0.values",
+        "coarse-0.sums",
+        "rows-0",
+        "manifest-0",
+    ] {
         let path = file(folder.path(), start);
         let bytes = std::fs::read(&path).unwrap();
         let mut foreign = bytes.clone();
         foreign[..9].copy_from_slice(b"otherfile");
-        let damages = [None, Some(bytes[..bytes.len() - 1].to_vec()), Some(vec![]), Some(foreign)];
+        let damages = [
+            None,
+            Some(bytes[..bytes.len() - 1].to_vec()),
+            Some(vec![]),
+            Some(foreign),
+        ];
         for damage in damages {
             match &damage {
                 None => std::fs::remove_file(&path).unwrap(),
@@ -207,9 +318,24 @@ async fn missing_short_and_foreign_files_are_told() {
             let error = index.fetch(None, &[ChunkId(1)]).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{start}: {error}");
             assert!(error.hint().is_some(), "{start}: {error}");
-            let written = index.write(GENERATION, vec![replace("d", 2, [1])]).await.unwrap_err();
-            assert_eq!((written.kind(), index.status().await.unwrap_err().kind()), (ErrorKind::Corrupt, ErrorKind::Corrupt), "{start}");
-            assert_eq!(index.create(GENERATION, &settings(DIMENSIONS)).await.unwrap_err().kind(), ErrorKind::Corrupt, "{start}");
+            let written = index
+                .write(GENERATION, vec![replace("d", 2, [1])])
+                .await
+                .unwrap_err();
+            assert_eq!(
+                (written.kind(), index.status().await.unwrap_err().kind()),
+                (ErrorKind::Corrupt, ErrorKind::Corrupt),
+                "{start}"
+            );
+            assert_eq!(
+                index
+                    .create(GENERATION, &settings(DIMENSIONS))
+                    .await
+                    .unwrap_err()
+                    .kind(),
+                ErrorKind::Corrupt,
+                "{start}"
+            );
         }
         std::fs::write(&path, bytes).unwrap();
     }
@@ -222,15 +348,33 @@ async fn settings_are_kept_twice() {
     let index = fresh(folder.path()).await;
     apply(&index, vec![replace("d", 1, [1, 2])]).await;
     drop(index);
-    let [file, copy] = SETTINGS.map(|name| folder.path().join("generations").join(GENERATION).join(name));
+    let [file, copy] = SETTINGS.map(|name| {
+        folder
+            .path()
+            .join("generations")
+            .join(GENERATION)
+            .join(name)
+    });
     let whole = std::fs::read(&file).unwrap();
     for damaged in [&file, &copy] {
         std::fs::write(damaged, "otherfile").unwrap();
         assert_eq!(found(&open(folder.path())).await, set([1, 2]));
-        assert_eq!([&file, &copy].map(|path| std::fs::read(path).unwrap()), [whole.clone(), whole.clone()]);
+        assert_eq!(
+            [&file, &copy].map(|path| std::fs::read(path).unwrap()),
+            [whole.clone(), whole.clone()]
+        );
     }
-    [&file, &copy].into_iter().for_each(|path| std::fs::write(path, "otherfile").unwrap());
-    assert_eq!(open(folder.path()).fetch(None, &[ChunkId(1)]).await.unwrap_err().kind(), ErrorKind::Corrupt);
+    [&file, &copy]
+        .into_iter()
+        .for_each(|path| std::fs::write(path, "otherfile").unwrap());
+    assert_eq!(
+        open(folder.path())
+            .fetch(None, &[ChunkId(1)])
+            .await
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Corrupt
+    );
 }
 
 #[tokio::test]
@@ -238,12 +382,22 @@ async fn another_format_is_told() {
     let folder = tempfile::tempdir().unwrap();
     drop(fresh(folder.path()).await);
     for name in SETTINGS {
-        let path = folder.path().join("generations").join(GENERATION).join(name);
+        let path = folder
+            .path()
+            .join("generations")
+            .join(GENERATION)
+            .join(name);
         let text = std::fs::read_to_string(&path).unwrap();
         let (json, _) = text.split_once("\n#crc32").unwrap();
         std::fs::write(&path, json.replace("\"format\": 2", "\"format\": 3")).unwrap();
     }
-    assert_eq!(EmbeddedIndex::open(folder.path(), config()).err().unwrap().kind(), ErrorKind::Conflict);
+    assert_eq!(
+        EmbeddedIndex::open(folder.path(), config())
+            .err()
+            .unwrap()
+            .kind(),
+        ErrorKind::Conflict
+    );
 }
 
 #[tokio::test]
@@ -251,23 +405,53 @@ async fn dead_rows_are_reclaimed_and_numbers_stay_right() {
     let folder = tempfile::tempdir().unwrap();
     let index = fresh(folder.path()).await;
     let part = |document: u128, version: u64| {
-        replace(&format!("d{document}"), version, (0..500).map(|place| u128::from(version) * 100_000 + document * 500 + place))
+        replace(
+            &format!("d{document}"),
+            version,
+            (0..500).map(|place| u128::from(version) * 100_000 + document * 500 + place),
+        )
     };
     apply(&index, (0..12).map(|document| part(document, 1)).collect()).await;
-    let before = std::fs::metadata(file(folder.path(), "coarse-0.values")).unwrap().len();
+    let before = std::fs::metadata(file(folder.path(), "coarse-0.values"))
+        .unwrap()
+        .len();
     apply(&index, (0..10).map(|document| part(document, 2)).collect()).await;
-    apply(&index, (0..9).map(|document| Operation::Delete { document_id: format!("d{document}"), version: 3 }).collect()).await;
+    apply(
+        &index,
+        (0..9)
+            .map(|document| Operation::Delete {
+                document_id: format!("d{document}"),
+                version: 3,
+            })
+            .collect(),
+    )
+    .await;
     let path = file(folder.path(), "coarse-1.values");
-    assert!(std::fs::metadata(&path).unwrap().len() < before / 2, "only live rows were copied");
-    let expected: BTreeSet<u128> =
-        set((100_000 + 10 * 500)..(100_000 + 12 * 500)).into_iter().chain(200_000 + 9 * 500..200_000 + 10 * 500).collect();
+    assert!(
+        std::fs::metadata(&path).unwrap().len() < before / 2,
+        "only live rows were copied"
+    );
+    let expected: BTreeSet<u128> = set((100_000 + 10 * 500)..(100_000 + 12 * 500))
+        .into_iter()
+        .chain(200_000 + 9 * 500..200_000 + 10 * 500)
+        .collect();
     assert_eq!(found(&index).await, expected);
     apply(&index, vec![replace("new", 1, [1])]).await;
     drop(index);
     let index = open(folder.path());
-    assert_eq!(found(&index).await, expected.into_iter().chain([1]).collect());
-    let outcomes = index.write(GENERATION, vec![replace("d0", 2, [5])]).await.unwrap();
-    assert_eq!(outcomes, [Outcome::Older { stored: 3 }], "deletions are remembered across a compaction");
+    assert_eq!(
+        found(&index).await,
+        expected.into_iter().chain([1]).collect()
+    );
+    let outcomes = index
+        .write(GENERATION, vec![replace("d0", 2, [5])])
+        .await
+        .unwrap();
+    assert_eq!(
+        outcomes,
+        [Outcome::Older { stored: 3 }],
+        "deletions are remembered across a compaction"
+    );
 }
 
 #[tokio::test]
@@ -275,35 +459,82 @@ async fn unchanged_chunks_keep_their_rows() {
     let folder = tempfile::tempdir().unwrap();
     let index = fresh(folder.path()).await;
     for version in 1..=5 {
-        apply(&index, vec![replace("d", version, (0..50).chain([1_000 + u128::from(version)]))]).await;
+        apply(
+            &index,
+            vec![replace(
+                "d",
+                version,
+                (0..50).chain([1_000 + u128::from(version)]),
+            )],
+        )
+        .await;
     }
-    assert_eq!(std::fs::metadata(file(folder.path(), "rows-0")).unwrap().len(), 64 + (50 + 5) * 8);
+    assert_eq!(
+        std::fs::metadata(file(folder.path(), "rows-0"))
+            .unwrap()
+            .len(),
+        64 + (50 + 5) * 8
+    );
     assert_eq!(found(&index).await, (0..50).chain([1_005]).collect());
 }
 
 #[tokio::test]
 async fn too_much_waiting_is_flushed_early() {
     let folder = tempfile::tempdir().unwrap();
-    let index = EmbeddedIndex::open(folder.path(), Config { pending_memory_mib: 1, ..config() }).unwrap();
-    index.create(GENERATION, &settings(DIMENSIONS)).await.unwrap();
+    let index = EmbeddedIndex::open(
+        folder.path(),
+        Config {
+            pending_memory_mib: 1,
+            ..config()
+        },
+    )
+    .unwrap();
+    index
+        .create(GENERATION, &settings(DIMENSIONS))
+        .await
+        .unwrap();
     index.promote(GENERATION).await.unwrap();
     write(&index, vec![replace("d", 1, 0..3_000)]).await;
     assert_eq!(found(&index).await, set(0..3_000));
 }
 
 /// Share of the exact top that the index finds.
-async fn recall(clustered: bool, prefilter_from_chunks: usize, threads: usize, rows: u64, limit: usize) -> f64 {
+async fn recall(
+    clustered: bool,
+    prefilter_from_chunks: usize,
+    threads: usize,
+    rows: u64,
+    limit: usize,
+) -> f64 {
     const WIDE: usize = 128;
     let folder = tempfile::tempdir().unwrap();
-    let index = EmbeddedIndex::open(folder.path(), Config { prefilter_from_chunks, search_threads: threads, ..config() }).unwrap();
+    let index = EmbeddedIndex::open(
+        folder.path(),
+        Config {
+            prefilter_from_chunks,
+            search_threads: threads,
+            ..config()
+        },
+    )
+    .unwrap();
     index.create(GENERATION, &settings(WIDE)).await.unwrap();
     index.promote(GENERATION).await.unwrap();
     for part in 0..4 {
         let ids: Vec<u64> = (rows / 4 * part..rows / 4 * (part + 1)).collect();
         let operation = Operation::Replace {
-            document: Box::new(DocumentHeader { document_id: format!("d{part}"), version: 1, ..DocumentHeader::default() }),
+            document: Box::new(DocumentHeader {
+                document_id: format!("d{part}"),
+                version: 1,
+                ..DocumentHeader::default()
+            }),
             chunks: ids.iter().map(|id| chunk(u128::from(*id), "a")).collect(),
-            vectors: ids.iter().map(|id| ChunkVectors { coarse: unit(*id, WIDE, clustered), fine: vec![] }).collect(),
+            vectors: ids
+                .iter()
+                .map(|id| ChunkVectors {
+                    coarse: unit(*id, WIDE, clustered),
+                    fine: vec![],
+                })
+                .collect(),
         };
         apply(&index, vec![operation]).await;
     }
@@ -312,12 +543,35 @@ async fn recall(clustered: bool, prefilter_from_chunks: usize, threads: usize, r
     let mut shares = Vec::new();
     for seed in 0..8 {
         let vector = unit(seed * 31 + 500_000, WIDE, clustered);
-        let query = VectorQuery { generation: None, vector: &vector, field: VectorField::Coarse, filter: &none, candidates: None, limit };
+        let query = VectorQuery {
+            generation: None,
+            vector: &vector,
+            field: VectorField::Coarse,
+            filter: &none,
+            candidates: None,
+            limit,
+        };
         let hits = index.vector(query).await.unwrap();
-        let exact = index.vector(VectorQuery { candidates: Some(&all), ..query }).await.unwrap();
+        let exact = index
+            .vector(VectorQuery {
+                candidates: Some(&all),
+                ..query
+            })
+            .await
+            .unwrap();
         let exact_ids: BTreeSet<ChunkId> = exact.iter().map(|hit| hit.chunk_id).collect();
-        assert!(hits.len() == limit && hits.iter().is_sorted_by(|left, right| left.score >= right.score));
-        shares.push(hits.iter().filter(|hit| exact_ids.contains(&hit.chunk_id)).count() as f64 / limit as f64);
+        assert!(
+            hits.len() == limit
+                && hits
+                    .iter()
+                    .is_sorted_by(|left, right| left.score >= right.score)
+        );
+        shares.push(
+            hits.iter()
+                .filter(|hit| exact_ids.contains(&hit.chunk_id))
+                .count() as f64
+                / limit as f64,
+        );
     }
     shares.iter().sum::<f64>() / shares.len() as f64
 }
@@ -327,7 +581,10 @@ async fn the_scan_finds_the_exact_top() {
     for clustered in [false, true] {
         for threads in [1, 3] {
             let recall = recall(clustered, usize::MAX, threads, 8_000, 200).await;
-            assert!(recall >= 0.995, "recall {recall}, clustered {clustered}, {threads} threads");
+            assert!(
+                recall >= 0.995,
+                "recall {recall}, clustered {clustered}, {threads} threads"
+            );
         }
     }
 }
@@ -340,15 +597,21 @@ async fn the_one_bit_prefilter_finds_the_exact_top() {
     }
 }
 
-/// What the child of the next two tests does: document after document, a flush after each, and a line when it is done.
+/// What the child of the next two tests does: document after document, a flush after each, and a
+/// line when it is done.
 #[tokio::test]
 async fn child() {
     use std::io::Write;
-    let Ok(folder) = std::env::var(CHILD_FOLDER) else { return };
+    let Ok(folder) = std::env::var(CHILD_FOLDER) else {
+        return;
+    };
     let index = fresh(Path::new(&folder)).await;
     for version in 1..100_000_u64 {
         let first = u128::from(version) * 1_000;
-        let operations = vec![replace("same", version, first..first + 30), replace(&format!("own{version}"), 1, [first + 500])];
+        let operations = vec![
+            replace("same", version, first..first + 30),
+            replace(&format!("own{version}"), 1, [first + 500]),
+        ];
         write(&index, operations).await;
         while let Err(error) = index.flush(GENERATION, Some(version.to_string())).await {
             writeln!(std::io::stdout(), "failed {version} {}", error.kind()).unwrap();
@@ -361,7 +624,10 @@ async fn child() {
 fn start_child(folder: &Path, prefix: &str) -> std::process::Child {
     let executable = std::env::current_exe().unwrap();
     Command::new("sh")
-        .args(["-c", &format!("{prefix} exec \"$0\" --exact child --nocapture")])
+        .args([
+            "-c",
+            &format!("{prefix} exec \"$0\" --exact child --nocapture"),
+        ])
         .arg(executable)
         .env(CHILD_FOLDER, folder)
         .stdout(Stdio::piped())
@@ -371,8 +637,14 @@ fn start_child(folder: &Path, prefix: &str) -> std::process::Child {
 }
 
 /// Lines of the child until one satisfies the condition.
-fn read_until(lines: &mut impl Iterator<Item = std::io::Result<String>>, mut is_last: impl FnMut(&str) -> bool) -> Option<String> {
-    lines.by_ref().map_while(Result::ok).find(|line| is_last(line))
+fn read_until(
+    lines: &mut impl Iterator<Item = std::io::Result<String>>,
+    mut is_last: impl FnMut(&str) -> bool,
+) -> Option<String> {
+    lines
+        .by_ref()
+        .map_while(Result::ok)
+        .find(|line| is_last(line))
 }
 
 /// The version that a line speaks of.
@@ -383,7 +655,13 @@ fn version(line: &str) -> u64 {
 /// After a crash: as at some moment between the last flush that was reported and the crash.
 async fn check_after_crash(folder: &Path, flushed: u64) {
     let index = open(folder);
-    let note: u64 = index.checkpoint(GENERATION).await.unwrap().unwrap().parse().unwrap();
+    let note: u64 = index
+        .checkpoint(GENERATION)
+        .await
+        .unwrap()
+        .unwrap()
+        .parse()
+        .unwrap();
     assert!(note >= flushed, "{note} came back, {flushed} was flushed");
     let own = (1..=note).map(|version| u128::from(version) * 1_000 + 500);
     let first = u128::from(note) * 1_000;
@@ -400,7 +678,10 @@ async fn a_killed_process_loses_nothing_that_was_flushed() {
         let folder = tempfile::tempdir().unwrap();
         let mut child = start_child(folder.path(), "");
         let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
-        let last = read_until(&mut lines, |line| line.starts_with(&format!("flushed {flushes}"))).unwrap();
+        let last = read_until(&mut lines, |line| {
+            line.starts_with(&format!("flushed {flushes}"))
+        })
+        .unwrap();
         std::thread::sleep(Duration::from_millis(3 * flushes));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -408,7 +689,8 @@ async fn a_killed_process_loses_nothing_that_was_flushed() {
     }
 }
 
-/// A limit on the size of files stands for a full disk: writes fail, and after it is lifted the same process goes on without loss.
+/// A limit on the size of files stands for a full disk: writes fail, and after it is lifted the
+/// same process goes on without loss.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_full_disk_is_reported_and_survived() {
@@ -422,15 +704,22 @@ async fn a_full_disk_is_reported_and_survived() {
     let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
     let failed = read_until(&mut lines, |line| line.starts_with("failed")).unwrap();
     assert!(failed.ends_with("exhausted"), "{failed}");
-    let lifted = Command::new("prlimit").args(["--pid", &child.id().to_string(), "--fsize=unlimited"]).status().unwrap();
+    let lifted = Command::new("prlimit")
+        .args(["--pid", &child.id().to_string(), "--fsize=unlimited"])
+        .status()
+        .unwrap();
     assert!(lifted.success());
-    let done = read_until(&mut lines, |line| line.starts_with("flushed") && version(line) >= version(&failed) + 2).unwrap();
+    let done = read_until(&mut lines, |line| {
+        line.starts_with("flushed") && version(line) >= version(&failed) + 2
+    })
+    .unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     check_after_crash(folder.path(), version(&done)).await;
 }
 
-/// An index as the version before wrote it: no checksums on rows, chunks and small files (format 1).
+/// An index as the version before wrote it: no checksums on rows, chunks and small files (format
+/// 1).
 #[tokio::test]
 async fn an_index_of_format_1_is_read_and_goes_on_in_this_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -446,21 +735,51 @@ async fn an_index_of_format_1_is_read_and_goes_on_in_this_one() {
             texts.push(stored.unwrap().chunk.text);
         }
         assert!(
-            ["the bandicoot digs a burrow", "the wombat sleeps"].iter().all(|text| texts.iter().any(|other| other.contains(text))),
+            ["the bandicoot digs a burrow", "the wombat sleeps"]
+                .iter()
+                .all(|text| texts.iter().any(|other| other.contains(text))),
             "{texts:?}"
         );
         assert_eq!(texts.len(), 2 + round, "{texts:?}");
-        assert!(index.vectors(None, &ids).await.unwrap().iter().all(Option::is_some));
+        assert!(
+            index
+                .vectors(None, &ids)
+                .await
+                .unwrap()
+                .iter()
+                .all(Option::is_some)
+        );
         assert!(generation.join("coarse-0.sums").exists());
         let operation = replace("new", 1, [7]);
-        let Operation::Replace { document, chunks, .. } = operation else { panic!("a replace") };
-        let vectors = vec![ChunkVectors { coarse: unit(7, 384, false), fine: vec![] }];
-        let outcomes = index.write("g1", vec![Operation::Replace { document, chunks, vectors }]).await.unwrap();
+        let Operation::Replace {
+            document, chunks, ..
+        } = operation
+        else {
+            panic!("a replace")
+        };
+        let vectors = vec![ChunkVectors {
+            coarse: unit(7, 384, false),
+            fine: vec![],
+        }];
+        let outcomes = index
+            .write(
+                "g1",
+                vec![Operation::Replace {
+                    document,
+                    chunks,
+                    vectors,
+                }],
+            )
+            .await
+            .unwrap();
         assert_eq!(outcomes, [Outcome::Applied]);
         index.flush("g1", None).await.unwrap();
     }
     let meta = std::fs::read_to_string(generation.join("text/meta.json")).unwrap();
-    assert!(meta.contains("#crc32 ") && meta.contains(r#"\"format\":2"#), "{meta}");
+    assert!(
+        meta.contains("#crc32 ") && meta.contains(r#"\"format\":2"#),
+        "{meta}"
+    );
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -1,5 +1,6 @@
-//! How fast the analyzer is beside plain jieba-rs, in bytes of Chinese text per second of CPU time on one thread; median of the runs.
-//! Run: `cargo bench -p tributary-taxonomy --bench analyzer`; reads the evaluation data (`TRIBUTARY_SHARED` or `../../shared`).
+//! How fast the analyzer is beside plain jieba-rs, in bytes of Chinese text per second of CPU time
+//! on one thread; median of the runs. Run: `cargo bench -p tributary-taxonomy --bench analyzer`;
+//! reads the evaluation data (`TRIBUTARY_SHARED` or `../../shared`).
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 
 use std::hint::black_box;
@@ -15,10 +16,19 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
-    let config = AnalyzerConfig { guess_words: false, sub_words: false, english_stems: true };
+    let config = AnalyzerConfig {
+        guess_words: false,
+        sub_words: false,
+        english_stems: true,
+    };
     let lexicon_file = data_folder().join("lexicon/THUOCL_IT.txt");
     let terms = std::fs::read_to_string(&lexicon_file).unwrap_or_default();
-    let words: Vec<&str> = terms.lines().filter_map(|line| line.split('\t').next()).map(str::trim).filter(|word| word.len() > 3).collect();
+    let words: Vec<&str> = terms
+        .lines()
+        .filter_map(|line| line.split('\t').next())
+        .map(str::trim)
+        .filter(|word| word.len() > 3)
+        .collect();
     let lexicon = Lexicon::from_text("words", &words.join("\n")).unwrap();
     println!("lexicon of {} terms", lexicon.len());
     let plain = Analyzer::new(&config, Lexicon::empty()).unwrap();
@@ -43,8 +53,16 @@ fn main() {
         for _ in 0..RUNS {
             seconds[0].push(cpu_seconds(|| analyze(&plain)));
             seconds[1].push(cpu_seconds(|| analyze(&with_lexicon)));
-            seconds[2].push(cpu_seconds(|| texts.iter().for_each(|text| drop(black_box(jieba.cut(text, false))))));
-            seconds[3].push(cpu_seconds(|| texts.iter().for_each(|text| drop(black_box(jieba.cut(text, true))))));
+            seconds[2].push(cpu_seconds(|| {
+                texts
+                    .iter()
+                    .for_each(|text| drop(black_box(jieba.cut(text, false))))
+            }));
+            seconds[3].push(cpu_seconds(|| {
+                texts
+                    .iter()
+                    .for_each(|text| drop(black_box(jieba.cut(text, true))))
+            }));
         }
         let speed = seconds.map(|runs| bytes as f64 / 1e6 / median(runs));
         println!(
@@ -74,16 +92,29 @@ fn cpu_seconds(run: impl FnOnce()) -> f64 {
 
 /// CPU time of this thread, where the system tells (Linux).
 fn thread_cpu_ns() -> Option<u64> {
-    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()
+    std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()?
+        .split(' ')
+        .next()?
+        .parse()
+        .ok()
 }
 
 fn data_folder() -> PathBuf {
     let shared = std::env::var_os("TRIBUTARY_SHARED").map(PathBuf::from);
-    shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared")).join("data")
+    shared
+        .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared"))
+        .join("data")
 }
 
 fn read_corpus(set: &str) -> Option<Vec<String>> {
     let corpus = std::fs::read_to_string(data_folder().join(set).join("corpus.jsonl")).ok()?;
-    let text = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok()?.get("text")?.as_str().map(str::to_owned);
+    let text = |line: &str| {
+        serde_json::from_str::<serde_json::Value>(line)
+            .ok()?
+            .get("text")?
+            .as_str()
+            .map(str::to_owned)
+    };
     corpus.lines().map(text).collect()
 }

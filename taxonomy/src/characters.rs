@@ -1,5 +1,6 @@
-//! What the analyzer needs to know of a character, in one table: its class and whether folding would change it.
-//! Made once from the Unicode data of `std` and `unicode-normalization`; used by `fold` and `analyzer`.
+//! What the analyzer needs to know of a character, in one table: its class and whether folding
+//! would change it. Made once from the Unicode data of `std` and `unicode-normalization`; used by
+//! `fold` and `analyzer`.
 
 use std::sync::LazyLock;
 
@@ -17,7 +18,8 @@ pub(crate) enum Class {
     Word,
     /// Chinese characters: cut with the dictionary.
     Han,
-    /// Scripts without spaces and without a dictionary here (hiragana, Thai, Lao, Khmer, Burmese): overlapping pairs.
+    /// Scripts without spaces and without a dictionary here (hiragana, Thai, Lao, Khmer, Burmese):
+    /// overlapping pairs.
     Pairs,
     /// Katakana: a run is a word.
     Katakana,
@@ -34,14 +36,19 @@ const COMPATIBILITY: u8 = 0x10;
 const UPPER: u8 = 0x20;
 /// Only a text with such a character changes when it is simplified.
 const TRADITIONAL: u8 = 0x40;
-/// Begins a phrase of the traditional → simplified tables (also many characters that are simplified themselves).
+/// Begins a phrase of the traditional → simplified tables (also many characters that are simplified
+/// themselves).
 const PHRASE: u8 = 0x80;
-/// Class value of separators that only width tells apart (`，` and `,`): the analyzer need not look at them.
+/// Class value of separators that only width tells apart (`，` and `,`): the analyzer need not look
+/// at them.
 const WIDE_SEPARATOR: u8 = 7;
 
 /// One byte for each character of the basic plane.
-static BASIC_PLANE: LazyLock<Box<[u8]>> =
-    LazyLock::new(|| (0..=0xFFFF_u32).map(|code| char::from_u32(code).map_or(0, properties)).collect());
+static BASIC_PLANE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
+    (0..=0xFFFF_u32)
+        .map(|code| char::from_u32(code).map_or(0, properties))
+        .collect()
+});
 
 /// A handle on the table, so that loops do not ask whether it was made.
 #[derive(Clone, Copy)]
@@ -51,7 +58,9 @@ pub(crate) struct Characters {
 
 impl Characters {
     pub(crate) fn get() -> Self {
-        Self { basic_plane: &BASIC_PLANE }
+        Self {
+            basic_plane: &BASIC_PLANE,
+        }
     }
 
     #[inline]
@@ -92,7 +101,8 @@ impl Characters {
         self.byte(character) & CLASS == WIDE_SEPARATOR
     }
 
-    /// Whether a text with this character may change when it is simplified; a text without any such character does not.
+    /// Whether a text with this character may change when it is simplified; a text without any such
+    /// character does not.
     #[inline]
     pub(crate) fn may_be_traditional(self, character: char) -> bool {
         self.byte(character) & TRADITIONAL != 0
@@ -117,7 +127,8 @@ pub(crate) fn is_invisible(character: char) -> bool {
 
 fn properties(character: char) -> u8 {
     let mut byte = class_of(character) as u8;
-    let is_stable = is_nfkc_quick(std::iter::once(character)) == IsNormalized::Yes && !is_combining_mark(character);
+    let is_stable = is_nfkc_quick(std::iter::once(character)) == IsNormalized::Yes
+        && !is_combining_mark(character);
     if byte == Class::Separator as u8
         && !is_stable
         && !is_invisible(character)
@@ -147,8 +158,14 @@ fn separates(character: char) -> bool {
 fn class_of(character: char) -> Class {
     match character {
         '_' => Class::Word,
-        '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}' | '〇' => Class::Han,
-        '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' => Class::Katakana,
+        '\u{3400}'..='\u{4DBF}'
+        | '\u{4E00}'..='\u{9FFF}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{20000}'..='\u{323AF}'
+        | '〇' => Class::Han,
+        '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' => {
+            Class::Katakana
+        }
         '\u{AC00}'..='\u{D7A3}' => Class::Hangul,
         '\u{3041}'..='\u{309F}'
         | '\u{0E01}'..='\u{0E3A}'
@@ -170,7 +187,13 @@ mod tests {
     #[test]
     fn classes_and_folding_needs_of_typical_characters() {
         let characters = Characters::get();
-        let classes = [('载', Class::Han), ('a', Class::Word), ('_', Class::Word), ('é', Class::Word), ('。', Class::Separator)];
+        let classes = [
+            ('载', Class::Han),
+            ('a', Class::Word),
+            ('_', Class::Word),
+            ('é', Class::Word),
+            ('。', Class::Separator),
+        ];
         for (character, class) in classes {
             assert_eq!(characters.class(character), class, "{character}");
             assert!(characters.is_plain(character), "{character}");

@@ -1,5 +1,6 @@
-//! The knowledge sets 1+X+Y (知识集): one common view, X capability directions, Y organisation directions. Rules put a document into any
-//! number of them and give it tags; it is stored once, with the union. Called by enrich (`assign`) and query-api (`check`).
+//! The knowledge sets 1+X+Y (知识集): one common view, X capability directions, Y organisation
+//! directions. Rules put a document into any number of them and give it tags; it is stored once,
+//! with the union. Called by enrich (`assign`) and query-api (`check`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,8 @@ pub enum View {
     Organization,
 }
 
-/// Puts documents into the set. All conditions of a rule must hold; one of the set's rules is enough.
+/// Puts documents into the set. All conditions of a rule must hold; one of the set's rules is
+/// enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -34,7 +36,8 @@ pub struct Rule {
     /// Detected media type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<Patterns>,
-    /// Attributes by name, given by the producer (`product`, `department`, …, custom ones too). An absent one does not match.
+    /// Attributes by name, given by the producer (`product`, `department`, …, custom ones too). An
+    /// absent one does not match.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attribute: BTreeMap<String, Patterns>,
     /// Metadata by name, found in the document itself. An absent one does not match.
@@ -47,17 +50,37 @@ pub struct Rule {
 
 impl Rule {
     fn has_condition(&self) -> bool {
-        self.source.is_some() || self.path.is_some() || self.media_type.is_some() || !self.attribute.is_empty() || !self.metadata.is_empty()
+        self.source.is_some()
+            || self.path.is_some()
+            || self.media_type.is_some()
+            || !self.attribute.is_empty()
+            || !self.metadata.is_empty()
     }
 
     /// Whether all conditions hold.
     pub fn matches(&self, header: &DocumentHeader, metadata: &BTreeMap<String, String>) -> bool {
-        let holds = |condition: &Option<Patterns>, value: &str| condition.as_ref().is_none_or(|patterns| patterns.matches(value));
+        let holds = |condition: &Option<Patterns>, value: &str| {
+            condition
+                .as_ref()
+                .is_none_or(|patterns| patterns.matches(value))
+        };
         holds(&self.source, &header.source)
-            && self.path.as_ref().is_none_or(|patterns| patterns.matches_path(&header.source_path))
+            && self
+                .path
+                .as_ref()
+                .is_none_or(|patterns| patterns.matches_path(&header.source_path))
             && holds(&self.media_type, &header.media_type)
-            && self.attribute.iter().all(|(name, patterns)| header.attributes.text(name).is_some_and(|value| patterns.matches(value)))
-            && self.metadata.iter().all(|(name, patterns)| metadata.get(name).is_some_and(|value| patterns.matches(value)))
+            && self.attribute.iter().all(|(name, patterns)| {
+                header
+                    .attributes
+                    .text(name)
+                    .is_some_and(|value| patterns.matches(value))
+            })
+            && self.metadata.iter().all(|(name, patterns)| {
+                metadata
+                    .get(name)
+                    .is_some_and(|value| patterns.matches(value))
+            })
     }
 }
 
@@ -77,19 +100,21 @@ pub struct KnowledgeSet {
     /// What is in it.
     #[serde(default)]
     pub description: String,
-    /// Name of the workflow that answers questions about this set alone; the server's choice when absent.
+    /// Name of the workflow that answers questions about this set alone; the server's choice when
+    /// absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
     /// What puts documents into it, beside producers that name it.
     #[serde(default)]
     pub rules: Vec<Rule>,
-    /// Settings of the pipeline that its documents have for themselves; they hold from the set's next reindex on.
+    /// Settings of the pipeline that its documents have for themselves; they hold from the set's
+    /// next reindex on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<SetPipeline>,
 }
 
-/// Settings of the pipeline that a knowledge set has for itself. What one generation of the index can have only once (models, analyzer)
-/// is not among them.
+/// Settings of the pipeline that a knowledge set has for itself. What one generation of the index
+/// can have only once (models, analyzer) is not among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetPipeline {
@@ -114,22 +139,47 @@ pub struct KnowledgeSets {
     sets: BTreeMap<String, KnowledgeSet>,
 }
 
-const SET_KEYS: [&str; 8] = ["id", "name", "name_zh", "view", "description", "workflow", "rules", "pipeline"];
-const RULE_KEYS: [&str; 6] = ["source", "path", "media_type", "attribute", "metadata", "tags"];
+const SET_KEYS: [&str; 8] = [
+    "id",
+    "name",
+    "name_zh",
+    "view",
+    "description",
+    "workflow",
+    "rules",
+    "pipeline",
+];
+const RULE_KEYS: [&str; 6] = [
+    "source",
+    "path",
+    "media_type",
+    "attribute",
+    "metadata",
+    "tags",
+];
 
 impl KnowledgeSets {
-    /// Reads `[[knowledge_set]]` tables. Everything that is wrong is reported at once, as `Invalid`.
+    /// Reads `[[knowledge_set]]` tables. Everything that is wrong is reported at once, as
+    /// `Invalid`.
     pub fn from_toml(text: &str) -> Result<Self> {
         let file = parse_table("knowledge sets", text)?;
         let mut problems = Problems::default();
         problems.check_names("top level", &file, &["knowledge_set"]);
         let mut sets = Vec::new();
-        for (index, table) in problems.tables(&file, "knowledge_set").into_iter().enumerate() {
-            let id = table.get("id").and_then(|id| id.as_str()).map_or_else(|| format!("number {}", index + 1), str::to_owned);
+        for (index, table) in problems
+            .tables(&file, "knowledge_set")
+            .into_iter()
+            .enumerate()
+        {
+            let id = table
+                .get("id")
+                .and_then(|id| id.as_str())
+                .map_or_else(|| format!("number {}", index + 1), str::to_owned);
             let place = format!("knowledge set {id}");
             let mut rule_names_are_known = true;
             for (rule, table) in problems.tables(&table, "rules").iter().enumerate() {
-                rule_names_are_known &= problems.check_names(&format!("{place} rule {}", rule + 1), table, &RULE_KEYS);
+                rule_names_are_known &=
+                    problems.check_names(&format!("{place} rule {}", rule + 1), table, &RULE_KEYS);
             }
             // With an unknown name in a rule, reading the set would only say the same again.
             if rule_names_are_known {
@@ -140,7 +190,9 @@ impl KnowledgeSets {
         }
         check_sets(&sets, &mut problems);
         problems.into_result("knowledge sets")?;
-        Ok(Self { sets: sets.into_iter().map(|set| (set.id.clone(), set)).collect() })
+        Ok(Self {
+            sets: sets.into_iter().map(|set| (set.id.clone(), set)).collect(),
+        })
     }
 
     /// From ready sets, such as those kept in the log; checked like a file.
@@ -148,28 +200,51 @@ impl KnowledgeSets {
         let mut problems = Problems::default();
         check_sets(&sets, &mut problems);
         problems.into_result("knowledge sets")?;
-        Ok(Self { sets: sets.into_iter().map(|set| (set.id.clone(), set)).collect() })
+        Ok(Self {
+            sets: sets.into_iter().map(|set| (set.id.clone(), set)).collect(),
+        })
     }
 
-    /// The union of what all matching rules and the producer (`header.knowledge_sets`, `header.tags`) give, in alphabetical order.
+    /// The union of what all matching rules and the producer (`header.knowledge_sets`,
+    /// `header.tags`) give, in alphabetical order.
     ///
-    /// A producer that names a set which does not exist gets `Invalid`: silently dropping it would hide the document from the
-    /// filter that the producer had in mind. A document that no rule matches and no producer places is in no set.
-    pub fn assign(&self, header: &DocumentHeader, metadata: &BTreeMap<String, String>) -> Result<Assignment> {
+    /// A producer that names a set which does not exist gets `Invalid`: silently dropping it would
+    /// hide the document from the filter that the producer had in mind. A document that no rule
+    /// matches and no producer places is in no set.
+    pub fn assign(
+        &self,
+        header: &DocumentHeader,
+        metadata: &BTreeMap<String, String>,
+    ) -> Result<Assignment> {
         self.check(&header.knowledge_sets).map_err(|error| {
-            let invalid = Error::new(ErrorKind::Invalid, format!("document {}: {error}", header.document_id));
-            invalid.with_hint(error.hint().unwrap_or("name a known knowledge set or none").to_owned())
+            let invalid = Error::new(
+                ErrorKind::Invalid,
+                format!("document {}: {error}", header.document_id),
+            );
+            invalid.with_hint(
+                error
+                    .hint()
+                    .unwrap_or("name a known knowledge set or none")
+                    .to_owned(),
+            )
         })?;
         let mut ids: BTreeSet<&str> = header.knowledge_sets.iter().map(String::as_str).collect();
         let mut tags: BTreeSet<&str> = header.tags.iter().map(String::as_str).collect();
         for set in self.sets.values() {
-            for rule in set.rules.iter().filter(|rule| rule.matches(header, metadata)) {
+            for rule in set
+                .rules
+                .iter()
+                .filter(|rule| rule.matches(header, metadata))
+            {
                 ids.insert(&set.id);
                 tags.extend(rule.tags.iter().map(String::as_str));
             }
         }
         let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
-        Ok(Assignment { knowledge_sets: owned(ids), tags: owned(tags) })
+        Ok(Assignment {
+            knowledge_sets: owned(ids),
+            tags: owned(tags),
+        })
     }
 
     /// Whether there is a set of this id.
@@ -187,16 +262,34 @@ impl KnowledgeSets {
         nearest(id, self.sets.keys().map(String::as_str))
     }
 
-    /// Refuses names that are no sets with `NotFound`, so that a filter with a wrong name fails and never searches everything.
+    /// Refuses names that are no sets with `NotFound`, so that a filter with a wrong name fails and
+    /// never searches everything.
     pub fn check(&self, names: &[String]) -> Result<()> {
-        let unknown: Vec<&str> = names.iter().map(String::as_str).filter(|name| !self.contains(name)).collect();
-        let Some(first) = unknown.first() else { return Ok(()) };
-        let quoted = unknown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let unknown: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !self.contains(name))
+            .collect();
+        let Some(first) = unknown.first() else {
+            return Ok(());
+        };
+        let quoted = unknown
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", ");
         let message = format!("no knowledge set {quoted}");
         let hint = match self.nearest(first) {
             Some(near) => format!("did you mean `{near}`"),
             None if self.sets.is_empty() => "no knowledge sets are defined".to_owned(),
-            None => format!("known sets are {}", self.sets.keys().map(String::as_str).collect::<Vec<_>>().join(", ")),
+            None => format!(
+                "known sets are {}",
+                self.sets
+                    .keys()
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
         };
         Err(Error::new(ErrorKind::NotFound, message).with_hint(hint))
     }
@@ -218,13 +311,18 @@ impl KnowledgeSets {
 
     /// Adds a set or takes the place of the one with its id; all are checked together.
     pub fn with(&self, set: KnowledgeSet) -> Result<Self> {
-        let others = self.sets.values().filter(|other| other.id != set.id).cloned();
+        let others = self
+            .sets
+            .values()
+            .filter(|other| other.id != set.id)
+            .cloned();
         Self::new(others.chain(std::iter::once(set.clone())).collect())
     }
 
     /// Hash of what decides membership and tags; names and descriptions do not.
     pub fn fingerprint(&self) -> String {
-        let rules: Vec<(&String, &Vec<Rule>)> = self.sets.iter().map(|(id, set)| (id, &set.rules)).collect();
+        let rules: Vec<(&String, &Vec<Rule>)> =
+            self.sets.iter().map(|(id, set)| (id, &set.rules)).collect();
         fingerprint(&rules)
     }
 }
@@ -248,8 +346,14 @@ fn check_sets(sets: &[KnowledgeSet], problems: &mut Problems) {
     let mut common: Option<&str> = None;
     for set in sets {
         let place = format!("knowledge set {}", set.id);
-        if set.id.is_empty() || !set.id.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-') {
-            problems.add(format!("{place}: an id is made of lower-case letters, digits and `-`"));
+        if set.id.is_empty()
+            || !set.id.chars().all(|letter| {
+                letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-'
+            })
+        {
+            problems.add(format!(
+                "{place}: an id is made of lower-case letters, digits and `-`"
+            ));
         }
         if set.name.trim().is_empty() {
             problems.add(format!("{place}: name is empty"));
@@ -259,7 +363,9 @@ fn check_sets(sets: &[KnowledgeSet], problems: &mut Problems) {
         }
         if set.view == View::Common {
             match common {
-                Some(first) => problems.add(format!("{place}: there is one common view, and {first} is it")),
+                Some(first) => problems.add(format!(
+                    "{place}: there is one common view, and {first} is it"
+                )),
                 None => common = Some(&set.id),
             }
         }
@@ -271,7 +377,9 @@ fn check_sets(sets: &[KnowledgeSet], problems: &mut Problems) {
 
 fn check_rule(place: &str, rule: &Rule, problems: &mut Problems) {
     if !rule.has_condition() {
-        problems.add(format!("{place}: has no condition; write source = \"*\" if every document is meant"));
+        problems.add(format!(
+            "{place}: has no condition; write source = \"*\" if every document is meant"
+        ));
     }
     if rule.tags.iter().any(|tag| tag.trim().is_empty()) {
         problems.add(format!("{place}: has an empty tag"));

@@ -1,7 +1,8 @@
-//! The domain lexicon (词表): terms that the analyzer keeps whole. Loaded from text files of a profile.
+//! The domain lexicon (词表): terms that the analyzer keeps whole. Loaded from text files of a
+//! profile.
 //!
-//! One term a line, optionally a TAB and a weight; `#` begins a comment line. A term may hold spaces and mix scripts
-//! (`B2B结算中心`, `等保2.0三级`, `C++模板`, `5G NR`, `QoS 流`).
+//! One term a line, optionally a TAB and a weight; `#` begins a comment line. A term may hold
+//! spaces and mix scripts (`B2B结算中心`, `等保2.0三级`, `C++模板`, `5G NR`, `QoS 流`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +19,8 @@ pub const MAX_TERM_BYTES: usize = 192;
 pub struct Term {
     /// As written in the file, spaces collapsed.
     pub text: String,
-    /// How sure its source was, by default 1. The analyzer treats all terms alike; review and ranking read it.
+    /// How sure its source was, by default 1. The analyzer treats all terms alike; review and
+    /// ranking read it.
     pub weight: f32,
 }
 
@@ -34,7 +36,8 @@ impl Lexicon {
         Self::default()
     }
 
-    /// Reads one file's text; `origin` names it in errors. All bad lines are reported at once, as `Invalid`.
+    /// Reads one file's text; `origin` names it in errors. All bad lines are reported at once, as
+    /// `Invalid`.
     pub fn from_text(origin: &str, text: &str) -> Result<Self> {
         let mut lexicon = Self::empty();
         let mut problems = Vec::new();
@@ -59,7 +62,8 @@ impl Lexicon {
         let mut lexicon = Self::empty();
         for path in paths {
             let name = path.as_ref().display().to_string();
-            let text = std::fs::read_to_string(path).map_err(|error| Error::io(format!("read lexicon {name}"), &error))?;
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| Error::io(format!("read lexicon {name}"), &error))?;
             lexicon.extend(Self::from_text(&name, &text)?);
         }
         Ok(lexicon)
@@ -106,14 +110,18 @@ impl Lexicon {
         let mut hasher = blake3::Hasher::new();
         for (key, term) in &self.terms {
             // The written form too: its spaces decide which words are found beside the whole term.
-            hasher.update(key.as_bytes()).update(b"\t").update(term.text.as_bytes()).update(b"\n");
+            hasher
+                .update(key.as_bytes())
+                .update(b"\t")
+                .update(term.text.as_bytes())
+                .update(b"\n");
         }
         hasher.finalize().to_hex().chars().take(16).collect()
     }
 }
 
-/// The form in which terms are compared: folded, spaces collapsed, and none between Chinese and other characters, because writers
-/// put or leave out that space as they like (`QoS 流`, `QoS流`).
+/// The form in which terms are compared: folded, spaces collapsed, and none between Chinese and
+/// other characters, because writers put or leave out that space as they like (`QoS 流`, `QoS流`).
 pub(crate) fn term_key(text: &str) -> String {
     let folded = fold(text);
     let mut key = String::with_capacity(folded.len());
@@ -123,7 +131,12 @@ pub(crate) fn term_key(text: &str) -> String {
             is_after_space = true;
             continue;
         }
-        if is_after_space && key.chars().next_back().is_some_and(|before| is_spaced(before, character)) {
+        if is_after_space
+            && key
+                .chars()
+                .next_back()
+                .is_some_and(|before| is_spaced(before, character))
+        {
             key.push(' ');
         }
         is_after_space = false;
@@ -141,9 +154,14 @@ pub(crate) fn is_spaced(before: char, after: char) -> bool {
 fn parse_line(line: &str) -> std::result::Result<(String, Term), String> {
     let (text, weight) = match line.split_once('\t') {
         Some((text, weight)) => {
-            let value: f32 = weight.trim().parse().map_err(|_| format!("weight `{}` of `{text}` is not a number", weight.trim()))?;
+            let value: f32 = weight
+                .trim()
+                .parse()
+                .map_err(|_| format!("weight `{}` of `{text}` is not a number", weight.trim()))?;
             if !value.is_finite() || value < 0.0 {
-                return Err(format!("weight {value} of `{text}` must be a number from 0 up"));
+                return Err(format!(
+                    "weight {value} of `{text}` must be a number from 0 up"
+                ));
             }
             (text, value)
         }
@@ -151,14 +169,20 @@ fn parse_line(line: &str) -> std::result::Result<(String, Term), String> {
     };
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.chars().any(char::is_control) {
-        return Err(format!("term `{}` holds a control character", text.escape_debug()));
+        return Err(format!(
+            "term `{}` holds a control character",
+            text.escape_debug()
+        ));
     }
     let key = term_key(&text);
     if !key.chars().any(char::is_alphanumeric) {
         return Err(format!("term `{text}` has no letter or digit"));
     }
     if key.len() > MAX_TERM_BYTES {
-        return Err(format!("term of {} bytes is longer than {MAX_TERM_BYTES}", key.len()));
+        return Err(format!(
+            "term of {} bytes is longer than {MAX_TERM_BYTES}",
+            key.len()
+        ));
     }
     Ok((key, Term { text, weight }))
 }
@@ -170,10 +194,20 @@ mod tests {
 
     #[test]
     fn terms_weights_and_comments_are_read() {
-        let lexicon = Lexicon::from_text("t", "# 无线\n载波聚合\t2.5\n5G  NR\n\nQoS 流\r\n等保2.0三级\n載波聚合\t1\n").unwrap();
+        let lexicon = Lexicon::from_text(
+            "t",
+            "# 无线\n载波聚合\t2.5\n5G  NR\n\nQoS 流\r\n等保2.0三级\n載波聚合\t1\n",
+        )
+        .unwrap();
         assert_eq!(lexicon.len(), 4);
-        assert!(lexicon.contains("5g nr") && lexicon.contains("QOS流") && lexicon.contains("載波聚合"));
-        let weights: Vec<_> = lexicon.terms().filter(|(key, _)| *key == "载波聚合").map(|(_, term)| term.weight).collect();
+        assert!(
+            lexicon.contains("5g nr") && lexicon.contains("QOS流") && lexicon.contains("載波聚合")
+        );
+        let weights: Vec<_> = lexicon
+            .terms()
+            .filter(|(key, _)| *key == "载波聚合")
+            .map(|(_, term)| term.weight)
+            .collect();
         assert_eq!(weights, [2.5]);
     }
 
@@ -181,7 +215,11 @@ mod tests {
     fn every_bad_line_is_reported_with_its_number() {
         let error = Lexicon::from_text("words.txt", "好\n好\tx\n、。\n坏\t-1\n").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        for part in ["words.txt line 2: weight `x`", "line 3: term `、。` has no letter", "line 4: weight -1"] {
+        for part in [
+            "words.txt line 2: weight `x`",
+            "line 3: term `、。` has no letter",
+            "line 4: weight -1",
+        ] {
             assert!(error.to_string().contains(part), "{error}");
         }
         let missing = Lexicon::from_files(&["/no/such/lexicon.txt"]).unwrap_err();

@@ -1,7 +1,9 @@
-//! What the product knows of a domain: the lexicon and the analyzer that cuts text, folding, the knowledge sets 1+X+Y with their tag
-//! rules, and the profiles of sources. Code here, data in `deploy/profiles/<domain>/`.
+//! What the product knows of a domain: the lexicon and the analyzer that cuts text, folding, the
+//! knowledge sets 1+X+Y with their tag rules, and the profiles of sources. Code here, data in
+//! `deploy/profiles/<domain>/`.
 //!
-//! Used by ingest (source profiles), enrich (analyzer, tags), query-api (analyzer, checks of filters) and cli.
+//! Used by ingest (source profiles), enrich (analyzer, tags), query-api (analyzer, checks of
+//! filters) and cli.
 
 pub mod analyzer;
 mod characters;
@@ -19,7 +21,8 @@ pub use knowledge_sets::{Assignment, KnowledgeSet, KnowledgeSets, Rule, SetPipel
 pub use lexicon::{Lexicon, Term};
 pub use pattern::Patterns;
 pub use source_profiles::{
-    AttributeRule, ChunkStrategy, ChunkerRule, CleanerStep, Condition, NewestOnly, SourceProfile, SourceProfiles, TagRule,
+    AttributeRule, ChunkStrategy, ChunkerRule, CleanerStep, Condition, NewestOnly, SourceProfile,
+    SourceProfiles, TagRule,
 };
 
 use std::path::{Path, PathBuf};
@@ -52,19 +55,32 @@ pub struct Taxonomy {
 }
 
 impl Taxonomy {
-    /// Reads all files that the configuration names; `folder` is what relative paths are below. Errors name the file.
+    /// Reads all files that the configuration names; `folder` is what relative paths are below.
+    /// Errors name the file.
     pub fn load(config: &Config, folder: &Path) -> Result<Self> {
-        let lexicon_files: Vec<PathBuf> = config.lexicon_files.iter().map(|file| folder.join(file)).collect();
+        let lexicon_files: Vec<PathBuf> = config
+            .lexicon_files
+            .iter()
+            .map(|file| folder.join(file))
+            .collect();
         let lexicon = Lexicon::from_files(&lexicon_files)?;
         let knowledge_sets = load_knowledge_sets(config, folder)?;
         let source_profiles = load_source_profiles(config, folder)?;
-        Ok(Self { analyzer: Analyzer::new(&config.analyzer, lexicon)?, knowledge_sets, source_profiles })
+        Ok(Self {
+            analyzer: Analyzer::new(&config.analyzer, lexicon)?,
+            knowledge_sets,
+            source_profiles,
+        })
     }
 }
 
 /// Reads the file of knowledge sets, if one is named.
 pub fn load_knowledge_sets(config: &Config, folder: &Path) -> Result<KnowledgeSets> {
-    read_optional(folder, &config.knowledge_sets_file, KnowledgeSets::from_toml)
+    read_optional(
+        folder,
+        &config.knowledge_sets_file,
+        KnowledgeSets::from_toml,
+    )
 }
 
 /// Reads the file of source profiles, if one is named, and the files that its cleaning steps name.
@@ -77,16 +93,25 @@ pub fn load_source_profiles(config: &Config, folder: &Path) -> Result<SourceProf
 
 /// The same without the files of cleaning steps, one of which may be about to be made.
 pub fn parse_source_profiles(config: &Config, folder: &Path) -> Result<SourceProfiles> {
-    read_optional(folder, &config.source_profiles_file, SourceProfiles::from_toml)
+    read_optional(
+        folder,
+        &config.source_profiles_file,
+        SourceProfiles::from_toml,
+    )
 }
 
-fn read_optional<T: Default>(folder: &Path, file: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
+fn read_optional<T: Default>(
+    folder: &Path,
+    file: &Path,
+    parse: impl Fn(&str) -> Result<T>,
+) -> Result<T> {
     if file.as_os_str().is_empty() {
         return Ok(T::default());
     }
     let path = folder.join(file);
     let name = path.display();
-    let text = std::fs::read_to_string(&path).map_err(|error| Error::io(format!("read {name}"), &error))?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Error::io(format!("read {name}"), &error))?;
     parse(&text).map_err(|error| {
         let located = Error::new(error.kind(), format!("{name}: {error}"));
         match error.hint() {

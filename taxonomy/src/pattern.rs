@@ -1,5 +1,6 @@
-//! Glob patterns of tag rules and source profiles. `*` is any text without `/`, `**` any text, `?` one character, `{a,b}` either;
-//! case and width do not matter. In values that are no paths `*` is any text too.
+//! Glob patterns of tag rules and source profiles. `*` is any text without `/`, `**` any text, `?`
+//! one character, `{a,b}` either; case and width do not matter. In values that are no paths `*` is
+//! any text too.
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -25,9 +26,19 @@ impl Patterns {
         if written.is_empty() {
             return Err("an empty list of patterns matches nothing".to_owned());
         }
-        let paths = written.iter().map(|pattern| compile(pattern, true)).collect::<Result<_, _>>()?;
-        let values = written.iter().map(|pattern| compile(pattern, false)).collect::<Result<_, _>>()?;
-        Ok(Self { written, paths, values })
+        let paths = written
+            .iter()
+            .map(|pattern| compile(pattern, true))
+            .collect::<Result<_, _>>()?;
+        let values = written
+            .iter()
+            .map(|pattern| compile(pattern, false))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            written,
+            paths,
+            values,
+        })
     }
 
     /// Whether a path or URL matches; `*` stays within one folder.
@@ -83,7 +94,9 @@ impl<'de> Deserialize<'de> for Patterns {
 
 fn compile(pattern: &str, is_path: bool) -> Result<Regex, String> {
     if pattern.is_empty() || pattern.chars().count() > MAX_PATTERN_CHARACTERS {
-        return Err(format!("a pattern has 1 to {MAX_PATTERN_CHARACTERS} characters"));
+        return Err(format!(
+            "a pattern has 1 to {MAX_PATTERN_CHARACTERS} characters"
+        ));
     }
     let folded = fold(pattern);
     let mut regex = String::from("^");
@@ -93,7 +106,11 @@ fn compile(pattern: &str, is_path: bool) -> Result<Regex, String> {
         match character {
             '*' if characters.next_if_eq(&'*').is_some() => {
                 // `**/x` also matches `x` itself.
-                regex.push_str(if characters.next_if_eq(&'/').is_some() { "(?:.*/)?" } else { ".*" });
+                regex.push_str(if characters.next_if_eq(&'/').is_some() {
+                    "(?:.*/)?"
+                } else {
+                    ".*"
+                });
             }
             '*' => regex.push_str(if is_path { "[^/]*" } else { ".*" }),
             '?' => regex.push_str(if is_path { "[^/]" } else { "." }),
@@ -110,7 +127,9 @@ fn compile(pattern: &str, is_path: bool) -> Result<Regex, String> {
         }
     }
     if depth > 0 {
-        return Err(format!("pattern `{pattern}` opens a brace that it does not close"));
+        return Err(format!(
+            "pattern `{pattern}` opens a brace that it does not close"
+        ));
     }
     regex.push('$');
     RegexBuilder::new(&regex)
@@ -139,9 +158,19 @@ mod tests {
             ("產品/*", "产品/x", true),
         ];
         for (pattern, path, expected) in table {
-            assert_eq!(Patterns::new(vec![pattern.to_owned()]).unwrap().matches_path(path), expected, "{pattern} {path}");
+            assert_eq!(
+                Patterns::new(vec![pattern.to_owned()])
+                    .unwrap()
+                    .matches_path(path),
+                expected,
+                "{pattern} {path}"
+            );
         }
-        assert!(Patterns::new(vec!["support*".to_owned()]).unwrap().matches("Support/site"));
+        assert!(
+            Patterns::new(vec!["support*".to_owned()])
+                .unwrap()
+                .matches("Support/site")
+        );
         assert!(Patterns::new(vec!["x{a".to_owned()]).is_err());
         assert!(Patterns::new(vec![]).is_err());
     }

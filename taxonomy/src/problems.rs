@@ -1,5 +1,5 @@
-//! Reads lists of tables from TOML and reports everything that is wrong at once, each unknown name with the nearest known one.
-//! Used for knowledge sets and source profiles.
+//! Reads lists of tables from TOML and reports everything that is wrong at once, each unknown name
+//! with the nearest known one. Used for knowledge sets and source profiles.
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
@@ -20,18 +20,30 @@ impl Problems {
         for name in table.keys().filter(|name| !known.contains(&name.as_str())) {
             self.add(match nearest(name, known.iter().copied()) {
                 Some(near) => format!("{place}: unknown key `{name}`, did you mean `{near}`"),
-                None => format!("{place}: unknown key `{name}`, known are {}", known.join(", ")),
+                None => format!(
+                    "{place}: unknown key `{name}`, known are {}",
+                    known.join(", ")
+                ),
             });
         }
         self.0.len() == before
     }
 
-    /// Checks names, then reads the table as a value; a failure of either is remembered and gives none.
-    pub(crate) fn read<T: DeserializeOwned>(&mut self, place: &str, table: Table, known: &[&str]) -> Option<T> {
+    /// Checks names, then reads the table as a value; a failure of either is remembered and gives
+    /// none.
+    pub(crate) fn read<T: DeserializeOwned>(
+        &mut self,
+        place: &str,
+        table: Table,
+        known: &[&str],
+    ) -> Option<T> {
         if !self.check_names(place, &table, known) {
             return None;
         }
-        Value::Table(table).try_into().map_err(|error| self.add(format!("{place}: {}", one_line(&error.to_string())))).ok()
+        Value::Table(table)
+            .try_into()
+            .map_err(|error| self.add(format!("{place}: {}", one_line(&error.to_string()))))
+            .ok()
     }
 
     /// The list of tables of that name; anything else in its place is a problem.
@@ -43,11 +55,17 @@ impl Problems {
                 for value in values {
                     match value {
                         Value::Table(table) => tables.push(table.clone()),
-                        other => self.add(format!("{name} holds a {} where a table is expected", other.type_str())),
+                        other => self.add(format!(
+                            "{name} holds a {} where a table is expected",
+                            other.type_str()
+                        )),
                     }
                 }
             }
-            Some(other) => self.add(format!("`{name}` is a {}, write [[{name}]]", other.type_str())),
+            Some(other) => self.add(format!(
+                "`{name}` is a {}, write [[{name}]]",
+                other.type_str()
+            )),
         }
         tables
     }
@@ -56,19 +74,30 @@ impl Problems {
         if self.0.is_empty() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Invalid, format!("{what}: {}", self.0.join("; "))))
+        Err(Error::new(
+            ErrorKind::Invalid,
+            format!("{what}: {}", self.0.join("; ")),
+        ))
     }
 }
 
 /// Reads a file as a table.
 pub(crate) fn parse_table(what: &str, text: &str) -> Result<Table> {
-    text.parse().map_err(|error: toml::de::Error| Error::new(ErrorKind::Invalid, format!("{what}: {}", one_line(&error.to_string()))))
+    text.parse().map_err(|error: toml::de::Error| {
+        Error::new(
+            ErrorKind::Invalid,
+            format!("{what}: {}", one_line(&error.to_string())),
+        )
+    })
 }
 
 /// The known name that a wrong one was probably meant to be.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
-    let (near, distance) = known.map(|other| (other, distance(other))).min_by_key(|(_, distance)| *distance)?;
+    let distance =
+        |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
+    let (near, distance) = known
+        .map(|other| (other, distance(other)))
+        .min_by_key(|(_, distance)| *distance)?;
     let longest = name.chars().count().max(near.chars().count());
     (distance * 5 <= longest * 2).then_some(near)
 }
@@ -80,5 +109,10 @@ pub(crate) fn fingerprint(value: &impl serde::Serialize) -> String {
 }
 
 fn one_line(message: &str) -> String {
-    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

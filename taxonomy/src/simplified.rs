@@ -1,5 +1,5 @@
-//! Traditional → simplified Chinese with OpenCC's own tables (`data/opencc`): at every character the longest phrase, else the
-//! character. Same results as `opencc -c t2s`. Called by `fold`.
+//! Traditional → simplified Chinese with OpenCC's own tables (`data/opencc`): at every character
+//! the longest phrase, else the character. Same results as `opencc -c t2s`. Called by `fold`.
 
 use std::sync::LazyLock;
 
@@ -27,28 +27,52 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         .collect();
     let mut basic_plane = vec![0; 0x1_0000];
     for (traditional, simplified) in &characters {
-        if let (Some(entry), Ok(code)) = (basic_plane.get_mut(*traditional as usize), u16::try_from(*simplified as u32)) {
+        if let (Some(entry), Ok(code)) = (
+            basic_plane.get_mut(*traditional as usize),
+            u16::try_from(*simplified as u32),
+        ) {
             *entry = code;
         }
     }
     let mut triggers: FxHashSet<char> = characters.keys().copied().collect();
     let mut phrases: FxHashMap<char, Vec<(&str, &str)>> = FxHashMap::default();
     for (traditional, simplified) in data_lines(PHRASES).filter_map(|line| line.split_once('\t')) {
-        let Some(first) = traditional.chars().next() else { continue };
-        phrases.entry(first).or_default().push((traditional, simplified));
-        if !traditional.chars().any(|character| characters.contains_key(&character)) {
-            // No character of it changes by itself, so the one that changes in the phrase gives it away (沈重 → 沉重).
-            triggers.extend(traditional.chars().zip(simplified.chars()).find(|(before, after)| before != after).map(|(before, _)| before));
+        let Some(first) = traditional.chars().next() else {
+            continue;
+        };
+        phrases
+            .entry(first)
+            .or_default()
+            .push((traditional, simplified));
+        if !traditional
+            .chars()
+            .any(|character| characters.contains_key(&character))
+        {
+            // No character of it changes by itself, so the one that changes in the phrase gives it
+            // away (沈重 → 沉重).
+            triggers.extend(
+                traditional
+                    .chars()
+                    .zip(simplified.chars())
+                    .find(|(before, after)| before != after)
+                    .map(|(before, _)| before),
+            );
         }
     }
     for phrases in phrases.values_mut() {
         phrases.sort_by_key(|(traditional, _)| std::cmp::Reverse(traditional.len()));
     }
-    Tables { characters, basic_plane, phrases, triggers }
+    Tables {
+        characters,
+        basic_plane,
+        phrases,
+        triggers,
+    }
 });
 
 fn data_lines(file: &'static str) -> impl Iterator<Item = &'static str> {
-    file.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+    file.lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// Whether a text must be looked at because it holds this character.
@@ -72,11 +96,13 @@ pub(crate) fn simplify_character(first: char, out: &mut String) -> usize {
     first.len_utf8()
 }
 
-/// Appends the simplified form of the phrase that the text begins with, else of its first character; returns how many bytes of the
-/// text that stands for.
+/// Appends the simplified form of the phrase that the text begins with, else of its first
+/// character; returns how many bytes of the text that stands for.
 pub(crate) fn simplify_phrase(text: &str, first: char, out: &mut String) -> usize {
     let mut phrases = TABLES.phrases.get(&first).into_iter().flatten();
-    let Some((traditional, simplified)) = phrases.find(|(traditional, _)| text.starts_with(traditional)) else {
+    let Some((traditional, simplified)) =
+        phrases.find(|(traditional, _)| text.starts_with(traditional))
+    else {
         return simplify_character(first, out);
     };
     out.push_str(simplified);

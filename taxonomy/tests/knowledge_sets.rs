@@ -1,11 +1,14 @@
-//! Knowledge sets and source profiles: union of tags, closed filters, errors that name everything at once, the wireless profile's data.
+//! Knowledge sets and source profiles: union of tags, closed filters, errors that name everything
+//! at once, the wireless profile's data.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tributary_schemas::{DocumentHeader, ErrorKind};
-use tributary_taxonomy::{AnalyzerConfig, ChunkStrategy, Config, KnowledgeSet, KnowledgeSets, SourceProfiles, Taxonomy};
+use tributary_taxonomy::{
+    AnalyzerConfig, ChunkStrategy, Config, KnowledgeSet, KnowledgeSets, SourceProfiles, Taxonomy,
+};
 
 const SETS: &str = r#"
 [[knowledge_set]]
@@ -33,11 +36,19 @@ rules = [{ attribute = { department = ["无线*", "radio*"], line = "RAN" }, tag
 "#;
 
 fn header(source: &str, path: &str) -> DocumentHeader {
-    DocumentHeader { document_id: "d".into(), source: source.into(), source_path: path.into(), ..DocumentHeader::default() }
+    DocumentHeader {
+        document_id: "d".into(),
+        source: source.into(),
+        source_path: path.into(),
+        ..DocumentHeader::default()
+    }
 }
 
 fn metadata(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 #[test]
@@ -45,27 +56,62 @@ fn a_document_gets_the_union_of_all_rules_and_what_its_producer_says() {
     let sets = KnowledgeSets::from_toml(SETS).unwrap();
     let mut document = header("3gpp-ftp", "a/specs/38331.docx");
     document.attributes.department = Some("無線算法部".into());
-    document.attributes.custom.insert("line".into(), "ran".into());
+    document
+        .attributes
+        .custom
+        .insert("line".into(), "ran".into());
     document.knowledge_sets = vec!["radio-lab".into()];
     document.tags = vec!["draft".into()];
-    let assignment = sets.assign(&document, &metadata(&[("release", "Rel-15")])).unwrap();
-    assert_eq!(assignment.knowledge_sets, ["common", "protocols", "radio-lab"]);
+    let assignment = sets
+        .assign(&document, &metadata(&[("release", "Rel-15")]))
+        .unwrap();
+    assert_eq!(
+        assignment.knowledge_sets,
+        ["common", "protocols", "radio-lab"]
+    );
     assert_eq!(assignment.tags, ["3GPP", "5G", "RAN", "draft"]);
     // Assigning twice changes nothing.
-    document.knowledge_sets.clone_from(&assignment.knowledge_sets);
+    document
+        .knowledge_sets
+        .clone_from(&assignment.knowledge_sets);
     document.tags.clone_from(&assignment.tags);
-    assert_eq!(sets.assign(&document, &metadata(&[("release", "Rel-15")])).unwrap(), assignment);
+    assert_eq!(
+        sets.assign(&document, &metadata(&[("release", "Rel-15")]))
+            .unwrap(),
+        assignment
+    );
 }
 
 #[test]
 fn all_conditions_of_a_rule_must_hold_and_absent_values_do_not() {
     let sets = KnowledgeSets::from_toml(SETS).unwrap();
     let mut document = header("wiki", "a/specs/x.md");
-    assert_eq!(sets.assign(&document, &metadata(&[])).unwrap().knowledge_sets, ["common"]);
-    assert_eq!(sets.assign(&document, &metadata(&[("release", "Rel-14")])).unwrap().knowledge_sets, ["common"]);
+    assert_eq!(
+        sets.assign(&document, &metadata(&[]))
+            .unwrap()
+            .knowledge_sets,
+        ["common"]
+    );
+    assert_eq!(
+        sets.assign(&document, &metadata(&[("release", "Rel-14")]))
+            .unwrap()
+            .knowledge_sets,
+        ["common"]
+    );
     document.attributes.department = Some("radio".into());
-    assert_eq!(sets.assign(&document, &metadata(&[])).unwrap().knowledge_sets, ["common"]);
-    assert!(KnowledgeSets::default().assign(&document, &metadata(&[])).unwrap().knowledge_sets.is_empty());
+    assert_eq!(
+        sets.assign(&document, &metadata(&[]))
+            .unwrap()
+            .knowledge_sets,
+        ["common"]
+    );
+    assert!(
+        KnowledgeSets::default()
+            .assign(&document, &metadata(&[]))
+            .unwrap()
+            .knowledge_sets
+            .is_empty()
+    );
 }
 
 #[test]
@@ -73,17 +119,31 @@ fn unknown_sets_fail_closed_with_the_nearest_name() {
     let sets = KnowledgeSets::from_toml(SETS).unwrap();
     assert!(sets.check(&["common".into(), "radio-lab".into()]).is_ok());
     assert!(sets.check(&[]).is_ok());
-    let error = sets.check(&["common".into(), "protocol".into()]).unwrap_err();
+    let error = sets
+        .check(&["common".into(), "protocol".into()])
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert_eq!(error.full_message(), "no knowledge set `protocol` (hint: did you mean `protocols`)");
+    assert_eq!(
+        error.full_message(),
+        "no knowledge set `protocol` (hint: did you mean `protocols`)"
+    );
     let error = sets.check(&["数据通信".into()]).unwrap_err();
-    assert_eq!(error.hint(), Some("known sets are common, protocols, radio-lab"));
+    assert_eq!(
+        error.hint(),
+        Some("known sets are common, protocols, radio-lab")
+    );
     let mut document = header("wiki", "x");
     document.knowledge_sets = vec!["protocol".into()];
     let error = sets.assign(&document, &metadata(&[])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_eq!(error.to_string(), "document d: no knowledge set `protocol`");
-    assert_eq!(KnowledgeSets::default().check(&["x".into()]).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        KnowledgeSets::default()
+            .check(&["x".into()])
+            .unwrap_err()
+            .kind(),
+        ErrorKind::NotFound
+    );
 }
 
 #[test]
@@ -137,7 +197,10 @@ view = "common"
         assert!(message.contains(part), "{part} is not in {message}");
     }
     assert!(!message.contains('\n'));
-    assert_eq!(KnowledgeSets::from_toml("x = [").unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(
+        KnowledgeSets::from_toml("x = [").unwrap_err().kind(),
+        ErrorKind::Invalid
+    );
 }
 
 #[test]
@@ -145,9 +208,14 @@ fn sets_survive_json_and_the_fingerprint_follows_the_rules_alone() {
     let sets = KnowledgeSets::from_toml(SETS).unwrap();
     let json = serde_json::to_string(&sets).unwrap();
     assert_eq!(serde_json::from_str::<KnowledgeSets>(&json).unwrap(), sets);
-    let mut one: KnowledgeSet = serde_json::from_str(&serde_json::to_string(sets.get("protocols").unwrap()).unwrap()).unwrap();
+    let mut one: KnowledgeSet =
+        serde_json::from_str(&serde_json::to_string(sets.get("protocols").unwrap()).unwrap())
+            .unwrap();
     one.name = "Standards".into();
-    assert_eq!(sets.with(one.clone()).unwrap().fingerprint(), sets.fingerprint());
+    assert_eq!(
+        sets.with(one.clone()).unwrap().fingerprint(),
+        sets.fingerprint()
+    );
     one.rules.pop();
     let changed = sets.with(one).unwrap();
     assert_ne!(changed.fingerprint(), sets.fingerprint());
@@ -169,8 +237,18 @@ tag_rules = [{ path = "**gNodeB**", tags = ["5G"] }, { title = "*eNodeB*", tags 
     )
     .unwrap();
     let profile = profiles.profile("iCase-2024");
-    assert_eq!((profile.name.as_str(), profile.chunker), ("cases", ChunkStrategy::Whole));
-    assert_eq!(profile.cleaners.iter().map(|step| step.step.as_str()).collect::<Vec<_>>(), ["title_prefix", "drop_lines"]);
+    assert_eq!(
+        (profile.name.as_str(), profile.chunker),
+        ("cases", ChunkStrategy::Whole)
+    );
+    assert_eq!(
+        profile
+            .cleaners
+            .iter()
+            .map(|step| step.step.as_str())
+            .collect::<Vec<_>>(),
+        ["title_prefix", "drop_lines"]
+    );
     assert_eq!(profile.cleaners[1].settings["limit"], 3);
     assert_eq!(profiles.profile("wiki").name, "default");
     let mut document = header("知道", "support/gNodeB参数/x.html");
@@ -180,9 +258,18 @@ tag_rules = [{ path = "**gNodeB**", tags = ["5G"] }, { title = "*eNodeB*", tags 
     assert_eq!(document.tags, ["5G", "4G"]);
     assert_eq!(document.attributes.text("domain"), Some("core"));
     assert_eq!(document.attributes.text("data_type"), Some("case"));
-    assert_ne!(profiles.fingerprint(), SourceProfiles::default().fingerprint());
-    let error = SourceProfiles::from_toml("[[source_profile]]\nname = \"x\"\nchunkr = 1\n[[source_profile]]\nname = \"y\"\n").unwrap_err();
-    for part in ["unknown key `chunkr`, did you mean `chunker`", "source profile y: names no source"] {
+    assert_ne!(
+        profiles.fingerprint(),
+        SourceProfiles::default().fingerprint()
+    );
+    let error = SourceProfiles::from_toml(
+        "[[source_profile]]\nname = \"x\"\nchunkr = 1\n[[source_profile]]\nname = \"y\"\n",
+    )
+    .unwrap_err();
+    for part in [
+        "unknown key `chunkr`, did you mean `chunker`",
+        "source profile y: names no source",
+    ] {
         assert!(error.to_string().contains(part), "{error}");
     }
 }
@@ -194,24 +281,66 @@ fn the_wireless_profile_loads_and_does_what_its_sources_need() {
         lexicon_files: vec![PathBuf::from("lexicon.txt")],
         knowledge_sets_file: PathBuf::from("knowledge-sets.toml"),
         source_profiles_file: PathBuf::from("source-profiles.toml"),
-        analyzer: AnalyzerConfig { guess_words: false, sub_words: false, english_stems: true },
+        analyzer: AnalyzerConfig {
+            guess_words: false,
+            sub_words: false,
+            english_stems: true,
+        },
     };
     let wireless = Taxonomy::load(&config, &folder).unwrap();
-    let count = |view| wireless.knowledge_sets.iter().filter(|set| set.view == view).count();
+    let count = |view| {
+        wireless
+            .knowledge_sets
+            .iter()
+            .filter(|set| set.view == view)
+            .count()
+    };
     use tributary_taxonomy::View;
-    assert_eq!((count(View::Common), count(View::Capability), count(View::Organization)), (1, 7, 8));
-    assert!(wireless.analyzer.analyze("双连接下的载波聚合").contains(&"载波聚合".to_owned()));
+    assert_eq!(
+        (
+            count(View::Common),
+            count(View::Capability),
+            count(View::Organization)
+        ),
+        (1, 7, 8)
+    );
+    assert!(
+        wireless
+            .analyzer
+            .analyze("双连接下的载波聚合")
+            .contains(&"载波聚合".to_owned())
+    );
     for source in ["icase", "知道", "案例库"] {
-        assert_eq!(wireless.source_profiles.profile(source).chunker, ChunkStrategy::Whole, "{source}");
+        assert_eq!(
+            wireless.source_profiles.profile(source).chunker,
+            ChunkStrategy::Whole,
+            "{source}"
+        );
     }
     let support = wireless.source_profiles.profile("support");
     let mut page = header("support", "5G/gNodeB/参数参考.html");
     support.apply(&mut page, "");
     assert!(page.tags.contains(&"5G".to_owned()), "{page:?}");
     let mut document = header("3gpp", "38_series/38331-f30.docx");
-    wireless.source_profiles.profile("3gpp").apply(&mut document, "");
-    let assignment = wireless.knowledge_sets.assign(&document, &metadata(&[])).unwrap();
-    assert!(assignment.knowledge_sets.contains(&"common".to_owned()) && assignment.tags.contains(&"5G".to_owned()), "{assignment:?}");
-    let missing = Config { knowledge_sets_file: PathBuf::from("none.toml"), ..config };
-    assert_eq!(Taxonomy::load(&missing, &folder).err().unwrap().kind(), ErrorKind::NotFound);
+    wireless
+        .source_profiles
+        .profile("3gpp")
+        .apply(&mut document, "");
+    let assignment = wireless
+        .knowledge_sets
+        .assign(&document, &metadata(&[]))
+        .unwrap();
+    assert!(
+        assignment.knowledge_sets.contains(&"common".to_owned())
+            && assignment.tags.contains(&"5G".to_owned()),
+        "{assignment:?}"
+    );
+    let missing = Config {
+        knowledge_sets_file: PathBuf::from("none.toml"),
+        ..config
+    };
+    assert_eq!(
+        Taxonomy::load(&missing, &folder).err().unwrap().kind(),
+        ErrorKind::NotFound
+    );
 }

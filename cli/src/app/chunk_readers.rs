@@ -1,5 +1,6 @@
-//! The service `chunk`: one reader of `documents.clean` for each generation of the index. A generation that comes is replayed from the
-//! first record and then followed; one that goes is no longer read.
+//! The service `chunk`: one reader of `documents.clean` for each generation of the index. A
+//! generation that comes is replayed from the first record and then followed; one that goes is no
+//! longer read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,7 +41,10 @@ impl ChunkReaders {
         let documents_in_flight = config.enrich.chunk.documents_in_flight;
         Self {
             parts: Arc::clone(parts),
-            settings: WorkerSettings { concurrency: documents_in_flight, ..config.store.worker.clone() },
+            settings: WorkerSettings {
+                concurrency: documents_in_flight,
+                ..config.store.worker.clone()
+            },
             documents_in_flight,
             replay_limit: config.indexer.replay_documents_ahead,
             shutdown: shutdown.clone(),
@@ -72,8 +76,16 @@ impl ChunkReaders {
     }
 
     /// Starts readers of generations that came, stops those of generations that went.
-    async fn adjust(&self, readers: &mut HashMap<String, Reader>, list: &GenerationList) -> Result<()> {
-        let gone: Vec<String> = readers.keys().filter(|name| !list.iter().any(|one| one.name == **name)).cloned().collect();
+    async fn adjust(
+        &self,
+        readers: &mut HashMap<String, Reader>,
+        list: &GenerationList,
+    ) -> Result<()> {
+        let gone: Vec<String> = readers
+            .keys()
+            .filter(|name| !list.iter().any(|one| one.name == **name))
+            .cloned()
+            .collect();
         for name in gone {
             if let Some(reader) = readers.remove(&name) {
                 reader.stop.cancel();
@@ -113,15 +125,35 @@ impl ChunkReaders {
         };
         let stop = self.shutdown.child_token();
         let topics = parts.stores.topics.clone();
-        let behind = vec![("embed", Topic::ChunksTagged), ("index", Topic::ChunksEmbedded)];
+        let behind = vec![
+            ("embed", Topic::ChunksTagged),
+            ("index", Topic::ChunksEmbedded),
+        ];
         let stage = Arc::new(ChunkStage::new(chunk_parts, self.documents_in_flight));
         let is_held = Arc::new(move || !is_serving());
-        let paced = Arc::new(PacedStage::new(stage, topics.clone(), behind, self.replay_limit, is_held, stop.clone()));
+        let paced = Arc::new(PacedStage::new(
+            stage,
+            topics.clone(),
+            behind,
+            self.replay_limit,
+            is_held,
+            stop.clone(),
+        ));
         let metrics = parts.worker_metrics.stage("chunk");
-        let worker = Worker::new(topics, Topic::DocumentsClean, paced, self.settings.clone(), metrics, Arc::clone(&parts.clock));
+        let worker = Worker::new(
+            topics,
+            Topic::DocumentsClean,
+            paced,
+            self.settings.clone(),
+            metrics,
+            Arc::clone(&parts.clock),
+        );
         let worker = worker.with_group(chunk_group(&name));
         let stopped = stop.clone();
-        Reader { stop, task: tokio::spawn(async move { worker.run(stopped).await }) }
+        Reader {
+            stop,
+            task: tokio::spawn(async move { worker.run(stopped).await }),
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tributary_query_api::documents::{
-    Accepted, DeadLetterDetail, DeadLetterPage, DeadLetters as DeadLetterSeam, DocumentConditions, DocumentPage, Documents as DocumentSeam,
+    Accepted, DeadLetterDetail, DeadLetterPage, DeadLetters as DeadLetterSeam, DocumentConditions,
+    DocumentPage, Documents as DocumentSeam,
 };
 use tributary_schemas::{DocumentEvent, DocumentState, ErrorKind, Reconciliation, Result, State};
 use tributary_store::manifest::dead_letters::DeadLetters;
@@ -25,30 +26,54 @@ impl DocumentSide {
         Self { documents }
     }
 
-    /// The newest reports, with the chunks that questions find now; as last reported while the index does not answer.
+    /// The newest reports, with the chunks that questions find now; as last reported while the
+    /// index does not answer.
     async fn searchable(&self, rows: Vec<DocumentRow>) -> Vec<DocumentState> {
         let indexed = |row: &&DocumentRow| row.indexed.is_some();
-        let document_ids: Vec<String> = rows.iter().filter(indexed).map(|row| row.latest.document_id.clone()).collect();
-        let counts =
-            self.documents.searchable_chunks(&document_ids).await.inspect_err(|error| tracing::warn!(%error, "chunks as reported"));
-        let counts: HashMap<String, usize> = document_ids.into_iter().zip(counts.unwrap_or_default()).collect();
+        let document_ids: Vec<String> = rows
+            .iter()
+            .filter(indexed)
+            .map(|row| row.latest.document_id.clone())
+            .collect();
+        let counts = self
+            .documents
+            .searchable_chunks(&document_ids)
+            .await
+            .inspect_err(|error| tracing::warn!(%error, "chunks as reported"));
+        let counts: HashMap<String, usize> = document_ids
+            .into_iter()
+            .zip(counts.unwrap_or_default())
+            .collect();
         let state = |row: DocumentRow| {
-            let counted = counts.get(&row.latest.document_id).map(|chunks| u32::try_from(*chunks).unwrap_or(u32::MAX));
+            let counted = counts
+                .get(&row.latest.document_id)
+                .map(|chunks| u32::try_from(*chunks).unwrap_or(u32::MAX));
             let reported = shown(row);
-            DocumentState { chunks: counted.unwrap_or(reported.chunks), ..reported }
+            DocumentState {
+                chunks: counted.unwrap_or(reported.chunks),
+                ..reported
+            }
         };
         rows.into_iter().map(state).collect()
     }
 }
 
 fn accepted(accepted: documents::Accepted) -> Accepted {
-    Accepted { document_id: accepted.document_id, version: accepted.version, state: State::Accepted }
+    Accepted {
+        document_id: accepted.document_id,
+        version: accepted.version,
+        state: State::Accepted,
+    }
 }
 
-/// The newest report, with the chunks that were last reported searchable, whichever version they are of.
+/// The newest report, with the chunks that were last reported searchable, whichever version they
+/// are of.
 fn shown(row: DocumentRow) -> DocumentState {
     let chunks = row.indexed.map_or(0, |indexed| indexed.chunks);
-    DocumentState { chunks, ..row.latest }
+    DocumentState {
+        chunks,
+        ..row.latest
+    }
 }
 
 #[async_trait]
@@ -67,16 +92,38 @@ impl DocumentSeam for DocumentSide {
     }
 
     async fn get_many(&self, document_ids: &[String]) -> Result<Vec<Option<DocumentState>>> {
-        Ok(self.documents.get_many(document_ids).into_iter().map(|row| row.map(shown)).collect())
+        Ok(self
+            .documents
+            .get_many(document_ids)
+            .into_iter()
+            .map(|row| row.map(shown))
+            .collect())
     }
 
-    async fn list(&self, conditions: &DocumentConditions, after: Option<&str>, limit: usize) -> Result<DocumentPage> {
-        let filter = ListFilter { state: conditions.state, source: conditions.source.clone() };
-        let mut rows = self.documents.list(&filter, after, limit.saturating_add(1)).await?;
+    async fn list(
+        &self,
+        conditions: &DocumentConditions,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<DocumentPage> {
+        let filter = ListFilter {
+            state: conditions.state,
+            source: conditions.source.clone(),
+        };
+        let mut rows = self
+            .documents
+            .list(&filter, after, limit.saturating_add(1))
+            .await?;
         let more = rows.len() > limit;
         rows.truncate(limit);
-        let next = rows.last().filter(|_| more).map(|row| row.latest.document_id.clone());
-        Ok(DocumentPage { documents: self.searchable(rows).await, next })
+        let next = rows
+            .last()
+            .filter(|_| more)
+            .map(|row| row.latest.document_id.clone());
+        Ok(DocumentPage {
+            documents: self.searchable(rows).await,
+            next,
+        })
     }
 
     async fn reconcile(&self) -> Result<Reconciliation> {
@@ -100,14 +147,25 @@ impl DeadLetterSide {
 impl DeadLetterSeam for DeadLetterSide {
     async fn list(&self, after: Option<&str>, limit: usize) -> Result<DeadLetterPage> {
         let page = self.letters.page(after, limit).await?;
-        Ok(DeadLetterPage { dead_letters: page.letters, next: page.next })
+        Ok(DeadLetterPage {
+            dead_letters: page.letters,
+            next: page.next,
+        })
     }
 
     async fn show(&self, id: &str) -> Result<Option<DeadLetterDetail>> {
         match self.letters.show(id).await {
             Ok((dead_letter, value)) => {
-                let preview = value.map(|value| String::from_utf8_lossy(&value).chars().take(PREVIEW_CHARACTERS).collect());
-                Ok(Some(DeadLetterDetail { dead_letter, preview }))
+                let preview = value.map(|value| {
+                    String::from_utf8_lossy(&value)
+                        .chars()
+                        .take(PREVIEW_CHARACTERS)
+                        .collect()
+                });
+                Ok(Some(DeadLetterDetail {
+                    dead_letter,
+                    preview,
+                }))
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

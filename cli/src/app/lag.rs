@@ -18,8 +18,15 @@ const NEARLY_FORGOTTEN: f64 = 0.75;
 
 /// Age of the oldest record that a reader has yet to finish; zero without one.
 pub fn oldest_unread(lag: &[PartitionLag], now_ms: i64) -> Duration {
-    let oldest = lag.iter().filter_map(|partition| partition.oldest_uncommitted_ms).min();
-    Duration::from_millis(oldest.map_or(0, |oldest| now_ms.saturating_sub(oldest).max(0)).unsigned_abs())
+    let oldest = lag
+        .iter()
+        .filter_map(|partition| partition.oldest_uncommitted_ms)
+        .min();
+    Duration::from_millis(
+        oldest
+            .map_or(0, |oldest| now_ms.saturating_sub(oldest).max(0))
+            .unsigned_abs(),
+    )
 }
 
 /// Whether a record of this age is about to go, read or not.
@@ -32,14 +39,16 @@ pub struct LagGauges {
     records: IntGaugeVec,
     seconds: GaugeVec,
     retention: GaugeVec,
-    /// Age at which the log forgets records, read or not; `None` for one that keeps what is unread.
+    /// Age at which the log forgets records, read or not; `None` for one that keeps what is
+    /// unread.
     forgets_after: Option<Duration>,
     index_documents: IntGaugeVec,
     index_chunks: IntGaugeVec,
 }
 
 impl LagGauges {
-    /// Registers them. `forgets_after` is the age at which the log forgets records, read or not, if it does.
+    /// Registers them. `forgets_after` is the age at which the log forgets records, read or not, if
+    /// it does.
     pub fn register(registry: &Registry, forgets_after: Option<Duration>) -> Result<Self> {
         let (reader, generation) = (&["stage", "group"], &["generation", "serving"]);
         let gauges = Self {
@@ -62,15 +71,24 @@ impl LagGauges {
             index_chunks: int_gauge("tributary_index_chunks", "Chunks that can be found in a generation of the index.", generation)?,
         };
         for family in [&gauges.seconds, &gauges.retention] {
-            registry.register(Box::new(family.clone())).context("cannot register metrics")?;
+            registry
+                .register(Box::new(family.clone()))
+                .context("cannot register metrics")?;
         }
-        for family in [&gauges.records, &gauges.index_documents, &gauges.index_chunks] {
-            registry.register(Box::new(family.clone())).context("cannot register metrics")?;
+        for family in [
+            &gauges.records,
+            &gauges.index_documents,
+            &gauges.index_chunks,
+        ] {
+            registry
+                .register(Box::new(family.clone()))
+                .context("cannot register metrics")?;
         }
         Ok(gauges)
     }
 
-    /// Refreshes them until `shutdown`. What cannot be read is not shown: an old number would look like a stage at rest.
+    /// Refreshes them until `shutdown`. What cannot be read is not shown: an old number would look
+    /// like a stage at rest.
     pub async fn follow(self, parts: Arc<Parts>, shutdown: CancellationToken) {
         let mut readers = stage_readers(&[]);
         while !shutdown.is_cancelled() {
@@ -88,7 +106,9 @@ impl LagGauges {
             for reader in &readers {
                 match parts.stores.topics.lag(reader.topic, &reader.group).await {
                     Ok(lag) => self.set(reader, &lag, (parts.clock)()),
-                    Err(error) => tracing::warn!(stage = reader.stage, group = reader.group, %error, "the lag cannot be read"),
+                    Err(error) => {
+                        tracing::warn!(stage = reader.stage, group = reader.group, %error, "the lag cannot be read")
+                    }
                 }
             }
             tokio::select! {
@@ -101,14 +121,23 @@ impl LagGauges {
     fn set(&self, reader: &StageReader, lag: &[PartitionLag], now_ms: i64) {
         let labels = [reader.stage, reader.group.as_str()];
         let records: u64 = lag.iter().map(PartitionLag::records).sum();
-        self.records.with_label_values(&labels).set(i64::try_from(records).unwrap_or(i64::MAX));
+        self.records
+            .with_label_values(&labels)
+            .set(i64::try_from(records).unwrap_or(i64::MAX));
         let age = oldest_unread(lag, now_ms);
-        self.seconds.with_label_values(&labels).set(age.as_secs_f64());
+        self.seconds
+            .with_label_values(&labels)
+            .set(age.as_secs_f64());
         // What the chunk stage reads is compacted: the newest record of each document stays.
         if !reader.topic.is_compacted() {
-            let used = self.forgets_after.map_or(0.0, |forgets_after| age.as_secs_f64() / forgets_after.as_secs_f64());
+            let used = self.forgets_after.map_or(0.0, |forgets_after| {
+                age.as_secs_f64() / forgets_after.as_secs_f64()
+            });
             self.retention.with_label_values(&labels).set(used);
-            if self.forgets_after.is_some_and(|forgets_after| is_nearly_forgotten(age, forgets_after)) {
+            if self
+                .forgets_after
+                .is_some_and(|forgets_after| is_nearly_forgotten(age, forgets_after))
+            {
                 tracing::error!(
                     stage = reader.stage,
                     used,
@@ -122,9 +151,16 @@ impl LagGauges {
         self.index_documents.reset();
         self.index_chunks.reset();
         for generation in generations {
-            let labels = [generation.name.as_str(), if generation.serving { "true" } else { "false" }];
-            self.index_documents.with_label_values(&labels).set(i64::try_from(generation.documents).unwrap_or(i64::MAX));
-            self.index_chunks.with_label_values(&labels).set(i64::try_from(generation.chunks).unwrap_or(i64::MAX));
+            let labels = [
+                generation.name.as_str(),
+                if generation.serving { "true" } else { "false" },
+            ];
+            self.index_documents
+                .with_label_values(&labels)
+                .set(i64::try_from(generation.documents).unwrap_or(i64::MAX));
+            self.index_chunks
+                .with_label_values(&labels)
+                .set(i64::try_from(generation.chunks).unwrap_or(i64::MAX));
         }
     }
 }
@@ -144,19 +180,46 @@ mod tests {
     fn lag_is_that_of_all_partitions_and_age_that_of_the_oldest() {
         let registry = Registry::new();
         let gauges = LagGauges::register(&registry, Some(Duration::from_secs(22))).unwrap();
-        let partition =
-            |committed, oldest_uncommitted_ms| PartitionLag { partition: 0, start: 2, committed, end: 10, oldest_uncommitted_ms };
-        let reader = StageReader { stage: "embed", topic: Topic::ChunksTagged, group: "embed".to_owned() };
-        gauges.set(&reader, &[partition(7, Some(9_000)), partition(0, Some(4_500)), partition(10, None)], 10_000);
+        let partition = |committed, oldest_uncommitted_ms| PartitionLag {
+            partition: 0,
+            start: 2,
+            committed,
+            end: 10,
+            oldest_uncommitted_ms,
+        };
+        let reader = StageReader {
+            stage: "embed",
+            topic: Topic::ChunksTagged,
+            group: "embed".to_owned(),
+        };
+        gauges.set(
+            &reader,
+            &[
+                partition(7, Some(9_000)),
+                partition(0, Some(4_500)),
+                partition(10, None),
+            ],
+            10_000,
+        );
         let value = |name: &str| {
             let families = registry.gather();
             let family = families.iter().find(|family| family.name() == name)?;
             Some(family.get_metric()[0].get_gauge().get_value())
         };
-        assert_eq!(value("tributary_lag_records"), Some(3.0 + 8.0), "compaction or retention took the first two");
+        assert_eq!(
+            value("tributary_lag_records"),
+            Some(3.0 + 8.0),
+            "compaction or retention took the first two"
+        );
         assert_eq!(value("tributary_oldest_uncommitted_seconds"), Some(5.5));
         assert_eq!(value("tributary_retention_used_ratio"), Some(0.25));
         gauges.set(&reader, &[partition(10, None)], 10_000);
-        assert_eq!((value("tributary_lag_records"), value("tributary_oldest_uncommitted_seconds")), (Some(0.0), Some(0.0)));
+        assert_eq!(
+            (
+                value("tributary_lag_records"),
+                value("tributary_oldest_uncommitted_seconds")
+            ),
+            (Some(0.0), Some(0.0))
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A server of this process's own, for verbs that found none running: same code, same HTTP, gone with the verb.
+//! A server of this process's own, for verbs that found none running: same code, same HTTP, gone
+//! with the verb.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc;
@@ -30,16 +31,24 @@ impl LocalServer {
                     Ok(app) => app,
                     Err(error) => {
                         // The receiver waits for exactly one message; it cannot be gone.
-                        return sender.send(Err(error)).map_err(|_| anyhow!("nobody waits for the server"));
+                        return sender
+                            .send(Err(error))
+                            .map_err(|_| anyhow!("nobody waits for the server"));
                     }
                 };
                 let url = app.url().map(str::to_owned).unwrap_or_default();
-                sender.send(Ok((url, app.shutdown()))).map_err(|_| anyhow!("nobody waits for the server"))?;
+                sender
+                    .send(Ok((url, app.shutdown())))
+                    .map_err(|_| anyhow!("nobody waits for the server"))?;
                 app.run().await
             })
         });
         let (url, shutdown) = receiver.recv().context("the server thread ended early")??;
-        Ok(Self { url, shutdown, thread: Some(thread) })
+        Ok(Self {
+            url,
+            shutdown,
+            thread: Some(thread),
+        })
     }
 
     /// Where it answers.
@@ -50,7 +59,11 @@ impl LocalServer {
     /// Stops it and waits for what is in progress.
     pub fn stop(mut self) -> Result<()> {
         self.shutdown.cancel();
-        self.thread.take().map_or(Ok(()), |thread| thread.join().map_err(|_| anyhow!("the server thread panicked"))?)
+        self.thread.take().map_or(Ok(()), |thread| {
+            thread
+                .join()
+                .map_err(|_| anyhow!("the server thread panicked"))?
+        })
     }
 }
 

@@ -1,4 +1,5 @@
-//! A running Tributary in this process: stores, models, stages and server, joined as the configuration says.
+//! A running Tributary in this process: stores, models, stages and server, joined as the
+//! configuration says.
 
 mod chunk_readers;
 mod confinement;
@@ -38,7 +39,8 @@ use crate::config::Config;
 
 /// What threads have to end in, once all services have stopped.
 const LAST_WAIT: Duration = Duration::from_secs(2);
-/// How long a thread for blocking work is kept without any; something is looked at more often than that.
+/// How long a thread for blocking work is kept without any; something is looked at more often than
+/// that.
 const KEPT_THREADS: Duration = Duration::from_secs(60);
 
 /// Services that run until they are told to stop.
@@ -51,11 +53,19 @@ pub struct App {
 }
 
 impl App {
-    /// Opens everything and starts the services; the HTTP server listens on `listen`, or where the configuration says.
-    pub async fn start(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Result<Self> {
+    /// Opens everything and starts the services; the HTTP server listens on `listen`, or where the
+    /// configuration says.
+    pub async fn start(
+        config: &Config,
+        services: &[Service],
+        listen: Option<SocketAddr>,
+    ) -> Result<Self> {
         raise_open_files();
         limits::outlive_file_sizes();
-        let folder = DataFolder::open(std::path::Path::new(&config.store.data_folder), config.store.access())?;
+        let folder = DataFolder::open(
+            std::path::Path::new(&config.store.data_folder),
+            config.store.access(),
+        )?;
         let parts = Arc::new(Parts::open(config, &folder).await?);
         let shutdown = CancellationToken::new();
         let mut tasks = JoinSet::new();
@@ -63,29 +73,59 @@ impl App {
         for service in services {
             stages::spawn(&mut tasks, *service, config, &parts, &shutdown)?;
         }
-        let (table, data_folder) = (Arc::clone(&parts.table), PathBuf::from(&config.store.data_folder));
-        gauges::register(&parts.registry, table, data_folder, parts.stores.damage.clone())?;
-        let lag = lag::LagGauges::register(&parts.registry, config.store.forgets_after())?.follow(Arc::clone(&parts), shutdown.clone());
+        let (table, data_folder) = (
+            Arc::clone(&parts.table),
+            PathBuf::from(&config.store.data_folder),
+        );
+        gauges::register(
+            &parts.registry,
+            table,
+            data_folder,
+            parts.stores.damage.clone(),
+        )?;
+        let lag = lag::LagGauges::register(&parts.registry, config.store.forgets_after())?
+            .follow(Arc::clone(&parts), shutdown.clone());
         watch::keep(&mut tasks, "the gauges of the lag", lag, &shutdown);
         let mut url = None;
         if let Some(listener) = bind(config, services, listen)? {
-            let address = listener.local_addr().context("cannot read the address of the listener")?;
-            let (stopped, server) = (shutdown.clone().cancelled_owned(), config.query_api.server.clone());
+            let address = listener
+                .local_addr()
+                .context("cannot read the address of the listener")?;
+            let (stopped, server) = (
+                shutdown.clone().cancelled_owned(),
+                config.query_api.server.clone(),
+            );
             if services.contains(&Service::Query) {
                 let state = ServerState::new(parts.server_parts(config, services)?, server)?;
-                tasks.spawn(async move { serve(state, listener, stopped).await.context("the query server stopped") });
+                tasks.spawn(async move {
+                    serve(state, listener, stopped)
+                        .await
+                        .context("the query server stopped")
+                });
             } else {
                 let operations = Operations::new(parts.operations_parts(config, services), server)?;
-                tasks.spawn(async move { serve_operations(operations, listener, stopped).await.context("the health server stopped") });
+                tasks.spawn(async move {
+                    serve_operations(operations, listener, stopped)
+                        .await
+                        .context("the health server stopped")
+                });
             }
             url = Some(format!("http://{address}"));
         }
-        // Verbs look here for whom to talk to: of several processes that is the one that answers questions.
-        let is_to_be_asked = services.contains(&Service::Query) || matches!(config.store.access(), Access::Alone);
+        // Verbs look here for whom to talk to: of several processes that is the one that answers
+        // questions.
+        let is_to_be_asked =
+            services.contains(&Service::Query) || matches!(config.store.access(), Access::Alone);
         if let Some(url) = url.as_ref().filter(|_| is_to_be_asked) {
             folder.announce(url)?;
         }
-        Ok(Self { folder, parts, url, shutdown, tasks })
+        Ok(Self {
+            folder,
+            parts,
+            url,
+            shutdown,
+            tasks,
+        })
     }
 
     /// Where the HTTP server answers.
@@ -103,11 +143,14 @@ impl App {
         self.shutdown.clone()
     }
 
-    /// Runs until told to stop, or until a service fails; then all of them finish what is in progress.
+    /// Runs until told to stop, or until a service fails; then all of them finish what is in
+    /// progress.
     pub async fn run(mut self) -> Result<()> {
         let mut outcome = Ok(());
         while let Some(ended) = self.tasks.join_next().await {
-            let ended = ended.context("a service panicked").and_then(|result| result);
+            let ended = ended
+                .context("a service panicked")
+                .and_then(|result| result);
             if outcome.is_ok() {
                 outcome = ended;
             }
@@ -127,7 +170,11 @@ impl App {
 }
 
 /// Without the service `query` a process listens only when it is told where.
-fn bind(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Result<Option<TcpListener>> {
+fn bind(
+    config: &Config,
+    services: &[Service],
+    listen: Option<SocketAddr>,
+) -> Result<Option<TcpListener>> {
     let (key, configured) = if services.contains(&Service::Query) {
         ("query_api.server.listen", &config.query_api.server.listen)
     } else {
@@ -136,15 +183,17 @@ fn bind(config: &Config, services: &[Service], listen: Option<SocketAddr>) -> Re
     let address = match listen {
         Some(address) => address,
         None if configured.is_empty() && key == "telemetry.listen" => return Ok(None),
-        None => configured.parse().with_context(|| format!("{key} `{configured}` is no HOST:PORT"))?,
+        None => configured
+            .parse()
+            .with_context(|| format!("{key} `{configured}` is no HOST:PORT"))?,
     };
     TcpListener::bind(address)
         .map(Some)
         .with_context(|| format!("cannot listen on {address} (hint: another server may run there; --listen 127.0.0.1:0 picks a free port)"))
 }
 
-/// Runs `work` on a runtime of its own. What blocking threads are still busy with afterwards, such as the vectors of a long document that
-/// nobody waits for any more, is left behind.
+/// Runs `work` on a runtime of its own. What blocking threads are still busy with afterwards, such
+/// as the vectors of a long document that nobody waits for any more, is left behind.
 pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = runtime()?;
     let outcome = runtime.block_on(work);
@@ -152,9 +201,12 @@ pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     outcome
 }
 
-/// The runtime that services run on. Threads for blocking work are kept for a while: where no thread can be made any more, tokio panics
-/// unless it has one.
+/// The runtime that services run on. Threads for blocking work are kept for a while: where no
+/// thread can be made any more, tokio panics unless it has one.
 pub fn runtime() -> Result<tokio::runtime::Runtime> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(KEPT_THREADS).build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_keep_alive(KEPT_THREADS)
+        .build();
     runtime.context("cannot start the async runtime")
 }

@@ -55,18 +55,39 @@ impl Parts {
     pub async fn open(config: &Config, folder: &DataFolder) -> Result<Self> {
         let stores = tributary_store::config::open(&config.store, folder).await?;
         let sets = tributary_taxonomy::load_knowledge_sets(&config.taxonomy, Path::new(""))?;
-        let source_profiles = tributary_taxonomy::load_source_profiles(&config.taxonomy, Path::new(""))?;
+        let source_profiles =
+            tributary_taxonomy::load_source_profiles(&config.taxonomy, Path::new(""))?;
         let clock = system_clock();
-        let knowledge_sets = Catalog::open(stores.topics.clone(), sets, config.enrich.chunker.clone(), Arc::clone(&clock)).await?;
+        let knowledge_sets = Catalog::open(
+            stores.topics.clone(),
+            sets,
+            config.enrich.chunker.clone(),
+            Arc::clone(&clock),
+        )
+        .await?;
         let index = Arc::clone(&stores.index);
-        let pipelines = Pipelines::open(config, folder.join("models"), index, stores.blobs.clone(), knowledge_sets.shared()).await?;
+        let pipelines = Pipelines::open(
+            config,
+            folder.join("models"),
+            index,
+            stores.blobs.clone(),
+            knowledge_sets.shared(),
+        )
+        .await?;
         let table = Arc::new(open_table(config, folder, &stores).await?);
         hold_for_readers(&stores).await?;
         remember_removals_in_an_empty_index(&stores, &table).await?;
         let documents = {
             let (topics, index) = (stores.topics.clone(), Arc::clone(&stores.index));
             let given = GivenTime::open(&folder.join("manifest"))?;
-            Documents::new(topics, Arc::clone(&table), index, config.store.version_rule(), given, Arc::clone(&clock))
+            Documents::new(
+                topics,
+                Arc::clone(&table),
+                index,
+                config.store.version_rule(),
+                given,
+                Arc::clone(&clock),
+            )
         };
         let dead_letters = DeadLetters::open(stores.topics.clone(), Arc::clone(&clock)).await?;
         let retrieval = config.query_api.retrieval.clone();
@@ -119,7 +140,11 @@ impl Parts {
 }
 
 /// From its checkpoint on, where the log goes with the data folder.
-async fn open_table(config: &Config, folder: &DataFolder, stores: &Stores) -> Result<DocumentTable> {
+async fn open_table(
+    config: &Config,
+    folder: &DataFolder,
+    stores: &Stores,
+) -> Result<DocumentTable> {
     Ok(match config.store.event_log.kind {
         EventLogKind::Embedded => {
             let file = CheckpointFile::in_folder(&folder.join("manifest"), folder.id())?;
@@ -137,10 +162,14 @@ async fn hold_for_readers(stores: &Stores) -> Result<()> {
     Ok(())
 }
 
-/// An index that was lost and begins anew must know what was deleted, as one that is built anew does.
+/// An index that was lost and begins anew must know what was deleted, as one that is built anew
+/// does.
 async fn remember_removals_in_an_empty_index(stores: &Stores, table: &DocumentTable) -> Result<()> {
     let generations = stores.index.status().await?;
-    for generation in generations.iter().filter(|generation| generation.documents == 0) {
+    for generation in generations
+        .iter()
+        .filter(|generation| generation.documents == 0)
+    {
         remember_removals(table, &stores.index, &generation.name).await?;
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! The pipelines of this process: for each generation of the index its analyzer and models, loaded when first needed and shared where they
-//! are the same.
+//! The pipelines of this process: for each generation of the index its analyzer and models, loaded
+//! when first needed and shared where they are the same.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -51,7 +51,8 @@ pub struct Pipelines {
 }
 
 impl Pipelines {
-    /// Opens the serving generation's pipeline; makes the first generation, with today's settings, if there is none.
+    /// Opens the serving generation's pipeline; makes the first generation, with today's settings,
+    /// if there is none.
     pub async fn open(
         config: &Config,
         models_folder: PathBuf,
@@ -60,8 +61,17 @@ impl Pipelines {
         knowledge_sets: SharedKnowledgeSets,
     ) -> Result<Arc<Self>> {
         let generations = Arc::new(Generations::open(Arc::clone(&index)).await?);
-        let opening = Opening { config, models_folder: &models_folder, blobs: &blobs, knowledge_sets: &knowledge_sets };
-        let first = match generations.current().iter().find(|generation| generation.serving) {
+        let opening = Opening {
+            config,
+            models_folder: &models_folder,
+            blobs: &blobs,
+            knowledge_sets: &knowledge_sets,
+        };
+        let first = match generations
+            .current()
+            .iter()
+            .find(|generation| generation.serving)
+        {
             Some(serving) => opening.existing(serving, &HashMap::new()).await?,
             None => {
                 let (pipeline, settings) = opening.of_today(FIRST, "", &HashMap::new()).await?;
@@ -72,9 +82,20 @@ impl Pipelines {
             }
         };
         let first = Arc::new(first);
-        let loaded = Mutex::new(HashMap::from([(first.generation.clone(), Arc::clone(&first))]));
+        let loaded = Mutex::new(HashMap::from([(
+            first.generation.clone(),
+            Arc::clone(&first),
+        )]));
         let config = config.clone();
-        Ok(Arc::new(Self { config, models_folder, blobs, knowledge_sets, generations, loaded, serving: RwLock::new(first) }))
+        Ok(Arc::new(Self {
+            config,
+            models_folder,
+            blobs,
+            knowledge_sets,
+            generations,
+            loaded,
+            serving: RwLock::new(first),
+        }))
     }
 
     /// The generations of the index.
@@ -124,7 +145,9 @@ impl Pipelines {
     }
 
     async fn follow_one(&self, queries: &SharedServing) -> Result<()> {
-        let Some(name) = self.generations.serving() else { return Ok(()) };
+        let Some(name) = self.generations.serving() else {
+            return Ok(());
+        };
         if self.serving().generation != name
             && let Some(pipeline) = self.get(&name).await?
         {
@@ -133,7 +156,10 @@ impl Pipelines {
             tracing::info!(generation = %name, "queries go to this generation of the index");
         }
         let known = self.generations.current();
-        self.loaded.lock().await.retain(|name, _| known.iter().any(|generation| generation.name == *name));
+        self.loaded
+            .lock()
+            .await
+            .retain(|name, _| known.iter().any(|generation| generation.name == *name));
         Ok(())
     }
 
@@ -144,7 +170,12 @@ impl Pipelines {
     }
 
     fn opening(&self) -> Opening<'_> {
-        Opening { config: &self.config, models_folder: &self.models_folder, blobs: &self.blobs, knowledge_sets: &self.knowledge_sets }
+        Opening {
+            config: &self.config,
+            models_folder: &self.models_folder,
+            blobs: &self.blobs,
+            knowledge_sets: &self.knowledge_sets,
+        }
     }
 }
 
@@ -166,7 +197,11 @@ struct Opening<'a> {
 
 impl Opening<'_> {
     /// The pipeline of a generation that is there. `Conflict` if its models are not what they were.
-    async fn existing(&self, status: &GenerationStatus, loaded: &HashMap<String, Arc<Pipeline>>) -> Result<Pipeline> {
+    async fn existing(
+        &self,
+        status: &GenerationStatus,
+        loaded: &HashMap<String, Arc<Pipeline>>,
+    ) -> Result<Pipeline> {
         let recipe = match Origin::decode(&status.settings.origin)? {
             Some(origin) => self.recipe_of(&origin, &status.name).await?,
             None => Recipe::of_today(self.config, &self.knowledge_sets.current())?,
@@ -176,8 +211,8 @@ impl Opening<'_> {
         Ok(pipeline)
     }
 
-    /// What a generation was built with. Where that is damaged or gone, today's settings are kept once more: if they are the same, they take
-    /// its place.
+    /// What a generation was built with. Where that is damaged or gone, today's settings are kept
+    /// once more: if they are the same, they take its place.
     async fn recipe_of(&self, origin: &Origin, generation: &str) -> Result<Recipe> {
         let read = Recipe::of_origin(origin, generation, self.blobs).await;
         let Err(error) = &read else { return read };
@@ -185,11 +220,20 @@ impl Opening<'_> {
             return read;
         }
         let today = Recipe::of_today(self.config, &self.knowledge_sets.current())?;
-        if today.keep(self.blobs).await? == origin.recipe { Ok(today) } else { read }
+        if today.keep(self.blobs).await? == origin.recipe {
+            Ok(today)
+        } else {
+            read
+        }
     }
 
     /// A pipeline with today's settings and the settings of its generation.
-    async fn of_today(&self, name: &str, request_id: &str, loaded: &HashMap<String, Arc<Pipeline>>) -> Result<(Pipeline, IndexSettings)> {
+    async fn of_today(
+        &self,
+        name: &str,
+        request_id: &str,
+        loaded: &HashMap<String, Arc<Pipeline>>,
+    ) -> Result<(Pipeline, IndexSettings)> {
         let recipe = Recipe::of_today(self.config, &self.knowledge_sets.current())?;
         let origin = recipe.origin(request_id, self.blobs).await?;
         let pipeline = self.load(name, recipe, loaded).await?;
@@ -198,9 +242,20 @@ impl Opening<'_> {
     }
 
     /// Dictionaries and models take a moment of CPU each: side by side, and not on an async thread.
-    async fn load(&self, name: &str, recipe: Recipe, loaded: &HashMap<String, Arc<Pipeline>>) -> Result<Pipeline> {
-        let known_analyzer = loaded.values().find(|other| other.recipe.has_analyzer_of(&recipe)).map(|other| Arc::clone(&other.analyzer));
-        let known_models = loaded.values().find(|other| other.recipe.models == recipe.models).map(|other| Arc::clone(&other.models));
+    async fn load(
+        &self,
+        name: &str,
+        recipe: Recipe,
+        loaded: &HashMap<String, Arc<Pipeline>>,
+    ) -> Result<Pipeline> {
+        let known_analyzer = loaded
+            .values()
+            .find(|other| other.recipe.has_analyzer_of(&recipe))
+            .map(|other| Arc::clone(&other.analyzer));
+        let known_models = loaded
+            .values()
+            .find(|other| other.recipe.models == recipe.models)
+            .map(|other| Arc::clone(&other.models));
         let (for_analyzer, for_models) = (recipe.clone(), recipe.clone());
         let (config, folder) = (self.config.models.clone(), self.models_folder.clone());
         let models = tokio::task::spawn_blocking(move || match known_models {
@@ -211,9 +266,23 @@ impl Opening<'_> {
             Some(analyzer) => Ok(analyzer),
             None => for_analyzer.open_analyzer().map(Arc::new),
         });
-        let panicked = |error| Error::new(ErrorKind::Internal, format!("loading models or dictionaries panicked: {error}"));
-        let (models, analyzer) = (models.await.map_err(panicked)??, analyzer.await.map_err(panicked)??);
-        Ok(Pipeline { generation: name.to_owned(), fingerprint: recipe.fingerprint()?, recipe, analyzer, models })
+        let panicked = |error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("loading models or dictionaries panicked: {error}"),
+            )
+        };
+        let (models, analyzer) = (
+            models.await.map_err(panicked)??,
+            analyzer.await.map_err(panicked)??,
+        );
+        Ok(Pipeline {
+            generation: name.to_owned(),
+            fingerprint: recipe.fingerprint()?,
+            recipe,
+            analyzer,
+            models,
+        })
     }
 }
 
@@ -236,8 +305,16 @@ fn check(status: &GenerationStatus, pipeline: &Pipeline) -> Result<()> {
     let rows = [
         ("coarse model", &built.coarse_model, &now.coarse_model),
         ("fine model", &built.fine_model, &now.fine_model),
-        ("coarse dimensions", &built.coarse_dimensions.to_string(), &now.coarse_dimensions.to_string()),
-        ("fine dimensions", &built.fine_dimensions.to_string(), &now.fine_dimensions.to_string()),
+        (
+            "coarse dimensions",
+            &built.coarse_dimensions.to_string(),
+            &now.coarse_dimensions.to_string(),
+        ),
+        (
+            "fine dimensions",
+            &built.fine_dimensions.to_string(),
+            &now.fine_dimensions.to_string(),
+        ),
         ("analyzer", &built.analyzer, &now.analyzer),
     ];
     let differences: Vec<String> = rows
@@ -248,8 +325,11 @@ fn check(status: &GenerationStatus, pipeline: &Pipeline) -> Result<()> {
     if differences.is_empty() {
         return Ok(());
     }
-    let message =
-        format!("generation `{}` of the index cannot be continued here: it was built with {}", status.name, differences.join(", "));
+    let message = format!(
+        "generation `{}` of the index cannot be continued here: it was built with {}",
+        status.name,
+        differences.join(", ")
+    );
     Err(Error::new(ErrorKind::Conflict, message).with_hint(
         "put the model back where it was, or start the version of tributary that built it; else keep the log, set aside the index (the folder \
          index, or another store.search_index.elasticsearch.index_prefix) and run `tributary knowledge-sets reindex --all`",
@@ -260,7 +340,9 @@ fn check(status: &GenerationStatus, pipeline: &Pipeline) -> Result<()> {
 impl EmbedGenerations for Pipelines {
     async fn find(&self, name: Option<&str>) -> Result<Option<EmbedGeneration>> {
         let name = name.map_or_else(|| self.serving().generation.clone(), str::to_owned);
-        let Some(pipeline) = self.get(&name).await? else { return Ok(None) };
+        let Some(pipeline) = self.get(&name).await? else {
+            return Ok(None);
+        };
         Ok(Some(EmbedGeneration {
             is_serving: self.generations.is_serving(&name),
             embedder: Arc::clone(&pipeline.models.embedder),
@@ -271,7 +353,12 @@ impl EmbedGenerations for Pipelines {
     }
 
     fn names(&self) -> Vec<String> {
-        let mut known: Vec<_> = self.generations.current().iter().map(|one| (!one.serving, one.name.clone())).collect();
+        let mut known: Vec<_> = self
+            .generations
+            .current()
+            .iter()
+            .map(|one| (!one.serving, one.name.clone()))
+            .collect();
         known.sort();
         known.into_iter().map(|(_, name)| name).collect()
     }
@@ -279,9 +366,16 @@ impl EmbedGenerations for Pipelines {
 
 #[async_trait]
 impl GenerationBuilder for Pipelines {
-    async fn settings(&self, request: &ReindexRequest, serving: &GenerationStatus) -> Result<IndexSettings> {
+    async fn settings(
+        &self,
+        request: &ReindexRequest,
+        serving: &GenerationStatus,
+    ) -> Result<IndexSettings> {
         let config = self.config.reloaded();
-        let before = self.get(&serving.name).await?.map(|pipeline| pipeline.recipe.clone());
+        let before = self
+            .get(&serving.name)
+            .await?
+            .map(|pipeline| pipeline.recipe.clone());
         let today = Recipe::of_today(&config, &self.knowledge_sets.current())?;
         let recipe = match &before {
             Some(before) => today.for_sets(&request.knowledge_sets, before),
@@ -289,7 +383,12 @@ impl GenerationBuilder for Pipelines {
         };
         let origin = recipe.origin(&request.request_id, &self.blobs).await?;
         let loaded = self.loaded.lock().await;
-        let pipeline = Opening { config: &config, ..self.opening() }.load("new", recipe, &loaded).await?;
+        let pipeline = Opening {
+            config: &config,
+            ..self.opening()
+        }
+        .load("new", recipe, &loaded)
+        .await?;
         Ok(index_settings(&pipeline, origin.encode()?))
     }
 }

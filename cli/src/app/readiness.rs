@@ -1,4 +1,5 @@
-//! What `/health/readyz` looks at: everything that this process needs, all at once and each within a bounded time.
+//! What `/health/readyz` looks at: everything that this process needs, all at once and each within
+//! a bounded time.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -20,15 +21,16 @@ use super::{Parts, confinement};
 use crate::args::Service;
 use crate::config::Config;
 
-/// Whatever has not answered by then counts as away. Probes are usually given up after a few seconds themselves.
+/// Whatever has not answered by then counts as away. Probes are usually given up after a few
+/// seconds themselves.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Probes that come together look once.
 const FRESH: Duration = Duration::from_millis(500);
 /// A stage that waits for longer does not just meet a moment without room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Log, index and blob store answer, the data folder takes writes and has room, no stage is held up, models are loaded, converters are
-/// confined.
+/// Log, index and blob store answer, the data folder takes writes and has room, no stage is held
+/// up, models are loaded, converters are confined.
 pub struct Readiness {
     stores: Stores,
     holds: Holds,
@@ -52,7 +54,9 @@ impl Readiness {
             folder: PathBuf::from(&config.store.data_folder),
             embedded: config.store.embedded_parts(),
             minimum_free_bytes: config.store.minimum_free_bytes,
-            conversion: services.contains(&Service::Ingest).then(|| Arc::clone(&parts.conversion)),
+            conversion: services
+                .contains(&Service::Ingest)
+                .then(|| Arc::clone(&parts.conversion)),
             last: Mutex::default(),
         }
     }
@@ -60,28 +64,68 @@ impl Readiness {
     async fn look(&self) -> Vec<Check> {
         let log = async {
             self.stores.topics.probe().await?;
-            self.stores.topics.lag(Topic::DocumentsRaw, "ingest").await.map(|_| "answers".to_owned())
+            self.stores
+                .topics
+                .lag(Topic::DocumentsRaw, "ingest")
+                .await
+                .map(|_| "answers".to_owned())
         };
         let index = async {
             let generations = self.stores.index.status().await?;
             let serving = generations.iter().find(|generation| generation.serving);
-            let none = || Error::new(ErrorKind::NotFound, "no generation of the index serves queries");
-            serving.map(|serving| format!("generation {} serves", serving.name)).ok_or_else(none)
+            let none = || {
+                Error::new(
+                    ErrorKind::NotFound,
+                    "no generation of the index serves queries",
+                )
+            };
+            serving
+                .map(|serving| format!("generation {} serves", serving.name))
+                .ok_or_else(none)
         };
-        let (folder, embedded, minimum) = (self.folder.clone(), self.embedded.clone(), self.minimum_free_bytes);
+        let (folder, embedded, minimum) = (
+            self.folder.clone(),
+            self.embedded.clone(),
+            self.minimum_free_bytes,
+        );
         let folder = blocking(move || {
             parts::check(&folder, &embedded)?;
             room(&folder, minimum)
         });
-        let blobs = async { self.stores.blobs.check().await.map(|()| "is there".to_owned()) };
+        let blobs = async {
+            self.stores
+                .blobs
+                .check()
+                .await
+                .map(|()| "is there".to_owned())
+        };
         let (log, index, blobs, folder, conversion) = tokio::join!(
-            bounded("event_log", "look whether its brokers or its disk answer", log),
-            bounded("search_index", "look whether its nodes or its disk answer", index),
-            bounded("blobs", "look whether the disk of store.blobs.url answers", blobs),
+            bounded(
+                "event_log",
+                "look whether its brokers or its disk answer",
+                log
+            ),
+            bounded(
+                "search_index",
+                "look whether its nodes or its disk answer",
+                index
+            ),
+            bounded(
+                "blobs",
+                "look whether the disk of store.blobs.url answers",
+                blobs
+            ),
             bounded("data_folder", "look whether its disk answers", folder),
             self.conversion(),
         );
-        let others = [log, index, blobs, folder, stages(&self.holds.held()), self.models()];
+        let others = [
+            log,
+            index,
+            blobs,
+            folder,
+            stages(&self.holds.held()),
+            self.models(),
+        ];
         others.into_iter().chain(conversion).collect()
     }
 
@@ -89,18 +133,34 @@ impl Readiness {
     async fn conversion(&self) -> Option<Check> {
         let pool = Arc::clone(self.conversion.as_ref()?);
         let look = blocking(move || confinement::look(&pool));
-        Some(bounded("conversion", "`tributary doctor` says what is missing", look).await)
+        Some(
+            bounded(
+                "conversion",
+                "`tributary doctor` says what is missing",
+                look,
+            )
+            .await,
+        )
     }
 
-    /// They were loaded before the process answered at all: this tells which, and what stands in for a missing one.
+    /// They were loaded before the process answered at all: this tells which, and what stands in
+    /// for a missing one.
     fn models(&self) -> Check {
         let serving = self.serving.current();
         let name = serving.models.embedder.fine_name();
         let (detail, hint) = match serving.models.degraded.as_slice() {
             [] => (format!("{name} is loaded"), None),
-            missing => (format!("{name}, without {}", missing.join(", ")), Some("deploy/models/fetch gets the models".to_owned())),
+            missing => (
+                format!("{name}, without {}", missing.join(", ")),
+                Some("deploy/models/fetch gets the models".to_owned()),
+            ),
         };
-        Check { name: "models".to_owned(), ok: true, detail, hint }
+        Check {
+            name: "models".to_owned(),
+            ok: true,
+            detail,
+            hint,
+        }
     }
 }
 
@@ -120,26 +180,54 @@ impl ReadinessProbe for Readiness {
 /// What stages of this process wait for.
 fn stages(held: &[Held]) -> Check {
     let long = held.iter().filter(|held| held.waited >= PATIENCE);
-    let waiting: Vec<String> =
-        long.map(|held| format!("{} has waited for {} s: {}", held.stage, held.waited.as_secs(), held.reason)).collect();
-    let check = Check { name: "stages".to_owned(), ok: waiting.is_empty(), detail: "none is held up".to_owned(), hint: None };
+    let waiting: Vec<String> = long
+        .map(|held| {
+            format!(
+                "{} has waited for {} s: {}",
+                held.stage,
+                held.waited.as_secs(),
+                held.reason
+            )
+        })
+        .collect();
+    let check = Check {
+        name: "stages".to_owned(),
+        ok: waiting.is_empty(),
+        detail: "none is held up".to_owned(),
+        hint: None,
+    };
     if check.ok {
         return check;
     }
-    let hint = "nothing is lost: work goes on by itself when the cause is gone; the log has every try".to_owned();
-    Check { detail: waiting.join("; "), hint: Some(hint), ..check }
+    let hint =
+        "nothing is lost: work goes on by itself when the cause is gone; the log has every try"
+            .to_owned();
+    Check {
+        detail: waiting.join("; "),
+        hint: Some(hint),
+        ..check
+    }
 }
 
 fn room(folder: &std::path::Path, minimum_free_bytes: u64) -> Result<String> {
     if let Err(error) = std::fs::metadata(folder.join("tributary.json")) {
-        return Err(Error::io(format!("{} is no data folder any more", folder.display()), &error)
-            .with_hint("it was moved or removed: put it back and start again"));
+        return Err(Error::io(
+            format!("{} is no data folder any more", folder.display()),
+            &error,
+        )
+        .with_hint("it was moved or removed: put it back and start again"));
     }
     probe_writing(folder)?;
     let free = free_bytes(folder)?;
     if free < minimum_free_bytes {
-        let message = format!("{} has {} MiB free, fewer than the {} MiB wanted", folder.display(), free >> 20, minimum_free_bytes >> 20);
-        return Err(Error::new(ErrorKind::Exhausted, message).with_hint("make room; work goes on by itself (store.minimum_free_bytes)"));
+        let message = format!(
+            "{} has {} MiB free, fewer than the {} MiB wanted",
+            folder.display(),
+            free >> 20,
+            minimum_free_bytes >> 20
+        );
+        return Err(Error::new(ErrorKind::Exhausted, message)
+            .with_hint("make room; work goes on by itself (store.minimum_free_bytes)"));
     }
     Ok(format!("{} MiB free", free >> 20))
 }
@@ -154,14 +242,35 @@ async fn bounded(name: &str, away: &str, look: impl Future<Output = Result<Strin
     bounded_by(TIMEOUT, name, away, look).await
 }
 
-async fn bounded_by(timeout: Duration, name: &str, away: &str, look: impl Future<Output = Result<String>>) -> Check {
-    let silent = || Error::new(ErrorKind::Timeout, format!("no answer within {} ms", timeout.as_millis())).with_hint(away);
-    let looked = tokio::time::timeout(timeout, look).await.unwrap_or_else(|_| Err(silent()));
+async fn bounded_by(
+    timeout: Duration,
+    name: &str,
+    away: &str,
+    look: impl Future<Output = Result<String>>,
+) -> Check {
+    let silent = || {
+        Error::new(
+            ErrorKind::Timeout,
+            format!("no answer within {} ms", timeout.as_millis()),
+        )
+        .with_hint(away)
+    };
+    let looked = tokio::time::timeout(timeout, look)
+        .await
+        .unwrap_or_else(|_| Err(silent()));
     match looked {
-        Ok(detail) => Check { name: name.to_owned(), ok: true, detail, hint: None },
-        Err(error) => {
-            Check { name: name.to_owned(), ok: false, detail: error.to_string(), hint: error.hint().or(Some(away)).map(str::to_owned) }
-        }
+        Ok(detail) => Check {
+            name: name.to_owned(),
+            ok: true,
+            detail,
+            hint: None,
+        },
+        Err(error) => Check {
+            name: name.to_owned(),
+            ok: false,
+            detail: error.to_string(),
+            hint: error.hint().or(Some(away)).map(str::to_owned),
+        },
     }
 }
 
@@ -172,26 +281,55 @@ mod tests {
 
     #[tokio::test]
     async fn what_does_not_answer_is_away_within_a_bounded_time() {
-        let check = bounded_by(Duration::from_millis(20), "event_log", "look at it", std::future::pending()).await;
-        assert_eq!((check.ok, check.detail.as_str(), check.hint.as_deref()), (false, "no answer within 20 ms", Some("look at it")));
+        let check = bounded_by(
+            Duration::from_millis(20),
+            "event_log",
+            "look at it",
+            std::future::pending(),
+        )
+        .await;
+        assert_eq!(
+            (check.ok, check.detail.as_str(), check.hint.as_deref()),
+            (false, "no answer within 20 ms", Some("look at it"))
+        );
     }
 
     #[test]
     fn a_stage_that_waits_for_long_is_named_with_its_reason() {
-        let held = |seconds| Held { stage: "index".into(), count: 2, waited: Duration::from_secs(seconds), reason: "refused".into() };
-        assert!(stages(&[]).ok && stages(&[held(1)]).ok, "a moment is no reason to be taken out of service");
+        let held = |seconds| Held {
+            stage: "index".into(),
+            count: 2,
+            waited: Duration::from_secs(seconds),
+            reason: "refused".into(),
+        };
+        assert!(
+            stages(&[]).ok && stages(&[held(1)]).ok,
+            "a moment is no reason to be taken out of service"
+        );
         let check = stages(&[held(61)]);
-        assert_eq!((check.ok, check.detail.as_str()), (false, "index has waited for 61 s: refused"));
+        assert_eq!(
+            (check.ok, check.detail.as_str()),
+            (false, "index has waited for 61 s: refused")
+        );
     }
 
     #[test]
     fn a_folder_without_room_or_identity_is_not_ready() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(room(folder.path(), 0).unwrap_err().to_string().contains("no data folder any more"));
+        assert!(
+            room(folder.path(), 0)
+                .unwrap_err()
+                .to_string()
+                .contains("no data folder any more")
+        );
         std::fs::write(folder.path().join("tributary.json"), "{}").unwrap();
         assert!(room(folder.path(), 0).unwrap().contains("MiB free"));
         let error = room(folder.path(), u64::MAX).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Exhausted);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no probe is left");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "no probe is left"
+        );
     }
 }

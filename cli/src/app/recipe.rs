@@ -1,5 +1,6 @@
-//! What a generation of the index is built with: every setting that shapes tokens, chunks and vectors. It is kept with the generation, so
-//! that documents and questions are treated alike for as long as it serves, whatever the configuration says by then.
+//! What a generation of the index is built with: every setting that shapes tokens, chunks and
+//! vectors. It is kept with the generation, so that documents and questions are treated alike for
+//! as long as it serves, whatever the configuration says by then.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,12 +64,17 @@ impl Recipe {
     /// What the configuration and the knowledge sets say today. Reads the lexicon files.
     pub fn of_today(config: &Config, knowledge_sets: &KnowledgeSets) -> Result<Self> {
         let lexicon = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
-        let lines = lexicon.terms().map(|(_, term)| format!("{}\t{}\n", term.text, term.weight));
+        let lines = lexicon
+            .terms()
+            .map(|(_, term)| format!("{}\t{}\n", term.text, term.weight));
         let (models, embed) = (&config.models, &config.enrich.embed);
         let mut by_set = BTreeMap::new();
         for set in knowledge_sets.iter() {
             if let Some(pipeline) = &set.pipeline {
-                by_set.insert(set.id.clone(), config.enrich.chunker.with(&pipeline.chunker)?);
+                by_set.insert(
+                    set.id.clone(),
+                    config.enrich.chunker.with(&pipeline.chunker)?,
+                );
             }
         }
         Ok(Self {
@@ -86,11 +92,15 @@ impl Recipe {
                 window_limit: embed.window_limit,
                 fold_traditional: embed.fold_traditional,
             },
-            chunkers: Chunkers { default: config.enrich.chunker.clone(), by_set },
+            chunkers: Chunkers {
+                default: config.enrich.chunker.clone(),
+                by_set,
+            },
         })
     }
 
-    /// Today's recipe for these knowledge sets alone: all other documents are cut as in `before`. Analyzer and models are today's.
+    /// Today's recipe for these knowledge sets alone: all other documents are cut as in `before`.
+    /// Analyzer and models are today's.
     #[must_use]
     pub fn for_sets(mut self, sets: &[String], before: &Self) -> Self {
         if sets.is_empty() {
@@ -98,18 +108,34 @@ impl Recipe {
         }
         let mut by_set = before.chunkers.by_set.clone();
         for set in sets {
-            let own = self.chunkers.by_set.get(set).unwrap_or(&self.chunkers.default).clone();
+            let own = self
+                .chunkers
+                .by_set
+                .get(set)
+                .unwrap_or(&self.chunkers.default)
+                .clone();
             by_set.insert(set.clone(), own);
         }
-        self.chunkers = Chunkers { default: before.chunkers.default.clone(), by_set };
+        self.chunkers = Chunkers {
+            default: before.chunkers.default.clone(),
+            by_set,
+        };
         self
     }
 
     /// What a generation remembers of it: its place, and itself unless it is large.
     pub async fn origin(&self, request_id: &str, blobs: &Blobs) -> Result<Origin> {
         let json = self.to_json()?;
-        let settings = if json.len() <= LARGEST_IN_INDEX { serde_json::from_slice(&json).ok() } else { None };
-        Ok(Origin { request_id: request_id.to_owned(), recipe: self.keep(blobs).await?, settings })
+        let settings = if json.len() <= LARGEST_IN_INDEX {
+            serde_json::from_slice(&json).ok()
+        } else {
+            None
+        };
+        Ok(Origin {
+            request_id: request_id.to_owned(),
+            recipe: self.keep(blobs).await?,
+            settings,
+        })
     }
 
     /// Reads what a generation remembers.
@@ -140,10 +166,15 @@ impl Recipe {
 
     /// Hash of all of it, 16 hexadecimal digits.
     pub fn fingerprint(&self) -> Result<String> {
-        Ok(blake3::hash(&self.to_json()?).to_hex().chars().take(16).collect())
+        Ok(blake3::hash(&self.to_json()?)
+            .to_hex()
+            .chars()
+            .take(16)
+            .collect())
     }
 
-    /// What differs from another recipe, in the words of [`tributary_schemas::reindex::ReindexOverview::outdated`].
+    /// What differs from another recipe, in the words of
+    /// [`tributary_schemas::reindex::ReindexOverview::outdated`].
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let mut differences = Vec::new();
         let mut note = |differs: bool, what: &str| {
@@ -151,21 +182,38 @@ impl Recipe {
                 differences.push(what.to_owned());
             }
         };
-        note(self.analyzer != other.analyzer || self.lexicon != other.lexicon, "analyzer");
+        note(
+            self.analyzer != other.analyzer || self.lexicon != other.lexicon,
+            "analyzer",
+        );
         note(self.models != other.models, "models");
         note(self.embedding != other.embedding, "embedding");
         note(self.chunkers.default != other.chunkers.default, "chunker");
-        let sets = self.chunkers.by_set.keys().chain(other.chunkers.by_set.keys().filter(|set| !self.chunkers.by_set.contains_key(*set)));
-        let own = |recipe: &Self, set: &String| -> ChunkerConfig { recipe.chunkers.of(std::slice::from_ref(set)).clone() };
+        let sets = self.chunkers.by_set.keys().chain(
+            other
+                .chunkers
+                .by_set
+                .keys()
+                .filter(|set| !self.chunkers.by_set.contains_key(*set)),
+        );
+        let own = |recipe: &Self, set: &String| -> ChunkerConfig {
+            recipe.chunkers.of(std::slice::from_ref(set)).clone()
+        };
         for set in sets {
-            note(own(self, set) != own(other, set), &format!("chunker of {set}"));
+            note(
+                own(self, set) != own(other, set),
+                &format!("chunker of {set}"),
+            );
         }
         differences
     }
 
     /// The analyzer with its lexicon.
     pub fn open_analyzer(&self) -> Result<Analyzer> {
-        Analyzer::new(&self.analyzer, Lexicon::from_text("lexicon of a generation", &self.lexicon)?)
+        Analyzer::new(
+            &self.analyzer,
+            Lexicon::from_text("lexicon of a generation", &self.lexicon)?,
+        )
     }
 
     /// Whether both cut text into the same tokens.
@@ -174,7 +222,11 @@ impl Recipe {
     }
 
     /// The models; sessions, folders and the reranker are those of the configuration. CPU-bound.
-    pub fn load_models(&self, today: &tributary_models::Config, models_folder: &Path) -> Result<tributary_models::Models> {
+    pub fn load_models(
+        &self,
+        today: &tributary_models::Config,
+        models_folder: &Path,
+    ) -> Result<tributary_models::Models> {
         let choice = self.models.clone();
         let config = tributary_models::Config {
             kind: choice.kind,
@@ -189,8 +241,17 @@ impl Recipe {
 
     /// Settings of the embed stage; limits are those of the configuration.
     pub fn embed_config(&self, today: &EmbedConfig) -> EmbedConfig {
-        let Windows { window_tokens, window_limit, fold_traditional } = self.embedding;
-        EmbedConfig { window_tokens, window_limit, fold_traditional, ..today.clone() }
+        let Windows {
+            window_tokens,
+            window_limit,
+            fold_traditional,
+        } = self.embedding;
+        EmbedConfig {
+            window_tokens,
+            window_limit,
+            fold_traditional,
+            ..today.clone()
+        }
     }
 
     /// Hash of how chunks become embedded texts, see [`embed_stage::fingerprint`].
@@ -199,12 +260,20 @@ impl Recipe {
     }
 
     fn to_json(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode a recipe: {error}")))
+        serde_json::to_vec(self).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot encode a recipe: {error}"),
+            )
+        })
     }
 }
 
 fn unreadable(error: serde_json::Error) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the settings of a generation of the index cannot be read: {error}"))
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("the settings of a generation of the index cannot be read: {error}"),
+    )
 }
 
 #[cfg(test)]
@@ -213,12 +282,17 @@ mod tests {
     use super::*;
 
     fn today() -> Recipe {
-        let config = crate::config::load(Some(Path::new("/dev/null")), None, None).unwrap().config;
+        let config = crate::config::load(Some(Path::new("/dev/null")), None, None)
+            .unwrap()
+            .config;
         Recipe::of_today(&config, &KnowledgeSets::default()).unwrap()
     }
 
     fn with_leaves(recipe: &Recipe, leaf_maximum_tokens: usize) -> ChunkerConfig {
-        ChunkerConfig { leaf_maximum_tokens, ..recipe.chunkers.default.clone() }
+        ChunkerConfig {
+            leaf_maximum_tokens,
+            ..recipe.chunkers.default.clone()
+        }
     }
 
     #[test]
@@ -228,25 +302,47 @@ mod tests {
         changed.chunkers.default = with_leaves(&before, 700);
         changed.lexicon = "载波聚合\t1\n".to_owned();
         let one = changed.clone().for_sets(&["wireless".to_owned()], &before);
-        assert_eq!(one.differences(&before), ["analyzer", "chunker of wireless"]);
-        assert_eq!(one.chunkers.of(&["wireless".to_owned()]), &changed.chunkers.default);
+        assert_eq!(
+            one.differences(&before),
+            ["analyzer", "chunker of wireless"]
+        );
+        assert_eq!(
+            one.chunkers.of(&["wireless".to_owned()]),
+            &changed.chunkers.default
+        );
         assert_eq!(changed.clone().for_sets(&[], &before), changed);
     }
 
     #[tokio::test]
     async fn a_generation_can_be_continued_beside_another_blob_store() {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (blobs, others) = (Blobs::local(folder.path()).unwrap(), Blobs::local(other.path()).unwrap());
+        let (blobs, others) = (
+            Blobs::local(folder.path()).unwrap(),
+            Blobs::local(other.path()).unwrap(),
+        );
         let recipe = today();
         let origin = recipe.origin("r", &blobs).await.unwrap();
         let decoded = Origin::decode(&origin.encode().unwrap()).unwrap().unwrap();
-        assert_eq!(Recipe::of_origin(&decoded, "g", &others).await.unwrap(), recipe);
+        assert_eq!(
+            Recipe::of_origin(&decoded, "g", &others).await.unwrap(),
+            recipe
+        );
         // As generations of before remember it, and those with a large lexicon.
-        let old = Origin { settings: None, ..decoded };
+        let old = Origin {
+            settings: None,
+            ..decoded
+        };
         assert_eq!(Recipe::of_origin(&old, "g", &blobs).await.unwrap(), recipe);
         let error = Recipe::of_origin(&old, "g", &others).await.unwrap_err();
-        assert!(error.to_string().contains("generation `g`") && error.hint().unwrap().contains("store.blobs.url"), "{error:?}");
-        let large = Recipe { lexicon: "载波聚合\t1\n".repeat(10_000), ..recipe };
+        assert!(
+            error.to_string().contains("generation `g`")
+                && error.hint().unwrap().contains("store.blobs.url"),
+            "{error:?}"
+        );
+        let large = Recipe {
+            lexicon: "载波聚合\t1\n".repeat(10_000),
+            ..recipe
+        };
         assert_eq!(large.origin("r", &blobs).await.unwrap().settings, None);
     }
 
@@ -255,7 +351,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(folder.path()).unwrap();
         let mut recipe = today();
-        recipe.chunkers.by_set.insert("a".to_owned(), with_leaves(&recipe, 600));
+        recipe
+            .chunkers
+            .by_set
+            .insert("a".to_owned(), with_leaves(&recipe, 600));
         let url = recipe.keep(&blobs).await.unwrap();
         let read = Recipe::read(&blobs, &url).await.unwrap();
         assert_eq!(read, recipe);

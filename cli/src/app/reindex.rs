@@ -21,8 +21,16 @@ impl ReindexSide {
     /// On top of the given parts.
     pub fn new(parts: &Parts) -> Self {
         let generations = Arc::clone(parts.pipelines.generations());
-        let desk = ReindexDesk::new(parts.stores.topics.clone(), Arc::clone(&parts.stores.index), generations, Arc::clone(&parts.clock));
-        Self { desk, pipelines: Arc::clone(&parts.pipelines) }
+        let desk = ReindexDesk::new(
+            parts.stores.topics.clone(),
+            Arc::clone(&parts.stores.index),
+            generations,
+            Arc::clone(&parts.clock),
+        );
+        Self {
+            desk,
+            pipelines: Arc::clone(&parts.pipelines),
+        }
     }
 }
 
@@ -45,6 +53,8 @@ impl Reindexing for ReindexSide {
         // Reads files of the configuration.
         let outdated = tokio::task::spawn_blocking(move || pipelines.outdated()).await;
         let outdated = outdated.unwrap_or_else(|_| Ok(Vec::new()));
-        self.desk.overview(outdated.unwrap_or_else(|error| vec![error.full_message()])).await
+        self.desk
+            .overview(outdated.unwrap_or_else(|error| vec![error.full_message()]))
+            .await
     }
 }

@@ -32,25 +32,51 @@ pub fn spawn(
     shutdown: &CancellationToken,
 ) -> Result<()> {
     let shared = &config.store.worker;
-    let with = |concurrency: usize| WorkerSettings { concurrency, ..shared.clone() };
+    let with = |concurrency: usize| WorkerSettings {
+        concurrency,
+        ..shared.clone()
+    };
     let worker = match service {
         Service::Ingest => {
             confinement::watch(&parts.registry, &parts.conversion)?;
-            worker(parts, Topic::DocumentsRaw, Arc::new(ingest(config, parts)?), with(config.convert.conversion_workers))
+            worker(
+                parts,
+                Topic::DocumentsRaw,
+                Arc::new(ingest(config, parts)?),
+                with(config.convert.conversion_workers),
+            )
         }
         Service::Chunk => {
             let readers = ChunkReaders::new(config, parts, shutdown);
             tasks.spawn(async move { readers.run().await.context("service chunk stopped") });
             return Ok(());
         }
-        Service::Embed => worker(parts, Topic::ChunksTagged, Arc::new(embed(config, parts)), with(config.enrich.embed.documents_in_flight)),
+        Service::Embed => worker(
+            parts,
+            Topic::ChunksTagged,
+            Arc::new(embed(config, parts)),
+            with(config.enrich.embed.documents_in_flight),
+        ),
         Service::Index => {
-            let reindex = worker(parts, Topic::ReindexRequests, Arc::new(reindex(config, parts, shutdown)), with(1));
+            let reindex = worker(
+                parts,
+                Topic::ReindexRequests,
+                Arc::new(reindex(config, parts, shutdown)),
+                with(1),
+            );
             run(tasks, reindex, "index", shutdown);
             let generations = Arc::clone(parts.pipelines.generations());
             let blobs = parts.stores.blobs.clone();
-            let stage = IndexStage::new(Arc::clone(&parts.stores.index), generations, blobs, Arc::clone(&parts.clock));
-            let settings = WorkerSettings { linger_ms: config.indexer.linger_ms, ..with(config.indexer.in_flight_documents) };
+            let stage = IndexStage::new(
+                Arc::clone(&parts.stores.index),
+                generations,
+                blobs,
+                Arc::clone(&parts.clock),
+            );
+            let settings = WorkerSettings {
+                linger_ms: config.indexer.linger_ms,
+                ..with(config.indexer.in_flight_documents)
+            };
             worker(parts, Topic::ChunksEmbedded, Arc::new(stage), settings)
         }
         Service::Query => return Ok(()),
@@ -59,14 +85,31 @@ pub fn spawn(
     Ok(())
 }
 
-fn run(tasks: &mut JoinSet<Result<()>>, worker: Worker, service: &str, shutdown: &CancellationToken) {
+fn run(
+    tasks: &mut JoinSet<Result<()>>,
+    worker: Worker,
+    service: &str,
+    shutdown: &CancellationToken,
+) {
     let (shutdown, service) = (shutdown.clone(), service.to_owned());
-    tasks.spawn(async move { worker.run(shutdown).await.with_context(|| format!("service {service} stopped")) });
+    tasks.spawn(async move {
+        worker
+            .run(shutdown)
+            .await
+            .with_context(|| format!("service {service} stopped"))
+    });
 }
 
 fn worker(parts: &Parts, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSettings) -> Worker {
     let metrics = parts.worker_metrics.stage(stage.name());
-    Worker::new(parts.stores.topics.clone(), input, stage, settings, metrics, Arc::clone(&parts.clock))
+    Worker::new(
+        parts.stores.topics.clone(),
+        input,
+        stage,
+        settings,
+        metrics,
+        Arc::clone(&parts.clock),
+    )
 }
 
 fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
@@ -84,18 +127,28 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
     stage.context("cannot start the service ingest")
 }
 
-/// Everything beside ingest's own settings that shapes what is searchable of a document: when it changes, nothing counts as unchanged.
-/// Another generation may be promoted and knowledge sets applied while the service runs.
+/// Everything beside ingest's own settings that shapes what is searchable of a document: when it
+/// changes, nothing counts as unchanged. Another generation may be promoted and knowledge sets
+/// applied while the service runs.
 fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
     // What a repair took out of the log comes back by publishing it again.
-    let repairs = Some(log_repairs(Path::new(&config.store.data_folder))?).filter(|repairs| *repairs > 0);
-    let (pipelines, knowledge_sets, embed) = (Arc::clone(&parts.pipelines), parts.knowledge_sets.shared(), config.enrich.embed.clone());
+    let repairs =
+        Some(log_repairs(Path::new(&config.store.data_folder))?).filter(|repairs| *repairs > 0);
+    let (pipelines, knowledge_sets, embed) = (
+        Arc::clone(&parts.pipelines),
+        parts.knowledge_sets.shared(),
+        config.enrich.embed.clone(),
+    );
     Ok(Arc::new(move || {
         let pipeline = pipelines.serving();
         let recipe = &pipeline.recipe;
         let mut settings = vec![
             pipeline.fingerprint.clone(),
-            chunkers::fingerprint(ChunkStrategy::Sections, &recipe.chunkers.default, ExtractiveSummarizer.name()),
+            chunkers::fingerprint(
+                ChunkStrategy::Sections,
+                &recipe.chunkers.default,
+                ExtractiveSummarizer.name(),
+            ),
             recipe.embedding_fingerprint(&embed),
             pipeline.analyzer.fingerprint(),
             pipeline.models.embedder.coarse_name().to_owned(),
@@ -103,7 +156,11 @@ fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
             knowledge_sets.current().fingerprint(),
         ];
         settings.extend(repairs.map(|repairs| repairs.to_string()));
-        blake3::hash(settings.join("/").as_bytes()).to_hex().chars().take(16).collect()
+        blake3::hash(settings.join("/").as_bytes())
+            .to_hex()
+            .chars()
+            .take(16)
+            .collect()
     }))
 }
 
@@ -125,5 +182,9 @@ fn reindex(config: &Config, parts: &Parts, shutdown: &CancellationToken) -> Rein
         builder: Arc::clone(&parts.pipelines) as _,
         clock: Arc::clone(&parts.clock),
     };
-    ReindexStage::new(stage_parts, config.indexer.keep_previous_generation, shutdown.clone())
+    ReindexStage::new(
+        stage_parts,
+        config.indexer.keep_previous_generation,
+        shutdown.clone(),
+    )
 }

@@ -1,5 +1,6 @@
-//! What must live for the process to be of use, and what is done now and then. Something that has ended for good ends the process with a
-//! clear line, so that whoever supervises it starts it again: one that goes on without it would look healthy and do nothing.
+//! What must live for the process to be of use, and what is done now and then. Something that has
+//! ended for good ends the process with a clear line, so that whoever supervises it starts it
+//! again: one that goes on without it would look healthy and do nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,8 @@ const RETENTION_PAUSE: Duration = Duration::from_secs(60);
 
 /// Between two looks whether the document table is to be kept.
 const CHECKPOINT_LOOK: Duration = Duration::from_secs(10);
-/// Reports after which it is, and after which it is if none have come since the last look. A start reads about 300 000 reports a second.
+/// Reports after which it is, and after which it is if none have come since the last look. A start
+/// reads about 300 000 reports a second.
 const REPORTS: u64 = 200_000;
 const REPORTS_AT_REST: u64 = WORTH_KEEPING;
 /// Fewer reports than this are read in no time.
@@ -35,23 +37,56 @@ pub fn keep(
     let shutdown = shutdown.clone();
     tasks.spawn(async move {
         work.await;
-        if shutdown.is_cancelled() { Ok(()) } else { Err(anyhow!("{what} ended before the process was to stop")) }
+        if shutdown.is_cancelled() {
+            Ok(())
+        } else {
+            Err(anyhow!("{what} ended before the process was to stop"))
+        }
     });
 }
 
 /// Starts the watches, and what follows changes that other processes make.
-pub fn spawn(tasks: &mut JoinSet<Result<()>>, config: &Config, parts: &Arc<Parts>, shutdown: &CancellationToken) {
-    keep(tasks, "the reader of generations", Arc::clone(parts.pipelines.generations()).follow(shutdown.clone()), shutdown);
-    keep(tasks, "the reader of promotions", Arc::clone(&parts.pipelines).follow(parts.serving.clone(), shutdown.clone()), shutdown);
-    keep(tasks, "the reader of knowledge sets", Arc::clone(&parts.knowledge_sets).follow(shutdown.clone()), shutdown);
+pub fn spawn(
+    tasks: &mut JoinSet<Result<()>>,
+    config: &Config,
+    parts: &Arc<Parts>,
+    shutdown: &CancellationToken,
+) {
+    keep(
+        tasks,
+        "the reader of generations",
+        Arc::clone(parts.pipelines.generations()).follow(shutdown.clone()),
+        shutdown,
+    );
+    keep(
+        tasks,
+        "the reader of promotions",
+        Arc::clone(&parts.pipelines).follow(parts.serving.clone(), shutdown.clone()),
+        shutdown,
+    );
+    keep(
+        tasks,
+        "the reader of knowledge sets",
+        Arc::clone(&parts.knowledge_sets).follow(shutdown.clone()),
+        shutdown,
+    );
     tasks.spawn(until(shutdown.clone(), log_writer(Arc::clone(parts))));
-    tasks.spawn(until(shutdown.clone(), gone(parts.table.ended(), "reports about documents")));
-    tasks.spawn(until(shutdown.clone(), gone(parts.dead_letters.ended(), "dead letters")));
+    tasks.spawn(until(
+        shutdown.clone(),
+        gone(parts.table.ended(), "reports about documents"),
+    ));
+    tasks.spawn(until(
+        shutdown.clone(),
+        gone(parts.dead_letters.ended(), "dead letters"),
+    ));
     tasks.spawn(until(shutdown.clone(), keep_table(Arc::clone(parts))));
     let hours = config.store.dead_letter_retention_hours;
     if hours > 0 {
         let age = Duration::from_secs(hours.saturating_mul(3600));
-        tasks.spawn(until(shutdown.clone(), drop_old_letters(Arc::clone(parts), age)));
+        tasks.spawn(until(
+            shutdown.clone(),
+            drop_old_letters(Arc::clone(parts), age),
+        ));
     }
 }
 
@@ -59,13 +94,16 @@ async fn until(shutdown: CancellationToken, watch: impl Future<Output = Result<(
     shutdown.run_until_cancelled(watch).await.unwrap_or(Ok(()))
 }
 
-/// Ends with an error when nothing can be appended any more; whatever may pass is shown by readiness.
+/// Ends with an error when nothing can be appended any more; whatever may pass is shown by
+/// readiness.
 async fn log_writer(parts: Arc<Parts>) -> Result<()> {
     loop {
         if let Err(error) = parts.stores.topics.probe().await
             && error.kind() == ErrorKind::Internal
         {
-            return Err(anyhow!("{error}; what was accepted is durable, start the process again"));
+            return Err(anyhow!(
+                "{error}; what was accepted is durable, start the process again"
+            ));
         }
         tokio::time::sleep(LOOK).await;
     }
@@ -73,21 +111,29 @@ async fn log_writer(parts: Arc<Parts>) -> Result<()> {
 
 async fn gone(ended: impl Future<Output = ()>, what: &str) -> Result<()> {
     ended.await;
-    Err(anyhow!("the reader of {what} has ended, see the panic above; start the process again"))
+    Err(anyhow!(
+        "the reader of {what} has ended, see the panic above; start the process again"
+    ))
 }
 
 async fn drop_old_letters(parts: Arc<Parts>, age: Duration) -> Result<()> {
     loop {
         match parts.dead_letters.drop_older_than(age).await {
             Ok(0) => {}
-            Ok(letters) => tracing::warn!(letters, "dropped dead letters older than store.dead_letter_retention_hours"),
-            Err(error) => tracing::warn!(%error, "old dead letters cannot be dropped, trying again"),
+            Ok(letters) => tracing::warn!(
+                letters,
+                "dropped dead letters older than store.dead_letter_retention_hours"
+            ),
+            Err(error) => {
+                tracing::warn!(%error, "old dead letters cannot be dropped, trying again")
+            }
         }
         tokio::time::sleep(RETENTION_PAUSE).await;
     }
 }
 
-/// Notes how far the document table has read, and writes it to its file when a start without that would take long.
+/// Notes how far the document table has read, and writes it to its file when a start without that
+/// would take long.
 async fn keep_table(parts: Arc<Parts>) -> Result<()> {
     let mut before = 0;
     loop {

@@ -1,4 +1,5 @@
-//! Finds everything that is wrong with a table at once: unknown keys (with the nearest known one) and wrong types.
+//! Finds everything that is wrong with a table at once: unknown keys (with the nearest known one)
+//! and wrong types.
 
 use toml::{Table, Value};
 
@@ -17,14 +18,28 @@ pub fn problems(table: &Table, defaults: &Table, origin: &str) -> Vec<String> {
     found
 }
 
-fn collect(table: &Table, known: &Table, root: &Table, origin: &str, path: &str, found: &mut Vec<String>) {
+fn collect(
+    table: &Table,
+    known: &Table,
+    root: &Table,
+    origin: &str,
+    path: &str,
+    found: &mut Vec<String>,
+) {
     for (key, value) in table {
-        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        let full = if path.is_empty() {
+            key.clone()
+        } else {
+            format!("{path}.{key}")
+        };
         match (known.get(key), value) {
-            // A table without keys of its own, such as the properties of Kafka's client, takes any with text.
+            // A table without keys of its own, such as the properties of Kafka's client, takes any
+            // with text.
             (None, Value::String(_)) if known.is_empty() => {}
             (None, _) => found.push(unknown(&full, key, path, known, root, origin)),
-            (Some(Value::Table(known)), Value::Table(table)) => collect(table, known, root, origin, &full, found),
+            (Some(Value::Table(known)), Value::Table(table)) => {
+                collect(table, known, root, origin, &full, found)
+            }
             (Some(default), value) if !same_type(default, value) => found.push(format!(
                 "{origin}: `{full}` is {}, but {} is expected (default: {default})",
                 with_article(value.type_str()),
@@ -39,12 +54,20 @@ fn unknown(full: &str, key: &str, path: &str, known: &Table, root: &Table, origi
     if let Some(new) = moved(full, root) {
         return format!("{origin}: `{full}` is named `{new}` now");
     }
-    let sibling =
-        nearest(key, known.keys().map(String::as_str)).map(|near| if path.is_empty() { near.to_owned() } else { format!("{path}.{near}") });
+    let sibling = nearest(key, known.keys().map(String::as_str)).map(|near| {
+        if path.is_empty() {
+            near.to_owned()
+        } else {
+            format!("{path}.{near}")
+        }
+    });
     let anywhere = || {
         let mut all = Vec::new();
         paths(root, "", &mut all);
-        let same_name = all.iter().find(|candidate| candidate.rsplit('.').next() == Some(key)).cloned();
+        let same_name = all
+            .iter()
+            .find(|candidate| candidate.rsplit('.').next() == Some(key))
+            .cloned();
         same_name.or_else(|| nearest(full, all.iter().map(String::as_str)).map(str::to_owned))
     };
     match sibling.or_else(anywhere) {
@@ -62,13 +85,25 @@ fn moved(full: &str, root: &Table) -> Option<String> {
 }
 
 fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = candidates.map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate));
-    scored.filter(|(score, _)| *score >= NEAR).max_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, candidate)| candidate)
+    let scored = candidates.map(|candidate| {
+        (
+            strsim::normalized_damerau_levenshtein(name, candidate),
+            candidate,
+        )
+    });
+    scored
+        .filter(|(score, _)| *score >= NEAR)
+        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .map(|(_, candidate)| candidate)
 }
 
 fn paths(table: &Table, path: &str, all: &mut Vec<String>) {
     for (key, value) in table {
-        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        let full = if path.is_empty() {
+            key.clone()
+        } else {
+            format!("{path}.{key}")
+        };
         if let Value::Table(inner) = value {
             paths(inner, &full, all);
         }
@@ -95,7 +130,10 @@ mod tests {
     #[test]
     fn a_table_without_keys_of_its_own_takes_any_with_text() {
         let defaults: Table = toml::from_str("[client]\n[client.properties]\n").unwrap();
-        let table: Table = toml::from_str("[client.properties]\n\"socket.nagle.disable\" = 'true'\n\"debug\" = 7\n").unwrap();
+        let table: Table = toml::from_str(
+            "[client.properties]\n\"socket.nagle.disable\" = 'true'\n\"debug\" = 7\n",
+        )
+        .unwrap();
         let found = problems(&table, &defaults, "x.toml");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("client.properties.debug"), "{found:?}");
@@ -103,8 +141,12 @@ mod tests {
 
     #[test]
     fn all_problems_are_found_at_once_with_the_nearest_key() {
-        let defaults: Table = toml::from_str("[store]\npartitions = 2\n[models]\nkind = 'onnx'\nweight = 0.5").unwrap();
-        let table: Table = toml::from_str("[store]\npartition = 3\n[models]\nkind = 7\nweight = 1\n[modles]\n").unwrap();
+        let defaults: Table =
+            toml::from_str("[store]\npartitions = 2\n[models]\nkind = 'onnx'\nweight = 0.5")
+                .unwrap();
+        let table: Table =
+            toml::from_str("[store]\npartition = 3\n[models]\nkind = 7\nweight = 1\n[modles]\n")
+                .unwrap();
         let found = problems(&table, &defaults, "x.toml");
         assert_eq!(
             found,
@@ -118,11 +160,20 @@ mod tests {
 
     #[test]
     fn a_name_of_before_is_refused_with_the_new_one() {
-        let defaults: Table = toml::from_str("[convert]\nworkers = 2\n[convert.pdf]\npages = 1\n[ingest.cleaners]\nlines = 1").unwrap();
-        let table: Table = toml::from_str("[ingest]\nworkers = 3\n[ingest.pdf]\npages = 2\n[ingest.cleaners]\nlines = 2").unwrap();
+        let defaults: Table = toml::from_str(
+            "[convert]\nworkers = 2\n[convert.pdf]\npages = 1\n[ingest.cleaners]\nlines = 1",
+        )
+        .unwrap();
+        let table: Table = toml::from_str(
+            "[ingest]\nworkers = 3\n[ingest.pdf]\npages = 2\n[ingest.cleaners]\nlines = 2",
+        )
+        .unwrap();
         assert_eq!(
             problems(&table, &defaults, "x"),
-            ["x: `ingest.pdf` is named `convert.pdf` now", "x: `ingest.workers` is named `convert.workers` now"]
+            [
+                "x: `ingest.pdf` is named `convert.pdf` now",
+                "x: `ingest.workers` is named `convert.workers` now"
+            ]
         );
     }
 
@@ -130,6 +181,9 @@ mod tests {
     fn a_key_in_the_wrong_section_is_found_elsewhere() {
         let defaults: Table = toml::from_str("[store]\npartitions = 2").unwrap();
         let table: Table = toml::from_str("partitions = 2").unwrap();
-        assert_eq!(problems(&table, &defaults, "x"), ["x: unknown key `partitions`; did you mean `store.partitions`?"]);
+        assert_eq!(
+            problems(&table, &defaults, "x"),
+            ["x: unknown key `partitions`; did you mean `store.partitions`?"]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Reads the configuration in its order of precedence, lowest first: defaults → profile → file → environment.
+//! Reads the configuration in its order of precedence, lowest first: defaults → profile → file →
+//! environment.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,11 @@ use super::{Config, Origin, check};
 const DEFAULTS: &str = include_str!("../../default.toml");
 const OWN_FILE: &str = "tributary.toml";
 /// Keys whose values are paths relative to the file that names them.
-const PATHS: [&[&str]; 3] = [&["taxonomy", "lexicon_files"], &["taxonomy", "knowledge_sets_file"], &["taxonomy", "source_profiles_file"]];
+const PATHS: [&[&str]; 3] = [
+    &["taxonomy", "lexicon_files"],
+    &["taxonomy", "knowledge_sets_file"],
+    &["taxonomy", "source_profiles_file"],
+];
 
 /// The effective configuration and where it came from.
 #[derive(Debug)]
@@ -25,14 +30,27 @@ pub struct Loaded {
 }
 
 /// Reads everything; all problems of all files and variables are reported at once.
-pub fn load(file: Option<&Path>, profile: Option<&str>, data_folder: Option<&Path>) -> Result<Loaded> {
-    let defaults: Table = DEFAULTS.parse().context("the built-in defaults are damaged")?;
+pub fn load(
+    file: Option<&Path>,
+    profile: Option<&str>,
+    data_folder: Option<&Path>,
+) -> Result<Loaded> {
+    let defaults: Table = DEFAULTS
+        .parse()
+        .context("the built-in defaults are damaged")?;
     let mut table = defaults.clone();
     let mut files = Vec::new();
     let mut problems = Vec::new();
-    for path in [profile.map(profile_file).transpose()?, own_file(file)].into_iter().flatten() {
+    for path in [profile.map(profile_file).transpose()?, own_file(file)]
+        .into_iter()
+        .flatten()
+    {
         let layer = read(&path)?;
-        problems.extend(check::problems(&layer, &defaults, &path.display().to_string()));
+        problems.extend(check::problems(
+            &layer,
+            &defaults,
+            &path.display().to_string(),
+        ));
         overlay(&mut table, layer);
         files.push(path);
     }
@@ -44,30 +62,65 @@ pub fn load(file: Option<&Path>, profile: Option<&str>, data_folder: Option<&Pat
         set_data_folder(&mut table, folder);
     }
     if !problems.is_empty() {
-        bail!("the configuration has {}:\n  {}", count(problems.len()), problems.join("\n  "));
+        bail!(
+            "the configuration has {}:\n  {}",
+            count(problems.len()),
+            problems.join("\n  ")
+        );
     }
     let unusable = unusable(&table, &defaults);
     if !unusable.is_empty() {
-        bail!("the configuration has {}:\n  {}", count(unusable.len()), unusable.join("\n  "));
+        bail!(
+            "the configuration has {}:\n  {}",
+            count(unusable.len()),
+            unusable.join("\n  ")
+        );
     }
-    let mut config: Config = Value::Table(table.clone()).try_into().context("the configuration cannot be used")?;
+    let mut config: Config = Value::Table(table.clone())
+        .try_into()
+        .context("the configuration cannot be used")?;
     config.check()?;
-    config.models.search_folders.extend(models_near_the_program());
-    let (file, profile, data_folder) = (file.map(Path::to_owned), profile.map(str::to_owned), data_folder.map(Path::to_owned));
-    config.origin = Some(Origin { file, profile, data_folder });
-    Ok(Loaded { config, table, files })
+    config
+        .models
+        .search_folders
+        .extend(models_near_the_program());
+    let (file, profile, data_folder) = (
+        file.map(Path::to_owned),
+        profile.map(str::to_owned),
+        data_folder.map(Path::to_owned),
+    );
+    config.origin = Some(Origin {
+        file,
+        profile,
+        data_folder,
+    });
+    Ok(Loaded {
+        config,
+        table,
+        files,
+    })
 }
 
-/// A program that was built in a checkout, or lies beside its models, finds them from any working folder.
+/// A program that was built in a checkout, or lies beside its models, finds them from any working
+/// folder.
 fn models_near_the_program() -> Vec<String> {
     let program = std::env::current_exe().ok();
     let folder = program.as_deref().and_then(Path::parent);
     let checkout = folder.and_then(Path::parent).and_then(Path::parent);
-    let candidates = [folder.map(|folder| folder.join("models")), checkout.map(|checkout| checkout.join(".tributary/models"))];
-    candidates.into_iter().flatten().filter(|folder| folder.is_dir()).map(|folder| folder.display().to_string()).collect()
+    let candidates = [
+        folder.map(|folder| folder.join("models")),
+        checkout.map(|checkout| checkout.join(".tributary/models")),
+    ];
+    candidates
+        .into_iter()
+        .flatten()
+        .filter(|folder| folder.is_dir())
+        .map(|folder| folder.display().to_string())
+        .collect()
 }
 
-/// What has the right type and still is no value (an unknown variant, a number out of range): the first problem of each section.
+/// What has the right type and still is no value (an unknown variant, a number out of range): the
+/// first problem of each section.
 fn unusable(table: &Table, defaults: &Table) -> Vec<String> {
     let of_section = |(section, value): (&String, &Value)| {
         let mut alone = defaults.clone();
@@ -79,25 +132,45 @@ fn unusable(table: &Table, defaults: &Table) -> Vec<String> {
 }
 
 fn own_file(file: Option<&Path>) -> Option<PathBuf> {
-    file.map(Path::to_owned).or_else(|| Path::new(OWN_FILE).exists().then(|| PathBuf::from(OWN_FILE)))
+    file.map(Path::to_owned).or_else(|| {
+        Path::new(OWN_FILE)
+            .exists()
+            .then(|| PathBuf::from(OWN_FILE))
+    })
 }
 
 /// A profile is a folder: given by path, or by name below `deploy/profiles`.
 fn profile_file(name: &str) -> Result<PathBuf> {
     let mut folders = vec![PathBuf::from(name), Path::new("deploy/profiles").join(name)];
-    if let Some(beside) = std::env::current_exe().ok().as_deref().and_then(Path::parent) {
+    if let Some(beside) = std::env::current_exe()
+        .ok()
+        .as_deref()
+        .and_then(Path::parent)
+    {
         folders.push(beside.join("profiles").join(name));
     }
-    let found = folders.iter().map(|folder| folder.join("config.toml")).find(|file| file.is_file());
+    let found = folders
+        .iter()
+        .map(|folder| folder.join("config.toml"))
+        .find(|file| file.is_file());
     found.with_context(|| {
-        let tried: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-        format!("no profile `{name}`: no config.toml in {}", tried.join(", "))
+        let tried: Vec<String> = folders
+            .iter()
+            .map(|folder| folder.display().to_string())
+            .collect();
+        format!(
+            "no profile `{name}`: no config.toml in {}",
+            tried.join(", ")
+        )
     })
 }
 
 fn read(path: &Path) -> Result<Table> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut table: Table = text.parse().with_context(|| format!("{} is not TOML", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut table: Table = text
+        .parse()
+        .with_context(|| format!("{} is not TOML", path.display()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     for keys in PATHS {
         if let Some(value) = lookup_mut(&mut table, keys) {
@@ -119,21 +192,32 @@ fn lookup_mut<'a>(table: &'a mut Table, keys: &[&str]) -> Option<&'a mut Value> 
 
 fn anchor(value: &mut Value, folder: &Path) {
     match value {
-        Value::String(path) if !path.is_empty() => *path = folder.join(&*path).display().to_string(),
+        Value::String(path) if !path.is_empty() => {
+            *path = folder.join(&*path).display().to_string()
+        }
         Value::Array(paths) => paths.iter_mut().for_each(|path| anchor(path, folder)),
         _ => {}
     }
 }
 
 fn set_data_folder(table: &mut Table, folder: &Path) {
-    let store = table.entry("store").or_insert_with(|| Value::Table(Table::new()));
+    let store = table
+        .entry("store")
+        .or_insert_with(|| Value::Table(Table::new()));
     if let Some(store) = store.as_table_mut() {
-        store.insert("data_folder".to_owned(), Value::String(folder.display().to_string()));
+        store.insert(
+            "data_folder".to_owned(),
+            Value::String(folder.display().to_string()),
+        );
     }
 }
 
 fn count(problems: usize) -> String {
-    if problems == 1 { "a problem".to_owned() } else { format!("{problems} problems") }
+    if problems == 1 {
+        "a problem".to_owned()
+    } else {
+        format!("{problems} problems")
+    }
 }
 
 impl Config {
@@ -143,7 +227,11 @@ impl Config {
         problems.extend(self.store.problems());
         problems.extend(self.query_api.problems());
         if !problems.is_empty() {
-            bail!("the configuration has {}:\n  {}", count(problems.len()), problems.join("\n  "));
+            bail!(
+                "the configuration has {}:\n  {}",
+                count(problems.len()),
+                problems.join("\n  ")
+            );
         }
         Ok(())
     }

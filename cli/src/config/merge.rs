@@ -18,8 +18,17 @@ pub fn overlay(lower: &mut Table, upper: Table) {
 }
 
 /// The table that environment variables stand for, with the variable that gave each key.
-pub fn from_environment(variables: impl Iterator<Item = (String, String)>, defaults: &Table) -> Vec<(String, Table)> {
-    let ours = variables.filter_map(|(name, text)| Some((name.strip_prefix(ENVIRONMENT_PREFIX)?.to_lowercase(), name.clone(), text)));
+pub fn from_environment(
+    variables: impl Iterator<Item = (String, String)>,
+    defaults: &Table,
+) -> Vec<(String, Table)> {
+    let ours = variables.filter_map(|(name, text)| {
+        Some((
+            name.strip_prefix(ENVIRONMENT_PREFIX)?.to_lowercase(),
+            name.clone(),
+            text,
+        ))
+    });
     ours.map(|(path, name, text)| {
         let keys: Vec<&str> = path.split("__").collect();
         let value = parse_as(&text, lookup(defaults, &keys));
@@ -32,24 +41,36 @@ pub fn from_environment(variables: impl Iterator<Item = (String, String)>, defau
 pub fn lookup<'a>(table: &'a Table, keys: &[&str]) -> Option<&'a Value> {
     let (first, rest) = keys.split_first()?;
     let value = table.get(*first)?;
-    if rest.is_empty() { Some(value) } else { lookup(value.as_table()?, rest) }
+    if rest.is_empty() {
+        Some(value)
+    } else {
+        lookup(value.as_table()?, rest)
+    }
 }
 
 fn nest(keys: &[&str], value: Value) -> Table {
     let mut table = Table::new();
     if let Some((first, rest)) = keys.split_first() {
-        let inner = if rest.is_empty() { value } else { Value::Table(nest(rest, value)) };
+        let inner = if rest.is_empty() {
+            value
+        } else {
+            Value::Table(nest(rest, value))
+        };
         table.insert((*first).to_owned(), inner);
     }
     table
 }
 
-/// Text stays text where text is expected; elsewhere it is read as TOML, and stays text if it is none (the type check says so).
+/// Text stays text where text is expected; elsewhere it is read as TOML, and stays text if it is
+/// none (the type check says so).
 fn parse_as(text: &str, default: Option<&Value>) -> Value {
     if matches!(default, Some(Value::String(_))) {
         return Value::String(text.to_owned());
     }
-    let parsed = format!("value = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
+    let parsed = format!("value = {text}")
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| table.remove("value"));
     parsed.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
@@ -59,11 +80,27 @@ mod tests {
 
     #[test]
     fn environment_values_take_the_type_of_the_default() {
-        let defaults: Table = toml::from_str("[a]\nname = 'x'\ncount = 1\nlist = []").unwrap_or_default();
-        let variables = [("TRIBUTARY__A__NAME", "42"), ("TRIBUTARY__A__COUNT", "42"), ("TRIBUTARY__A__LIST", "['b']"), ("HOME", "/")];
-        let tables = from_environment(variables.map(|(name, text)| (name.to_owned(), text.to_owned())).into_iter(), &defaults);
+        let defaults: Table =
+            toml::from_str("[a]\nname = 'x'\ncount = 1\nlist = []").unwrap_or_default();
+        let variables = [
+            ("TRIBUTARY__A__NAME", "42"),
+            ("TRIBUTARY__A__COUNT", "42"),
+            ("TRIBUTARY__A__LIST", "['b']"),
+            ("HOME", "/"),
+        ];
+        let tables = from_environment(
+            variables
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                .into_iter(),
+            &defaults,
+        );
         let mut merged = defaults;
-        tables.into_iter().for_each(|(_, table)| overlay(&mut merged, table));
-        assert_eq!(merged.to_string().trim(), "[a]\ncount = 42\nlist = [\"b\"]\nname = \"42\"");
+        tables
+            .into_iter()
+            .for_each(|(_, table)| overlay(&mut merged, table));
+        assert_eq!(
+            merged.to_string().trim(),
+            "[a]\ncount = 42\nlist = [\"b\"]\nname = \"42\""
+        );
     }
 }

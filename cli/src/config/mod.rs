@@ -1,4 +1,5 @@
-//! The configuration: one TOML file, its sections are the crates. `cli/default.toml` holds every key with its comment.
+//! The configuration: one TOML file, its sections are the crates. `cli/default.toml` holds every
+//! key with its comment.
 
 mod check;
 mod load;
@@ -32,7 +33,8 @@ pub struct Config {
     pub models: tributary_models::Config,
     /// Search and HTTP.
     pub query_api: tributary_query_api::Config,
-    /// Where it was read, for reading it again; none for a configuration that was changed after reading.
+    /// Where it was read, for reading it again; none for a configuration that was changed after
+    /// reading.
     #[serde(skip)]
     pub origin: Option<Origin>,
 }
@@ -46,13 +48,24 @@ pub struct Origin {
 }
 
 impl Config {
-    /// The configuration as its files say now. One that cannot be read any more is told and stays as it was.
+    /// The configuration as its files say now. One that cannot be read any more is told and stays
+    /// as it was.
     pub fn reloaded(&self) -> Self {
-        let Some(Origin { file, profile, data_folder }) = &self.origin else { return self.clone() };
+        let Some(Origin {
+            file,
+            profile,
+            data_folder,
+        }) = &self.origin
+        else {
+            return self.clone();
+        };
         match load(file.as_deref(), profile.as_deref(), data_folder.as_deref()) {
             Ok(loaded) => loaded.config,
             Err(error) => {
-                tracing::warn!(error = format!("{error:#}"), "the configuration cannot be read again and stays as it was");
+                tracing::warn!(
+                    error = format!("{error:#}"),
+                    "the configuration cannot be read again and stays as it was"
+                );
                 self.clone()
             }
         }

@@ -12,7 +12,11 @@ use crate::print::{self, Outcome};
 
 /// Analyses without a server.
 pub fn run(config: &Config, analyze: &Analyze) -> Result<Outcome> {
-    let tokens = Taxonomy::load(&config.taxonomy, Path::new(""))?.analyzer.analyze(&analyze.text);
-    print::result(analyze.output, &json!({"tokens": tokens}), || tokens.join(" "))?;
+    let tokens = Taxonomy::load(&config.taxonomy, Path::new(""))?
+        .analyzer
+        .analyze(&analyze.text);
+    print::result(analyze.output, &json!({"tokens": tokens}), || {
+        tokens.join(" ")
+    })?;
     Ok(Outcome::Done)
 }

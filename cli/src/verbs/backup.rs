@@ -1,5 +1,5 @@
-//! `tributary backup FILE|FOLDER`: log, index and blobs of one moment. Asks the server that has the data folder open, or opens it in
-//! process when none runs, and writes where this user may write.
+//! `tributary backup FILE|FOLDER`: log, index and blobs of one moment. Asks the server that has the
+//! data folder open, or opens it in process when none runs, and writes where this user may write.
 
 use std::io::Read;
 use std::path::Path;
@@ -23,9 +23,16 @@ pub fn run(global: &Global, config: &Config, backup: &Backup) -> Result<Outcome>
     let destination = Destination::of(&backup.destination)?;
     destination.check_absent()?;
     let folder = Path::new(&config.store.data_folder);
-    let server = global.server.clone().or_else(|| running_server(folder).map(|server| server.url));
+    let server = global
+        .server
+        .clone()
+        .or_else(|| running_server(folder).map(|server| server.url));
     let manifest = match server {
-        Some(url) => from_server(&Client::to(url.trim_end_matches('/').to_owned(), None), folder, &destination)?,
+        Some(url) => from_server(
+            &Client::to(url.trim_end_matches('/').to_owned(), None),
+            folder,
+            &destination,
+        )?,
         None => from_folder(config, &destination)?,
     };
     let bytes = manifest.bytes();
@@ -41,7 +48,12 @@ pub fn run(global: &Global, config: &Config, backup: &Backup) -> Result<Outcome>
             bytes as f64 / f64::from(1 << 20),
             started.elapsed().as_secs_f64()
         )];
-        lines.extend(manifest.not_covered.iter().map(|line| format!("not in it: {line}")));
+        lines.extend(
+            manifest
+                .not_covered
+                .iter()
+                .map(|line| format!("not in it: {line}")),
+        );
         lines.join("\n")
     })?;
     Ok(Outcome::Done)
@@ -72,10 +84,19 @@ fn from_folder(config: &Config, destination: &Destination) -> Result<Manifest> {
 async fn copy(source: Source, destination: Destination) -> Result<Manifest> {
     let image = source.take().await?;
     let (total, (pipe, receiver)) = (image.bytes(), Pipe::new());
-    let writing = tokio::task::spawn_blocking(move || image.write(&pipe).inspect_err(|error| pipe.fail(error)));
-    let received = tokio::task::spawn_blocking(move || receive(&destination, Pipe::read_end(receiver), total));
-    let received = received.await.context("writing the backup was broken off")?;
-    writing.await.context("reading the data folder was broken off")?.map_err(anyhow::Error::from).and(received)
+    let writing = tokio::task::spawn_blocking(move || {
+        image.write(&pipe).inspect_err(|error| pipe.fail(error))
+    });
+    let received =
+        tokio::task::spawn_blocking(move || receive(&destination, Pipe::read_end(receiver), total));
+    let received = received
+        .await
+        .context("writing the backup was broken off")?;
+    writing
+        .await
+        .context("reading the data folder was broken off")?
+        .map_err(anyhow::Error::from)
+        .and(received)
 }
 
 fn receive(destination: &Destination, archive: impl Read, total: u64) -> Result<Manifest> {

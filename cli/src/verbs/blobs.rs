@@ -1,4 +1,5 @@
-//! `tributary blobs collect`: counts the bodies that nobody names any more, and removes them with `--apply`.
+//! `tributary blobs collect`: counts the bodies that nobody names any more, and removes them with
+//! `--apply`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +24,11 @@ pub fn collect(config: &Config, apply: bool, output: Output) -> Result<Outcome> 
     let grace = Duration::from_secs(config.store.blobs.grace_hours.saturating_mul(3600));
     let unnamed: Vec<Unnamed> = app::runtime()?.block_on(async {
         let stores = tributary_store::config::open(&config.store, &folder).await?;
-        let names = Names { topics: &stores.topics, index: stores.index.as_ref(), damage: &stores.damage };
+        let names = Names {
+            topics: &stores.topics,
+            index: stores.index.as_ref(),
+            damage: &stores.damage,
+        };
         collect::unnamed(names, &blobs, grace).await
     })?;
     if apply {
@@ -31,10 +36,22 @@ pub fn collect(config: &Config, apply: bool, output: Output) -> Result<Outcome> 
     }
     let bytes: u64 = unnamed.iter().map(|blob| blob.bytes).sum();
     let paths: Vec<&Path> = unnamed.iter().map(|blob| blob.path.as_path()).collect();
-    print::result(output, &json!({"blobs": paths, "bytes": bytes, "removed": apply}), || {
-        let done = if apply { "removed" } else { "nothing was removed: `tributary blobs collect --apply` does it" };
-        format!("{} blobs that nobody names, {:.1} MiB; {done}", unnamed.len(), bytes as f64 / f64::from(1 << 20))
-    })?;
+    print::result(
+        output,
+        &json!({"blobs": paths, "bytes": bytes, "removed": apply}),
+        || {
+            let done = if apply {
+                "removed"
+            } else {
+                "nothing was removed: `tributary blobs collect --apply` does it"
+            };
+            format!(
+                "{} blobs that nobody names, {:.1} MiB; {done}",
+                unnamed.len(),
+                bytes as f64 / f64::from(1 << 20)
+            )
+        },
+    )?;
     Ok(Outcome::Done)
 }
 

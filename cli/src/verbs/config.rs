@@ -16,27 +16,46 @@ use crate::print::{self, Outcome};
 
 /// Shows or checks the configuration in force.
 pub fn run(global: &Global, verb: ConfigVerb) -> Result<Outcome> {
-    let loaded = config::load(global.config.as_deref(), global.profile.as_deref(), global.data_dir.as_deref())?;
-    let files: Vec<String> = loaded.files.iter().map(|file| file.display().to_string()).collect();
+    let loaded = config::load(
+        global.config.as_deref(),
+        global.profile.as_deref(),
+        global.data_dir.as_deref(),
+    )?;
+    let files: Vec<String> = loaded
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
     match verb {
         ConfigVerb::Show(output) => {
             let mut table = loaded.table;
             hide_secrets(&mut table);
-            print::result(output, &json!({"config": table, "files": files}), || table.to_string())?;
+            print::result(output, &json!({"config": table, "files": files}), || {
+                table.to_string()
+            })?;
         }
         ConfigVerb::Check(output) => {
             check_domain(&loaded.config)?;
-            print::result(output, &json!({"ok": true, "files": files, "problems": []}), || "the configuration is fine".to_owned())?;
+            print::result(
+                output,
+                &json!({"ok": true, "files": files, "problems": []}),
+                || "the configuration is fine".to_owned(),
+            )?;
         }
     }
     Ok(Outcome::Done)
 }
 
-/// Reads everything that the domain's profile names, and makes its cleaning steps: lexicon, knowledge sets, source profiles.
+/// Reads everything that the domain's profile names, and makes its cleaning steps: lexicon,
+/// knowledge sets, source profiles.
 pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
     let mut taxonomy = Taxonomy::load(&config.taxonomy, Path::new(""))?;
     let profiles = Arc::new(std::mem::take(&mut taxonomy.source_profiles));
-    SourceCleaning::new(Arc::clone(&profiles), &config.ingest.cleaners, config.convert.maximum_title_characters)?;
+    SourceCleaning::new(
+        Arc::clone(&profiles),
+        &config.ingest.cleaners,
+        config.convert.maximum_title_characters,
+    )?;
     taxonomy.source_profiles = Arc::unwrap_or_clone(profiles);
     Ok(taxonomy)
 }
@@ -50,7 +69,9 @@ fn hide_secrets(table: &mut Table) {
 fn hide_secret(is_named_so: bool, value: &mut Value) {
     match value {
         Value::Table(inner) => hide_secrets(inner),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide_secret(is_named_so, item)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| hide_secret(is_named_so, item)),
         Value::String(text) if text.is_empty() => {}
         Value::String(text) if is_named_so => *text = HIDDEN.to_owned(),
         Value::String(text) => *text = without_credentials(text),

@@ -12,8 +12,12 @@ use crate::print::{self, Outcome};
 
 /// Converts without a server or a data folder.
 pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
-    let bytes = std::fs::read(&argument.file).with_context(|| format!("cannot read {}", argument.file.display()))?;
-    let name = argument.file.file_name().map(|name| name.to_string_lossy().into_owned());
+    let bytes = std::fs::read(&argument.file)
+        .with_context(|| format!("cannot read {}", argument.file.display()))?;
+    let name = argument
+        .file
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
     let converted = conversion::convert(config, &argument.file, &bytes, name.as_deref())?;
     let (markdown, page_starts) = pages::take_out(&pages::mark(&converted.markdown));
     let object = json!({

@@ -12,16 +12,25 @@ use crate::print::{self, Outcome};
 
 /// Looks at dead letters, sends them again or drops them.
 pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcome> {
-    let services: &[Service] = if matches!(verb, DeadLetters::Replay(_)) { &Service::ALL } else { &[Service::Query] };
+    let services: &[Service] = if matches!(verb, DeadLetters::Replay(_)) {
+        &Service::ALL
+    } else {
+        &[Service::Query]
+    };
     let client = Client::connect(global, config, services)?;
     let outcome = match verb {
         DeadLetters::List { limit, output } => list(&client, limit.unwrap_or(usize::MAX), output),
         DeadLetters::Show { id, output } => show(&client, &id, output),
-        DeadLetters::Replay(ids) => {
-            each(&client, &ids, "replayed", |id| client.post::<Value>(&format!("/v1/dead-letters/{}/replay", segment(id)), &json!({})))
-        }
+        DeadLetters::Replay(ids) => each(&client, &ids, "replayed", |id| {
+            client.post::<Value>(
+                &format!("/v1/dead-letters/{}/replay", segment(id)),
+                &json!({}),
+            )
+        }),
         DeadLetters::Drop(ids) if ids.all => drop_all(&client, ids.output),
-        DeadLetters::Drop(ids) => each(&client, &ids, "dropped", |id| client.delete::<Value>(&format!("/v1/dead-letters/{}", segment(id)))),
+        DeadLetters::Drop(ids) => each(&client, &ids, "dropped", |id| {
+            client.delete::<Value>(&format!("/v1/dead-letters/{}", segment(id)))
+        }),
     }?;
     client.close()?;
     Ok(outcome)
@@ -32,7 +41,11 @@ fn newest(client: &Client, limit: usize) -> Result<Vec<DeadLetter>> {
     let mut letters: Vec<DeadLetter> = Vec::new();
     let mut after: Option<String> = None;
     loop {
-        let path = after.as_ref().map_or("/v1/dead-letters".to_owned(), |after| format!("/v1/dead-letters?after={}", segment(after)));
+        let path = after
+            .as_ref()
+            .map_or("/v1/dead-letters".to_owned(), |after| {
+                format!("/v1/dead-letters?after={}", segment(after))
+            });
         let page: DeadLetterPage = client.get(&path)?;
         letters.extend(page.dead_letters);
         after = page.next;
@@ -45,7 +58,11 @@ fn newest(client: &Client, limit: usize) -> Result<Vec<DeadLetter>> {
 
 fn drop_all(client: &Client, output: Output) -> Result<Outcome> {
     let answer: DroppedDeadLetters = client.delete("/v1/dead-letters")?;
-    print::result(output, &json!({"dead_letters": [], "dropped": answer.dropped}), || format!("{} dropped", answer.dropped))?;
+    print::result(
+        output,
+        &json!({"dead_letters": [], "dropped": answer.dropped}),
+        || format!("{} dropped", answer.dropped),
+    )?;
     Ok(Outcome::Done)
 }
 
@@ -55,7 +72,10 @@ fn list(client: &Client, limit: usize, output: Output) -> Result<Outcome> {
         let mut lines: Vec<String> = letters
             .iter()
             .map(|letter| {
-                format!("{}  {} in {}: {}\n    document {}", letter.id, letter.kind, letter.stage, letter.message, letter.document_id)
+                format!(
+                    "{}  {} in {}: {}\n    document {}",
+                    letter.id, letter.kind, letter.stage, letter.message, letter.document_id
+                )
             })
             .collect();
         lines.push(format!("{} dead letters", letters.len()));
@@ -66,12 +86,26 @@ fn list(client: &Client, limit: usize, output: Output) -> Result<Outcome> {
 
 fn show(client: &Client, id: &str, output: Output) -> Result<Outcome> {
     let detail: DeadLetterDetail = client.get(&format!("/v1/dead-letters/{}", segment(id)))?;
-    print::result(output, &detail, || serde_json::to_string_pretty(&detail).unwrap_or_default())?;
+    print::result(output, &detail, || {
+        serde_json::to_string_pretty(&detail).unwrap_or_default()
+    })?;
     Ok(Outcome::Done)
 }
 
-fn each(client: &Client, wanted: &DeadLetterIds, done: &str, act: impl Fn(&str) -> Result<Value>) -> Result<Outcome> {
-    let ids = if wanted.all { newest(client, usize::MAX)?.into_iter().map(|letter| letter.id).collect() } else { wanted.ids.clone() };
+fn each(
+    client: &Client,
+    wanted: &DeadLetterIds,
+    done: &str,
+    act: impl Fn(&str) -> Result<Value>,
+) -> Result<Outcome> {
+    let ids = if wanted.all {
+        newest(client, usize::MAX)?
+            .into_iter()
+            .map(|letter| letter.id)
+            .collect()
+    } else {
+        wanted.ids.clone()
+    };
     let mut rows = Vec::new();
     let mut failed = 0;
     for id in &ids {
@@ -84,9 +118,23 @@ fn each(client: &Client, wanted: &DeadLetterIds, done: &str, act: impl Fn(&str) 
         }
     }
     print::result(wanted.output, &json!({"dead_letters": rows}), || {
-        let text = |row: &Value, name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let mut lines: Vec<String> =
-            rows.iter().map(|row| format!("{:9} {} {}", text(row, "outcome"), text(row, "id"), text(row, "reason"))).collect();
+        let text = |row: &Value, name: &str| {
+            row.get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let mut lines: Vec<String> = rows
+            .iter()
+            .map(|row| {
+                format!(
+                    "{:9} {} {}",
+                    text(row, "outcome"),
+                    text(row, "id"),
+                    text(row, "reason")
+                )
+            })
+            .collect();
         lines.push(format!("{} {done}", ids.len() - failed));
         lines.join("\n")
     })?;

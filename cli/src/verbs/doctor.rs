@@ -37,11 +37,9 @@ struct Check {
 pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> {
     let output = doctor.output;
     let mut checks = vec![data_folder(config), taxonomy(config)];
-    checks.extend(
-        machine::checks(config)
-            .into_iter()
-            .map(|(name, looked)| looked.map_or_else(|error| failed(name, &error), |detail| passed(name, detail))),
-    );
+    checks.extend(machine::checks(config).into_iter().map(|(name, looked)| {
+        looked.map_or_else(|error| failed(name, &error), |detail| passed(name, detail))
+    }));
     checks.extend(models(config));
     checks.extend(pictures(config));
     checks.push(confinement(config));
@@ -51,30 +49,53 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
         checks.extend(data_at_rest(config));
     }
     let ok = checks.iter().all(|check| check.ok);
-    print::result(output, &json!({"checks": checks, "ok": ok}), || checks.iter().map(describe).collect::<Vec<_>>().join("\n"))?;
+    print::result(output, &json!({"checks": checks, "ok": ok}), || {
+        checks.iter().map(describe).collect::<Vec<_>>().join("\n")
+    })?;
     Ok(if ok { Outcome::Done } else { Outcome::Failed })
 }
 
 fn describe(check: &Check) -> String {
     let mark = if check.ok { "ok  " } else { "FAIL" };
-    let hint = check.hint.as_ref().map(|hint| format!("\n       hint: {hint}")).unwrap_or_default();
+    let hint = check
+        .hint
+        .as_ref()
+        .map(|hint| format!("\n       hint: {hint}"))
+        .unwrap_or_default();
     format!("{mark}   {:12} {}{hint}", check.name, check.detail)
 }
 
 fn passed(name: &'static str, detail: impl Into<String>) -> Check {
-    Check { name, ok: true, detail: detail.into(), hint: None }
+    Check {
+        name,
+        ok: true,
+        detail: detail.into(),
+        hint: None,
+    }
 }
 
 fn failed(name: &'static str, error: &Error) -> Check {
-    Check { name, ok: false, detail: error.to_string(), hint: error.hint().map(str::to_owned) }
+    Check {
+        name,
+        ok: false,
+        detail: error.to_string(),
+        hint: error.hint().map(str::to_owned),
+    }
 }
 
 /// A folder that a running server holds is fine; without one it must open for writing.
 fn data_folder(config: &Config) -> Check {
     let path = Path::new(&config.store.data_folder);
     if let Some(server) = running_server(path) {
-        let detail = format!("{} is in use by the server at {}", path.display(), server.url);
-        return Check { hint: open_to_others(path), ..passed("data folder", detail) };
+        let detail = format!(
+            "{} is in use by the server at {}",
+            path.display(),
+            server.url
+        );
+        return Check {
+            hint: open_to_others(path),
+            ..passed("data folder", detail)
+        };
     }
     match DataFolder::open(path, config.store.access()) {
         Ok(folder) => {
@@ -82,7 +103,10 @@ fn data_folder(config: &Config) -> Check {
                 return failed("data folder", &error);
             }
             let detail = format!("{} (id {})", path.display(), folder.id());
-            Check { hint: open_to_others(path), ..passed("data folder", detail) }
+            Check {
+                hint: open_to_others(path),
+                ..passed("data folder", detail)
+            }
         }
         Err(error) => failed("data folder", &error),
     }
@@ -90,8 +114,12 @@ fn data_folder(config: &Config) -> Check {
 
 /// A warning: there may be a reason.
 fn open_to_others(path: &Path) -> Option<String> {
-    let hint =
-        || format!("other users of this machine may look into it, where every document is; `chmod 700 {}` ends that", path.display());
+    let hint = || {
+        format!(
+            "other users of this machine may look into it, where every document is; `chmod 700 {}` ends that",
+            path.display()
+        )
+    };
     is_open_to_others(path).then(hint)
 }
 
@@ -110,7 +138,12 @@ fn data_at_rest(config: &Config) -> Vec<Check> {
         };
         match lines.is_empty() {
             true => passed(name, "every checksum is right"),
-            false => Check { name, ok: false, detail: lines.join("\n       "), hint: Some(verify::HINT.to_owned()) },
+            false => Check {
+                name,
+                ok: false,
+                detail: lines.join("\n       "),
+                hint: Some(verify::HINT.to_owned()),
+            },
         }
     };
     Part::ALL.into_iter().map(check).collect()
@@ -119,9 +152,15 @@ fn data_at_rest(config: &Config) -> Vec<Check> {
 fn taxonomy(config: &Config) -> Check {
     match check_domain(config) {
         Ok(taxonomy) => {
-            let (sets, profiles) = (taxonomy.knowledge_sets.len(), taxonomy.source_profiles.iter().count());
+            let (sets, profiles) = (
+                taxonomy.knowledge_sets.len(),
+                taxonomy.source_profiles.iter().count(),
+            );
             let analyzer = taxonomy.analyzer.fingerprint();
-            passed("taxonomy", format!("{sets} knowledge sets, {profiles} source profiles, analyzer {analyzer}"))
+            passed(
+                "taxonomy",
+                format!("{sets} knowledge sets, {profiles} source profiles, analyzer {analyzer}"),
+            )
         }
         Err(error) => failed("taxonomy", &error),
     }
@@ -133,15 +172,26 @@ fn models(config: &Config) -> Vec<Check> {
     let mut checks = Vec::new();
     if config.models.kind == EmbedderKind::Onnx {
         let found = ModelFolder::find(&config.models.folder, &config.models.folders(&folder));
-        checks.push(match found.and_then(|model| model.verify().map(|()| model)) {
-            Ok(model) => passed("model files", format!("{} (checksums right)", model.path.display())),
-            Err(error) => failed("model files", &error),
-        });
+        checks.push(
+            match found.and_then(|model| model.verify().map(|()| model)) {
+                Ok(model) => passed(
+                    "model files",
+                    format!("{} (checksums right)", model.path.display()),
+                ),
+                Err(error) => failed("model files", &error),
+            },
+        );
     }
-    let embedded = tributary_models::load(&config.models, &folder)
-        .and_then(|models| models.embedder.embed(&["信号强度"], TextRole::Query).map(|_| models));
+    let embedded = tributary_models::load(&config.models, &folder).and_then(|models| {
+        models
+            .embedder
+            .embed(&["信号强度"], TextRole::Query)
+            .map(|_| models)
+    });
     checks.push(match embedded {
-        Ok(models) if models.degraded.is_empty() => passed("embedder", models.embedder.fine_name().to_owned()),
+        Ok(models) if models.degraded.is_empty() => {
+            passed("embedder", models.embedder.fine_name().to_owned())
+        }
         Ok(models) => Check {
             name: "embedder",
             ok: false,
@@ -153,10 +203,13 @@ fn models(config: &Config) -> Vec<Check> {
     checks
 }
 
-/// Who reads pages and pictures, and who draws slides. Without them nothing is wrong, but less is found.
+/// Who reads pages and pictures, and who draws slides. Without them nothing is wrong, but less is
+/// found.
 fn pictures(config: &Config) -> Vec<Check> {
     let folder = Path::new(&config.store.data_folder).join("models");
-    let ocr = match OcrSetup::find(&config.models, &folder).and_then(|setup| setup.open().map(|_| setup)) {
+    let ocr = match OcrSetup::find(&config.models, &folder)
+        .and_then(|setup| setup.open().map(|_| setup))
+    {
         Ok(setup) => format!("read with the models in {}", setup.models.display()),
         Err(unavailable) => format!("not read: {unavailable}"),
     };
@@ -169,7 +222,11 @@ fn pictures(config: &Config) -> Vec<Check> {
         None if config.convert.slides.draw => "not drawn: LibreOffice is not installed".to_owned(),
         None => "not drawn: `convert.slides.draw` is off".to_owned(),
     };
-    vec![passed("pictures", ocr), passed("PDF", pdf), passed("slides", slides)]
+    vec![
+        passed("pictures", ocr),
+        passed("PDF", pdf),
+        passed("slides", slides),
+    ]
 }
 
 /// Whether documents of strangers are converted in confinement, or wait.
@@ -185,15 +242,42 @@ fn search_index(config: &Config) -> Result<Vec<Check>> {
     if config.store.search_index.kind != SearchIndexKind::Elasticsearch {
         return Ok(Vec::new());
     }
-    let found = app::runtime()?.block_on(elasticsearch::diagnose(&config.store.search_index.elasticsearch));
-    Ok(found.into_iter().map(|Diagnosis { name, ok, detail, hint }| Check { name, ok, detail, hint }).collect())
+    let found = app::runtime()?.block_on(elasticsearch::diagnose(
+        &config.store.search_index.elasticsearch,
+    ));
+    Ok(found
+        .into_iter()
+        .map(
+            |Diagnosis {
+                 name,
+                 ok,
+                 detail,
+                 hint,
+             }| Check {
+                name,
+                ok,
+                detail,
+                hint,
+            },
+        )
+        .collect())
 }
 
 fn server(global: &Global, config: &Config) -> Check {
-    let running = global.server.clone().or_else(|| running_server(Path::new(&config.store.data_folder)).map(|server| server.url));
-    let Some(url) = running else { return passed("server", "none runs; verbs work without one") };
+    let running = global
+        .server
+        .clone()
+        .or_else(|| running_server(Path::new(&config.store.data_folder)).map(|server| server.url));
+    let Some(url) = running else {
+        return passed("server", "none runs; verbs work without one");
+    };
     match Client::to(url.clone(), None).get::<serde_json::Value>("/health/readyz") {
         Ok(_) => passed("server", format!("{url} is ready")),
-        Err(error) => Check { name: "server", ok: false, detail: format!("{url}: {error:#}"), hint: Some("look at its log".to_owned()) },
+        Err(error) => Check {
+            name: "server",
+            ok: false,
+            detail: format!("{url}: {error:#}"),
+            hint: Some("look at its log".to_owned()),
+        },
     }
 }

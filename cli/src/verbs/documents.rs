@@ -24,10 +24,21 @@ pub fn run(global: &Global, config: &Config, verb: Documents) -> Result<Outcome>
     };
     let client = Client::connect(global, config, services)?;
     let outcome = match verb {
-        Documents::List { state, source, after, limit, output } => list(&client, state, source, after, limit, output),
+        Documents::List {
+            state,
+            source,
+            after,
+            limit,
+            output,
+        } => list(&client, state, source, after, limit, output),
         Documents::Show { id, output } => show(&client, &id, output),
-        Documents::Reconcile { wait_seconds, output } => reconcile(&client, wait_seconds, output),
-        Documents::Delete { ids, wait, output } => delete(&client, &ids, wait || client.is_local(), output),
+        Documents::Reconcile {
+            wait_seconds,
+            output,
+        } => reconcile(&client, wait_seconds, output),
+        Documents::Delete { ids, wait, output } => {
+            delete(&client, &ids, wait || client.is_local(), output)
+        }
     }?;
     client.close()?;
     Ok(outcome)
@@ -87,7 +98,9 @@ fn list(
             break;
         }
     }
-    print::result(output, &json!({"documents": rows, "next": after}), || table(&rows))?;
+    print::result(output, &json!({"documents": rows, "next": after}), || {
+        table(&rows)
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -95,9 +108,23 @@ fn table(rows: &[Row]) -> String {
     let mut lines: Vec<String> = rows
         .iter()
         .map(|row| {
-            let place = if row.source_path.is_empty() { row.document_id.clone() } else { format!("{}/{}", row.source, row.source_path) };
-            let reason = row.reason.as_deref().map(|reason| format!("  ({})", print::shorten(reason, 80))).unwrap_or_default();
-            format!("{:9} {:>5} chunks  {}  {}{reason}", row.state, row.chunks, print::shorten(&place, 60), print::shorten(&row.title, 40))
+            let place = if row.source_path.is_empty() {
+                row.document_id.clone()
+            } else {
+                format!("{}/{}", row.source, row.source_path)
+            };
+            let reason = row
+                .reason
+                .as_deref()
+                .map(|reason| format!("  ({})", print::shorten(reason, 80)))
+                .unwrap_or_default();
+            format!(
+                "{:9} {:>5} chunks  {}  {}{reason}",
+                row.state,
+                row.chunks,
+                print::shorten(&place, 60),
+                print::shorten(&row.title, 40)
+            )
         })
         .collect();
     lines.push(format!("{} documents", rows.len()));
@@ -107,7 +134,9 @@ fn table(rows: &[Row]) -> String {
 fn show(client: &Client, id: &str, output: Output) -> Result<Outcome> {
     require(id, "the document id")?;
     let detail: Value = client.get(&format!("/v1/documents/{}?passages=true", segment(id)))?;
-    print::result(output, &detail, || serde_json::to_string_pretty(&detail).unwrap_or_default())?;
+    print::result(output, &detail, || {
+        serde_json::to_string_pretty(&detail).unwrap_or_default()
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -123,7 +152,11 @@ fn reconcile(client: &Client, wait_seconds: u64, output: Output) -> Result<Outco
         std::thread::sleep(Duration::from_millis(300));
     };
     print::result(output, &found, || describe(&found))?;
-    Ok(if found.ok { Outcome::Done } else { Outcome::Failed })
+    Ok(if found.ok {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
 }
 
 fn describe(found: &Reconciliation) -> String {
@@ -135,11 +168,33 @@ fn describe(found: &Reconciliation) -> String {
         ("dead", found.dead),
         ("in flight", found.in_flight),
     ];
-    let mut lines: Vec<String> = counts.iter().map(|(name, count)| format!("{name:10} {count:>8}")).collect();
-    lines.extend(found.missing.iter().map(|id| format!("missing document {id}")));
-    lines.extend(found.orphan_chunks.iter().map(|id| format!("orphan chunk {id}")));
-    lines.extend(found.duplicate_chunks.iter().map(|id| format!("duplicate chunk {id}")));
-    lines.push(if found.ok { "ok: nothing is lost, left over or duplicated".to_owned() } else { "NOT ok".to_owned() });
+    let mut lines: Vec<String> = counts
+        .iter()
+        .map(|(name, count)| format!("{name:10} {count:>8}"))
+        .collect();
+    lines.extend(
+        found
+            .missing
+            .iter()
+            .map(|id| format!("missing document {id}")),
+    );
+    lines.extend(
+        found
+            .orphan_chunks
+            .iter()
+            .map(|id| format!("orphan chunk {id}")),
+    );
+    lines.extend(
+        found
+            .duplicate_chunks
+            .iter()
+            .map(|id| format!("duplicate chunk {id}")),
+    );
+    lines.push(if found.ok {
+        "ok: nothing is lost, left over or duplicated".to_owned()
+    } else {
+        "NOT ok".to_owned()
+    });
     lines.join("\n")
 }
 
@@ -149,15 +204,34 @@ fn delete(client: &Client, ids: &[String], wait: bool, output: Output) -> Result
         require(id, "a document id")?;
         let row = match client.delete::<Accepted>(&format!("/v1/documents/{}", segment(id))) {
             Ok(accepted) if wait => gone(client, &accepted)?,
-            Ok(accepted) => json!({"document_id": id, "version": accepted.version, "state": accepted.state}),
-            Err(error) => json!({"document_id": id, "state": "refused", "reason": error.to_string()}),
+            Ok(accepted) => {
+                json!({"document_id": id, "version": accepted.version, "state": accepted.state})
+            }
+            Err(error) => {
+                json!({"document_id": id, "state": "refused", "reason": error.to_string()})
+            }
         };
         rows.push(row);
     }
-    let refused = rows.iter().filter(|row| row.get("state").is_some_and(|state| state == "refused")).count();
+    let refused = rows
+        .iter()
+        .filter(|row| row.get("state").is_some_and(|state| state == "refused"))
+        .count();
     print::result(output, &json!({"documents": rows}), || {
-        let text = |row: &Value, name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let lines = rows.iter().map(|row| format!("{:9} {} {}", text(row, "state"), text(row, "document_id"), text(row, "reason")));
+        let text = |row: &Value, name: &str| {
+            row.get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let lines = rows.iter().map(|row| {
+            format!(
+                "{:9} {} {}",
+                text(row, "state"),
+                text(row, "document_id"),
+                text(row, "reason")
+            )
+        });
         lines.collect::<Vec<_>>().join("\n")
     })?;
     Ok(match refused {
@@ -170,11 +244,17 @@ fn delete(client: &Client, ids: &[String], wait: bool, output: Output) -> Result
 fn gone(client: &Client, accepted: &Accepted) -> Result<Value> {
     let deadline = Instant::now() + Duration::from_secs(60);
     while Instant::now() < deadline {
-        let state: DocumentState = client.get(&format!("/v1/documents/{}", segment(&accepted.document_id)))?;
+        let state: DocumentState =
+            client.get(&format!("/v1/documents/{}", segment(&accepted.document_id)))?;
         if state.version > accepted.version || state.state.is_final() {
-            return Ok(json!({"document_id": state.document_id, "version": state.version, "state": state.state, "reason": state.reason}));
+            return Ok(
+                json!({"document_id": state.document_id, "version": state.version, "state": state.state, "reason": state.reason}),
+            );
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    bail!("document {} is not deleted after 60 s", accepted.document_id)
+    bail!(
+        "document {} is not deleted after 60 s",
+        accepted.document_id
+    )
 }

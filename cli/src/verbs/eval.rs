@@ -1,4 +1,5 @@
-//! `tributary eval run --set DIR`: the real pipeline on an evaluation set, in a data folder of its own.
+//! `tributary eval run --set DIR`: the real pipeline on an evaluation set, in a data folder of its
+//! own.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -20,10 +21,15 @@ use crate::args::{EmbedderChoice, EvalRun, Global, Service};
 use crate::config::Config;
 use crate::print::{self, Outcome};
 
-const STAGES: [Service; 4] = [Service::Ingest, Service::Chunk, Service::Embed, Service::Index];
+const STAGES: [Service; 4] = [
+    Service::Ingest,
+    Service::Chunk,
+    Service::Embed,
+    Service::Index,
+];
 
-/// Runs and prints the report. With `--data-dir` the folder is kept, and unchanged documents are not embedded again; one that holds other
-/// documents is refused.
+/// Runs and prints the report. With `--data-dir` the folder is kept, and unchanged documents are
+/// not embedded again; one that holds other documents is refused.
 pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> {
     let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
     let set = limited(set, eval.limit);
@@ -31,7 +37,11 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
     let config = own_config(config, eval, &own_folder.path);
     let report = app::runtime()?.block_on(evaluate(&set, &config))?;
     print::result(eval.output, &report, || describe(&report))?;
-    Ok(if report.ingest.dead > 0 { Outcome::PartlyFailed } else { Outcome::Done })
+    Ok(if report.ingest.dead > 0 {
+        Outcome::PartlyFailed
+    } else {
+        Outcome::Done
+    })
 }
 
 fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
@@ -64,16 +74,41 @@ async fn evaluate(set: &EvaluationSet, config: &Config) -> Result<Report> {
     report
 }
 
-/// Documents beside those of the set would be found too, and those of the set would stay among them.
-async fn holds_nothing_else(documents: &Documents, set: &EvaluationSet, config: &Config) -> Result<()> {
-    let known: HashSet<&str> = set.documents.iter().filter_map(|event| event.document_id.as_deref()).collect();
-    let rows = documents.list(&ListFilter::default(), None, usize::MAX).await?;
-    let is_other = |row: &&DocumentRow| row.latest.state != State::Deleted && !known.contains(row.latest.document_id.as_str());
-    let others: Vec<&str> = rows.iter().filter(is_other).map(|row| row.latest.document_id.as_str()).collect();
-    let Some(first) = others.first() else { return Ok(()) };
-    let message = format!("{} holds {} documents that are not of this set, such as `{first}`", config.store.data_folder, others.len());
+/// Documents beside those of the set would be found too, and those of the set would stay among
+/// them.
+async fn holds_nothing_else(
+    documents: &Documents,
+    set: &EvaluationSet,
+    config: &Config,
+) -> Result<()> {
+    let known: HashSet<&str> = set
+        .documents
+        .iter()
+        .filter_map(|event| event.document_id.as_deref())
+        .collect();
+    let rows = documents
+        .list(&ListFilter::default(), None, usize::MAX)
+        .await?;
+    let is_other = |row: &&DocumentRow| {
+        row.latest.state != State::Deleted && !known.contains(row.latest.document_id.as_str())
+    };
+    let others: Vec<&str> = rows
+        .iter()
+        .filter(is_other)
+        .map(|row| row.latest.document_id.as_str())
+        .collect();
+    let Some(first) = others.first() else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} holds {} documents that are not of this set, such as `{first}`",
+        config.store.data_folder,
+        others.len()
+    );
     let hint = "the evaluation would be published beside them; leave out --data-dir (and TRIBUTARY_DATA_DIR), or name a folder of its own";
-    Err(Error::new(ErrorKind::Conflict, message).with_hint(hint).into())
+    Err(Error::new(ErrorKind::Conflict, message)
+        .with_hint(hint)
+        .into())
 }
 
 fn settings(config: &Config, parts: &app::Parts) -> Value {
@@ -97,11 +132,17 @@ struct OwnFolder {
 impl OwnFolder {
     fn choose(global: &Global, _: &Config) -> Result<Self> {
         if let Some(path) = &global.data_dir {
-            return Ok(Self { path: path.clone(), temporary: false });
+            return Ok(Self {
+                path: path.clone(),
+                temporary: false,
+            });
         }
         let path = std::env::temp_dir().join(format!("tributary-eval-{}", std::process::id()));
         data_folder::create(&path)?;
-        Ok(Self { path, temporary: true })
+        Ok(Self {
+            path,
+            temporary: true,
+        })
     }
 }
 
@@ -117,8 +158,17 @@ impl Drop for OwnFolder {
 
 /// Models are taken from where they would be without the folder of its own.
 fn own_config(config: &Config, eval: &EvalRun, folder: &Path) -> Config {
-    let mut own = Config { origin: None, ..config.clone() };
-    own.models.search_folders.insert(0, Path::new(&config.store.data_folder).join("models").display().to_string());
+    let mut own = Config {
+        origin: None,
+        ..config.clone()
+    };
+    own.models.search_folders.insert(
+        0,
+        Path::new(&config.store.data_folder)
+            .join("models")
+            .display()
+            .to_string(),
+    );
     own.store.data_folder = folder.display().to_string();
     match eval.embedder {
         Some(EmbedderChoice::Onnx) => own.models.kind = EmbedderKind::Onnx,
@@ -154,20 +204,39 @@ impl Progress for Bars {
 
 fn describe(report: &Report) -> String {
     let last = &report.tiers.last;
-    let total = report.latency_ms.get("total").map(|latency| format!("p50 {:.1} ms, p95 {:.1} ms", latency.p50, latency.p95));
+    let total = report
+        .latency_ms
+        .get("total")
+        .map(|latency| format!("p50 {:.1} ms, p95 {:.1} ms", latency.p50, latency.p95));
     let mut lines = vec![
-        format!("{}: {} documents, {} questions", report.set, report.documents, report.queries),
-        format!("coarse  recall {:.4}  of {:.0} candidates", report.tiers.coarse.recall, report.tiers.coarse.candidates),
-        format!("fine    recall {:.4}  of {:.0} candidates", report.tiers.fine.recall, report.tiers.fine.candidates),
+        format!(
+            "{}: {} documents, {} questions",
+            report.set, report.documents, report.queries
+        ),
+        format!(
+            "coarse  recall {:.4}  of {:.0} candidates",
+            report.tiers.coarse.recall, report.tiers.coarse.candidates
+        ),
+        format!(
+            "fine    recall {:.4}  of {:.0} candidates",
+            report.tiers.fine.recall, report.tiers.fine.candidates
+        ),
         format!(
             "final   nDCG@10 {:.4}  MRR@10 {:.4}  recall@10 {:.4}  recall@20 {:.4}  hit@5 {:.4}  hit@10 {:.4}",
             last.ndcg_10, last.mrr_10, last.recall_10, last.recall_20, last.hit_5, last.hit_10
         ),
         format!("latency {}", total.unwrap_or_default()),
-        format!("ingest  {:.1} s, {:.1} documents/s", report.ingest.seconds, report.ingest.documents_per_second),
+        format!(
+            "ingest  {:.1} s, {:.1} documents/s",
+            report.ingest.seconds, report.ingest.documents_per_second
+        ),
     ];
     if !report.left_out.is_empty() {
-        lines.push(format!("left out {}: {}", report.left_out.len(), report.left_out.join("\n         ")));
+        lines.push(format!(
+            "left out {}: {}",
+            report.left_out.len(),
+            report.left_out.join("\n         ")
+        ));
     }
     lines.join("\n")
 }

@@ -15,7 +15,8 @@ pub fn run(global: &Global, config: &Config, verb: KnowledgeSets) -> Result<Outc
         KnowledgeSets::Reindex(arguments) => return reindex::run(global, config, &arguments),
         KnowledgeSets::List(output) => (None, output),
         KnowledgeSets::Apply { file, output } => {
-            let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let text = std::fs::read_to_string(&file)
+                .with_context(|| format!("cannot read {}", file.display()))?;
             (Some(text), output)
         }
     };
@@ -31,10 +32,29 @@ pub fn run(global: &Global, config: &Config, verb: KnowledgeSets) -> Result<Outc
 
 fn show(output: Output, sets: &Value) -> Result<()> {
     print::result(output, sets, || {
-        let list = sets.get("knowledge_sets").or_else(|| sets.get("sets")).and_then(Value::as_array).cloned().unwrap_or_default();
-        let text = |set: &Value, name: &str| set.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let mut lines: Vec<String> =
-            list.iter().map(|set| format!("{:24} {:14} {}", text(set, "id"), text(set, "view"), text(set, "name"))).collect();
+        let list = sets
+            .get("knowledge_sets")
+            .or_else(|| sets.get("sets"))
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        let text = |set: &Value, name: &str| {
+            set.get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let mut lines: Vec<String> = list
+            .iter()
+            .map(|set| {
+                format!(
+                    "{:24} {:14} {}",
+                    text(set, "id"),
+                    text(set, "view"),
+                    text(set, "name")
+                )
+            })
+            .collect();
         lines.push(format!("{} knowledge sets", list.len()));
         lines.join("\n")
     })

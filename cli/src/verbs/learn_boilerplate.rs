@@ -1,5 +1,5 @@
-//! `tributary profiles learn-boilerplate`: finds blocks that repeat across the documents of a source and writes them into a file, which a
-//! person reviews and a source profile names.
+//! `tributary profiles learn-boilerplate`: finds blocks that repeat across the documents of a
+//! source and writes them into a file, which a person reviews and a source profile names.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +17,14 @@ use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 
-/// Cleans the sample as the source's profile does before the step that removes what is learned, counts, and writes the file.
+/// Cleans the sample as the source's profile does before the step that removes what is learned,
+/// counts, and writes the file.
 pub fn run(config: &Config, arguments: &LearnBoilerplate) -> Result<Outcome> {
     refuse_reviewed(&arguments.file)?;
-    let profiles = Arc::new(tributary_taxonomy::parse_source_profiles(&config.taxonomy, Path::new(""))?);
+    let profiles = Arc::new(tributary_taxonomy::parse_source_profiles(
+        &config.taxonomy,
+        Path::new(""),
+    )?);
     let cleaning = SourceCleaning::before_learned_boilerplate(
         profiles,
         &arguments.source,
@@ -34,7 +38,8 @@ pub fn run(config: &Config, arguments: &LearnBoilerplate) -> Result<Outcome> {
     for file in &found {
         match clean(&pool, &cleaning, &arguments.source, file) {
             Ok(clean) => texts.push(clean.markdown),
-            Err(error) => failed.push(json!({"source_path": file.source_path, "reason": format!("{error:#}")})),
+            Err(error) => failed
+                .push(json!({"source_path": file.source_path, "reason": format!("{error:#}")})),
         }
         bar.inc(1);
     }
@@ -47,7 +52,9 @@ pub fn run(config: &Config, arguments: &LearnBoilerplate) -> Result<Outcome> {
     let learned = learn(&arguments.source, texts.iter().map(String::as_str), limits);
     write(&arguments.file, &learned)?;
     let object = json!({"file": arguments.file, "source": learned.source, "documents": learned.documents, "blocks": learned.blocks, "failed": failed});
-    print::result(arguments.output, &object, || describe(arguments, &learned, failed.len()))?;
+    print::result(arguments.output, &object, || {
+        describe(arguments, &learned, failed.len())
+    })?;
     Ok(Outcome::of(learned.documents, failed.len()))
 }
 
@@ -56,8 +63,13 @@ fn refuse_reviewed(file: &Path) -> Result<()> {
     if !file.exists() {
         return Ok(());
     }
-    let message = format!("{} is there already, perhaps with a review in it", file.display());
-    Err(Error::new(ErrorKind::Conflict, message).with_hint("learn into another file and compare, or remove this one first").into())
+    let message = format!(
+        "{} is there already, perhaps with a review in it",
+        file.display()
+    );
+    Err(Error::new(ErrorKind::Conflict, message)
+        .with_hint("learn into another file and compare, or remove this one first")
+        .into())
 }
 
 fn write(file: &Path, learned: &Learned) -> Result<()> {
@@ -72,10 +84,15 @@ fn describe(arguments: &LearnBoilerplate, learned: &Learned, failed: usize) -> S
     let mut lines: Vec<String> = Vec::new();
     for block in &learned.blocks {
         let start: String = block.text.chars().take(100).collect();
-        lines.push(format!("{:6} of {}  {start}", block.documents, learned.documents));
+        lines.push(format!(
+            "{:6} of {}  {start}",
+            block.documents, learned.documents
+        ));
     }
     if failed > 0 {
-        lines.push(format!("{failed} files could not be read; --format json names them"));
+        lines.push(format!(
+            "{failed} files could not be read; --format json names them"
+        ));
     }
     lines.push(format!(
         "{} blocks in {}: review it, and name it in the profile of `{}`:",

@@ -1,5 +1,5 @@
-//! What `doctor` looks at beside Tributary's own files: room on the disk, file handles, the clock, and whether the event log answers and
-//! keeps what is unread.
+//! What `doctor` looks at beside Tributary's own files: room on the disk, file handles, the clock,
+//! and whether the event log answers and keeps what is unread.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -37,11 +37,19 @@ pub fn checks(config: &Config) -> Vec<(&'static str, Result<String>)> {
 /// The folder may not be there yet: then the one that it will be made in counts.
 fn disk(folder: &Path, minimum_free_bytes: u64) -> Result<String> {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let existing = absolute.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let existing = absolute
+        .ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(Path::new("/"));
     let free = free_bytes(existing)?;
     if free < minimum_free_bytes {
-        let message = format!("{} MiB free, fewer than the {} MiB wanted", free >> 20, minimum_free_bytes >> 20);
-        return Err(Error::new(ErrorKind::Exhausted, message).with_hint("make room, or lower store.minimum_free_bytes"));
+        let message = format!(
+            "{} MiB free, fewer than the {} MiB wanted",
+            free >> 20,
+            minimum_free_bytes >> 20
+        );
+        return Err(Error::new(ErrorKind::Exhausted, message)
+            .with_hint("make room, or lower store.minimum_free_bytes"));
     }
     Ok(format!("{} MiB free", free >> 20))
 }
@@ -50,27 +58,40 @@ fn disk(folder: &Path, minimum_free_bytes: u64) -> Result<String> {
 fn file_handles() -> Result<String> {
     app::raise_open_files();
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"));
     let soft = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     match soft {
         Some(soft) if soft < FEWEST_FILE_HANDLES => {
             let message = format!("{soft} file handles, at least {FEWEST_FILE_HANDLES} are needed");
-            Err(Error::new(ErrorKind::Exhausted, message).with_hint("`ulimit -n 65536`, or LimitNOFILE= of the service"))
+            Err(Error::new(ErrorKind::Exhausted, message)
+                .with_hint("`ulimit -n 65536`, or LimitNOFILE= of the service"))
         }
         Some(soft) => Ok(format!("{soft} at most")),
         None => Ok("no limit is told here".to_owned()),
     }
 }
 
-/// Versions and retention follow the clock: one that is behind what it was at the last start makes new documents look old.
+/// Versions and retention follow the clock: one that is behind what it was at the last start makes
+/// new documents look old.
 fn clock(folder: &Path) -> Result<String> {
     let now = SystemTime::now();
-    let last = std::fs::metadata(folder.join("lock")).and_then(|lock| lock.modified()).ok();
-    match last.and_then(|last| last.duration_since(now).ok()).filter(|behind| *behind > CLOCK_TOLERANCE) {
+    let last = std::fs::metadata(folder.join("lock"))
+        .and_then(|lock| lock.modified())
+        .ok();
+    match last
+        .and_then(|last| last.duration_since(now).ok())
+        .filter(|behind| *behind > CLOCK_TOLERANCE)
+    {
         None => Ok("not behind the last start".to_owned()),
         Some(behind) => {
-            let message = format!("the clock is {} s behind the last start on this folder", behind.as_secs());
-            Err(Error::new(ErrorKind::Conflict, message).with_hint("set it by NTP before documents are published"))
+            let message = format!(
+                "the clock is {} s behind the last start on this folder",
+                behind.as_secs()
+            );
+            Err(Error::new(ErrorKind::Conflict, message)
+                .with_hint("set it by NTP before documents are published"))
         }
     }
 }
@@ -82,8 +103,13 @@ fn event_log(config: &Config) -> Result<String> {
     }
     let topic = Topic::DocumentsRaw.full_name(&config.store.topic_prefix);
     match ask(config, async |log| log.lag(&topic, "ingest").await) {
-        Ok(lag) => Ok(format!("brokers answer; {topic} has {} partitions", lag.len())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok("brokers answer; topics are created at the first start".to_owned()),
+        Ok(lag) => Ok(format!(
+            "brokers answer; {topic} has {} partitions",
+            lag.len()
+        )),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Ok("brokers answer; topics are created at the first start".to_owned())
+        }
         Err(error) => Err(error),
     }
 }
@@ -96,8 +122,18 @@ fn retention(config: &Config) -> Result<String> {
     let lags = ask(config, async |log| {
         let mut lags = Vec::new();
         // What the chunk stage reads is compacted: the newest record of each document stays.
-        for StageReader { stage, topic, group } in stage_readers(&[]).into_iter().filter(|reader| !reader.topic.is_compacted()) {
-            match log.lag(&topic.full_name(&config.store.topic_prefix), &group).await {
+        for StageReader {
+            stage,
+            topic,
+            group,
+        } in stage_readers(&[])
+            .into_iter()
+            .filter(|reader| !reader.topic.is_compacted())
+        {
+            match log
+                .lag(&topic.full_name(&config.store.topic_prefix), &group)
+                .await
+            {
                 Ok(lag) => lags.push((stage, lag)),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -108,30 +144,49 @@ fn retention(config: &Config) -> Result<String> {
     unread(&lags, forgets_after, system_clock()())
 }
 
-fn unread(lags: &[(&str, Vec<PartitionLag>)], forgets_after: Duration, now_ms: i64) -> Result<String> {
+fn unread(
+    lags: &[(&str, Vec<PartitionLag>)],
+    forgets_after: Duration,
+    now_ms: i64,
+) -> Result<String> {
     let hours = |age: Duration| format!("{:.1} h", age.as_secs_f64() / 3600.0);
     let mut oldest = Duration::ZERO;
     for (stage, lag) in lags {
         let age = app::oldest_unread(lag, now_ms);
         if app::is_nearly_forgotten(age, forgets_after) {
             let (age, limit) = (hours(age), hours(forgets_after));
-            let message = format!("the oldest record that `{stage}` has yet to finish is {age} old, and the brokers forget it at {limit}");
-            return Err(Error::new(ErrorKind::Exhausted, message).with_hint("run the stage, or raise store.retention_hours"));
+            let message = format!(
+                "the oldest record that `{stage}` has yet to finish is {age} old, and the brokers forget it at {limit}"
+            );
+            return Err(Error::new(ErrorKind::Exhausted, message)
+                .with_hint("run the stage, or raise store.retention_hours"));
         }
         oldest = oldest.max(age);
     }
-    Ok(format!("the oldest record that a stage has yet to finish is {} old; brokers forget it at {}", hours(oldest), hours(forgets_after)))
+    Ok(format!(
+        "the oldest record that a stage has yet to finish is {} old; brokers forget it at {}",
+        hours(oldest),
+        hours(forgets_after)
+    ))
 }
 
 /// What the brokers answer, within some time.
 fn ask<T>(config: &Config, question: impl AsyncFnOnce(KafkaEventLog) -> Result<T>) -> Result<T> {
     let failed = |error: anyhow::Error| Error::new(ErrorKind::Internal, format!("{error:#}"));
     app::runtime().map_err(failed)?.block_on(async {
-        let asked = async { question(KafkaEventLog::open(config.store.event_log.kafka.clone()).await?).await };
-        tokio::time::timeout(BROKER_TIMEOUT, asked).await.unwrap_or_else(|_| {
-            let message = format!("brokers do not answer within {} s", BROKER_TIMEOUT.as_secs());
-            Err(Error::new(ErrorKind::Unavailable, message).with_hint("look at store.event_log.kafka and at the brokers"))
-        })
+        let asked = async {
+            question(KafkaEventLog::open(config.store.event_log.kafka.clone()).await?).await
+        };
+        tokio::time::timeout(BROKER_TIMEOUT, asked)
+            .await
+            .unwrap_or_else(|_| {
+                let message = format!(
+                    "brokers do not answer within {} s",
+                    BROKER_TIMEOUT.as_secs()
+                );
+                Err(Error::new(ErrorKind::Unavailable, message)
+                    .with_hint("look at store.event_log.kafka and at the brokers"))
+            })
     })
 }
 
@@ -144,21 +199,55 @@ mod tests {
     fn no_room_and_a_clock_set_back_are_told() {
         let folder = tempfile::tempdir().unwrap();
         assert!(disk(&folder.path().join("not/yet/there"), 0).is_ok());
-        assert_eq!(disk(folder.path(), u64::MAX).unwrap_err().kind(), ErrorKind::Exhausted);
+        assert_eq!(
+            disk(folder.path(), u64::MAX).unwrap_err().kind(),
+            ErrorKind::Exhausted
+        );
         assert!(file_handles().is_ok());
         assert!(clock(folder.path()).is_ok());
         let lock = std::fs::File::create(folder.path().join("lock")).unwrap();
-        lock.set_modified(SystemTime::now() + Duration::from_secs(3600)).unwrap();
-        assert!(clock(folder.path()).unwrap_err().to_string().contains("behind the last start"));
+        lock.set_modified(SystemTime::now() + Duration::from_secs(3600))
+            .unwrap();
+        assert!(
+            clock(folder.path())
+                .unwrap_err()
+                .to_string()
+                .contains("behind the last start")
+        );
     }
 
     #[test]
     fn what_is_unread_and_about_to_be_forgotten_is_told() {
-        let lag = |oldest_uncommitted_ms| vec![PartitionLag { partition: 0, start: 0, committed: 3, end: 4, oldest_uncommitted_ms }];
+        let lag = |oldest_uncommitted_ms| {
+            vec![PartitionLag {
+                partition: 0,
+                start: 0,
+                committed: 3,
+                end: 4,
+                oldest_uncommitted_ms,
+            }]
+        };
         let day = Duration::from_secs(86_400);
         let at = |hours: i64| Some(hours * 3_600_000);
-        assert!(unread(&[("ingest", lag(None)), ("embed", lag(at(90)))], day, 100 * 3_600_000).unwrap().contains("10.0 h old"));
-        let told = unread(&[("ingest", lag(None)), ("embed", lag(at(80)))], day, 100 * 3_600_000).unwrap_err();
-        assert!(told.to_string().contains("`embed` has yet to finish is 20.0 h old"), "{told}");
+        assert!(
+            unread(
+                &[("ingest", lag(None)), ("embed", lag(at(90)))],
+                day,
+                100 * 3_600_000
+            )
+            .unwrap()
+            .contains("10.0 h old")
+        );
+        let told = unread(
+            &[("ingest", lag(None)), ("embed", lag(at(80)))],
+            day,
+            100 * 3_600_000,
+        )
+        .unwrap_err();
+        assert!(
+            told.to_string()
+                .contains("`embed` has yet to finish is 20.0 h old"),
+            "{told}"
+        );
     }
 }

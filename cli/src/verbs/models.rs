@@ -33,9 +33,16 @@ pub fn run(config: &Config, verb: Models) -> Result<Outcome> {
 
 fn pull(config: &Config, folder: &Path, name: &str, output: Output) -> Result<()> {
     let local = Path::new(name);
-    let from = if local.is_dir() { Source::parse(name) } else { registry::source_of(name, &config.models) };
+    let from = if local.is_dir() {
+        Source::parse(name)
+    } else {
+        registry::source_of(name, &config.models)
+    };
     let name = if local.is_dir() {
-        local.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        local
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
     } else {
         name.to_owned()
     };
@@ -48,7 +55,11 @@ fn pull(config: &Config, folder: &Path, name: &str, output: Output) -> Result<()
     let model = registry::pull(&from, &name, folder, &mut show)?;
     bar.finish_and_clear();
     let place = model.path.display().to_string();
-    print::result(output, &json!({"name": model.settings.name, "folder": place}), || format!("{} is in {place}", model.settings.name))
+    print::result(
+        output,
+        &json!({"name": model.settings.name, "folder": place}),
+        || format!("{} is in {place}", model.settings.name),
+    )
 }
 
 fn row(model: &ModelEntry) -> Value {
@@ -65,5 +76,8 @@ fn row(model: &ModelEntry) -> Value {
 fn describe(model: &ModelEntry) -> String {
     let problem = model.problem.as_deref().unwrap_or("ok");
     let megabytes = model.size_bytes / 1_000_000;
-    format!("{:32} {:>5} dimensions {megabytes:>6} MB  {problem}", model.name, model.dimensions)
+    format!(
+        "{:32} {:>5} dimensions {megabytes:>6} MB  {problem}",
+        model.name, model.dimensions
+    )
 }

@@ -1,4 +1,5 @@
-//! `tributary profiles preview`: what the profile of a source makes of files. Nothing is published, no server is needed.
+//! `tributary profiles preview`: what the profile of a source makes of files. Nothing is published,
+//! no server is needed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,14 +42,24 @@ struct Previewer<'a> {
 
 fn run_preview(config: &Config, preview: &Preview) -> Result<Outcome> {
     let taxonomy = &config.taxonomy;
-    let profiles = Arc::new(tributary_taxonomy::load_source_profiles(taxonomy, Path::new(""))?);
+    let profiles = Arc::new(tributary_taxonomy::load_source_profiles(
+        taxonomy,
+        Path::new(""),
+    )?);
     let previewer = Previewer {
         config,
         source: &preview.source,
         pool: conversion::pool(config),
-        cleaning: SourceCleaning::new(profiles, &config.ingest.cleaners, config.convert.maximum_title_characters)?,
+        cleaning: SourceCleaning::new(
+            profiles,
+            &config.ingest.cleaners,
+            config.convert.maximum_title_characters,
+        )?,
         knowledge_sets: tributary_taxonomy::load_knowledge_sets(taxonomy, Path::new(""))?,
-        tokens: tributary_models::token_counter(&config.models, &Path::new(&config.store.data_folder).join("models")),
+        tokens: tributary_models::token_counter(
+            &config.models,
+            &Path::new(&config.store.data_folder).join("models"),
+        ),
     };
     let (mut documents, mut texts, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for found in collect(&preview.paths)? {
@@ -59,12 +70,18 @@ fn run_preview(config: &Config, preview: &Preview) -> Result<Outcome> {
             }
             Err(error) => {
                 texts.push(format!("══ {}\nfailed: {error:#}", found.source_path));
-                failed.push(json!({"source_path": found.source_path, "reason": format!("{error:#}")}));
+                failed.push(
+                    json!({"source_path": found.source_path, "reason": format!("{error:#}")}),
+                );
             }
         }
     }
     let outcome = Outcome::of(documents.len(), failed.len());
-    print::result(preview.output, &json!({"documents": documents, "failed": failed}), || texts.join("\n\n"))?;
+    print::result(
+        preview.output,
+        &json!({"documents": documents, "failed": failed}),
+        || texts.join("\n\n"),
+    )?;
     Ok(outcome)
 }
 
@@ -76,7 +93,13 @@ impl Previewer<'_> {
         tag(&mut clean, profile, &self.knowledge_sets)?;
         let strategy = profile.chunker_of(&clean.document, &clean.markdown);
         let chunker = &self.config.enrich.chunker;
-        let chunks = chunkers::chunk(&clean, strategy, chunker, self.tokens.as_ref(), &ExtractiveSummarizer);
+        let chunks = chunkers::chunk(
+            &clean,
+            strategy,
+            chunker,
+            self.tokens.as_ref(),
+            &ExtractiveSummarizer,
+        );
         let document = &clean.document;
         let object = json!({
             "document_id": document.document_id,
@@ -99,11 +122,30 @@ impl Previewer<'_> {
 }
 
 /// Converts a file and runs the steps of its source's profile.
-pub(super) fn clean(pool: &ConversionPool, cleaning: &SourceCleaning, source: &str, found: &Found) -> Result<CleanDocument> {
-    let bytes = std::fs::read(&found.file).with_context(|| format!("cannot read {}", found.file.display()))?;
-    let converted = pool.convert(Job { bytes: &bytes, name: Some(&found.source_path), media_type: None })?;
-    let event = DocumentEvent { source: source.to_owned(), source_path: Some(found.source_path.clone()), ..DocumentEvent::default() };
-    Ok(cleaning.clean(event, id::derive_document_id(source, &found.source_path), 1, converted))
+pub(super) fn clean(
+    pool: &ConversionPool,
+    cleaning: &SourceCleaning,
+    source: &str,
+    found: &Found,
+) -> Result<CleanDocument> {
+    let bytes = std::fs::read(&found.file)
+        .with_context(|| format!("cannot read {}", found.file.display()))?;
+    let converted = pool.convert(Job {
+        bytes: &bytes,
+        name: Some(&found.source_path),
+        media_type: None,
+    })?;
+    let event = DocumentEvent {
+        source: source.to_owned(),
+        source_path: Some(found.source_path.clone()),
+        ..DocumentEvent::default()
+    };
+    Ok(cleaning.clean(
+        event,
+        id::derive_document_id(source, &found.source_path),
+        1,
+        converted,
+    ))
 }
 
 fn row(chunk: &Chunk) -> Value {
@@ -113,7 +155,11 @@ fn row(chunk: &Chunk) -> Value {
 fn describe(clean: &CleanDocument, profile: &str, chunker: &str, chunks: usize) -> String {
     let document = &clean.document;
     let attributes = serde_json::to_string(&document.attributes).unwrap_or_default();
-    let edition = document.edition.as_ref().map(|edition| format!("\nedition:    {}", edition.version)).unwrap_or_default();
+    let edition = document
+        .edition
+        .as_ref()
+        .map(|edition| format!("\nedition:    {}", edition.version))
+        .unwrap_or_default();
     format!(
         "══ {}\nprofile:    {profile}\ntitle:      {}\nattributes: {attributes}\ntags:       {}\nsets:       {}{edition}\nchunks:     {chunks} \
          ({chunker})\n\n{}",

@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use indicatif::ProgressBar;
 use serde_json::json;
-use tributary_schemas::reindex::{ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState};
+use tributary_schemas::reindex::{
+    ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState,
+};
 
 use crate::args::{Global, Reindex, Service};
 use crate::client::Client;
@@ -15,7 +17,13 @@ use crate::print::{self, Outcome};
 
 const LOOK_PAUSE: Duration = Duration::from_millis(300);
 /// A build needs them all but `ingest`; without a running server they run in this process.
-const SERVICES: [Service; 5] = [Service::Ingest, Service::Chunk, Service::Embed, Service::Index, Service::Query];
+const SERVICES: [Service; 5] = [
+    Service::Ingest,
+    Service::Chunk,
+    Service::Embed,
+    Service::Index,
+    Service::Query,
+];
 
 /// Asks for a build, waits for it, shows builds, cancels or goes back.
 pub fn run(global: &Global, config: &Config, arguments: &Reindex) -> Result<Outcome> {
@@ -26,12 +34,17 @@ pub fn run(global: &Global, config: &Config, arguments: &Reindex) -> Result<Outc
         Outcome::Done
     } else if arguments.cancel {
         let report: ReindexReport = client.delete("/v1/reindex")?;
-        print::result(arguments.output, &report, || format!("build of {} given up", named(&report)))?;
+        print::result(arguments.output, &report, || {
+            format!("build of {} given up", named(&report))
+        })?;
         Outcome::Done
     } else if arguments.rollback {
         let report: ReindexReport = client.post("/v1/reindex/rollback", &json!({}))?;
         print::result(arguments.output, &report, || {
-            format!("queries go to {} again, no longer to {}", report.previous, report.generation)
+            format!(
+                "queries go to {} again, no longer to {}",
+                report.previous, report.generation
+            )
         })?;
         Outcome::Done
     } else {
@@ -42,7 +55,8 @@ pub fn run(global: &Global, config: &Config, arguments: &Reindex) -> Result<Outc
 }
 
 fn build(client: &Client, arguments: &Reindex) -> Result<Outcome> {
-    let request: ReindexRequest = client.post("/v1/reindex", &json!({"knowledge_sets": arguments.sets}))?;
+    let request: ReindexRequest =
+        client.post("/v1/reindex", &json!({"knowledge_sets": arguments.sets}))?;
     if !arguments.wait && !client.is_local() {
         let text = "a new generation is being built; `tributary knowledge-sets reindex --status` shows how far it is";
         print::result(arguments.output, &request, || text.to_owned())?;
@@ -50,17 +64,29 @@ fn build(client: &Client, arguments: &Reindex) -> Result<Outcome> {
     }
     let build = wait(client, &request)?;
     print::result(arguments.output, &build, || ended(&build))?;
-    Ok(if build.report.state == ReindexState::Promoted { Outcome::Done } else { Outcome::Failed })
+    Ok(if build.report.state == ReindexState::Promoted {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
 }
 
-/// Until the build has ended. One that is blocked waits for its user: that is told at once, and the wait goes on.
+/// Until the build has ended. One that is blocked waits for its user: that is told at once, and the
+/// wait goes on.
 fn wait(client: &Client, request: &ReindexRequest) -> Result<ReindexProgress> {
     let bar = print::progress_bar(0, "reindex");
     let mut told = false;
     loop {
         let overview: ReindexOverview = client.get("/v1/reindex")?;
-        let Some(build) = overview.builds.into_iter().find(|build| build.request.request_id == request.request_id) else {
-            bail!("the build {} is not known to the server", request.request_id);
+        let Some(build) = overview
+            .builds
+            .into_iter()
+            .find(|build| build.request.request_id == request.request_id)
+        else {
+            bail!(
+                "the build {} is not known to the server",
+                request.request_id
+            );
         };
         advance(&bar, &build);
         if build.report.state.is_final() {
@@ -68,7 +94,12 @@ fn wait(client: &Client, request: &ReindexRequest) -> Result<ReindexProgress> {
             return Ok(build);
         }
         if build.report.state == ReindexState::Blocked && !told {
-            bar.suspend(|| print::note(&format!("blocked: {}", build.report.reason.clone().unwrap_or_default())));
+            bar.suspend(|| {
+                print::note(&format!(
+                    "blocked: {}",
+                    build.report.reason.clone().unwrap_or_default()
+                ))
+            });
             told = true;
         }
         sleep(LOOK_PAUSE);
@@ -81,18 +112,29 @@ fn advance(bar: &ProgressBar, build: &ReindexProgress) {
 }
 
 fn named(report: &ReindexReport) -> String {
-    if report.generation.is_empty() { format!("request {}", report.request_id) } else { format!("generation {}", report.generation) }
+    if report.generation.is_empty() {
+        format!("request {}", report.request_id)
+    } else {
+        format!("generation {}", report.generation)
+    }
 }
 
 fn ended(build: &ReindexProgress) -> String {
     let report = &build.report;
-    let reason = report.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let reason = report
+        .reason
+        .as_ref()
+        .map(|reason| format!(": {reason}"))
+        .unwrap_or_default();
     match report.state {
         ReindexState::Promoted => format!(
             "queries go to {} ({} documents); `tributary knowledge-sets reindex --rollback` goes back to {}",
             report.generation, build.documents_done, report.previous
         ),
-        state => format!("the build ended {}{reason}", state.as_str().replace('_', " ")),
+        state => format!(
+            "the build ended {}{reason}",
+            state.as_str().replace('_', " ")
+        ),
     }
 }
 
@@ -109,23 +151,41 @@ fn describe(overview: &ReindexOverview) -> String {
     lines.extend(overview.builds.iter().map(line));
     match overview.outdated.as_slice() {
         [] => lines.push("the serving generation was built with the settings of today".to_owned()),
-        outdated => lines.push(format!("changed since the serving generation was built: {}; a reindex makes it hold", outdated.join(", "))),
+        outdated => lines.push(format!(
+            "changed since the serving generation was built: {}; a reindex makes it hold",
+            outdated.join(", ")
+        )),
     }
     lines.join("\n")
 }
 
 fn line(build: &ReindexProgress) -> String {
     let sets = &build.request.knowledge_sets;
-    let of = if sets.is_empty() { "all documents".to_owned() } else { sets.join(", ") };
+    let of = if sets.is_empty() {
+        "all documents".to_owned()
+    } else {
+        sets.join(", ")
+    };
     let report = &build.report;
     let progress = match (report.state, build.remaining_seconds) {
         (ReindexState::Building, Some(seconds)) => {
-            format!(" {} of {}, about {seconds:.0} s to go", build.documents_done, build.documents_total)
+            format!(
+                " {} of {}, about {seconds:.0} s to go",
+                build.documents_done, build.documents_total
+            )
         }
         _ => String::new(),
     };
-    let reason = report.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    format!("{} {} of {of}{progress}{reason}", named(report), report.state.as_str().replace('_', " "))
+    let reason = report
+        .reason
+        .as_ref()
+        .map(|reason| format!(" ({reason})"))
+        .unwrap_or_default();
+    format!(
+        "{} {} of {of}{progress}{reason}",
+        named(report),
+        report.state.as_str().replace('_', " ")
+    )
 }
 
 #[cfg(test)]
@@ -148,9 +208,19 @@ mod tests {
             .unwrap()
         };
         let building = json!({"request_id": "r", "state": "building", "generation": "g2-1", "previous": "g1", "at_ms": 1});
-        assert_eq!(line(&build(building, json!(6.2))), "generation g2-1 building of wireless 4 of 10, about 6 s to go");
-        let failed = json!({"request_id": "r", "state": "failed", "reason": "no model", "at_ms": 1});
-        assert_eq!(line(&build(failed.clone(), json!(null))), "request r failed of wireless (no model)");
-        assert_eq!(ended(&build(failed, json!(null))), "the build ended failed: no model");
+        assert_eq!(
+            line(&build(building, json!(6.2))),
+            "generation g2-1 building of wireless 4 of 10, about 6 s to go"
+        );
+        let failed =
+            json!({"request_id": "r", "state": "failed", "reason": "no model", "at_ms": 1});
+        assert_eq!(
+            line(&build(failed.clone(), json!(null))),
+            "request r failed of wireless (no model)"
+        );
+        assert_eq!(
+            ended(&build(failed, json!(null))),
+            "the build ended failed: no model"
+        );
     }
 }

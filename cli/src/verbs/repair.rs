@@ -1,4 +1,5 @@
-//! `tributary repair`: finds what rotted in the data folder, says what it would do about it, and does it with `--apply`.
+//! `tributary repair`: finds what rotted in the data folder, says what it would do about it, and
+//! does it with `--apply`.
 
 use std::path::Path;
 
@@ -22,7 +23,12 @@ pub fn run(_: &Global, config: &Config, repair: Repair) -> Result<Outcome> {
     let aside = path.join(ASIDE).join(&name);
     let applied = repair.apply && !found.is_empty();
     if applied {
-        app::runtime()?.block_on(damage::repair(&folder, &Embedded::from(&config.store), &found, &name))?;
+        app::runtime()?.block_on(damage::repair(
+            &folder,
+            &Embedded::from(&config.store),
+            &found,
+            &name,
+        ))?;
     }
     let value = json!({"steps": steps, "applied": applied, "aside": applied.then_some(&aside)});
     print::result(repair.output, &value, || {

@@ -1,4 +1,5 @@
-//! `tributary restore FILE|FOLDER`: a backup becomes the data folder. Nothing may run on it meanwhile.
+//! `tributary restore FILE|FOLDER`: a backup becomes the data folder. Nothing may run on it
+//! meanwhile.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,7 +16,10 @@ pub fn run(_: &Global, config: &Config, restore: &Restore) -> Result<Outcome> {
     let started = Instant::now();
     let folder = Path::new(&config.store.data_folder);
     let bar = print::bytes_bar(size(&restore.backup), "restoring");
-    let restored = tributary_store::backup::restore(&restore.backup, folder, restore.force, &|bytes| bar.set_position(bytes));
+    let restored =
+        tributary_store::backup::restore(&restore.backup, folder, restore.force, &|bytes| {
+            bar.set_position(bytes)
+        });
     bar.finish_and_clear();
     let manifest = restored?;
     let value = json!({
@@ -31,7 +35,12 @@ pub fn run(_: &Global, config: &Config, restore: &Restore) -> Result<Outcome> {
             started.elapsed().as_secs_f64(),
             moment(manifest.taken_at_ms)
         )];
-        lines.extend(manifest.not_covered.iter().map(|line| format!("not in it: {line}")));
+        lines.extend(
+            manifest
+                .not_covered
+                .iter()
+                .map(|line| format!("not in it: {line}")),
+        );
         lines.push("next: `tributary run`, then `tributary documents reconcile`".to_owned());
         lines.join("\n")
     })?;
@@ -40,7 +49,13 @@ pub fn run(_: &Global, config: &Config, restore: &Restore) -> Result<Outcome> {
 
 /// Bytes to expect, for the bar: those of an archive; a folder tells when it is read.
 fn size(backup: &Path) -> u64 {
-    std::fs::metadata(backup).map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 })
+    std::fs::metadata(backup).map_or(0, |metadata| {
+        if metadata.is_file() {
+            metadata.len()
+        } else {
+            0
+        }
+    })
 }
 
 /// How long ago, in words: a moment in another time zone would mislead.

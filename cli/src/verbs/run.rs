@@ -19,7 +19,8 @@ use crate::print::{self, Outcome};
 const SAMPLE_SOURCE: &str = "tributary-docs";
 const SAMPLE_QUESTION: &str = "What happens to a document that can never be indexed?";
 
-/// Starts, says where, and runs until Ctrl-C or SIGTERM; a second Ctrl-C does not wait for what is in progress.
+/// Starts, says where, and runs until Ctrl-C or SIGTERM; a second Ctrl-C does not wait for what is
+/// in progress.
 pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     let started = Instant::now();
     memory::give_large_pieces_back();
@@ -28,9 +29,16 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
         let app = App::start(config, &run.services, run.listen).await?;
         tokio::spawn(stop_on_signal(signals, app.shutdown()));
         let services: Vec<String> = run.services.iter().map(ToString::to_string).collect();
-        print::note(&format!("tributary runs {} on {}", services.join(", "), config.store.data_folder));
+        print::note(&format!(
+            "tributary runs {} on {}",
+            services.join(", "),
+            config.store.data_folder
+        ));
         if let Some(url) = app.url().map(str::to_owned) {
-            print::line(&format!("listening on {url} (ready in {:.1} s)", started.elapsed().as_secs_f64()))?;
+            print::line(&format!(
+                "listening on {url} (ready in {:.1} s)",
+                started.elapsed().as_secs_f64()
+            ))?;
             if !run.sample.is_empty() {
                 let paths = run.sample.clone();
                 let shutdown = app.shutdown();
@@ -43,7 +51,8 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The signals that stop a run. Caught from the moment of listening for them, before anybody is told that the server is there.
+/// The signals that stop a run. Caught from the moment of listening for them, before anybody is
+/// told that the server is there.
 struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -52,7 +61,10 @@ struct StopSignals {
 impl StopSignals {
     fn listen() -> Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen for signals");
-        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
     }
 }
 
@@ -83,8 +95,14 @@ fn show_sample(url: &str, paths: &[PathBuf]) -> Result<()> {
     let client = Client::to(url.to_owned(), None);
     let report = publish::publish_and_wait(&client, paths, SAMPLE_SOURCE)?;
     print::note(&format!("sample: {}", report.summary()));
-    let request: SearchRequest = serde_json::from_value(serde_json::json!({"query": SAMPLE_QUESTION, "top_k": 3}))?;
-    let response: SearchResponse = client.post("/v1/search", &request).context("the sample question was not answered")?;
-    print::line(&format!("\n“{SAMPLE_QUESTION}”\n{}", search::describe(&response)))?;
+    let request: SearchRequest =
+        serde_json::from_value(serde_json::json!({"query": SAMPLE_QUESTION, "top_k": 3}))?;
+    let response: SearchResponse = client
+        .post("/v1/search", &request)
+        .context("the sample question was not answered")?;
+    print::line(&format!(
+        "\n“{SAMPLE_QUESTION}”\n{}",
+        search::describe(&response)
+    ))?;
     print::line(&format!("web page: {url}    (Ctrl-C stops)"))
 }

@@ -10,25 +10,40 @@ use crate::config::Config;
 use crate::print;
 
 /// What to do about damage.
-pub const HINT: &str = "`tributary repair` says what it would do about it, `tributary repair --apply` does it";
+pub const HINT: &str =
+    "`tributary repair` says what it would do about it, `tributary repair --apply` does it";
 
 /// Holds the data folder, which must be there and not be served.
 pub fn hold(config: &Config) -> Result<DataFolder> {
     let path = Path::new(&config.store.data_folder);
     if let Some(server) = running_server(path) {
-        let message = format!("{} is in use by the server at {} (process {})", path.display(), server.url, server.pid);
-        return Err(Error::new(ErrorKind::Conflict, message).with_hint("stop it first, or look at a restored backup instead"));
+        let message = format!(
+            "{} is in use by the server at {} (process {})",
+            path.display(),
+            server.url,
+            server.pid
+        );
+        return Err(Error::new(ErrorKind::Conflict, message)
+            .with_hint("stop it first, or look at a restored backup instead"));
     }
     if !path.join("tributary.json").exists() {
-        return Err(Error::new(ErrorKind::NotFound, format!("there is no data folder {}", path.display())));
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!("there is no data folder {}", path.display()),
+        ));
     }
     DataFolder::open(path, config.store.access())
 }
 
 /// Looks at all of it, with a bar.
 pub fn look(config: &Config, folder: &DataFolder) -> Result<Found> {
-    let bar = print::bytes_bar(damage::bytes(Path::new(&config.store.data_folder)), "verifying");
-    let found = damage::verify(folder, &Embedded::from(&config.store), &|bytes| bar.inc(bytes));
+    let bar = print::bytes_bar(
+        damage::bytes(Path::new(&config.store.data_folder)),
+        "verifying",
+    );
+    let found = damage::verify(folder, &Embedded::from(&config.store), &|bytes| {
+        bar.inc(bytes)
+    });
     bar.finish_and_clear();
     found
 }

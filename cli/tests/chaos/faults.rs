@@ -57,7 +57,8 @@ pub enum Fault {
     Rebalance,
     /// A process is paused until its partitions were given to another, and then goes on.
     Zombie,
-    /// One process alone loses the broker until its partitions were given to another; the others do not.
+    /// One process alone loses the broker until its partitions were given to another; the others do
+    /// not.
     CutOff,
     /// The node answers everything with 401, as after a change of the password.
     Unauthorized,
@@ -73,7 +74,8 @@ pub enum Fault {
     Reindex,
 }
 
-/// A kind of fault: how often it comes in a round with either kind of stores, and what it waits for.
+/// A kind of fault: how often it comes in a round with either kind of stores, and what it waits
+/// for.
 pub struct Kind {
     pub fault: Fault,
     embedded: usize,
@@ -81,7 +83,11 @@ pub struct Kind {
 }
 
 const fn kind(fault: Fault, embedded: usize, real: usize) -> Kind {
-    Kind { fault, embedded, real }
+    Kind {
+        fault,
+        embedded,
+        real,
+    }
 }
 
 /// Every kind of fault. With log and index in the data folder kills above all.
@@ -116,10 +122,14 @@ pub const KINDS: [Kind; 26] = [
 
 /// The faults of a round: all, or those of `asked` (names, with commas).
 pub fn round(is_real: bool, asked: Option<&str>) -> Vec<Fault> {
-    let is_asked = |fault: Fault| asked.is_none_or(|names| names.split(',').any(|name| name == format!("{fault:?}")));
+    let is_asked = |fault: Fault| {
+        asked.is_none_or(|names| names.split(',').any(|name| name == format!("{fault:?}")))
+    };
     let times = |kind: &Kind| if is_real { kind.real } else { kind.embedded };
     let kinds = KINDS.iter().filter(|kind| is_asked(kind.fault));
-    let faults: Vec<Fault> = kinds.flat_map(|kind| vec![kind.fault; times(kind)]).collect();
+    let faults: Vec<Fault> = kinds
+        .flat_map(|kind| vec![kind.fault; times(kind)])
+        .collect();
     assert!(!faults.is_empty(), "no such fault here: {asked:?}");
     faults
 }
@@ -144,27 +154,54 @@ pub struct Real {
 impl Deployment {
     /// Everything in one process and one data folder.
     pub fn embedded() -> Self {
-        Self { fleet: Fleet::start("embedded", settings(), &["ingest,chunk,embed,index,query"]), real: None, kills: 0 }
+        Self {
+            fleet: Fleet::start("embedded", settings(), &["ingest,chunk,embed,index,query"]),
+            real: None,
+            kills: 0,
+        }
     }
 
-    /// Three kinds of processes over a broker and a node; `away` is how long the broker is gone when it is gone for long.
+    /// Three kinds of processes over a broker and a node; `away` is how long the broker is gone
+    /// when it is gone for long.
     pub fn real(away: Duration) -> Result<Self, String> {
         let (kafka_proxy, elasticsearch_proxy) = (TcpProxy::start(), HttpProxy::start());
         // Clients go where the broker says that it is: behind the proxy.
-        let advertised = format!("advertised.listeners=PLAINTEXT://127.0.0.1:{}", kafka_proxy.port);
+        let advertised = format!(
+            "advertised.listeners=PLAINTEXT://127.0.0.1:{}",
+            kafka_proxy.port
+        );
         let kafka = OwnServer::start("kafka", "broker", &["--heap", "384m", "--set", &advertised])?;
         let elasticsearch = OwnServer::start("elasticsearch", "node", &["--heap", "512m"])?;
         kafka_proxy.lead_to(kafka.port);
         elasticsearch_proxy.lead_to(elasticsearch.port);
         let workspace = settings()
             .with("store.event_log.kind", "kafka")
-            .with("store.event_log.kafka.brokers", &format!("127.0.0.1:{}", kafka_proxy.port))
-            .with("store.event_log.kafka.session_timeout_ms", &SESSION_TIMEOUT_MS.to_string())
+            .with(
+                "store.event_log.kafka.brokers",
+                &format!("127.0.0.1:{}", kafka_proxy.port),
+            )
+            .with(
+                "store.event_log.kafka.session_timeout_ms",
+                &SESSION_TIMEOUT_MS.to_string(),
+            )
             .with("store.search_index.kind", "elasticsearch")
-            .with("store.search_index.elasticsearch.urls", &format!("[\"http://127.0.0.1:{}\"]", elasticsearch_proxy.port));
+            .with(
+                "store.search_index.elasticsearch.urls",
+                &format!("[\"http://127.0.0.1:{}\"]", elasticsearch_proxy.port),
+            );
         let fleet = Fleet::start("real", workspace, &["ingest", "chunk,embed", "index,query"]);
-        let real = Real { kafka, elasticsearch, kafka_proxy, elasticsearch_proxy, away };
-        Ok(Self { fleet, real: Some(real), kills: 0 })
+        let real = Real {
+            kafka,
+            elasticsearch,
+            kafka_proxy,
+            elasticsearch_proxy,
+            away,
+        };
+        Ok(Self {
+            fleet,
+            real: Some(real),
+            kills: 0,
+        })
     }
 
     /// Does it, undoes it, and returns what it was in words.
@@ -215,7 +252,10 @@ impl Deployment {
     }
 
     fn pause(&mut self, random: &mut Random) -> String {
-        let (role, pause) = (self.any_role(random), Duration::from_millis(200 + random.below(1500)));
+        let (role, pause) = (
+            self.any_role(random),
+            Duration::from_millis(200 + random.below(1500)),
+        );
         self.fleet.signal(role, "STOP");
         std::thread::sleep(pause);
         if random.below(2) == 0 {
@@ -225,12 +265,25 @@ impl Deployment {
         self.fleet.kill(role);
         self.kills += 1;
         self.fleet.launch(role);
-        format!("SIGSTOP of {} for {pause:?}, then kill -9", self.fleet.role(role))
+        format!(
+            "SIGSTOP of {} for {pause:?}, then kill -9",
+            self.fleet.role(role)
+        )
     }
 
     fn jump(&mut self, random: &mut Random) -> String {
-        let offset_ms = random.choose(&[-86_400_000, -3_600_000, -2_000, 0, 2_000, 3_600_000, 86_400_000]);
-        let Some(clock) = &self.fleet.clock else { return "no clock to jump".to_owned() };
+        let offset_ms = random.choose(&[
+            -86_400_000,
+            -3_600_000,
+            -2_000,
+            0,
+            2_000,
+            3_600_000,
+            86_400_000,
+        ]);
+        let Some(clock) = &self.fleet.clock else {
+            return "no clock to jump".to_owned();
+        };
         clock.set(offset_ms);
         let said = format!("the clock shows {offset_ms} ms more than it is");
         if random.below(2) == 0 {
@@ -239,7 +292,8 @@ impl Deployment {
         format!("{said}, then {}", self.kill(random))
     }
 
-    /// Positions of one stage are lost, as after a restore of an older backup or an operator's rewinding.
+    /// Positions of one stage are lost, as after a restore of an older backup or an operator's
+    /// rewinding.
     fn deliver_again(&mut self, random: &mut Random) -> String {
         let stage = random.choose(&STAGES);
         let role = self.fleet.role_of(stage);
@@ -258,10 +312,14 @@ impl Deployment {
     fn rebalance(&mut self, random: &mut Random) -> String {
         let (role, kill) = (self.any_role(random), random.below(2) == 0);
         self.fleet.launch_second(role);
-        self.fleet.pass(Duration::from_millis(1000 + random.below(2000)));
+        self.fleet
+            .pass(Duration::from_millis(1000 + random.below(2000)));
         self.fleet.dismiss_seconds(kill);
         let end = if kill { "kill -9" } else { "SIGTERM" };
-        format!("a second worker of {} came and went by {end}", self.fleet.role(role))
+        format!(
+            "a second worker of {} came and went by {end}",
+            self.fleet.role(role)
+        )
     }
 
     fn zombie(&mut self, random: &mut Random) -> String {
@@ -270,11 +328,16 @@ impl Deployment {
         self.fleet.launch_second(role);
         self.fleet.pass(Duration::from_millis(500));
         self.fleet.signal(role, "STOP");
-        std::thread::sleep(Duration::from_millis(SESSION_TIMEOUT_MS + 2000 + random.below(2000)));
+        std::thread::sleep(Duration::from_millis(
+            SESSION_TIMEOUT_MS + 2000 + random.below(2000),
+        ));
         self.fleet.signal(role, "CONT");
         self.fleet.pass(Duration::from_millis(1000));
         self.fleet.dismiss_seconds(false);
-        format!("{} slept past its session while another took over", self.fleet.role(role))
+        format!(
+            "{} slept past its session while another took over",
+            self.fleet.role(role)
+        )
     }
 
     /// Longer than its session: what it has in progress belongs to another by then.
@@ -282,13 +345,20 @@ impl Deployment {
         let role = self.any_role(random);
         self.fleet.launch_second(role);
         self.fleet.pass(Duration::from_millis(500));
-        let Some(real) = &self.real else { panic!("there is no broker to be cut off from") };
+        let Some(real) = &self.real else {
+            panic!("there is no broker to be cut off from")
+        };
         real.kafka_proxy.cut_off(self.fleet.process(role));
-        self.fleet.pass(Duration::from_millis(SESSION_TIMEOUT_MS + 2000 + random.below(2000)));
+        self.fleet.pass(Duration::from_millis(
+            SESSION_TIMEOUT_MS + 2000 + random.below(2000),
+        ));
         real.kafka_proxy.heal();
         self.fleet.pass(Duration::from_millis(1000));
         self.fleet.dismiss_seconds(false);
-        format!("{} alone was cut off from the broker past its session", self.fleet.role(role))
+        format!(
+            "{} alone was cut off from the broker past its session",
+            self.fleet.role(role)
+        )
     }
 
     fn fill_disk(&mut self, random: &mut Random) -> String {
@@ -300,11 +370,17 @@ impl Deployment {
         }
         self.fleet.pass(moment);
         self.fleet.limit(role, "--fsize=unlimited:");
-        format!("no file of {} could grow over {bytes} bytes for {moment:?}", self.fleet.role(role))
+        format!(
+            "no file of {} could grow over {bytes} bytes for {moment:?}",
+            self.fleet.role(role)
+        )
     }
 
     fn take_files(&mut self, random: &mut Random) -> String {
-        let (role, moment) = (self.any_role(random), Duration::from_millis(1000 + random.below(2000)));
+        let (role, moment) = (
+            self.any_role(random),
+            Duration::from_millis(1000 + random.below(2000)),
+        );
         let left = self.fleet.open_files(role) as u64 + random.below(3);
         if !self.fleet.limit(role, &format!("--nofile={left}:")) {
             skip("no free files: there is no `prlimit` here");
@@ -312,7 +388,10 @@ impl Deployment {
         }
         self.fleet.pass(moment);
         self.fleet.limit(role, &format!("--nofile={FILES}:"));
-        format!("{} could have {left} files open for {moment:?}", self.fleet.role(role))
+        format!(
+            "{} could have {left} files open for {moment:?}",
+            self.fleet.role(role)
+        )
     }
 
     fn reindex(&mut self) -> String {
@@ -329,8 +408,16 @@ impl Deployment {
 
     fn disturb_servers(&mut self, fault: Fault, random: &mut Random) -> String {
         let moment = Duration::from_millis(1500 + random.below(2000));
-        let Self { fleet, real: Some(real), .. } = self else { panic!("{fault:?} needs real servers") };
-        let weather = |weather: Weather| (weather, format!("{weather:?} from the node for {moment:?}"));
+        let Self {
+            fleet,
+            real: Some(real),
+            ..
+        } = self
+        else {
+            panic!("{fault:?} needs real servers")
+        };
+        let weather =
+            |weather: Weather| (weather, format!("{weather:?} from the node for {moment:?}"));
         let (weather, said) = match fault {
             Fault::RestartBroker => return restart(&real.kafka, random),
             Fault::RestartNode => return restart(&real.elasticsearch, random),
@@ -383,8 +470,8 @@ const FILES: u64 = 1024;
 /// Records of a partition that come again when positions are lost.
 const REPEATED_RECORDS: u64 = 1_000;
 
-/// What all deployments have in common: no model, less patience than over a weekend, segments that close and go within a round, and bodies
-/// that travel as references.
+/// What all deployments have in common: no model, less patience than over a weekend, segments that
+/// close and go within a round, and bodies that travel as references.
 fn settings() -> Workspace {
     let workspace = Workspace::new();
     let profiles = workspace.write("source-profiles.toml", SOURCE_PROFILES);
@@ -397,7 +484,11 @@ fn settings() -> Workspace {
         ("store.event_log.embedded.segment_bytes", "32768"),
         ("store.event_log.embedded.maintenance_interval_seconds", "1"),
     ];
-    settings.into_iter().fold(workspace, |workspace, (key, value)| workspace.with(key, value))
+    settings
+        .into_iter()
+        .fold(workspace, |workspace, (key, value)| {
+            workspace.with(key, value)
+        })
 }
 
 fn restart(server: &OwnServer, random: &mut Random) -> String {
@@ -409,23 +500,35 @@ fn restart(server: &OwnServer, random: &mut Random) -> String {
 
 fn forget_positions(data: &std::path::Path, stage: &str) {
     let topics = std::fs::read_dir(data.join("log/topics")).unwrap();
-    let groups = topics.filter_map(|topic| std::fs::read_dir(topic.unwrap().path().join("groups")).ok()).flatten();
+    let groups = topics
+        .filter_map(|topic| std::fs::read_dir(topic.unwrap().path().join("groups")).ok())
+        .flatten();
     let lost = groups.map(|group| group.unwrap().path()).filter(|path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        name.strip_suffix(".positions").is_some_and(|group| is_of(group, stage)) && forget_last_commits(path)
+        name.strip_suffix(".positions")
+            .is_some_and(|group| is_of(group, stage))
+            && forget_last_commits(path)
     });
     if lost.count() == 0 {
         skip(&format!("{stage} had no positions yet"));
     }
 }
 
-/// As long as there are few, all of them: the format is a header and then entries of partition, checksum and offset, each commit behind the
-/// last (`store::event_log::embedded::format`). Later those of this process alone: what is done again is appended again, and a run that
-/// did everything again each time would be nothing else.
+/// As long as there are few, all of them: the format is a header and then entries of partition,
+/// checksum and offset, each commit behind the last (`store::event_log::embedded::format`). Later
+/// those of this process alone: what is done again is appended again, and a run that did everything
+/// again each time would be nothing else.
 fn forget_last_commits(path: &std::path::Path) -> bool {
     const ENTRY: usize = 16;
-    let Ok(bytes) = std::fs::read(path) else { return false };
-    let offset = |entry: &[u8]| entry.get(8..).and_then(|offset| offset.try_into().ok()).map_or(0, u64::from_le_bytes);
+    let Ok(bytes) = std::fs::read(path) else {
+        return false;
+    };
+    let offset = |entry: &[u8]| {
+        entry
+            .get(8..)
+            .and_then(|offset| offset.try_into().ok())
+            .map_or(0, u64::from_le_bytes)
+    };
     let furthest = bytes.chunks(ENTRY).skip(1).map(offset).max().unwrap_or(0);
     if furthest <= REPEATED_RECORDS {
         return std::fs::remove_file(path).is_ok();
@@ -441,27 +544,47 @@ fn forget_last_commits(path: &std::path::Path) -> bool {
 
 /// Whether a group is a stage's; the chunk stage has one for each generation.
 fn is_of(group: &str, stage: &str) -> bool {
-    group.strip_prefix(stage).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    group
+        .strip_prefix(stage)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 impl Real {
     /// All members of the group are gone.
     fn rewind(&self, stage: &str) {
         let listed = self.kafka.tool("groups", &["--list"]);
-        let Some(group) = listed.lines().find(|group| group.rsplit('/').next().is_some_and(|group| is_of(group, stage))) else {
+        let Some(group) = listed.lines().find(|group| {
+            group
+                .rsplit('/')
+                .next()
+                .is_some_and(|group| is_of(group, stage))
+        }) else {
             panic!("no group of {stage} in {listed:?}")
         };
         self.kafka.tool(
             "groups",
-            &["--group", group, "--reset-offsets", "--shift-by", &format!("-{REPEATED_RECORDS}"), "--all-topics", "--execute"],
+            &[
+                "--group",
+                group,
+                "--reset-offsets",
+                "--shift-by",
+                &format!("-{REPEATED_RECORDS}"),
+                "--all-topics",
+                "--execute",
+            ],
         );
     }
 
     /// As the node does to all indexes of a disk that is nearly full.
     fn block(&self, is_blocked: bool) {
         let value = if is_blocked { json!(true) } else { Value::Null };
-        let url = format!("http://127.0.0.1:{}/_all/_settings", self.elasticsearch.port);
-        let answer = ureq::put(url).send_json(json!({"index.blocks.read_only_allow_delete": value})).unwrap();
+        let url = format!(
+            "http://127.0.0.1:{}/_all/_settings",
+            self.elasticsearch.port
+        );
+        let answer = ureq::put(url)
+            .send_json(json!({"index.blocks.read_only_allow_delete": value}))
+            .unwrap();
         assert_eq!(answer.status().as_u16(), 200);
     }
 }

@@ -1,4 +1,5 @@
-//! The processes under test: started, watched as a supervisor does, and started again when they end.
+//! The processes under test: started, watched as a supervisor does, and started again when they
+//! end.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -41,9 +42,15 @@ pub struct Fleet {
 impl Fleet {
     /// Starts one process for each of the roles.
     pub fn start(name: &str, workspace: Workspace, roles: &[&'static str]) -> Self {
-        let clock = JumpingClock::new(workspace.path("").as_path()).map_err(|why| skip(&format!("clock jumps: {why}"))).ok();
+        let clock = JumpingClock::new(workspace.path("").as_path())
+            .map_err(|why| skip(&format!("clock jumps: {why}")))
+            .ok();
         let processes = roles.iter().map(|_| None).collect();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let roles = roles.to_vec();
         let mut fleet = Self {
             name: name.to_owned(),
@@ -73,7 +80,10 @@ impl Fleet {
 
     /// The process that runs a service.
     pub fn role_of(&self, service: &str) -> usize {
-        self.roles.iter().position(|services| services.split(',').any(|name| name == service)).unwrap()
+        self.roles
+            .iter()
+            .position(|services| services.split(',').any(|name| name == service))
+            .unwrap()
     }
 
     /// The folder of log and index where they are embedded.
@@ -89,7 +99,11 @@ impl Fleet {
     /// Starts a process and does not wait for it.
     pub fn launch(&mut self, role: usize) {
         // The server keeps its address; the others answer on any.
-        let port = if role == self.role_of("query") { self.port } else { 0 };
+        let port = if role == self.role_of("query") {
+            self.port
+        } else {
+            0
+        };
         self.processes[role] = Some(self.spawn(role, &format!("127.0.0.1:{port}")));
     }
 
@@ -102,13 +116,20 @@ impl Fleet {
 
     fn spawn(&mut self, role: usize, listen: &str) -> Process {
         self.started += 1;
-        let log = self.workspace.path(&format!("{}-{}.log", self.started, self.roles[role].replace(',', "-")));
+        let log = self.workspace.path(&format!(
+            "{}-{}.log",
+            self.started,
+            self.roles[role].replace(',', "-")
+        ));
         let mut command = self.workspace.command();
         command.args(["run", "--services", self.roles[role], "--listen", listen]);
         if let Some(clock) = &self.clock {
             clock.wind(&mut command);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // Written by this process: what limits the other one must not hide what it says.
         let (mut said, mut file) = (child.stderr.take().unwrap(), File::create(&log).unwrap());
@@ -116,10 +137,13 @@ impl Fleet {
         Process { role, child, log }
     }
 
-    /// Starts again what ended by itself; whoever runs this in earnest has a supervisor that does so.
+    /// Starts again what ended by itself; whoever runs this in earnest has a supervisor that does
+    /// so.
     pub fn tend(&mut self) {
         for role in 0..self.roles.len() {
-            let ended = self.processes[role].as_mut().is_some_and(|process| process.child.try_wait().unwrap().is_some());
+            let ended = self.processes[role]
+                .as_mut()
+                .is_some_and(|process| process.child.try_wait().unwrap().is_some());
             if ended {
                 let process = self.processes[role].take().unwrap();
                 self.note_end(&process);
@@ -139,7 +163,11 @@ impl Fleet {
         let text = fs::read_to_string(&process.log).unwrap();
         let last: Vec<&str> = text.lines().rev().take(3).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();
-        self.ended_by_themselves.push(format!("{}: {}", self.roles[process.role], last.join(" | ")));
+        self.ended_by_themselves.push(format!(
+            "{}: {}",
+            self.roles[process.role],
+            last.join(" | ")
+        ));
     }
 
     /// Waits until all processes work and the server is ready.
@@ -149,10 +177,19 @@ impl Fleet {
         loop {
             self.tend();
             let all_run = self.processes.iter().flatten().all(Process::runs);
-            if all_run && client.get("/health/readyz").is_some_and(|(status, _)| status == 200) {
+            if all_run
+                && client
+                    .get("/health/readyz")
+                    .is_some_and(|(status, _)| status == 200)
+            {
                 return;
             }
-            assert!(Instant::now() < deadline, "{}: not ready within {READY_DEADLINE:?}: {:#?}", self.name, self.tails());
+            assert!(
+                Instant::now() < deadline,
+                "{}: not ready within {READY_DEADLINE:?}: {:#?}",
+                self.name,
+                self.tails()
+            );
             std::thread::sleep(POLL);
         }
     }
@@ -160,7 +197,12 @@ impl Fleet {
     fn wait_for_second(&mut self) {
         let deadline = Instant::now() + READY_DEADLINE;
         while !self.seconds.iter().all(Process::runs) {
-            assert!(Instant::now() < deadline, "{}: a second worker is not ready: {:#?}", self.name, self.tails());
+            assert!(
+                Instant::now() < deadline,
+                "{}: a second worker is not ready: {:#?}",
+                self.name,
+                self.tails()
+            );
             std::thread::sleep(POLL);
             self.tend();
         }
@@ -175,12 +217,17 @@ impl Fleet {
 
     /// The number of a process.
     pub fn process(&self, role: usize) -> u32 {
-        self.processes[role].as_ref().map_or(0, |process| process.child.id())
+        self.processes[role]
+            .as_ref()
+            .map_or(0, |process| process.child.id())
     }
 
-    /// Sets a resource limit of a running process, such as `--fsize=4096:`; false if it is gone by now.
+    /// Sets a resource limit of a running process, such as `--fsize=4096:`; false if it is gone by
+    /// now.
     pub fn limit(&self, role: usize, limit: &str) -> bool {
-        let done = Command::new("prlimit").args(["--pid", &self.process(role).to_string(), limit]).output();
+        let done = Command::new("prlimit")
+            .args(["--pid", &self.process(role).to_string(), limit])
+            .output();
         done.is_ok_and(|output| output.status.success())
     }
 
@@ -227,7 +274,13 @@ impl Fleet {
                 return;
             }
             let tail = || process.tail();
-            assert!(Instant::now() < deadline, "{}: {} did not end: {}", self.name, self.roles[process.role], tail());
+            assert!(
+                Instant::now() < deadline,
+                "{}: {} did not end: {}",
+                self.name,
+                self.roles[process.role],
+                tail()
+            );
             std::thread::sleep(POLL);
         }
     }
@@ -243,26 +296,45 @@ impl Fleet {
 
     /// Log lines that must not be there.
     pub fn panics(&self) -> Vec<String> {
-        let texts = self.logs().into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap_or_default()));
+        let texts = self
+            .logs()
+            .into_iter()
+            .map(|path| (path.clone(), fs::read_to_string(path).unwrap_or_default()));
         let panics = texts.filter_map(|(path, text)| {
             let line = text.lines().find(|line| line.contains("panicked"))?;
-            Some(format!("{}: {line}", path.file_name().unwrap_or_default().to_string_lossy()))
+            Some(format!(
+                "{}: {line}",
+                path.file_name().unwrap_or_default().to_string_lossy()
+            ))
         });
         panics.collect()
     }
 
     fn logs(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.workspace.path("")).unwrap().map(|entry| entry.unwrap().path());
-        entries.filter(|path| path.extension().is_some_and(|extension| extension == "log")).collect()
+        let entries = fs::read_dir(self.workspace.path(""))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        entries
+            .filter(|path| path.extension().is_some_and(|extension| extension == "log"))
+            .collect()
     }
 
     fn tails(&self) -> Vec<String> {
-        self.processes.iter().flatten().chain(&self.seconds).map(Process::tail).collect()
+        self.processes
+            .iter()
+            .flatten()
+            .chain(&self.seconds)
+            .map(Process::tail)
+            .collect()
     }
 
     /// Keeps the logs for those who look for a cause.
     pub fn keep_logs(&self) -> PathBuf {
-        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("chaos-{}-{}", self.name, std::process::id()));
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!(
+            "chaos-{}-{}",
+            self.name,
+            std::process::id()
+        ));
         fs::create_dir_all(&kept).unwrap();
         for log in self.logs() {
             fs::copy(&log, kept.join(log.file_name().unwrap())).unwrap();
@@ -274,28 +346,46 @@ impl Fleet {
 impl Process {
     /// Whether it says so.
     fn runs(&self) -> bool {
-        fs::read_to_string(&self.log).unwrap_or_default().contains("tributary runs ")
+        fs::read_to_string(&self.log)
+            .unwrap_or_default()
+            .contains("tributary runs ")
     }
 
     fn signal(&self, name: &str) {
-        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status().unwrap();
+        let sent = Command::new("kill")
+            .arg(format!("-{name}"))
+            .arg(self.child.id().to_string())
+            .status()
+            .unwrap();
         assert!(sent.success());
     }
 
     fn tail(&self) -> String {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
         let skipped = text.lines().count().saturating_sub(15);
-        format!("{}:\n{}", self.log.display(), text.lines().skip(skipped).collect::<Vec<_>>().join("\n"))
+        format!(
+            "{}:\n{}",
+            self.log.display(),
+            text.lines().skip(skipped).collect::<Vec<_>>().join("\n")
+        )
     }
 }
 
 impl Drop for Fleet {
     fn drop(&mut self) {
         for process in self.processes.iter_mut().flatten().chain(&mut self.seconds) {
-            process.child.kill().and_then(|()| process.child.wait().map(drop)).ok();
+            process
+                .child
+                .kill()
+                .and_then(|()| process.child.wait().map(drop))
+                .ok();
         }
         if std::thread::panicking() {
-            eprintln!("chaos {}: the logs of all processes are in {}", self.name, self.keep_logs().display());
+            eprintln!(
+                "chaos {}: the logs of all processes are in {}",
+                self.name,
+                self.keep_logs().display()
+            );
         }
     }
 }

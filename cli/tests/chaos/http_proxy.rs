@@ -1,5 +1,6 @@
-//! A proxy on loopback that knows HTTP and bulk requests: between the processes and Elasticsearch. It answers 401 to 503, takes its time, cuts
-//! connections in the middle of an answer, and refuses single items of a bulk request, as a node under pressure does.
+//! A proxy on loopback that knows HTTP and bulk requests: between the processes and Elasticsearch.
+//! It answers 401 to 503, takes its time, cuts connections in the middle of an answer, and refuses
+//! single items of a bulk request, as a node under pressure does.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -81,7 +82,11 @@ impl HttpProxy {
 
     /// From now on.
     pub fn set(&self, weather: Weather) {
-        *self.state.weather.lock().unwrap_or_else(PoisonError::into_inner) = weather;
+        *self
+            .state
+            .weather
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = weather;
     }
 
     /// Requests that did not pass as they came.
@@ -103,7 +108,9 @@ fn serve(client: TcpStream, state: &State) -> std::io::Result<()> {
         }
         match weather {
             Weather::Away => return answers.shutdown(Shutdown::Both),
-            Weather::TooManyRequests if is_write => answers.write_all(&refusal(429, "es_rejected_execution_exception"))?,
+            Weather::TooManyRequests if is_write => {
+                answers.write_all(&refusal(429, "es_rejected_execution_exception"))?
+            }
             Weather::Unauthorized => answers.write_all(&refusal(401, "security_exception"))?,
             Weather::Forbidden => answers.write_all(&refusal(403, "security_exception"))?,
             Weather::Broken => answers.write_all(&refusal(500, "node_closed_exception"))?,
@@ -151,7 +158,11 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Req
         None if header(&headers, "transfer-encoding").is_some() => read_chunks(reader)?,
         None => Vec::new(),
     };
-    Ok(Some(Request { line, headers, body }))
+    Ok(Some(Request {
+        line,
+        headers,
+        body,
+    }))
 }
 
 fn read_chunks(reader: &mut BufReader<TcpStream>) -> std::io::Result<Vec<u8>> {
@@ -171,7 +182,10 @@ fn read_chunks(reader: &mut BufReader<TcpStream>) -> std::io::Result<Vec<u8>> {
 }
 
 fn header<'a>(headers: &'a [String], name: &str) -> Option<&'a str> {
-    let pair = headers.iter().filter_map(|header| header.split_once(':')).find(|(other, _)| other.eq_ignore_ascii_case(name));
+    let pair = headers
+        .iter()
+        .filter_map(|header| header.split_once(':'))
+        .find(|(other, _)| other.eq_ignore_ascii_case(name));
     pair.map(|(_, value)| value.trim())
 }
 
@@ -180,14 +194,26 @@ fn ask(request: &Request, state: &State) -> std::io::Result<Vec<u8>> {
     let mut node = TcpStream::connect(("127.0.0.1", state.target.load(Ordering::Relaxed)))?;
     node.set_nodelay(true)?;
     let mut head = request.line.clone();
-    let hidden = ["connection", "content-length", "transfer-encoding", "accept-encoding"];
+    let hidden = [
+        "connection",
+        "content-length",
+        "transfer-encoding",
+        "accept-encoding",
+    ];
     for header in &request.headers {
-        let name = header.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        let name = header
+            .split(':')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         if !hidden.contains(&name.as_str()) {
             head.push_str(header);
         }
     }
-    head.push_str(&format!("content-length: {}\r\nconnection: close\r\n\r\n", request.body.len()));
+    head.push_str(&format!(
+        "content-length: {}\r\nconnection: close\r\n\r\n",
+        request.body.len()
+    ));
     node.write_all(head.as_bytes())?;
     node.write_all(&request.body)?;
     let mut answer = Vec::new();
@@ -197,18 +223,27 @@ fn ask(request: &Request, state: &State) -> std::io::Result<Vec<u8>> {
 
 /// Head and body of an answer; the body without its chunks.
 fn split(answer: &[u8]) -> std::io::Result<(Vec<String>, Vec<u8>)> {
-    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").ok_or_else(|| invalid("no answer"))?;
-    let head = String::from_utf8_lossy(&answer[..end]).lines().map(str::to_owned).collect::<Vec<_>>();
+    let end = answer
+        .windows(4)
+        .position(|bytes| bytes == b"\r\n\r\n")
+        .ok_or_else(|| invalid("no answer"))?;
+    let head = String::from_utf8_lossy(&answer[..end])
+        .lines()
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
     let mut body = answer[end + 4..].to_vec();
     if header(&head, "transfer-encoding").is_some_and(|encoding| encoding.contains("chunked")) {
         let mut whole = Vec::new();
         let mut rest = body.as_slice();
         while let Some(line_end) = rest.windows(2).position(|bytes| bytes == b"\r\n") {
-            let size = usize::from_str_radix(&String::from_utf8_lossy(&rest[..line_end]), 16).map_err(|_| invalid("chunk size"))?;
+            let size = usize::from_str_radix(&String::from_utf8_lossy(&rest[..line_end]), 16)
+                .map_err(|_| invalid("chunk size"))?;
             if size == 0 {
                 break;
             }
-            let data = rest.get(line_end + 2..line_end + 2 + size).ok_or_else(|| invalid("short answer"))?;
+            let data = rest
+                .get(line_end + 2..line_end + 2 + size)
+                .ok_or_else(|| invalid("short answer"))?;
             whole.extend_from_slice(data);
             rest = rest.get(line_end + 4 + size..).unwrap_or_default();
         }
@@ -221,7 +256,14 @@ fn reply(head: &[String], body: &[u8]) -> Vec<u8> {
     let mut answer = format!("{}\r\n", head[0]);
     let hidden = ["connection", "content-length", "transfer-encoding"];
     for line in &head[1..] {
-        if !hidden.contains(&line.split(':').next().unwrap_or_default().to_ascii_lowercase().as_str()) {
+        if !hidden.contains(
+            &line
+                .split(':')
+                .next()
+                .unwrap_or_default()
+                .to_ascii_lowercase()
+                .as_str(),
+        ) {
             answer.push_str(&format!("{line}\r\n"));
         }
     }
@@ -234,37 +276,70 @@ fn pass(request: &Request, refuse_some: bool, state: &State) -> std::io::Result<
     if !request.line.contains("_bulk") {
         let (head, body) = split(&ask(request, state)?)?;
         // A HEAD request's answer has the length of what is not there.
-        return Ok(if request.line.starts_with("HEAD ") { headless(&head) } else { reply(&head, &body) });
+        return Ok(if request.line.starts_with("HEAD ") {
+            headless(&head)
+        } else {
+            reply(&head, &body)
+        });
     }
     let items = bulk_items(&request.body);
-    let refused: Vec<Option<Value>> = items.iter().enumerate().map(|(number, item)| refused(number, item, refuse_some)).collect();
+    let refused: Vec<Option<Value>> = items
+        .iter()
+        .enumerate()
+        .map(|(number, item)| refused(number, item, refuse_some))
+        .collect();
     if refused.iter().all(Option::is_none) {
         let (head, body) = split(&ask(request, state)?)?;
         return Ok(reply(&head, &body));
     }
     state.disturbed.fetch_add(1, Ordering::Relaxed);
-    let passed: Vec<u8> =
-        items.iter().zip(&refused).filter(|(_, refused)| refused.is_none()).flat_map(|(item, _)| item.bytes.clone()).collect();
+    let passed: Vec<u8> = items
+        .iter()
+        .zip(&refused)
+        .filter(|(_, refused)| refused.is_none())
+        .flat_map(|(item, _)| item.bytes.clone())
+        .collect();
     let (head, mut answer) = if passed.is_empty() {
-        let head =
-            ["HTTP/1.1 200 OK", "X-elastic-product: Elasticsearch", "content-type: application/vnd.elasticsearch+json;compatible-with=8"];
-        (head.map(str::to_owned).to_vec(), json!({"took": 1, "items": []}))
+        let head = [
+            "HTTP/1.1 200 OK",
+            "X-elastic-product: Elasticsearch",
+            "content-type: application/vnd.elasticsearch+json;compatible-with=8",
+        ];
+        (
+            head.map(str::to_owned).to_vec(),
+            json!({"took": 1, "items": []}),
+        )
     } else {
-        let request = Request { line: request.line.clone(), headers: request.headers.clone(), body: passed };
+        let request = Request {
+            line: request.line.clone(),
+            headers: request.headers.clone(),
+            body: passed,
+        };
         let (head, body) = split(&ask(&request, state)?)?;
         match serde_json::from_slice::<Value>(&body) {
             Ok(answer) if answer.get("items").is_some() => (head, answer),
             _ => return Ok(reply(&head, &body)),
         }
     };
-    let mut done = answer["items"].as_array().cloned().unwrap_or_default().into_iter();
-    answer["items"] = refused.into_iter().filter_map(|refused| refused.or_else(|| done.next())).collect();
+    let mut done = answer["items"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default()
+        .into_iter();
+    answer["items"] = refused
+        .into_iter()
+        .filter_map(|refused| refused.or_else(|| done.next()))
+        .collect();
     answer["errors"] = json!(true);
     Ok(reply(&head, answer.to_string().as_bytes()))
 }
 
 fn headless(head: &[String]) -> Vec<u8> {
-    let lines = head.iter().filter(|line| !line.to_ascii_lowercase().starts_with("connection")).cloned().collect::<Vec<_>>();
+    let lines = head
+        .iter()
+        .filter(|line| !line.to_ascii_lowercase().starts_with("connection"))
+        .cloned()
+        .collect::<Vec<_>>();
     format!("{}\r\n\r\n", lines.join("\r\n")).into_bytes()
 }
 
@@ -277,34 +352,62 @@ struct BulkItem {
 
 fn bulk_items(body: &[u8]) -> Vec<BulkItem> {
     let mut items = Vec::new();
-    let mut lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let mut lines = body
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
     while let Some(line) = lines.next() {
-        let Ok(Value::Object(action)) = serde_json::from_slice::<Value>(line) else { break };
-        let Some((name, target)) = action.into_iter().next() else { break };
+        let Ok(Value::Object(action)) = serde_json::from_slice::<Value>(line) else {
+            break;
+        };
+        let Some((name, target)) = action.into_iter().next() else {
+            break;
+        };
         let mut bytes = [line, b"\n"].concat();
         if name != "delete" {
             bytes.extend_from_slice(lines.next().unwrap_or_default());
             bytes.push(b'\n');
         }
-        items.push(BulkItem { action: name, target, bytes });
+        items.push(BulkItem {
+            action: name,
+            target,
+            bytes,
+        });
     }
     items
 }
 
 /// The answer for an item that does not pass.
 fn refused(number: usize, item: &BulkItem, refuse_some: bool) -> Option<Value> {
-    let is_poison = item.action != "delete" && item.bytes.windows(POISON.len()).any(|bytes| bytes == POISON.as_bytes());
+    let is_poison = item.action != "delete"
+        && item
+            .bytes
+            .windows(POISON.len())
+            .any(|bytes| bytes == POISON.as_bytes());
     let (status, kind, reason) = match (is_poison, refuse_some && number.is_multiple_of(2)) {
-        (true, _) => (400, "document_parsing_exception", "[1:9] failed to parse field [text] of type [text]"),
-        (false, true) => (429, "es_rejected_execution_exception", "rejected execution of coordinating operation"),
+        (true, _) => (
+            400,
+            "document_parsing_exception",
+            "[1:9] failed to parse field [text] of type [text]",
+        ),
+        (false, true) => (
+            429,
+            "es_rejected_execution_exception",
+            "rejected execution of coordinating operation",
+        ),
         (false, false) => return None,
     };
     let error = json!({"type": kind, "reason": reason});
-    Some(json!({item.action.as_str(): {"_index": item.target["_index"], "_id": item.target["_id"], "status": status, "error": error}}))
+    Some(
+        json!({item.action.as_str(): {"_index": item.target["_index"], "_id": item.target["_id"], "status": status, "error": error}}),
+    )
 }
 
 fn refusal(status: u16, kind: &str) -> Vec<u8> {
-    let body = json!({"error": {"type": kind, "reason": "the node is under pressure"}, "status": status}).to_string();
-    let head = format!("HTTP/1.1 {status} Refused\r\nX-elastic-product: Elasticsearch\r\ncontent-type: application/json\r\n");
+    let body =
+        json!({"error": {"type": kind, "reason": "the node is under pressure"}, "status": status})
+            .to_string();
+    let head = format!(
+        "HTTP/1.1 {status} Refused\r\nX-elastic-product: Elasticsearch\r\ncontent-type: application/json\r\n"
+    );
     format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }

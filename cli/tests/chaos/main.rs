@@ -1,8 +1,10 @@
-//! Under fire: the real processes run while documents are published, updated, deleted and delivered again, and faults come one after the
-//! other. After every few of them it must be quiet again and everything right: nothing lost, nothing twice, nothing stale.
+//! Under fire: the real processes run while documents are published, updated, deleted and delivered
+//! again, and faults come one after the other. After every few of them it must be quiet again and
+//! everything right: nothing lost, nothing twice, nothing stale.
 //!
-//! What is done depends on the seed alone. `TRIBUTARY_CHAOS_FAULTS`, `TRIBUTARY_CHAOS_DOCUMENTS` and `TRIBUTARY_CHAOS_SEED` set how much;
-//! without them every kind of fault comes once. `TRIBUTARY_CHAOS_STORES=embedded` or `real` runs one of the two, and
+//! What is done depends on the seed alone. `TRIBUTARY_CHAOS_FAULTS`, `TRIBUTARY_CHAOS_DOCUMENTS`
+//! and `TRIBUTARY_CHAOS_SEED` set how much; without them every kind of fault comes once.
+//! `TRIBUTARY_CHAOS_STORES=embedded` or `real` runs one of the two, and
 //! `TRIBUTARY_CHAOS_KINDS=CutOff,NoFiles` only those kinds of `faults::KINDS`. With
 //! `Reindex` among them a new generation of the index is built half of the time.
 //! `make chaos` is the long version.
@@ -54,8 +56,12 @@ struct Plan {
 }
 
 fn variable<T: FromStr<Err: Display>>(name: &str, default: T) -> T {
-    let Ok(value) = std::env::var(name) else { return default };
-    value.parse().unwrap_or_else(|error| panic!("{name}={value}: {error}"))
+    let Ok(value) = std::env::var(name) else {
+        return default;
+    };
+    value
+        .parse()
+        .unwrap_or_else(|error| panic!("{name}={value}: {error}"))
 }
 
 impl Plan {
@@ -63,10 +69,20 @@ impl Plan {
         let asked = std::env::var("TRIBUTARY_CHAOS_KINDS").ok();
         let kinds = faults::round(name == "real", asked.as_deref());
         let faults = variable("TRIBUTARY_CHAOS_FAULTS", kinds.len());
-        let documents = variable("TRIBUTARY_CHAOS_DOCUMENTS", DEFAULT_DOCUMENTS.max(DOCUMENTS_PER_FAULT * faults));
+        let documents = variable(
+            "TRIBUTARY_CHAOS_DOCUMENTS",
+            DEFAULT_DOCUMENTS.max(DOCUMENTS_PER_FAULT * faults),
+        );
         let seed = variable("TRIBUTARY_CHAOS_SEED", DEFAULT_SEED);
         let check_every = if faults > 2 * kinds.len() { 10 } else { 5 };
-        Self { name, seed, faults, documents, kinds, check_every }
+        Self {
+            name,
+            seed,
+            faults,
+            documents,
+            kinds,
+            check_every,
+        }
     }
 
     /// Each kind once, in an order by chance, again and again.
@@ -100,7 +116,10 @@ fn quiet(deployment: &mut Deployment, plan: &Plan) -> Value {
     while Instant::now() < deadline {
         deployment.fleet.tend();
         if let Some((200, proof)) = client.post("/v1/documents/reconcile", &json!({})) {
-            if number(&proof, "/in_flight") == 0 && number(&proof, "/waiting_records") == 0 && no_build_runs(&client) {
+            if number(&proof, "/in_flight") == 0
+                && number(&proof, "/waiting_records") == 0
+                && no_build_runs(&client)
+            {
                 return proof;
             }
             last = Some((proof, client.get("/v1/reindex")));
@@ -112,13 +131,23 @@ fn quiet(deployment: &mut Deployment, plan: &Plan) -> Value {
 
 /// Whether every build of a generation has ended, one way or the other.
 fn no_build_runs(client: &Client) -> bool {
-    let Some((200, overview)) = client.get("/v1/reindex") else { return false };
+    let Some((200, overview)) = client.get("/v1/reindex") else {
+        return false;
+    };
     let ends = ["promoted", "cancelled", "failed", "rolled_back"];
-    list(&overview, "/builds").iter().all(|build| ends.contains(&text(build, "/report/state")))
+    list(&overview, "/builds")
+        .iter()
+        .all(|build| ends.contains(&text(build, "/report/state")))
 }
 
 /// Everything that is wrong once it is quiet.
-fn check(deployment: &mut Deployment, producers: &mut [Producer], families: &Families, plan: &Plan, all: bool) -> Vec<String> {
+fn check(
+    deployment: &mut Deployment,
+    producers: &mut [Producer],
+    families: &Families,
+    plan: &Plan,
+    all: bool,
+) -> Vec<String> {
     let mut proof = quiet(deployment, plan);
     if proof.get("ok") != Some(&Value::Bool(true)) {
         // What was written a moment ago may not be visible yet; what is wrong stays wrong.
@@ -131,13 +160,22 @@ fn check(deployment: &mut Deployment, producers: &mut [Producer], families: &Fam
     }
     let checked: usize = producers.iter().map(Producer::touched).sum();
     std::thread::scope(|scope| {
-        let checks: Vec<_> = producers.iter_mut().map(|producer| scope.spawn(|| producer.violations(all))).collect();
-        checks.into_iter().for_each(|check| wrong.extend(check.join().unwrap()));
+        let checks: Vec<_> = producers
+            .iter_mut()
+            .map(|producer| scope.spawn(|| producer.violations(all)))
+            .collect();
+        checks
+            .into_iter()
+            .for_each(|check| wrong.extend(check.join().unwrap()));
     });
     wrong.extend(families.violations());
     wrong.extend(deployment.fleet.panics());
     let all = if all { " and all others" } else { "" };
-    plan.say(&format!("checked {checked} changed documents{all}: {} violations; accepted {}", wrong.len(), number(&proof, "/accepted")));
+    plan.say(&format!(
+        "checked {checked} changed documents{all}: {} violations; accepted {}",
+        wrong.len(),
+        number(&proof, "/accepted")
+    ));
     wrong
 }
 
@@ -145,17 +183,31 @@ fn run(plan: &Plan, mut deployment: Deployment) {
     let started = Instant::now();
     let tally = Tally::default();
     let is_real = deployment.real.is_some();
-    let producer = |number| Producer::new(number, plan.seed, plan.documents, deployment.fleet.client(), is_real);
+    let producer = |number| {
+        Producer::new(
+            number,
+            plan.seed,
+            plan.documents,
+            deployment.fleet.client(),
+            is_real,
+        )
+    };
     let mut producers: Vec<Producer> = (0..PRODUCERS).map(producer).collect();
     let mut families = Families::new(plan.seed, deployment.fleet.client());
     // All documents are there after two thirds of the faults.
-    let new = plan.documents.div_ceil(PRODUCERS).div_ceil((plan.faults * 2 / 3).max(1));
+    let new = plan
+        .documents
+        .div_ceil(PRODUCERS)
+        .div_ceil((plan.faults * 2 / 3).max(1));
     let mut wrong = Vec::new();
     for (round, fault) in plan.sequence().into_iter().enumerate() {
         let mut random = Random::new(plan.seed, 1000 + round as u64);
         let round_started = Instant::now();
         let said = std::thread::scope(|scope| {
-            let mut work: Vec<_> = producers.iter_mut().map(|producer| scope.spawn(|| producer.work(new, CHANGES, &tally))).collect();
+            let mut work: Vec<_> = producers
+                .iter_mut()
+                .map(|producer| scope.spawn(|| producer.work(new, CHANGES, &tally)))
+                .collect();
             work.push(scope.spawn(|| families.work(CHANGES, &tally)));
             if round % 2 == 1 && plan.kinds.contains(&Fault::Reindex) {
                 deployment.begin_reindex();
@@ -175,13 +227,26 @@ fn run(plan: &Plan, mut deployment: Deployment) {
             round_started.elapsed().as_secs_f64()
         ));
         if (round + 1) % plan.check_every == 0 && round + 1 < plan.faults {
-            wrong.extend(check(&mut deployment, &mut producers, &families, plan, false));
+            wrong.extend(check(
+                &mut deployment,
+                &mut producers,
+                &families,
+                plan,
+                false,
+            ));
         }
         if wrong.len() > 20 {
             break;
         }
     }
-    finish(plan, &mut deployment, (producers, &families), wrong, &tally, started);
+    finish(
+        plan,
+        &mut deployment,
+        (producers, &families),
+        wrong,
+        &tally,
+        started,
+    );
 }
 
 fn finish(
@@ -193,7 +258,10 @@ fn finish(
     started: Instant,
 ) {
     if wrong.is_empty() {
-        assert!(producers.iter().all(Producer::is_complete), "not all documents were published");
+        assert!(
+            producers.iter().all(Producer::is_complete),
+            "not all documents were published"
+        );
         wrong.extend(check(deployment, &mut producers, families, plan, true));
     }
     let count = |kind: &str| wrong.iter().filter(|line| line.starts_with(kind)).count();
@@ -220,9 +288,17 @@ fn finish(
         plan.say(&format!("ended by itself: {end}"));
     }
     if let Some(real) = &deployment.real {
-        plan.say(&format!("{} requests to the node were disturbed", real.elasticsearch_proxy.disturbed()));
+        plan.say(&format!(
+            "{} requests to the node were disturbed",
+            real.elasticsearch_proxy.disturbed()
+        ));
     }
-    assert!(wrong.is_empty(), "{} violations: {:#?}", wrong.len(), wrong.iter().take(20).collect::<Vec<_>>());
+    assert!(
+        wrong.is_empty(),
+        "{} violations: {:#?}",
+        wrong.len(),
+        wrong.iter().take(20).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -238,7 +314,9 @@ fn kafka_and_elasticsearch_lose_nothing_and_repeat_nothing() {
         return;
     }
     let is_asked_for = std::env::var("TRIBUTARY_CHAOS_STORES").is_ok();
-    let are_here = ["TRIBUTARY_TEST_KAFKA", "TRIBUTARY_TEST_ELASTICSEARCH"].iter().all(|name| std::env::var_os(name).is_some());
+    let are_here = ["TRIBUTARY_TEST_KAFKA", "TRIBUTARY_TEST_ELASTICSEARCH"]
+        .iter()
+        .all(|name| std::env::var_os(name).is_some());
     if !is_asked_for && !are_here {
         skip(
             "faults with Kafka and Elasticsearch: TRIBUTARY_TEST_KAFKA and TRIBUTARY_TEST_ELASTICSEARCH say that they can be started here",
@@ -246,7 +324,11 @@ fn kafka_and_elasticsearch_lose_nothing_and_repeat_nothing() {
         return;
     }
     let plan = Plan::new("real");
-    let away = if plan.faults > plan.kinds.len() { 30 } else { 8 };
+    let away = if plan.faults > plan.kinds.len() {
+        30
+    } else {
+        8
+    };
     match Deployment::real(Duration::from_secs(away)) {
         Ok(deployment) => run(&plan, deployment),
         Err(why) => panic!("no servers to be disturbed: {why}"),

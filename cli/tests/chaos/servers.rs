@@ -1,4 +1,5 @@
-//! A broker and a node of the test's own, to be killed, started by the scripts of `deploy/services` and always stopped.
+//! A broker and a node of the test's own, to be killed, started by the scripts of `deploy/services`
+//! and always stopped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,23 +19,45 @@ pub struct OwnServer {
 impl OwnServer {
     /// Starts a new one on a free port; says why if that is not possible.
     pub fn start(service: &str, name: &str, options: &[&str]) -> Result<Self, String> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/services").join(service);
-        let mut server = Self { service: service.to_owned(), script, name: format!("chaos-{name}-{}", std::process::id()), port: 0 };
+        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../deploy/services")
+            .join(service);
+        let mut server = Self {
+            service: service.to_owned(),
+            script,
+            name: format!("chaos-{name}-{}", std::process::id()),
+            port: 0,
+        };
         let arguments = [&["--port", "free"], options].concat();
         let address = server.try_command("start", &arguments)?;
-        let port = address.trim().rsplit(':').next().and_then(|port| port.parse().ok());
+        let port = address
+            .trim()
+            .rsplit(':')
+            .next()
+            .and_then(|port| port.parse().ok());
         server.port = port.ok_or_else(|| format!("no address in {address:?}"))?;
         Ok(server)
     }
 
     fn try_command(&self, command: &str, options: &[&str]) -> Result<String, String> {
         let mut script = Command::new(&self.script);
-        script.arg(command).args(["--name", &self.name]).args(options);
+        script
+            .arg(command)
+            .args(["--name", &self.name])
+            .args(options);
         if let Some(folder) = std::env::var_os("TRIBUTARY_SERVICES") {
             script.env("TRIBUTARY_SERVICES_FOLDER", folder);
         }
         let run = finish(script, DEADLINE);
-        if run.code == 0 { Ok(run.stdout) } else { Err(format!("{service} {command}: {}", run.stderr, service = self.script.display())) }
+        if run.code == 0 {
+            Ok(run.stdout)
+        } else {
+            Err(format!(
+                "{service} {command}: {}",
+                run.stderr,
+                service = self.script.display()
+            ))
+        }
     }
 
     /// The name of its instance.
@@ -50,7 +73,10 @@ impl OwnServer {
     /// One of Kafka's own tools on this broker.
     pub fn tool(&self, tool: &str, arguments: &[&str]) -> String {
         let mut script = Command::new(&self.script);
-        script.arg(tool).args(arguments).env("TRIBUTARY_KAFKA_NAME", &self.name);
+        script
+            .arg(tool)
+            .args(arguments)
+            .env("TRIBUTARY_KAFKA_NAME", &self.name);
         if let Some(folder) = std::env::var_os("TRIBUTARY_SERVICES") {
             script.env("TRIBUTARY_SERVICES_FOLDER", folder);
         }
@@ -59,13 +85,22 @@ impl OwnServer {
         run.stdout
     }
 
-    /// Puts its log beside those of the processes: the script takes the instance away with all that it wrote.
+    /// Puts its log beside those of the processes: the script takes the instance away with all that
+    /// it wrote.
     fn keep_log(&self) -> std::io::Result<PathBuf> {
         let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
-        let instances = folder("TRIBUTARY_SERVICES_INSTANCES").or_else(|| Some(folder("TRIBUTARY_SERVICES")?.join("instances")));
-        let instances = instances.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tributary/services/instances"));
+        let instances = folder("TRIBUTARY_SERVICES_INSTANCES")
+            .or_else(|| Some(folder("TRIBUTARY_SERVICES")?.join("instances")));
+        let instances = instances.unwrap_or_else(|| {
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tributary/services/instances")
+        });
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.log", self.name));
-        std::fs::copy(instances.join(format!("{}-{}", self.service, self.name)).join("log"), &kept)?;
+        std::fs::copy(
+            instances
+                .join(format!("{}-{}", self.service, self.name))
+                .join("log"),
+            &kept,
+        )?;
         Ok(kept)
     }
 }

@@ -1,4 +1,5 @@
-//! A proxy on loopback that passes bytes on, slowly, not at all, or cuts all connections: between the processes and the broker.
+//! A proxy on loopback that passes bytes on, slowly, not at all, or cuts all connections: between
+//! the processes and the broker.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -62,21 +63,33 @@ impl TcpProxy {
 
     /// Each piece of data waits for so long.
     pub fn delay(&self, delay: Duration) {
-        self.state.delay_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
+        self.state
+            .delay_ms
+            .store(delay.as_millis() as u64, Ordering::Relaxed);
     }
 
     /// Ends all connections at once; refuses new ones while `refuse`.
     pub fn cut(&self, refuse: bool) {
         self.state.is_cut.store(refuse, Ordering::Relaxed);
-        let mut open = self.state.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self
+            .state
+            .open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         open.drain(..).for_each(|connection| connection.end());
     }
 
     /// Ends all connections of one process and refuses new ones of it, while those of others pass.
     pub fn cut_off(&self, process: u32) {
         self.state.cut_process.store(process, Ordering::Relaxed);
-        let open = self.state.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.iter().filter(|connection| owns(process, &connection.client)).for_each(Open::end);
+        let open = self
+            .state
+            .open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        open.iter()
+            .filter(|connection| owns(process, &connection.client))
+            .for_each(Open::end);
     }
 
     /// Everything passes again.
@@ -89,13 +102,26 @@ impl TcpProxy {
 
 /// Whether a process holds the other end of a connection on loopback (Linux).
 fn owns(process: u32, connection: &TcpStream) -> bool {
-    let Ok(peer) = connection.peer_addr() else { return false };
+    let Ok(peer) = connection.peer_addr() else {
+        return false;
+    };
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
     let local = format!("0100007F:{:04X}", peer.port());
-    let row = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).find(|row| row.get(1) == Some(&local.as_str()));
-    let Some(socket) = row.and_then(|row| row.get(9).map(|inode| format!("socket:[{inode}]"))) else { return false };
-    let files = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-    files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|target| target.as_os_str() == socket.as_str())
+    let row = table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .find(|row| row.get(1) == Some(&local.as_str()));
+    let Some(socket) = row.and_then(|row| row.get(9).map(|inode| format!("socket:[{inode}]")))
+    else {
+        return false;
+    };
+    let files = std::fs::read_dir(format!("/proc/{process}/fd"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    files
+        .filter_map(|file| std::fs::read_link(file.path()).ok())
+        .any(|target| target.as_os_str() == socket.as_str())
 }
 
 fn relay(client: TcpStream, state: &Arc<State>) {
@@ -106,8 +132,12 @@ fn relay(client: TcpStream, state: &Arc<State>) {
     if cut_process != 0 && owns(cut_process, &client) {
         return;
     }
-    let Ok(server) = TcpStream::connect(("127.0.0.1", state.target.load(Ordering::Relaxed))) else { return };
-    let (Ok(client_again), Ok(server_again)) = (client.try_clone(), server.try_clone()) else { return };
+    let Ok(server) = TcpStream::connect(("127.0.0.1", state.target.load(Ordering::Relaxed))) else {
+        return;
+    };
+    let (Ok(client_again), Ok(server_again)) = (client.try_clone(), server.try_clone()) else {
+        return;
+    };
     {
         let mut open = state.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|connection| connection.client.peer_addr().is_ok());

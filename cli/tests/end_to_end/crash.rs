@@ -1,7 +1,8 @@
-//! Power cuts: the process is killed at random moments while documents are published, updated and deleted. In the end everything
-//! acknowledged is there in its newest form, once, and nothing else.
+//! Power cuts: the process is killed at random moments while documents are published, updated and
+//! deleted. In the end everything acknowledged is there in its newest form, once, and nothing else.
 //!
-//! `TRIBUTARY_KILLS=100 cargo test --release -p tributary-cli --test end_to_end -- kill --nocapture` runs the full figure.
+//! `TRIBUTARY_KILLS=100 cargo test --release -p tributary-cli --test end_to_end -- kill
+//! --nocapture` runs the full figure.
 
 use std::process::Stdio;
 use std::sync::RwLock;
@@ -41,7 +42,10 @@ struct Expected {
 
 /// A word that no analyzer cuts and no other version has.
 fn word(document: usize, operation: u64) -> String {
-    let letters = format!("{document:04}{operation:06}").bytes().map(|digit| char::from(b'a' + (digit - b'0'))).collect::<String>();
+    let letters = format!("{document:04}{operation:06}")
+        .bytes()
+        .map(|digit| char::from(b'a' + (digit - b'0')))
+        .collect::<String>();
     format!("qx{letters}")
 }
 
@@ -49,11 +53,14 @@ fn word(document: usize, operation: u64) -> String {
 fn content(document: usize, word: &str) -> String {
     let sections = if document.is_multiple_of(5) { 4 } else { 1 };
     let section = |number: usize| {
-        let filler =
-            "The relay hands the carrier over to the next cell before the signal fades. ".repeat(if sections == 1 { 2 } else { 40 });
+        let filler = "The relay hands the carrier over to the next cell before the signal fades. "
+            .repeat(if sections == 1 { 2 } else { 40 });
         format!("## Section {number}\n\n{word} begins here. {filler}\n\n")
     };
-    format!("# Document {document}\n\n{}", (0..sections).map(section).collect::<String>())
+    format!(
+        "# Document {document}\n\n{}",
+        (0..sections).map(section).collect::<String>()
+    )
 }
 
 /// One producer: works on its own documents and repeats what was not acknowledged.
@@ -69,8 +76,12 @@ struct Producer<'a> {
 
 impl Producer<'_> {
     fn new(number: usize, url: &RwLock<Option<String>>) -> Producer<'_> {
-        let documents = (0..DOCUMENTS).filter(|document| document % PRODUCERS == number).map(|document| (document, Expected::default()));
-        let settings = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(RUN_DEADLINE));
+        let documents = (0..DOCUMENTS)
+            .filter(|document| document % PRODUCERS == number)
+            .map(|document| (document, Expected::default()));
+        let settings = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(RUN_DEADLINE));
         let agent = settings.build().into();
         Producer {
             number,
@@ -88,7 +99,11 @@ impl Producer<'_> {
         let mut operation = 0;
         while operation < self.documents.len() as u64 || !stop.load(Ordering::Relaxed) {
             let first_round = operation < self.documents.len() as u64;
-            let index = if first_round { operation as usize } else { self.random.below(self.documents.len() as u64) as usize };
+            let index = if first_round {
+                operation as usize
+            } else {
+                self.random.below(self.documents.len() as u64) as usize
+            };
             let delete = !first_round && self.random.below(5) == 0;
             self.operate(index, operation, delete);
             operation += 1;
@@ -102,22 +117,29 @@ impl Producer<'_> {
         let new_word = word(document, operation);
         let event = json!({"source": "crash", "source_path": format!("{document}.md"), "content": content(document, &new_word)});
         let id = self.documents[index].1.id.clone();
-        let accepted = wait_for(&format!("an acknowledgement for producer {}", self.number), || {
-            let url = self.url.read().unwrap().clone()?;
-            let sent = if delete {
-                self.agent.delete(format!("{url}/v1/documents/{id}")).call()
-            } else {
-                self.agent.post(format!("{url}/v1/documents")).send_json(&event)
-            };
-            let answer = sent.and_then(|mut response| {
-                let status = response.status().as_u16();
-                assert!(status == 202 || status >= 500, "{status}");
-                response.body_mut().read_json::<Value>()
-            });
-            let accepted = answer.ok().filter(|answer| answer.get("document_id").is_some());
-            self.repeated += usize::from(accepted.is_none());
-            accepted
-        });
+        let accepted = wait_for(
+            &format!("an acknowledgement for producer {}", self.number),
+            || {
+                let url = self.url.read().unwrap().clone()?;
+                let sent = if delete {
+                    self.agent.delete(format!("{url}/v1/documents/{id}")).call()
+                } else {
+                    self.agent
+                        .post(format!("{url}/v1/documents"))
+                        .send_json(&event)
+                };
+                let answer = sent.and_then(|mut response| {
+                    let status = response.status().as_u16();
+                    assert!(status == 202 || status >= 500, "{status}");
+                    response.body_mut().read_json::<Value>()
+                });
+                let accepted = answer
+                    .ok()
+                    .filter(|answer| answer.get("document_id").is_some());
+                self.repeated += usize::from(accepted.is_none());
+                accepted
+            },
+        );
         self.acknowledged += 1;
         let expected = &mut self.documents[index].1;
         expected.id = text(&accepted, "/document_id").to_owned();
@@ -137,7 +159,12 @@ fn outages(workspace: &Workspace, kills: usize, url: &RwLock<Option<String>>) ->
         *url.write().unwrap() = None;
         if random.below(4) == 0 {
             let mut starting = workspace.command();
-            let mut child = starting.args(["run", "--listen", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let mut child = starting
+                .args(["run", "--listen", "127.0.0.1:0"])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
             std::thread::sleep(Duration::from_millis(random.below(300)));
             child.kill().unwrap();
             child.wait().unwrap();
@@ -152,9 +179,19 @@ fn outages(workspace: &Workspace, kills: usize, url: &RwLock<Option<String>>) ->
 fn violations(server: &Server, expected: &[Expected]) -> Vec<String> {
     let halves = expected.chunks(expected.len().div_ceil(2));
     std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            halves.map(|half| scope.spawn(|| half.iter().flat_map(|expected| wrong(server, expected)).collect::<Vec<_>>())).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+        let workers: Vec<_> = halves
+            .map(|half| {
+                scope.spawn(|| {
+                    half.iter()
+                        .flat_map(|expected| wrong(server, expected))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap())
+            .collect()
     })
 }
 
@@ -162,7 +199,10 @@ fn wrong(server: &Server, expected: &Expected) -> Vec<String> {
     let mut wrong = Vec::new();
     let Expected { id, newest, old } = expected;
     let (_, detail) = server.get(&format!("/v1/documents/{id}?passages=true"));
-    let texts: Vec<&str> = list(&detail, "/passages").iter().map(|passage| text(passage, "/text")).collect();
+    let texts: Vec<&str> = list(&detail, "/passages")
+        .iter()
+        .map(|passage| text(passage, "/text"))
+        .collect();
     match newest {
         Some(word) => {
             let answer = search(server, word);
@@ -182,34 +222,54 @@ fn wrong(server: &Server, expected: &Expected) -> Vec<String> {
                 _ => false,
             };
             if !stands || texts.is_empty() || hits == 0 {
-                wrong.push(format!("lost: {id} is {}, {} chunks, {hits} hits", text(&detail, "/state"), texts.len()));
+                wrong.push(format!(
+                    "lost: {id} is {}, {} chunks, {hits} hits",
+                    text(&detail, "/state"),
+                    texts.len()
+                ));
             }
             if found.len() != hits || hits as u64 > number(&detail, "/chunks") {
-                wrong.push(format!("duplicate: {id} has {} chunks and {hits} hits", number(&detail, "/chunks")));
+                wrong.push(format!(
+                    "duplicate: {id} has {} chunks and {hits} hits",
+                    number(&detail, "/chunks")
+                ));
             }
-            if texts.iter().any(|text| old.iter().any(|word| text.contains(word.as_str()))) {
+            if texts
+                .iter()
+                .any(|text| old.iter().any(|word| text.contains(word.as_str())))
+            {
                 wrong.push(format!("stale chunk of {id}"));
             }
         }
         None if text(&detail, "/state") != "deleted" || !texts.is_empty() => {
-            wrong.push(format!("stale: deleted {id} is {} with {} chunks", text(&detail, "/state"), texts.len()));
+            wrong.push(format!(
+                "stale: deleted {id} is {} with {} chunks",
+                text(&detail, "/state"),
+                texts.len()
+            ));
         }
         None => {}
     }
-    let stale = old.iter().filter(|word| !hit_texts(&search(server, word), word).is_empty());
+    let stale = old
+        .iter()
+        .filter(|word| !hit_texts(&search(server, word), word).is_empty());
     wrong.extend(stale.map(|word| format!("stale: {id} is still found by {word}")));
     wrong
 }
 
 fn search(server: &Server, word: &str) -> Value {
-    let (status, answer) = server.post("/v1/search", &json!({"query": word, "strategy": "full_text", "top_k": 20}));
+    let (status, answer) = server.post(
+        "/v1/search",
+        &json!({"query": word, "strategy": "full_text", "top_k": 20}),
+    );
     assert_eq!(status, 200, "{answer}");
     answer
 }
 
 #[test]
 fn kills_at_random_moments_lose_nothing_and_repeat_nothing() {
-    let kills = std::env::var("TRIBUTARY_KILLS").map_or(DEFAULT_KILLS, |kills| kills.parse().unwrap());
+    let kills =
+        std::env::var("TRIBUTARY_KILLS").map_or(DEFAULT_KILLS, |kills| kills.parse().unwrap());
     let started = Instant::now();
     let workspace = Workspace::new().with("telemetry.filter", "warn");
     let (url, stop) = (RwLock::new(None), AtomicBool::new(false));
@@ -222,11 +282,18 @@ fn kills_at_random_moments_lose_nothing_and_repeat_nothing() {
             .collect();
         let server = outages(&workspace, kills, &url);
         stop.store(true, Ordering::Relaxed);
-        (server, producers.into_iter().map(|producer| producer.join().unwrap()).collect::<Vec<_>>())
+        (
+            server,
+            producers
+                .into_iter()
+                .map(|producer| producer.join().unwrap())
+                .collect::<Vec<_>>(),
+        )
     });
     let proof = wait_for("reconciliation", || {
         let (_, proof) = server.post("/v1/documents/reconcile", &json!({}));
-        (number(&proof, "/in_flight") == 0 && number(&proof, "/waiting_records") == 0).then_some(proof)
+        (number(&proof, "/in_flight") == 0 && number(&proof, "/waiting_records") == 0)
+            .then_some(proof)
     });
     assert_eq!(proof.get("ok"), Some(&Value::Bool(true)), "{proof}");
     assert_eq!(number(&proof, "/accepted"), DOCUMENTS as u64, "{proof}");
@@ -234,13 +301,22 @@ fn kills_at_random_moments_lose_nothing_and_repeat_nothing() {
 
     let acknowledged: usize = producers.iter().map(|producer| producer.acknowledged).sum();
     let repeated: usize = producers.iter().map(|producer| producer.repeated).sum();
-    let expected: Vec<Expected> = producers.into_iter().flat_map(|producer| producer.documents).map(|(_, expected)| expected).collect();
+    let expected: Vec<Expected> = producers
+        .into_iter()
+        .flat_map(|producer| producer.documents)
+        .map(|(_, expected)| expected)
+        .collect();
     let wrong = violations(&server, &expected);
     eprintln!(
         "{kills} kills, {acknowledged} operations acknowledged, {repeated} attempts repeated, {} violations, {:.0} s",
         wrong.len(),
         started.elapsed().as_secs_f64()
     );
-    assert!(wrong.is_empty(), "{} violations: {:#?}", wrong.len(), wrong.iter().take(20).collect::<Vec<_>>());
+    assert!(
+        wrong.is_empty(),
+        "{} violations: {:#?}",
+        wrong.len(),
+        wrong.iter().take(20).collect::<Vec<_>>()
+    );
     server.stop();
 }

@@ -5,13 +5,20 @@ use serde_json::{Value, json};
 use crate::harness::{Workspace, list, number, text};
 
 fn letters(workspace: &Workspace) -> Vec<Value> {
-    list(&workspace.json(["dead-letters", "list", "--format", "json"]), "/dead_letters").to_vec()
+    list(
+        &workspace.json(["dead-letters", "list", "--format", "json"]),
+        "/dead_letters",
+    )
+    .to_vec()
 }
 
 #[test]
 fn dead_letters_are_listed_shown_replayed_and_dropped() {
     let workspace = Workspace::new().with("convert.maximum_body_bytes", "1000");
-    let (small, large) = (format!("a margay {}", "sleeps ".repeat(10)), format!("a serval {}", "waits ".repeat(400)));
+    let (small, large) = (
+        format!("a margay {}", "sleeps ".repeat(10)),
+        format!("a serval {}", "waits ".repeat(400)),
+    );
     workspace.write("docs/small.txt", small);
     workspace.write("docs/large.txt", &large);
     workspace.write("docs/figure.eps", b"%!PS-Adobe-3.0 EPSF-3.0");
@@ -21,20 +28,38 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
 
     let listed = letters(&workspace);
     assert_eq!(listed.len(), 2, "{listed:?}");
-    let of = |kind: &str| listed.iter().find(|letter| text(letter, "/kind") == kind).unwrap_or_else(|| panic!("no {kind} in {listed:?}"));
+    let of = |kind: &str| {
+        listed
+            .iter()
+            .find(|letter| text(letter, "/kind") == kind)
+            .unwrap_or_else(|| panic!("no {kind} in {listed:?}"))
+    };
     let (unsupported, invalid) = (text(of("unsupported"), "/id"), text(of("invalid"), "/id"));
     let shown = workspace.json(["dead-letters", "show", invalid, "--format", "json"]);
     assert!(shown.to_string().contains("serval"), "{shown}");
-    workspace.run(["dead-letters", "show", "nothing"]).refused(1, &["nothing"]);
+    workspace
+        .run(["dead-letters", "show", "nothing"])
+        .refused(1, &["nothing"]);
     workspace.run(["dead-letters", "replay"]).refused(2, &[]);
-    let failed = workspace.run(["dead-letters", "drop", "nothing", unsupported, "--format", "json"]);
+    let failed = workspace.run([
+        "dead-letters",
+        "drop",
+        "nothing",
+        unsupported,
+        "--format",
+        "json",
+    ]);
     assert_eq!(failed.code, 3, "{failed:?}");
     assert_eq!(text(&failed.json(), "/dead_letters/1/outcome"), "dropped");
     assert_eq!(letters(&workspace).len(), 1);
 
     let again = workspace.json(["dead-letters", "replay", invalid, "--format", "json"]);
     assert_eq!(text(&again, "/dead_letters/0/outcome"), "replayed");
-    let new = crate::harness::wait_for("a new letter", || letters(&workspace).into_iter().find(|letter| text(letter, "/id") != invalid));
+    let new = crate::harness::wait_for("a new letter", || {
+        letters(&workspace)
+            .into_iter()
+            .find(|letter| text(letter, "/id") != invalid)
+    });
     assert_eq!(text(&new, "/kind"), "invalid", "the cause is still there");
     server.stop();
 
@@ -43,7 +68,11 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     assert_eq!(list(&again, "/dead_letters").len(), 1);
     let proof = raised.json(["documents", "reconcile", "--format", "json"]);
     assert_eq!(proof.get("ok"), Some(&json!(true)), "{proof}");
-    assert_eq!(raised.found("serval").len(), 1, "after the cause is gone it is indexed");
+    assert_eq!(
+        raised.found("serval").len(),
+        1,
+        "after the cause is gone it is indexed"
+    );
     assert!(letters(&raised).is_empty());
 }
 
@@ -55,6 +84,15 @@ fn a_dead_update_leaves_the_searchable_version() {
     workspace.write("docs/note.md", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     let run = workspace.run(["publish", "docs", "--wait", "--format", "json"]);
     assert_eq!(number(&run.json(), "/dead"), 1, "{run:?}");
-    assert_eq!(workspace.found("jerboa").len(), 1, "what was good stays until something good replaces it");
-    assert_eq!(workspace.json(["documents", "reconcile", "--format", "json"]).get("ok"), Some(&json!(true)));
+    assert_eq!(
+        workspace.found("jerboa").len(),
+        1,
+        "what was good stays until something good replaces it"
+    );
+    assert_eq!(
+        workspace
+            .json(["documents", "reconcile", "--format", "json"])
+            .get("ok"),
+        Some(&json!(true))
+    );
 }

@@ -1,4 +1,5 @@
-//! A folder with its own data folder, runs of the binary with a deadline, and servers that go with the test. Used by every topic.
+//! A folder with its own data folder, runs of the binary with a deadline, and servers that go with
+//! the test. Used by every topic.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -46,12 +47,20 @@ pub struct Server {
 impl Workspace {
     /// An empty folder; models are the hashing embedder, so that no file of a model is needed.
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), settings: Vec::new() }.with("models.kind", "hashing").with("telemetry.filter", "info")
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            settings: Vec::new(),
+        }
+        .with("models.kind", "hashing")
+        .with("telemetry.filter", "info")
     }
 
     /// With a configuration key set, as the environment does it.
     pub fn with(mut self, key: &str, value: &str) -> Self {
-        self.settings.push((format!("TRIBUTARY__{}", key.to_uppercase().replace('.', "__")), value.to_owned()));
+        self.settings.push((
+            format!("TRIBUTARY__{}", key.to_uppercase().replace('.', "__")),
+            value.to_owned(),
+        ));
         self
     }
 
@@ -80,11 +89,16 @@ impl Workspace {
 
     /// Another program that starts the binary, such as a shell in a namespace of its own.
     pub fn prepare(&self, mut command: Command) -> Command {
-        let inherited = std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("TRIBUTARY"));
+        let inherited = std::env::vars_os()
+            .map(|(name, _)| name)
+            .filter(|name| name.to_string_lossy().starts_with("TRIBUTARY"));
         for name in inherited {
             command.env_remove(name);
         }
-        command.env("TRIBUTARY_DATA_DIR", self.data()).env_remove("NO_COLOR").current_dir(self.folder.path());
+        command
+            .env("TRIBUTARY_DATA_DIR", self.data())
+            .env_remove("NO_COLOR")
+            .current_dir(self.folder.path());
         command.envs(self.settings.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -116,7 +130,9 @@ impl Workspace {
     /// The same with more arguments.
     pub fn start_with(&self, arguments: &[&str]) -> Server {
         let mut command = self.command();
-        command.args(["run", "--listen", "127.0.0.1:0"]).args(arguments);
+        command
+            .args(["run", "--listen", "127.0.0.1:0"])
+            .args(arguments);
         Server::spawn(command, self.path("run.log"))
     }
 }
@@ -124,8 +140,8 @@ impl Workspace {
 impl Run {
     /// stdout as the one JSON object that it must be.
     pub fn json(&self) -> Value {
-        let value: Value =
-            serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("stdout is not one JSON value: {error}: {self:?}"));
+        let value: Value = serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("stdout is not one JSON value: {error}: {self:?}"));
         assert!(value.is_object(), "{self:?}");
         value
     }
@@ -135,7 +151,11 @@ impl Run {
     pub fn refused(&self, code: i32, texts: &[&str]) {
         assert_eq!(self.code, code, "{self:?}");
         for text in texts {
-            assert!(self.stderr.contains(text), "`{text}` is not in: {}", self.stderr);
+            assert!(
+                self.stderr.contains(text),
+                "`{text}` is not in: {}",
+                self.stderr
+            );
         }
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
     }
@@ -144,23 +164,47 @@ impl Run {
 impl Server {
     /// Starts a command that becomes a server; its log lines go to a file.
     pub fn spawn(mut command: Command, log: PathBuf) -> Self {
-        let file = File::options().create(true).append(true).open(&log).unwrap();
-        command.stdout(Stdio::piped()).stderr(file).stdin(Stdio::null());
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .unwrap();
+        command
+            .stdout(Stdio::piped())
+            .stderr(file)
+            .stdin(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let Some(url) = line.split_whitespace().find(|word| word.starts_with("http://")) else {
+        let Some(url) = line
+            .split_whitespace()
+            .find(|word| word.starts_with("http://"))
+        else {
             let status = child.wait().unwrap();
-            panic!("no server: {line:?}, {status}, {}", fs::read_to_string(&log).unwrap());
+            panic!(
+                "no server: {line:?}, {status}, {}",
+                fs::read_to_string(&log).unwrap()
+            );
         };
         let url = url.to_owned();
         let reader = std::thread::spawn(move || {
             let mut rest = String::new();
-            stdout.read_to_string(&mut rest).map(|_| rest).unwrap_or_default()
+            stdout
+                .read_to_string(&mut rest)
+                .map(|_| rest)
+                .unwrap_or_default()
         });
-        let settings = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(RUN_DEADLINE));
-        Self { child, url, reader: Some(reader), log, agent: settings.build().into() }
+        let settings = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(RUN_DEADLINE));
+        Self {
+            child,
+            url,
+            reader: Some(reader),
+            log,
+            agent: settings.build().into(),
+        }
     }
 
     /// Process id.
@@ -180,7 +224,11 @@ impl Server {
 
     /// The same, where the server may be gone.
     pub fn try_post(&self, path: &str, body: &Value) -> Result<(u16, Value), ureq::Error> {
-        read(self.agent.post(format!("{}{path}", self.url)).send_json(body)?)
+        read(
+            self.agent
+                .post(format!("{}{path}", self.url))
+                .send_json(body)?,
+        )
     }
 
     /// GET: status and body.
@@ -190,7 +238,13 @@ impl Server {
 
     /// A file of the server.
     pub fn bytes(&self, path: &str) -> Vec<u8> {
-        self.agent.get(format!("{}{path}", self.url)).call().unwrap().body_mut().read_to_vec().unwrap()
+        self.agent
+            .get(format!("{}{path}", self.url))
+            .call()
+            .unwrap()
+            .body_mut()
+            .read_to_vec()
+            .unwrap()
     }
 
     /// The same, where the server may be gone.
@@ -207,7 +261,14 @@ impl Server {
     pub fn publish(&self, event: &Value) -> (String, u64) {
         let (status, answer) = self.post("/v1/documents", event);
         assert_eq!(status, 202, "{answer}");
-        (answer.get("document_id").and_then(Value::as_str).unwrap().to_owned(), answer.get("version").and_then(Value::as_u64).unwrap())
+        (
+            answer
+                .get("document_id")
+                .and_then(Value::as_str)
+                .unwrap()
+                .to_owned(),
+            answer.get("version").and_then(Value::as_u64).unwrap(),
+        )
     }
 
     /// The final state of a document's version (or a newer one).
@@ -215,15 +276,23 @@ impl Server {
         let body = serde_json::json!({"document_ids": [document_id]});
         wait_for(&format!("a final state of {document_id}"), || {
             let (_, answer) = self.post("/v1/documents/states", &body);
-            let state = answer.pointer("/documents/0").filter(|state| !state.is_null())?.clone();
-            let is_final = ["indexed", "skipped", "deleted", "dead"].contains(&state.get("state")?.as_str()?);
+            let state = answer
+                .pointer("/documents/0")
+                .filter(|state| !state.is_null())?
+                .clone();
+            let is_final =
+                ["indexed", "skipped", "deleted", "dead"].contains(&state.get("state")?.as_str()?);
             (is_final && state.get("version")?.as_u64()? >= *version).then_some(state)
         })
     }
 
     /// Sends a signal by name, such as `TERM`.
     pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status().unwrap();
+        let sent = Command::new("kill")
+            .arg(format!("-{name}"))
+            .arg(self.pid().to_string())
+            .status()
+            .unwrap();
         assert!(sent.success());
     }
 
@@ -236,7 +305,13 @@ impl Server {
     /// Waits for its end and returns the status and what else it printed.
     pub fn ended(&mut self) -> (ExitStatus, String) {
         let status = wait_for("the end of the server", || self.child.try_wait().unwrap());
-        (status, self.reader.take().map(|reader| reader.join().unwrap()).unwrap_or_default())
+        (
+            status,
+            self.reader
+                .take()
+                .map(|reader| reader.join().unwrap())
+                .unwrap_or_default(),
+        )
     }
 
     /// Stops it in order.
@@ -249,28 +324,47 @@ impl Server {
     /// Largest resident memory so far, in bytes; `None` where the system does not tell.
     pub fn peak_memory_bytes(&self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.split_whitespace()
+            .next()?
+            .parse::<u64>()
+            .ok()
+            .map(|kib| kib * 1024)
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
-            self.child.kill().and_then(|()| self.child.wait().map(drop)).ok();
+            self.child
+                .kill()
+                .and_then(|()| self.child.wait().map(drop))
+                .ok();
         }
     }
 }
 
 fn read(mut response: ureq::http::Response<ureq::Body>) -> Result<(u16, Value), ureq::Error> {
     let status = response.status().as_u16();
-    let text = response.body_mut().with_config().limit(1 << 30).read_to_string()?;
-    Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
+    let text = response
+        .body_mut()
+        .with_config()
+        .limit(1 << 30)
+        .read_to_string()?;
+    Ok((
+        status,
+        serde_json::from_str(&text).unwrap_or(Value::String(text)),
+    ))
 }
 
 /// Runs a command to its end; fails if it takes longer than `deadline`.
 pub fn finish(mut command: Command, deadline: Duration) -> Run {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let stdout = in_background(child.stdout.take().unwrap());
     let stderr = in_background(child.stderr.take().unwrap());
@@ -281,11 +375,18 @@ pub fn finish(mut command: Command, deadline: Duration) -> Run {
         }
         if started.elapsed() > deadline {
             child.kill().unwrap();
-            panic!("{command:?} did not end within {deadline:?}: {}", stderr.join().unwrap());
+            panic!(
+                "{command:?} did not end within {deadline:?}: {}",
+                stderr.join().unwrap()
+            );
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    Run { code: status.code().unwrap_or(-1), stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+    Run {
+        code: status.code().unwrap_or(-1),
+        stdout: stdout.join().unwrap(),
+        stderr: stderr.join().unwrap(),
+    }
 }
 
 fn in_background(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
@@ -311,32 +412,46 @@ pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 /// Texts of the hits that hold the word, in the order of rank.
 pub fn hit_texts(answer: &Value, word: &str) -> Vec<String> {
     let hits = answer.get("hits").and_then(Value::as_array).unwrap();
-    let texts = hits.iter().map(|hit| hit.get("text").and_then(Value::as_str).unwrap().to_owned());
+    let texts = hits
+        .iter()
+        .map(|hit| hit.get("text").and_then(Value::as_str).unwrap().to_owned());
     texts.filter(|text| text.contains(word)).collect()
 }
 
 /// The string at a JSON pointer.
 #[track_caller]
 pub fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("no text at {pointer} in {value}"))
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_else(|| panic!("no text at {pointer} in {value}"))
 }
 
 /// The whole number at a JSON pointer.
 #[track_caller]
 pub fn number(value: &Value, pointer: &str) -> u64 {
-    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no number at {pointer} in {value}"))
+    value
+        .pointer(pointer)
+        .and_then(Value::as_u64)
+        .unwrap_or_else(|| panic!("no number at {pointer} in {value}"))
 }
 
 /// The list at a JSON pointer.
 #[track_caller]
 pub fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
-    value.pointer(pointer).and_then(Value::as_array).unwrap_or_else(|| panic!("no list at {pointer} in {value}"))
+    value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .unwrap_or_else(|| panic!("no list at {pointer} in {value}"))
 }
 
 /// Fails unless the object has all the names.
 #[track_caller]
 pub fn has_fields(value: &Value, names: &[&str]) {
-    let missing: Vec<_> = names.iter().filter(|name| value.get(**name).is_none()).collect();
+    let missing: Vec<_> = names
+        .iter()
+        .filter(|name| value.get(**name).is_none())
+        .collect();
     assert!(missing.is_empty(), "{missing:?} missing in {value}");
 }
 

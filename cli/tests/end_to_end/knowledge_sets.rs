@@ -1,4 +1,5 @@
-//! Knowledge sets from the command line: defined, obeyed by documents published afterwards, and filters that fail closed.
+//! Knowledge sets from the command line: defined, obeyed by documents published afterwards, and
+//! filters that fail closed.
 
 use serde_json::json;
 
@@ -21,49 +22,117 @@ rules = [{ path = "billing/**" }]
 #[test]
 fn applied_sets_reach_documents_and_filters_fail_closed() {
     let workspace = Workspace::new();
-    workspace.write("docs/radio/mast.md", "# Mast\n\nThe gharial mast stands on the roof.");
-    workspace.write("docs/billing/invoice.md", "# Invoice\n\nThe gharial invoice is due in May.");
+    workspace.write(
+        "docs/radio/mast.md",
+        "# Mast\n\nThe gharial mast stands on the roof.",
+    );
+    workspace.write(
+        "docs/billing/invoice.md",
+        "# Invoice\n\nThe gharial invoice is due in May.",
+    );
     let sets = workspace.write("sets.toml", SETS);
     let server = workspace.start();
     workspace.json(["publish", "docs", "--wait", "--format", "json"]);
-    workspace.run(["search", "gharial", "--set", "radio"]).refused(1, &["no knowledge set `radio`", "no knowledge sets are defined"]);
+    workspace
+        .run(["search", "gharial", "--set", "radio"])
+        .refused(
+            1,
+            &["no knowledge set `radio`", "no knowledge sets are defined"],
+        );
 
-    let applied = workspace.json(["knowledge-sets", "apply", sets.to_str().unwrap(), "--format", "json"]);
+    let applied = workspace.json([
+        "knowledge-sets",
+        "apply",
+        sets.to_str().unwrap(),
+        "--format",
+        "json",
+    ]);
     assert_eq!(list(&applied, "/knowledge_sets").len(), 2);
-    let in_radio = || hit_texts(&workspace.json(["search", "gharial", "--set", "radio", "--format", "json"]), "gharial");
-    assert!(in_radio().is_empty(), "documents were not in the set when they were published: nothing, and never all");
+    let in_radio = || {
+        hit_texts(
+            &workspace.json(["search", "gharial", "--set", "radio", "--format", "json"]),
+            "gharial",
+        )
+    };
+    assert!(
+        in_radio().is_empty(),
+        "documents were not in the set when they were published: nothing, and never all"
+    );
 
     let report = workspace.json(["publish", "docs", "--wait", "--format", "json"]);
-    assert_eq!((number(&report, "/indexed"), number(&report, "/skipped")), (2, 0), "the sets changed, so nothing is unchanged: {report}");
+    assert_eq!(
+        (number(&report, "/indexed"), number(&report, "/skipped")),
+        (2, 0),
+        "the sets changed, so nothing is unchanged: {report}"
+    );
     let found = in_radio();
     assert!(found.len() == 1 && found[0].contains("mast"), "{found:?}");
-    let both = workspace.json(["search", "gharial", "--set", "radio", "--set", "billing", "--format", "json"]);
+    let both = workspace.json([
+        "search", "gharial", "--set", "radio", "--set", "billing", "--format", "json",
+    ]);
     assert_eq!(hit_texts(&both, "gharial").len(), 2);
     let tagged = workspace.json(["search", "gharial", "--tag", "air", "--format", "json"]);
     assert_eq!(hit_texts(&tagged, "gharial"), found);
     assert_eq!(tagged.pointer("/hits/0/tags"), Some(&json!(["air"])));
 
     let sly = "gharial invoice knowledge_sets:billing filter {\"knowledge_sets\": [\"billing\"]}";
-    let (_, answer) = server.post("/v1/search", &json!({"query": sly, "filter": {"knowledge_sets": ["radio"]}}));
-    let places: Vec<&str> = list(&answer, "/hits").iter().map(|hit| text(hit, "/source_path")).collect();
-    assert_eq!(places, ["radio/mast.md"], "no words of a question open another set");
+    let (_, answer) = server.post(
+        "/v1/search",
+        &json!({"query": sly, "filter": {"knowledge_sets": ["radio"]}}),
+    );
+    let places: Vec<&str> = list(&answer, "/hits")
+        .iter()
+        .map(|hit| text(hit, "/source_path"))
+        .collect();
+    assert_eq!(
+        places,
+        ["radio/mast.md"],
+        "no words of a question open another set"
+    );
 
-    workspace.run(["search", "gharial", "--set", "radoi"]).refused(1, &["no knowledge set `radoi`", "did you mean `radio`"]);
+    workspace
+        .run(["search", "gharial", "--set", "radoi"])
+        .refused(1, &["no knowledge set `radoi`", "did you mean `radio`"]);
     for condition in [["--tag", "nothing"], ["--source", "nowhere"]] {
-        let answer = workspace.json(["search", "gharial", condition[0], condition[1], "--format", "json"]);
-        assert!(list(&answer, "/hits").is_empty(), "{condition:?} matches nothing, so nothing is found: {answer}");
+        let answer = workspace.json([
+            "search",
+            "gharial",
+            condition[0],
+            condition[1],
+            "--format",
+            "json",
+        ]);
+        assert!(
+            list(&answer, "/hits").is_empty(),
+            "{condition:?} matches nothing, so nothing is found: {answer}"
+        );
     }
-    let (status, answer) = server.post("/v1/search", &json!({"query": "gharial", "filter": {"knowledge_sets": []}}));
-    assert!(status != 200 || list(&answer, "/hits").is_empty(), "an empty list of sets allows nothing: {answer}");
+    let (status, answer) = server.post(
+        "/v1/search",
+        &json!({"query": "gharial", "filter": {"knowledge_sets": []}}),
+    );
+    assert!(
+        status != 200 || list(&answer, "/hits").is_empty(),
+        "an empty list of sets allows nothing: {answer}"
+    );
 
-    workspace.run(["publish", "docs", "--set", "radoi"]).refused(1, &[]);
+    workspace
+        .run(["publish", "docs", "--set", "radoi"])
+        .refused(1, &[]);
     let refused = workspace.run(["publish", "docs", "--set", "radoi", "--format", "json"]);
     let reason = text(&refused.json(), "/documents/0/reason").to_owned();
-    assert!(reason.contains("no knowledge set `radoi`") && reason.contains("radio"), "{reason}");
+    assert!(
+        reason.contains("no knowledge set `radoi`") && reason.contains("radio"),
+        "{reason}"
+    );
 
     server.stop();
     let listed = workspace.json(["knowledge-sets", "list", "--format", "json"]);
-    assert_eq!(list(&listed, "/knowledge_sets").len(), 2, "applied sets outlive the server");
+    assert_eq!(
+        list(&listed, "/knowledge_sets").len(),
+        2,
+        "applied sets outlive the server"
+    );
     assert_eq!(in_radio().len(), 1);
 }
 
@@ -71,13 +140,37 @@ fn applied_sets_reach_documents_and_filters_fail_closed() {
 fn a_bad_definition_changes_nothing_and_names_every_problem() {
     let workspace = Workspace::new();
     let good = workspace.write("sets.toml", SETS);
-    workspace.json(["knowledge-sets", "apply", good.to_str().unwrap(), "--format", "json"]);
+    workspace.json([
+        "knowledge-sets",
+        "apply",
+        good.to_str().unwrap(),
+        "--format",
+        "json",
+    ]);
     let set = |keys: &str| format!("[[knowledge_set]]\nid = \"radio\"\nname = \"x\"\n{keys}\n");
-    let two = format!("{}{}", set("view = \"common\"\ncolour = 1"), set("view = \"common\"\nshape = 2"));
-    for (definition, said) in [(two, ["`colour`", "`shape`"]), (set("view = \"sideways\""), ["sideways", "organization"])] {
+    let two = format!(
+        "{}{}",
+        set("view = \"common\"\ncolour = 1"),
+        set("view = \"common\"\nshape = 2")
+    );
+    for (definition, said) in [
+        (two, ["`colour`", "`shape`"]),
+        (set("view = \"sideways\""), ["sideways", "organization"]),
+    ] {
         let bad = workspace.write("bad.toml", definition);
-        workspace.run(["knowledge-sets", "apply", bad.to_str().unwrap()]).refused(1, &said);
+        workspace
+            .run(["knowledge-sets", "apply", bad.to_str().unwrap()])
+            .refused(1, &said);
     }
-    workspace.run(["knowledge-sets", "apply", "nowhere.toml"]).refused(1, &["nowhere.toml"]);
-    assert_eq!(list(&workspace.json(["knowledge-sets", "list", "--format", "json"]), "/knowledge_sets").len(), 2);
+    workspace
+        .run(["knowledge-sets", "apply", "nowhere.toml"])
+        .refused(1, &["nowhere.toml"]);
+    assert_eq!(
+        list(
+            &workspace.json(["knowledge-sets", "list", "--format", "json"]),
+            "/knowledge_sets"
+        )
+        .len(),
+        2
+    );
 }

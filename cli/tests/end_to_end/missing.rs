@@ -1,4 +1,5 @@
-//! Folders of the data folder that are gone, as where a volume is not mounted: said so instead of begun anew, and how to go on.
+//! Folders of the data folder that are gone, as where a volume is not mounted: said so instead of
+//! begun anew, and how to go on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,18 +12,26 @@ const DOCUMENTS: usize = 8;
 
 /// Published by the real program, which is then stopped; some bodies are in the blob store.
 fn published() -> Workspace {
-    let workspace = Workspace::new().with("store.partitions", "1").with("store.inline_limit_bytes", "1000");
+    let workspace = Workspace::new()
+        .with("store.partitions", "1")
+        .with("store.inline_limit_bytes", "1000");
     for number in 0..DOCUMENTS {
-        let words = (0..if number % 2 == 0 { 200 } else { 20 }).map(|word| format!("burrow{number}x{word}"));
+        let words = (0..if number % 2 == 0 { 200 } else { 20 })
+            .map(|word| format!("burrow{number}x{word}"));
         let text = words.collect::<Vec<_>>().join(" ");
-        workspace.write(&format!("docs/{number}.md"), format!("# Page {number}\n\nbandicoot {text}\n"));
+        workspace.write(
+            &format!("docs/{number}.md"),
+            format!("# Page {number}\n\nbandicoot {text}\n"),
+        );
     }
     workspace.json(["publish", "docs", "--wait", "--format", "json"]);
     workspace
 }
 
 fn found(server: &Server) -> usize {
-    let mut titles: Vec<String> = server.post("/v1/search", &json!({"query": "bandicoot", "top_k": 50})).1["hits"]
+    let mut titles: Vec<String> = server
+        .post("/v1/search", &json!({"query": "bandicoot", "top_k": 50}))
+        .1["hits"]
         .as_array()
         .unwrap()
         .iter()
@@ -34,19 +43,32 @@ fn found(server: &Server) -> usize {
 }
 
 fn topic(workspace: &Workspace, name: &str) -> PathBuf {
-    workspace.data().join(format!("log/topics/tributary.{name}.v1"))
+    workspace
+        .data()
+        .join(format!("log/topics/tributary.{name}.v1"))
 }
 
 /// What `doctor --verify` has against the data at rest.
 fn verified(workspace: &Workspace) -> Vec<String> {
-    let doctor = workspace.run(["doctor", "--verify", "--format", "json"]).json();
+    let doctor = workspace
+        .run(["doctor", "--verify", "--format", "json"])
+        .json();
     let failed = |check: &&Value| text(check, "/name").ends_with("at rest") && check["ok"] == false;
-    doctor["checks"].as_array().unwrap().iter().filter(failed).map(|check| text(check, "/detail").to_owned()).collect()
+    doctor["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(failed)
+        .map(|check| text(check, "/detail").to_owned())
+        .collect()
 }
 
 fn repair(workspace: &Workspace, gone: &Path) {
     let planned = workspace.json(["repair", "--format", "json"]);
-    assert!(text(&planned, "/steps/0").contains(gone.to_str().unwrap()), "{planned}");
+    assert!(
+        text(&planned, "/steps/0").contains(gone.to_str().unwrap()),
+        "{planned}"
+    );
     workspace.json(["repair", "--apply", "--format", "json"]);
     assert_eq!(verified(workspace), [] as [String; 0], "{}", gone.display());
 }
@@ -57,13 +79,28 @@ fn a_start_without_a_folder_that_was_there_is_refused_until_it_is_back() {
     let workspace = published();
     let raw = topic(&workspace, "documents.raw");
     let index = workspace.data().join("index");
-    let within = [index.join("generations"), index.join("generations/g1"), raw.join("0"), raw.join("groups"), raw];
-    for place in [workspace.data().join("log"), index.clone()].into_iter().chain(within) {
+    let within = [
+        index.join("generations"),
+        index.join("generations/g1"),
+        raw.join("0"),
+        raw.join("groups"),
+        raw,
+    ];
+    for place in [workspace.data().join("log"), index.clone()]
+        .into_iter()
+        .chain(within)
+    {
         let away = workspace.path("away");
         fs::rename(&place, &away).unwrap();
-        workspace.run(["run", "--listen", "127.0.0.1:0"]).refused(1, &[place.to_str().unwrap(), "is gone", "mount or put it back"]);
+        workspace.run(["run", "--listen", "127.0.0.1:0"]).refused(
+            1,
+            &[place.to_str().unwrap(), "is gone", "mount or put it back"],
+        );
         let lines = verified(&workspace);
-        assert!(lines.len() == 1 && lines[0].contains(place.to_str().unwrap()), "{lines:?}");
+        assert!(
+            lines.len() == 1 && lines[0].contains(place.to_str().unwrap()),
+            "{lines:?}"
+        );
         assert!(!place.exists(), "{} was begun anew", place.display());
         fs::rename(&away, &place).unwrap();
         assert_eq!(verified(&workspace), [] as [String; 0]);
@@ -73,9 +110,16 @@ fn a_start_without_a_folder_that_was_there_is_refused_until_it_is_back() {
         let away = workspace.path("away");
         fs::rename(&place, &away).unwrap();
         fs::create_dir(&place).unwrap();
-        workspace.run(["run", "--listen", "127.0.0.1:0"]).refused(1, &[place.to_str().unwrap(), "is gone"]);
+        workspace
+            .run(["run", "--listen", "127.0.0.1:0"])
+            .refused(1, &[place.to_str().unwrap(), "is gone"]);
         assert_eq!(verified(&workspace).len(), 1);
-        assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "something was begun in {}", place.display());
+        assert_eq!(
+            fs::read_dir(&place).unwrap().count(),
+            0,
+            "something was begun in {}",
+            place.display()
+        );
         fs::remove_dir(&place).unwrap();
         fs::rename(&away, &place).unwrap();
     }
@@ -86,7 +130,12 @@ fn a_start_without_a_folder_that_was_there_is_refused_until_it_is_back() {
 
 #[test]
 fn an_index_that_is_gone_for_good_is_built_again_from_the_log() {
-    for (name, is_replaced) in [("index", false), ("index/generations", false), ("index/generations/g1", false), ("index", true)] {
+    for (name, is_replaced) in [
+        ("index", false),
+        ("index/generations", false),
+        ("index/generations/g1", false),
+        ("index", true),
+    ] {
         let workspace = published();
         let place = workspace.data().join(name);
         fs::remove_dir_all(&place).unwrap();
@@ -95,15 +144,25 @@ fn an_index_that_is_gone_for_good_is_built_again_from_the_log() {
         }
         repair(&workspace, &place);
         let server = workspace.start();
-        wait_for("all documents again", || (found(&server) == DOCUMENTS).then_some(()));
+        wait_for("all documents again", || {
+            (found(&server) == DOCUMENTS).then_some(())
+        });
         server.stop();
     }
 }
 
-/// Whatever of the log is gone for good, what is in the index is found, and what is published from then on is accepted and found.
+/// Whatever of the log is gone for good, what is in the index is found, and what is published from
+/// then on is accepted and found.
 #[test]
 fn without_a_part_of_the_log_that_is_gone_for_good_it_goes_on() {
-    for name in ["", "documents.raw/0", "documents.raw/groups", "documents.states", "documents.clean", "documents.clean/0"] {
+    for name in [
+        "",
+        "documents.raw/0",
+        "documents.raw/groups",
+        "documents.states",
+        "documents.clean",
+        "documents.clean/0",
+    ] {
         let workspace = published();
         let place = match name.split_once('/') {
             None if name.is_empty() => workspace.data().join("log"),
@@ -114,7 +173,9 @@ fn without_a_part_of_the_log_that_is_gone_for_good_it_goes_on() {
         repair(&workspace, &place);
         let server = workspace.start();
         assert_eq!(found(&server), DOCUMENTS, "{name}");
-        let new = server.publish(&json!({"source": "s", "document_id": "new", "content": "# New\n\nbandicoot of today"}));
+        let new = server.publish(
+            &json!({"source": "s", "document_id": "new", "content": "# New\n\nbandicoot of today"}),
+        );
         assert_eq!(text(&server.settled(&new), "/state"), "indexed", "{name}");
         assert_eq!(found(&server), DOCUMENTS + 1, "{name}");
         server.stop();
@@ -133,9 +194,15 @@ fn files_within_the_log_that_are_gone_or_emptied_are_mended() {
     ];
     for (name, of, folder) in cases {
         let workspace = published();
-        let is_meant = |path: &PathBuf| path.extension().is_some_and(|found| ["positions", "segment"].iter().any(|known| found == *known));
+        let is_meant = |path: &PathBuf| {
+            path.extension()
+                .is_some_and(|found| ["positions", "segment"].iter().any(|known| found == *known))
+        };
         let listed = fs::read_dir(topic(&workspace, of).join(folder)).unwrap();
-        let file = listed.map(|entry| entry.unwrap().path()).find(is_meant).unwrap();
+        let file = listed
+            .map(|entry| entry.unwrap().path())
+            .find(is_meant)
+            .unwrap();
         match name.starts_with("emptied") {
             true => fs::write(&file, b"").unwrap(),
             false => fs::remove_file(&file).unwrap(),
@@ -145,12 +212,26 @@ fn files_within_the_log_that_are_gone_or_emptied_are_mended() {
         assert_eq!(verified(&workspace), [] as [String; 0], "{name}");
         let server = workspace.start();
         assert_eq!(found(&server), DOCUMENTS, "{name}");
-        // What is gone from the log comes back by publishing it again, although the index has it as it is.
+        // What is gone from the log comes back by publishing it again, although the index has it as
+        // it is.
         let again = workspace.json(["publish", "docs", "--wait", "--format", "json"]);
-        assert_eq!(number(&again, "/indexed"), DOCUMENTS as u64, "{name}: {again}");
-        workspace.json(["knowledge-sets", "reindex", "--all", "--wait", "--format", "json"]);
+        assert_eq!(
+            number(&again, "/indexed"),
+            DOCUMENTS as u64,
+            "{name}: {again}"
+        );
+        workspace.json([
+            "knowledge-sets",
+            "reindex",
+            "--all",
+            "--wait",
+            "--format",
+            "json",
+        ]);
         assert_eq!(found(&server), DOCUMENTS, "{name}");
-        let new = server.publish(&json!({"source": "s", "document_id": "new", "content": "# New\n\nbandicoot of today"}));
+        let new = server.publish(
+            &json!({"source": "s", "document_id": "new", "content": "# New\n\nbandicoot of today"}),
+        );
         assert_eq!(text(&server.settled(&new), "/state"), "indexed", "{name}");
         server.stop();
     }
@@ -162,7 +243,10 @@ fn bodies_that_are_gone_for_good_are_named_and_gone_on_without() {
     let blobs = workspace.data().join("blobs");
     fs::remove_dir_all(&blobs).unwrap();
     let lines = verified(&workspace);
-    assert!(lines.len() == 1 && lines[0].contains(blobs.to_str().unwrap()), "{lines:?}");
+    assert!(
+        lines.len() == 1 && lines[0].contains(blobs.to_str().unwrap()),
+        "{lines:?}"
+    );
     repair(&workspace, &blobs);
     let server = workspace.start();
     let long = format!("# Long\n\nbandicoot. {}", "another sentence. ".repeat(100));
@@ -182,7 +266,8 @@ fn a_log_that_is_removed_or_moved_while_it_is_used_takes_nothing_more() {
 fn removed_while_used(is_moved: bool) {
     let workspace = Workspace::new();
     let mut server = workspace.start();
-    let first = server.publish(&json!({"source": "s", "document_id": "first", "content": "# A\n\nbandicoot"}));
+    let first = server
+        .publish(&json!({"source": "s", "document_id": "first", "content": "# A\n\nbandicoot"}));
     assert_eq!(text(&server.settled(&first), "/state"), "indexed");
     let (log, copy) = (workspace.data().join("log"), workspace.path("copy"));
     if is_moved {
@@ -191,16 +276,33 @@ fn removed_while_used(is_moved: bool) {
         copy_folder(&log, &copy);
         fs::remove_dir_all(&log).unwrap();
     }
-    let (status, problem) = server.post("/v1/documents", &json!({"source": "s", "document_id": "second", "content": "# B\n\nlost"}));
-    assert_eq!((status, number(&problem, "/status")), (503, 503), "{problem}");
+    let (status, problem) = server.post(
+        "/v1/documents",
+        &json!({"source": "s", "document_id": "second", "content": "# B\n\nlost"}),
+    );
+    assert_eq!(
+        (status, number(&problem, "/status")),
+        (503, 503),
+        "{problem}"
+    );
     let (status, ready) = server.get("/health/readyz");
-    let failed = |name| ready["checks"].as_array().unwrap().iter().any(|check| text(check, "/name") == name && check["ok"] == false);
-    assert!(status == 503 && failed("event_log") && failed("data_folder"), "{ready}");
+    let failed = |name| {
+        ready["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|check| text(check, "/name") == name && check["ok"] == false)
+    };
+    assert!(
+        status == 503 && failed("event_log") && failed("data_folder"),
+        "{ready}"
+    );
     server.kill();
     fs::rename(&copy, workspace.data().join("log")).unwrap();
     let server = workspace.start();
     assert_eq!(found(&server), 1);
-    let second = server.publish(&json!({"source": "s", "document_id": "second", "content": "# B\n\nbandicoot"}));
+    let second = server
+        .publish(&json!({"source": "s", "document_id": "second", "content": "# B\n\nbandicoot"}));
     assert_eq!(text(&server.settled(&second), "/state"), "indexed");
     server.stop();
 }

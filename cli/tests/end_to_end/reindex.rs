@@ -1,5 +1,5 @@
-//! A new generation of the index: built while queries go on, promoted at once, gone back from, given up, resumed after a kill. Only what
-//! changed is computed again.
+//! A new generation of the index: built while queries go on, promoted at once, gone back from,
+//! given up, resumed after a kill. Only what changed is computed again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,18 +12,25 @@ use crate::harness::{Server, Workspace, hit_texts, list, number, text, wait_for}
 
 const DOCUMENTS: usize = 40;
 
-/// A workspace with documents that a lexicon, a chunker and a rule can change; the configuration is a file, so that it can change while
-/// the server runs.
+/// A workspace with documents that a lexicon, a chunker and a rule can change; the configuration is
+/// a file, so that it can change while the server runs.
 fn workspace(settings: &str) -> Workspace {
     workspace_of(DOCUMENTS, settings)
 }
 
 fn workspace_of(documents: usize, settings: &str) -> Workspace {
-    let workspace = Workspace::new().with("telemetry.filter", "info,tributary_enrich=debug").with("telemetry.format", "json");
+    let workspace = Workspace::new()
+        .with("telemetry.filter", "info,tributary_enrich=debug")
+        .with("telemetry.format", "json");
     workspace.write("tributary.toml", settings);
     workspace.write("terms.txt", "# no terms yet\n");
     for document in 0..documents {
-        let section = |number: usize| format!("## Part {number}\n\n{}\n", format!("The quoll {document} counts to {number}. ").repeat(40));
+        let section = |number: usize| {
+            format!(
+                "## Part {number}\n\n{}\n",
+                format!("The quoll {document} counts to {number}. ").repeat(40)
+            )
+        };
         let sections: String = (0..6).map(section).collect();
         workspace.write(
             &format!("docs/page{document}.md"),
@@ -36,39 +43,69 @@ fn workspace_of(documents: usize, settings: &str) -> Workspace {
 const LEXICON: &str = "[taxonomy]\nlexicon_files = [\"terms.txt\"]\n";
 
 fn reindex(workspace: &Workspace, arguments: &[&str]) -> Value {
-    workspace.json([&["knowledge-sets", "reindex"], arguments, &["--format", "json"]].concat())
+    workspace.json(
+        [
+            &["knowledge-sets", "reindex"],
+            arguments,
+            &["--format", "json"],
+        ]
+        .concat(),
+    )
 }
 
 fn serving(workspace: &Workspace) -> String {
     let overview = reindex(workspace, &["--status"]);
-    let serving = list(&overview, "/generations").iter().find(|one| one["serving"] == true).unwrap_or_else(|| panic!("{overview}"));
+    let serving = list(&overview, "/generations")
+        .iter()
+        .find(|one| one["serving"] == true)
+        .unwrap_or_else(|| panic!("{overview}"));
     text(serving, "/name").to_owned()
 }
 
-/// How many chunks were embedded and how many kept their vectors, by what the log says after `from`.
+/// How many chunks were embedded and how many kept their vectors, by what the log says after
+/// `from`.
 fn embedded(log: &str, from: usize) -> (u64, u64) {
-    let lines = log.lines().skip(from).filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let documents = lines.filter(|line| line.pointer("/fields/message").is_some_and(|message| message == "document embedded"));
+    let lines = log
+        .lines()
+        .skip(from)
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let documents = lines.filter(|line| {
+        line.pointer("/fields/message")
+            .is_some_and(|message| message == "document embedded")
+    });
     documents.fold((0, 0), |(fresh, reused), line| {
         let kept = number(&line, "/fields/reused");
-        (fresh + number(&line, "/fields/chunks") - kept, reused + kept)
+        (
+            fresh + number(&line, "/fields/chunks") - kept,
+            reused + kept,
+        )
     })
 }
 
-/// Asks one question after the other until it is told to stop; counts answers, and fails at one that is none.
+/// Asks one question after the other until it is told to stop; counts answers, and fails at one
+/// that is none.
 fn asking(server: &Server) -> (Arc<AtomicBool>, JoinHandle<usize>) {
     let (stop, url) = (Arc::new(AtomicBool::new(false)), server.url.clone());
     let stopped = Arc::clone(&stop);
-    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
     let thread = std::thread::spawn(move || {
         let asked = AtomicUsize::new(0);
         while !stopped.load(Ordering::Acquire) {
             let document = asked.fetch_add(1, Ordering::AcqRel) % DOCUMENTS;
             let word = format!("qw{document}");
-            let mut response = agent.post(format!("{url}/v1/search")).send_json(json!({"query": word})).unwrap();
+            let mut response = agent
+                .post(format!("{url}/v1/search"))
+                .send_json(json!({"query": word}))
+                .unwrap();
             let answer: Value = response.body_mut().read_json().unwrap();
             assert_eq!(response.status().as_u16(), 200, "{answer}");
-            assert!(!hit_texts(&answer, &word).is_empty(), "`{word}` was not found: {answer}");
+            assert!(
+                !hit_texts(&answer, &word).is_empty(),
+                "`{word}` was not found: {answer}"
+            );
         }
         asked.into_inner()
     });
@@ -85,11 +122,18 @@ fn a_changed_lexicon_is_built_while_queries_go_on_and_embeds_nothing() {
     let lines = server.log().lines().count();
 
     workspace.write("terms.txt", "载波聚合\n5G NR Uplink\n");
-    assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!(["analyzer"]), "the file is read without a restart");
+    assert_eq!(
+        reindex(&workspace, &["--status"])["outdated"],
+        json!(["analyzer"]),
+        "the file is read without a restart"
+    );
     let (stop, asker) = asking(&server);
     let build = reindex(&workspace, &["--all", "--wait"]);
     // Live documents reach both generations.
-    workspace.write("late/late.md", "# Late\n\nThe potto came after the build began.");
+    workspace.write(
+        "late/late.md",
+        "# Late\n\nThe potto came after the build began.",
+    );
     workspace.json(["publish", "late", "--wait", "--format", "json"]);
     stop.store(true, Ordering::Release);
     assert!(asker.join().unwrap() > 5);
@@ -99,27 +143,49 @@ fn a_changed_lexicon_is_built_while_queries_go_on_and_embeds_nothing() {
     assert_ne!(second, first);
     assert_eq!(text(&build, "/report/previous"), first);
     let (fresh, reused) = embedded(&server.log(), lines);
-    assert!(reused > 0 && fresh <= 2, "{fresh} chunks were embedded again (the late document has at most 2), {reused} were not");
+    assert!(
+        reused > 0 && fresh <= 2,
+        "{fresh} chunks were embedded again (the late document has at most 2), {reused} were not"
+    );
     assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!([]));
     let explained = workspace.json(["search", "载波聚合", "--explain", "--format", "json"]);
-    assert_eq!(explained["plan"]["tokens"], json!(["载波聚合"]), "the lexicon holds for questions too");
+    assert_eq!(
+        explained["plan"]["tokens"],
+        json!(["载波聚合"]),
+        "the lexicon holds for questions too"
+    );
     assert_eq!(text(&explained, "/plan/generation"), second);
-    wait_for("the late document in the new generation", || (workspace.found("potto").len() == 1).then_some(()));
+    wait_for("the late document in the new generation", || {
+        (workspace.found("potto").len() == 1).then_some(())
+    });
 
     let back = reindex(&workspace, &["--rollback"]);
     assert_eq!(text(&back, "/state"), "rolled_back");
     assert_eq!(serving(&workspace), first);
-    wait_for("the late document in the old generation", || (workspace.found("potto").len() == 1).then_some(()));
-    workspace.run(["knowledge-sets", "reindex", "--rollback"]).refused(1, &["no promotion to go back from"]);
-    wait_for("a reconciled state", || (workspace.run(["documents", "reconcile"]).code == 0).then_some(()));
+    wait_for("the late document in the old generation", || {
+        (workspace.found("potto").len() == 1).then_some(())
+    });
+    workspace
+        .run(["knowledge-sets", "reindex", "--rollback"])
+        .refused(1, &["no promotion to go back from"]);
+    wait_for("a reconciled state", || {
+        (workspace.run(["documents", "reconcile"]).code == 0).then_some(())
+    });
     server.stop();
-    assert_eq!(workspace.found("qw7").len(), 1, "the serving generation outlives the server");
+    assert_eq!(
+        workspace.found("qw7").len(),
+        1,
+        "the serving generation outlives the server"
+    );
 }
 
 /// Milliseconds of one question, which must be answered.
 fn ask(agent: &ureq::Agent, url: &str, document: usize) -> f64 {
     let begun = Instant::now();
-    let mut response = agent.post(format!("{url}/v1/search")).send_json(json!({"query": format!("quoll counts qw{document}")})).unwrap();
+    let mut response = agent
+        .post(format!("{url}/v1/search"))
+        .send_json(json!({"query": format!("quoll counts qw{document}")}))
+        .unwrap();
     let answer: Value = response.body_mut().read_json().unwrap();
     assert!(!list(&answer, "/hits").is_empty(), "{answer}");
     begun.elapsed().as_secs_f64() * 1e3
@@ -130,17 +196,24 @@ fn percentile(times: &mut [f64], share: f64) -> f64 {
     times[((times.len() - 1) as f64 * share) as usize]
 }
 
-/// How much slower questions are while a generation is built. `TRIBUTARY_REINDEX_DOCUMENTS=4000 cargo test --release -p tributary-cli --test
-/// end_to_end -- questions_go_on --nocapture` runs the full figure; nothing here depends on the clock but what is printed.
+/// How much slower questions are while a generation is built. `TRIBUTARY_REINDEX_DOCUMENTS=4000
+/// cargo test --release -p tributary-cli --test end_to_end -- questions_go_on --nocapture` runs the
+/// full figure; nothing here depends on the clock but what is printed.
 #[test]
 fn questions_go_on_through_a_build_and_its_promotion() {
-    let documents = std::env::var("TRIBUTARY_REINDEX_DOCUMENTS").map_or(DOCUMENTS, |documents| documents.parse().unwrap());
+    let documents = std::env::var("TRIBUTARY_REINDEX_DOCUMENTS")
+        .map_or(DOCUMENTS, |documents| documents.parse().unwrap());
     let workspace = workspace_of(documents, LEXICON);
     let server = workspace.start();
     workspace.json(["publish", "docs", "--wait", "--format", "json"]);
     let first = serving(&workspace);
-    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(true).build().into();
-    let mut at_rest: Vec<f64> = (0..documents.clamp(200, 1_000)).map(|number| ask(&agent, &server.url, number % documents)).collect();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(true)
+        .build()
+        .into();
+    let mut at_rest: Vec<f64> = (0..documents.clamp(200, 1_000))
+        .map(|number| ask(&agent, &server.url, number % documents))
+        .collect();
 
     workspace.write("terms.txt", "载波聚合\nquoll counts\n");
     reindex(&workspace, &["--all"]);
@@ -149,8 +222,13 @@ fn questions_go_on_through_a_build_and_its_promotion() {
         during.push(ask(&agent, &server.url, during.len() % documents));
     }
     let built = begun.elapsed();
-    let mut after: Vec<f64> = (0..200).map(|number| ask(&agent, &server.url, number % documents)).collect();
-    let (rest, build) = (percentile(&mut at_rest, 0.95), percentile(&mut during, 0.95));
+    let mut after: Vec<f64> = (0..200)
+        .map(|number| ask(&agent, &server.url, number % documents))
+        .collect();
+    let (rest, build) = (
+        percentile(&mut at_rest, 0.95),
+        percentile(&mut during, 0.95),
+    );
     eprintln!(
         "{documents} documents; p95 (p50) of a question at rest {rest:.1} ({:.1}) ms, during a build of {:.0} s {build:.1} ({:.1}) ms: {:.2} x; \
          after the promotion {:.1} ms; {} questions in the build, none failed",
@@ -173,23 +251,58 @@ fn a_changed_model_embeds_everything_and_changed_rules_nothing() {
     let published = workspace.json(["publish", "docs", "--wait", "--format", "json"]);
     let lines = server.log().lines().count();
 
-    workspace.json(["knowledge-sets", "apply", sets.to_str().unwrap(), "--format", "json"]);
-    assert_eq!(text(&reindex(&workspace, &["quolls", "--wait"]), "/report/state"), "promoted");
+    workspace.json([
+        "knowledge-sets",
+        "apply",
+        sets.to_str().unwrap(),
+        "--format",
+        "json",
+    ]);
+    assert_eq!(
+        text(&reindex(&workspace, &["quolls", "--wait"]), "/report/state"),
+        "promoted"
+    );
     let (fresh, reused) = embedded(&server.log(), lines);
-    assert!(fresh == 0 && reused > 0, "{fresh} chunks were embedded for a change of rules");
-    let in_set = workspace.json(["search", "quoll counts", "--set", "quolls", "--format", "json"]);
-    let places: Vec<&str> = list(&in_set, "/hits").iter().map(|hit| text(hit, "/source_path")).collect();
-    assert!(!places.is_empty() && places.iter().all(|place| place.starts_with("page1")), "{places:?}");
+    assert!(
+        fresh == 0 && reused > 0,
+        "{fresh} chunks were embedded for a change of rules"
+    );
+    let in_set = workspace.json([
+        "search",
+        "quoll counts",
+        "--set",
+        "quolls",
+        "--format",
+        "json",
+    ]);
+    let places: Vec<&str> = list(&in_set, "/hits")
+        .iter()
+        .map(|hit| text(hit, "/source_path"))
+        .collect();
+    assert!(
+        !places.is_empty() && places.iter().all(|place| place.starts_with("page1")),
+        "{places:?}"
+    );
 
     let lines = server.log().lines().count();
     workspace.write("tributary.toml", "[models]\nhashing_dimensions = 64\n");
-    assert_eq!(text(&reindex(&workspace, &["--all", "--wait"]), "/report/state"), "promoted");
+    assert_eq!(
+        text(&reindex(&workspace, &["--all", "--wait"]), "/report/state"),
+        "promoted"
+    );
     let (fresh, reused) = embedded(&server.log(), lines);
-    assert!(reused == 0 && fresh as usize >= DOCUMENTS, "{reused} vectors of another model were kept");
+    assert!(
+        reused == 0 && fresh as usize >= DOCUMENTS,
+        "{reused} vectors of another model were kept"
+    );
     assert_eq!(workspace.found("qw8").len(), 1);
     assert_eq!(number(&published, "/indexed") as usize, DOCUMENTS);
     let overview = reindex(&workspace, &["--status"]);
-    assert_eq!(list(&overview, "/generations").len(), 2, "the one before the last is gone: {overview}");
+    assert_eq!(
+        list(&overview, "/generations").len(),
+        2,
+        "the one before the last is gone: {overview}"
+    );
     server.stop();
 }
 
@@ -197,33 +310,68 @@ fn a_changed_model_embeds_everything_and_changed_rules_nothing() {
 fn a_set_with_a_chunker_of_its_own_is_cut_anew_alone() {
     let workspace = workspace("");
     let set = |pipeline: &str| {
-        format!("[[knowledge_set]]\nid = \"fine\"\nname = \"F\"\nview = \"common\"\nrules = [{{ path = \"page1.md\" }}]\n{pipeline}")
+        format!(
+            "[[knowledge_set]]\nid = \"fine\"\nname = \"F\"\nview = \"common\"\nrules = [{{ path = \"page1.md\" }}]\n{pipeline}"
+        )
     };
     let sets = workspace.write("sets.toml", set(""));
     let server = workspace.start();
-    workspace.json(["knowledge-sets", "apply", sets.to_str().unwrap(), "--format", "json"]);
+    workspace.json([
+        "knowledge-sets",
+        "apply",
+        sets.to_str().unwrap(),
+        "--format",
+        "json",
+    ]);
     workspace.json(["publish", "docs", "--wait", "--format", "json"]);
     let chunks = |place: &str| {
         let listed = workspace.json(["documents", "list", "--format", "json"]);
-        let document = list(&listed, "/documents").iter().find(|document| text(document, "/source_path") == place).unwrap().clone();
+        let document = list(&listed, "/documents")
+            .iter()
+            .find(|document| text(document, "/source_path") == place)
+            .unwrap()
+            .clone();
         number(&document, "/chunks")
     };
     let (of_set, of_others) = (chunks("page1.md"), chunks("page2.md"));
 
-    workspace.write("sets.toml", set("pipeline = { chunker = { leaf_maximum = 64 } }"));
-    workspace.run(["knowledge-sets", "apply", "sets.toml"]).refused(1, &["leaf_maximum", "fine"]);
+    workspace.write(
+        "sets.toml",
+        set("pipeline = { chunker = { leaf_maximum = 64 } }"),
+    );
+    workspace
+        .run(["knowledge-sets", "apply", "sets.toml"])
+        .refused(1, &["leaf_maximum", "fine"]);
     workspace.write(
         "sets.toml",
         set("pipeline = { chunker = { leaf_minimum_tokens = 32, leaf_maximum_tokens = 64, section_limit_tokens = 64 } }"),
     );
     workspace.json(["knowledge-sets", "apply", "sets.toml", "--format", "json"]);
-    assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!(["chunker of fine"]));
-    assert_eq!(chunks("page1.md"), of_set, "nothing changes before the reindex");
-    assert_eq!(text(&reindex(&workspace, &["fine", "--wait"]), "/report/state"), "promoted");
-    assert!(chunks("page1.md") > of_set, "{} chunks, {of_set} before", chunks("page1.md"));
+    assert_eq!(
+        reindex(&workspace, &["--status"])["outdated"],
+        json!(["chunker of fine"])
+    );
+    assert_eq!(
+        chunks("page1.md"),
+        of_set,
+        "nothing changes before the reindex"
+    );
+    assert_eq!(
+        text(&reindex(&workspace, &["fine", "--wait"]), "/report/state"),
+        "promoted"
+    );
+    assert!(
+        chunks("page1.md") > of_set,
+        "{} chunks, {of_set} before",
+        chunks("page1.md")
+    );
     assert_eq!(chunks("page2.md"), of_others);
-    workspace.run(["knowledge-sets", "reindex", "fien"]).refused(1, &["no knowledge set `fien`", "did you mean `fine`"]);
-    workspace.run(["knowledge-sets", "reindex"]).refused(2, &["--all"]);
+    workspace
+        .run(["knowledge-sets", "reindex", "fien"])
+        .refused(1, &["no knowledge set `fien`", "did you mean `fine`"]);
+    workspace
+        .run(["knowledge-sets", "reindex"])
+        .refused(2, &["--all"]);
     server.stop();
 }
 
@@ -236,21 +384,32 @@ fn a_build_that_is_killed_goes_on_and_one_that_is_given_up_leaves_nothing() {
 
     workspace.write("terms.txt", "载波聚合\n");
     reindex(&workspace, &["--all"]);
-    wait_for("the beginning of the build", || (list(&reindex(&workspace, &["--status"]), "/generations").len() == 2).then_some(()));
+    wait_for("the beginning of the build", || {
+        (list(&reindex(&workspace, &["--status"]), "/generations").len() == 2).then_some(())
+    });
     server.kill();
     let server = workspace.start();
-    wait_for("the promotion after the kill", || (serving(&workspace) != first).then_some(()));
+    wait_for("the promotion after the kill", || {
+        (serving(&workspace) != first).then_some(())
+    });
     let second = serving(&workspace);
-    wait_for("a reconciled state", || (workspace.run(["documents", "reconcile"]).code == 0).then_some(()));
+    wait_for("a reconciled state", || {
+        (workspace.run(["documents", "reconcile"]).code == 0).then_some(())
+    });
 
     workspace.write("terms.txt", "载波聚合\nquoll counts\n");
     reindex(&workspace, &["--all"]);
     let cancelled = reindex(&workspace, &["--cancel"]);
     assert_eq!(text(&cancelled, "/state"), "cancelled");
-    workspace.run(["knowledge-sets", "reindex", "--cancel"]).refused(1, &["no reindex is under way"]);
+    workspace
+        .run(["knowledge-sets", "reindex", "--cancel"])
+        .refused(1, &["no reindex is under way"]);
     wait_for("the end of the generation that was given up", || {
         let overview = reindex(&workspace, &["--status"]);
-        let names: Vec<&str> = list(&overview, "/generations").iter().map(|one| text(one, "/name")).collect();
+        let names: Vec<&str> = list(&overview, "/generations")
+            .iter()
+            .map(|one| text(one, "/name"))
+            .collect();
         (names.iter().all(|name| *name == second || *name == first)).then_some(())
     });
     assert_eq!(serving(&workspace), second);

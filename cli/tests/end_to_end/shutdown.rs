@@ -10,19 +10,28 @@ fn drains(signal: &str) {
     let mut server = workspace.start();
     for number in 0..40 {
         let text = format!("# Note {number}\n\nThe basilisk sleeps under stone {number}.");
-        server.publish(&json!({"source": "notes", "source_path": format!("{number}.md"), "content": text}));
+        server.publish(
+            &json!({"source": "notes", "source_path": format!("{number}.md"), "content": text}),
+        );
     }
     server.signal(signal);
     let (status, _) = server.ended();
     assert_eq!(status.code(), Some(0), "{}", server.log());
     let log = server.log();
-    assert!(log.contains("finishing what is in progress") && log.contains("nothing was lost"), "{log}");
+    assert!(
+        log.contains("finishing what is in progress") && log.contains("nothing was lost"),
+        "{log}"
+    );
     assert!(!log.contains("ERROR") && !log.contains("panicked"), "{log}");
     assert!(!workspace.data().join("server.json").exists());
 
     let second = workspace.start();
     let proof = workspace.json(["documents", "reconcile", "--format", "json"]);
-    assert_eq!((number(&proof, "/indexed"), proof.get("ok")), (40, Some(&Value::Bool(true))), "{proof}");
+    assert_eq!(
+        (number(&proof, "/indexed"), proof.get("ok")),
+        (40, Some(&Value::Bool(true))),
+        "{proof}"
+    );
     second.stop();
 }
 
@@ -41,14 +50,28 @@ fn a_second_ctrl_c_stops_at_once_and_loses_nothing() {
     let workspace = Workspace::new();
     let mut server = workspace.start();
     let content = "The uakari blushes at every line of this. ".repeat(200_000);
-    let document = server.publish(&json!({"source": "notes", "source_path": "long.txt", "content": content}));
+    let document =
+        server.publish(&json!({"source": "notes", "source_path": "long.txt", "content": content}));
     server.signal("INT");
-    wait_for("the first answer", || server.log().contains("finishing what is in progress").then_some(()));
+    wait_for("the first answer", || {
+        server
+            .log()
+            .contains("finishing what is in progress")
+            .then_some(())
+    });
     server.signal("INT");
     let (status, _) = server.ended();
-    assert!([Some(130), Some(0)].contains(&status.code()), "{status}: 130, or 0 if all was done by then");
+    assert!(
+        [Some(130), Some(0)].contains(&status.code()),
+        "{status}: 130, or 0 if all was done by then"
+    );
     let second = workspace.start();
-    assert_eq!(second.settled(&document).get("state"), Some(&json!("indexed")), "{}", second.log());
+    assert_eq!(
+        second.settled(&document).get("state"),
+        Some(&json!("indexed")),
+        "{}",
+        second.log()
+    );
     second.stop();
 }
 
@@ -57,10 +80,14 @@ fn a_second_writer_is_told_who_holds_the_folder() {
     let workspace = Workspace::new();
     let server = workspace.start();
     let pid = server.pid().to_string();
-    workspace.run(["run", "--listen", "127.0.0.1:0"]).refused(1, &["is in use by process", &pid, "hint:"]);
+    workspace
+        .run(["run", "--listen", "127.0.0.1:0"])
+        .refused(1, &["is in use by process", &pid, "hint:"]);
     assert_eq!(server.get("/health/readyz").0, 200, "the first goes on");
     let port = server.url.strip_prefix("http://").unwrap().to_owned();
-    Workspace::new().run(["run", "--listen", &port]).refused(1, &["cannot listen on", &port, "hint"]);
+    Workspace::new()
+        .run(["run", "--listen", &port])
+        .refused(1, &["cannot listen on", &port, "hint"]);
     server.stop();
 }
 
@@ -68,11 +95,17 @@ fn a_second_writer_is_told_who_holds_the_folder() {
 fn the_address_of_a_server_that_was_killed_is_not_believed() {
     let workspace = Workspace::new();
     let mut server = workspace.start();
-    let document = server.publish(&json!({"source": "notes", "source_path": "a.md", "content": "the axolotl smiles"}));
+    let document = server.publish(
+        &json!({"source": "notes", "source_path": "a.md", "content": "the axolotl smiles"}),
+    );
     server.settled(&document);
     server.kill();
     assert!(workspace.data().join("server.json").exists());
-    assert_eq!(workspace.found("axolotl").len(), 1, "without a server the folder is opened in process");
+    assert_eq!(
+        workspace.found("axolotl").len(),
+        1,
+        "without a server the folder is opened in process"
+    );
     workspace.start().stop();
 }
 

@@ -1,5 +1,6 @@
-//! Pictures of slides: asked for by the conversion process, drawn by a program that is confined, kept, found and shown. A script stands in
-//! for LibreOffice where its route is tested; with LibreOffice installed, a real presentation is drawn too.
+//! Pictures of slides: asked for by the conversion process, drawn by a program that is confined,
+//! kept, found and shown. A script stands in for LibreOffice where its route is tested; with
+//! LibreOffice installed, a real presentation is drawn too.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -17,18 +18,31 @@ fn with_program(script: &str) -> Workspace {
     let workspace = Workspace::new();
     let program = workspace.write("office/program/soffice", format!("#!/bin/bash\n{script}\n"));
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-    workspace.with("convert.slides.program", &program.display().to_string()).with("convert.slides.drawing_timeout_ms", "30000")
+    workspace
+        .with("convert.slides.program", &program.display().to_string())
+        .with("convert.slides.drawing_timeout_ms", "30000")
 }
 
 /// Pages of a third of a slide's size, each with a grey field.
 fn pdf(pages: usize) -> String {
     let mut objects = vec!["<</Type/Catalog/Pages 2 0 R>>".to_owned()];
-    let kids: Vec<String> = (0..pages).map(|page| format!("{} 0 R", 3 + 2 * page)).collect();
-    objects.push(format!("<</Type/Pages/Count {pages}/Kids[{}]>>", kids.join(" ")));
+    let kids: Vec<String> = (0..pages)
+        .map(|page| format!("{} 0 R", 3 + 2 * page))
+        .collect();
+    objects.push(format!(
+        "<</Type/Pages/Count {pages}/Kids[{}]>>",
+        kids.join(" ")
+    ));
     for page in 0..pages {
-        objects.push(format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 240 180]/Contents {} 0 R>>", 4 + 2 * page));
+        objects.push(format!(
+            "<</Type/Page/Parent 2 0 R/MediaBox[0 0 240 180]/Contents {} 0 R>>",
+            4 + 2 * page
+        ));
         let content = format!("0.{page} g {page} 10 100 100 re f");
-        objects.push(format!("<</Length {}>>stream\n{content}\nendstream", content.len()));
+        objects.push(format!(
+            "<</Length {}>>stream\n{content}\nendstream",
+            content.len()
+        ));
     }
     let (mut file, mut places) = ("%PDF-1.4\n".to_owned(), Vec::new());
     for (index, object) in objects.iter().enumerate() {
@@ -36,13 +50,22 @@ fn pdf(pages: usize) -> String {
         file.push_str(&format!("{} 0 obj{object}endobj\n", index + 1));
     }
     let start = file.len();
-    file.push_str(&format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1));
-    places.iter().for_each(|place| file.push_str(&format!("{place:010} 00000 n \n")));
-    file.push_str(&format!("trailer<</Size {}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n", objects.len() + 1));
+    file.push_str(&format!(
+        "xref\n0 {}\n0000000000 65535 f \n",
+        objects.len() + 1
+    ));
+    places
+        .iter()
+        .for_each(|place| file.push_str(&format!("{place:010} 00000 n \n")));
+    file.push_str(&format!(
+        "trailer<</Size {}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n",
+        objects.len() + 1
+    ));
     file
 }
 
-/// A workspace whose LibreOffice has drawn a page for each slide; nothing, said loudly, where pages cannot be drawn.
+/// A workspace whose LibreOffice has drawn a page for each slide; nothing, said loudly, where pages
+/// cannot be drawn.
 fn with_drawn_deck() -> Option<Workspace> {
     if !draws_pages() {
         return None;
@@ -73,31 +96,59 @@ fn missing(converted: &Value) -> &str {
 
 #[test]
 fn a_slide_is_shown_with_what_is_found_on_it() {
-    let Some(workspace) = with_drawn_deck() else { return };
+    let Some(workspace) = with_drawn_deck() else {
+        return;
+    };
     workspace.write("docs/deck.pptx", DECK);
     let server = workspace.start();
     let run = workspace.run(["publish", "docs", "--wait", "--format", "json"]);
-    assert_eq!((run.code, number(&run.json(), "/indexed")), (0, 1), "{run:?}");
+    assert_eq!(
+        (run.code, number(&run.json(), "/indexed")),
+        (0, 1),
+        "{run:?}"
+    );
     let (_, answer) = server.post("/v1/search", &json!({"query": "wait: lower the threshold"}));
-    assert!(text(&answer, "/hits/0/text").contains("lower the threshold"), "{answer}");
-    let image = list(&answer, "/hits/0/images").last().and_then(Value::as_str).unwrap();
+    assert!(
+        text(&answer, "/hits/0/text").contains("lower the threshold"),
+        "{answer}"
+    );
+    let image = list(&answer, "/hits/0/images")
+        .last()
+        .and_then(Value::as_str)
+        .unwrap();
     let picture = server.bytes(image);
-    assert!(picture.starts_with(b"\xFF\xD8\xFF"), "{image}: {:?}", picture.get(..8));
+    assert!(
+        picture.starts_with(b"\xFF\xD8\xFF"),
+        "{image}: {:?}",
+        picture.get(..8)
+    );
     server.stop();
 }
 
 #[test]
 fn each_slide_that_is_read_has_its_picture() {
-    let Some(workspace) = with_drawn_deck() else { return };
+    let Some(workspace) = with_drawn_deck() else {
+        return;
+    };
     let deck = converted(&workspace);
     // One picture lies on a slide itself.
-    assert_eq!(list(&deck, "/images").len(), 1 + 4, "the hidden one has none: {deck}");
+    assert_eq!(
+        list(&deck, "/images").len(),
+        1 + 4,
+        "the hidden one has none: {deck}"
+    );
     assert_eq!(text(&deck, "/metadata/hidden_slides"), "4");
     let markdown = text(&deck, "/markdown");
-    assert!(markdown.contains("## Next steps\n\n![](image:4)\n"), "{markdown}");
+    assert!(
+        markdown.contains("## Next steps\n\n![](image:4)\n"),
+        "{markdown}"
+    );
 
     workspace.write("office/drawn.pdf", pdf(3));
-    assert_eq!(missing(&converted(&workspace)), "3 pages were drawn for 5 slides");
+    assert_eq!(
+        missing(&converted(&workspace)),
+        "3 pages were drawn for 5 slides"
+    );
 }
 
 #[test]
@@ -116,8 +167,14 @@ fn a_drawing_program_reaches_neither_network_nor_other_files() {
     workspace.write("secret", "secret");
     let deck = converted(&workspace);
     let said = missing(&deck);
-    assert!(said.contains("network closed, secret kept, outside kept, inside written"), "{said}");
-    assert!(text(&deck, "/markdown").contains("Next steps"), "its text is there");
+    assert!(
+        said.contains("network closed, secret kept, outside kept, inside written"),
+        "{said}"
+    );
+    assert!(
+        text(&deck, "/markdown").contains("Next steps"),
+        "its text is there"
+    );
 }
 
 #[test]
@@ -136,7 +193,9 @@ fn a_drawing_program_that_hangs_or_is_not_there_costs_the_pictures_only() {
 fn libreoffice_draws_a_presentation() {
     let doctor = Workspace::new().run(["doctor"]);
     if !doctor.stdout.contains("drawn by LibreOffice") {
-        skip("slides drawn by LibreOffice: it is not installed (Debian: apt-get install libreoffice-impress)");
+        skip(
+            "slides drawn by LibreOffice: it is not installed (Debian: apt-get install libreoffice-impress)",
+        );
         return;
     }
     if !draws_pages() {
@@ -144,5 +203,8 @@ fn libreoffice_draws_a_presentation() {
     }
     let deck = converted(&Workspace::new());
     assert_eq!(list(&deck, "/images").len(), 1 + 4, "{deck}");
-    assert!(deck.pointer("/metadata/slide_images_missing").is_none(), "{deck}");
+    assert!(
+        deck.pointer("/metadata/slide_images_missing").is_none(),
+        "{deck}"
+    );
 }

@@ -1,4 +1,5 @@
-//! Verbs that need no server, help, wrong usage, and the rule that stdout holds the result and stderr the rest.
+//! Verbs that need no server, help, wrong usage, and the rule that stdout holds the result and
+//! stderr the rest.
 
 use serde_json::Value;
 
@@ -44,13 +45,27 @@ fn every_verb_helps() {
     for verb in VERBS {
         let run = workspace.run([verb, &["--help"]].concat());
         assert_eq!(run.code, 0, "{run:?}");
-        assert!(run.stdout.contains("Usage: tributary") && run.stderr.is_empty(), "{run:?}");
+        assert!(
+            run.stdout.contains("Usage: tributary") && run.stderr.is_empty(),
+            "{run:?}"
+        );
         let first = run.stdout.lines().next().unwrap_or_default();
-        assert!(first.len() > 10 && first.starts_with(char::is_uppercase), "{verb:?} says what it does first: {first:?}");
+        assert!(
+            first.len() > 10 && first.starts_with(char::is_uppercase),
+            "{verb:?} says what it does first: {first:?}"
+        );
     }
     let top = workspace.run(["--help"]).stdout;
-    assert!(top.contains("tributary publish docs/ --wait") && top.contains("Exit codes"), "{top}");
-    assert!(workspace.run(["--version"]).stdout.starts_with("tributary "));
+    assert!(
+        top.contains("tributary publish docs/ --wait") && top.contains("Exit codes"),
+        "{top}"
+    );
+    assert!(
+        workspace
+            .run(["--version"])
+            .stdout
+            .starts_with("tributary ")
+    );
     assert!(!workspace.data().exists());
 }
 
@@ -70,46 +85,115 @@ fn wrong_usage_is_exit_code_2_and_prints_nothing_on_stdout() {
     ];
     for arguments in wrong {
         let run = workspace.run(arguments);
-        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?}: {run:?}");
-        assert!(run.stderr.contains("Usage") || run.stderr.contains("help"), "{run:?}");
+        assert_eq!(
+            (run.code, run.stdout.as_str()),
+            (2, ""),
+            "{arguments:?}: {run:?}"
+        );
+        assert!(
+            run.stderr.contains("Usage") || run.stderr.contains("help"),
+            "{run:?}"
+        );
     }
-    assert!(workspace.run(["serach"]).stderr.contains("search"), "the nearest verb is named");
+    assert!(
+        workspace.run(["serach"]).stderr.contains("search"),
+        "the nearest verb is named"
+    );
 }
 
 #[test]
 fn local_verbs_print_what_scripts_read() {
     let workspace = Workspace::new();
-    let long = (0..400).map(|number| format!("The echidna counts ants, now {number}. ")).collect::<String>();
-    let page = format!("<html><head><title>Ants</title></head><body><h1>Ants</h1><p>Count.</p><h2>More</h2><p>{long}</p></body></html>");
+    let long = (0..400)
+        .map(|number| format!("The echidna counts ants, now {number}. "))
+        .collect::<String>();
+    let page = format!(
+        "<html><head><title>Ants</title></head><body><h1>Ants</h1><p>Count.</p><h2>More</h2><p>{long}</p></body></html>"
+    );
     let file = workspace.write("page.html", page);
     let file = file.to_str().unwrap();
 
     let markdown = workspace.run(["convert", file]);
-    assert!(markdown.code == 0 && markdown.stdout.starts_with("# Ants\n") && markdown.stderr.is_empty(), "{markdown:?}");
-    assert_eq!(text(&workspace.json(["convert", file, "--format", "json"]), "/title"), "Ants");
+    assert!(
+        markdown.code == 0 && markdown.stdout.starts_with("# Ants\n") && markdown.stderr.is_empty(),
+        "{markdown:?}"
+    );
+    assert_eq!(
+        text(
+            &workspace.json(["convert", file, "--format", "json"]),
+            "/title"
+        ),
+        "Ants"
+    );
 
     let chunked = workspace.json(["chunk", file, "--format", "json"]);
-    let fields = ["chunk_id", "kind", "section_path", "tokens", "text", "parent_id", "child_ids", "pages", "is_continuation"];
-    list(&chunked, "/chunks").iter().for_each(|chunk| has_fields(chunk, &fields));
+    let fields = [
+        "chunk_id",
+        "kind",
+        "section_path",
+        "tokens",
+        "text",
+        "parent_id",
+        "child_ids",
+        "pages",
+        "is_continuation",
+    ];
+    list(&chunked, "/chunks")
+        .iter()
+        .for_each(|chunk| has_fields(chunk, &fields));
     assert!(list(&chunked, "/chunks").len() > 2, "{chunked}");
-    assert!(list(&chunked, "/chunks").iter().all(|chunk| number(chunk, "/tokens") <= 2000), "{chunked}");
+    assert!(
+        list(&chunked, "/chunks")
+            .iter()
+            .all(|chunk| number(chunk, "/tokens") <= 2000),
+        "{chunked}"
+    );
 
-    let analyzed = workspace.json(["analyze", "载波聚合 improves gNodeB uplinks", "--format", "json"]);
-    let tokens: Vec<&str> = list(&analyzed, "/tokens").iter().filter_map(Value::as_str).collect();
+    let analyzed = workspace.json([
+        "analyze",
+        "载波聚合 improves gNodeB uplinks",
+        "--format",
+        "json",
+    ]);
+    let tokens: Vec<&str> = list(&analyzed, "/tokens")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
     assert!(tokens.contains(&"gnodeb"), "{tokens:?}");
-    assert!(tokens.iter().all(|token| token.chars().count() < 7), "Chinese is cut into words: {tokens:?}");
-    assert!(list(&workspace.json(["analyze", "", "--format", "json"]), "/tokens").is_empty());
+    assert!(
+        tokens.iter().all(|token| token.chars().count() < 7),
+        "Chinese is cut into words: {tokens:?}"
+    );
+    assert!(
+        list(
+            &workspace.json(["analyze", "", "--format", "json"]),
+            "/tokens"
+        )
+        .is_empty()
+    );
 
     for verb in ["convert", "chunk"] {
-        workspace.run([verb, "nowhere.md"]).refused(1, &["cannot read nowhere.md"]);
+        workspace
+            .run([verb, "nowhere.md"])
+            .refused(1, &["cannot read nowhere.md"]);
         let png = workspace.write("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
-        workspace.run([verb, png.to_str().unwrap()]).refused(1, &["PNG", "hint:"]);
+        workspace
+            .run([verb, png.to_str().unwrap()])
+            .refused(1, &["PNG", "hint:"]);
     }
     for shell in ["bash", "zsh", "fish"] {
-        assert!(workspace.run(["completions", shell]).stdout.contains("knowledge-sets"), "{shell}");
+        assert!(
+            workspace
+                .run(["completions", shell])
+                .stdout
+                .contains("knowledge-sets"),
+            "{shell}"
+        );
     }
     let doctor = workspace.json(["doctor", "--format", "json"]);
-    list(&doctor, "/checks").iter().for_each(|check| has_fields(check, &["name", "ok", "detail", "hint"]));
+    list(&doctor, "/checks")
+        .iter()
+        .for_each(|check| has_fields(check, &["name", "ok", "detail", "hint"]));
     assert_eq!(doctor.get("ok"), Some(&Value::Bool(true)));
 }
 
@@ -120,7 +204,11 @@ fn doctor_warns_of_a_folder_that_others_can_read() {
     let workspace = Workspace::new();
     let hint = || {
         let doctor = workspace.json(["doctor", "--format", "json"]);
-        list(&doctor, "/checks").iter().find(|check| check["name"] == "data folder").unwrap()["hint"].to_string()
+        list(&doctor, "/checks")
+            .iter()
+            .find(|check| check["name"] == "data folder")
+            .unwrap()["hint"]
+            .to_string()
     };
     assert_eq!(hint(), "null", "a folder of its own making is private");
     std::fs::set_permissions(workspace.data(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -129,11 +217,20 @@ fn doctor_warns_of_a_folder_that_others_can_read() {
 
 #[test]
 fn a_missing_model_is_named_with_what_to_do() {
-    let workspace = Workspace::new().with("models.kind", "onnx").with("models.folder", "no-such-model").with("models.search_folders", "[]");
-    workspace.run(["search", "x"]).refused(1, &["no-such-model", "hint:"]);
+    let workspace = Workspace::new()
+        .with("models.kind", "onnx")
+        .with("models.folder", "no-such-model")
+        .with("models.search_folders", "[]");
+    workspace
+        .run(["search", "x"])
+        .refused(1, &["no-such-model", "hint:"]);
     let doctor = workspace.run(["doctor", "--format", "json"]);
     assert_eq!(doctor.code, 1, "{doctor:?}");
-    assert!(list(&doctor.json(), "/checks").iter().any(|check| check.get("ok") == Some(&Value::Bool(false)) && !check["hint"].is_null()));
+    assert!(
+        list(&doctor.json(), "/checks")
+            .iter()
+            .any(|check| check.get("ok") == Some(&Value::Bool(false)) && !check["hint"].is_null())
+    );
 }
 
 #[test]
@@ -141,10 +238,15 @@ fn an_unread_pipe_is_no_failure_and_logs_hold_no_colours() {
     let workspace = Workspace::new().with("telemetry.filter", "debug");
     workspace.write("docs/a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     let run = workspace.run(["-v", "publish", "docs", "--wait"]);
-    assert!(run.stderr.contains("dead letters") && !run.stderr.contains('\u{1b}'), "{run:?}");
+    assert!(
+        run.stderr.contains("dead letters") && !run.stderr.contains('\u{1b}'),
+        "{run:?}"
+    );
     let mut command = workspace.command();
     command.args(["completions", "bash"]);
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());

@@ -14,8 +14,9 @@ use crate::written::WRITTEN;
 
 /// Formats in the order in which they come, those with more code behind them more often.
 pub const FORMATS: &[&str] = &[
-    "docx", "xlsx", "pdf", "pptx", "html", "md", "xls", "pdf", "docx", "csv", "xlsx", "doc", "ods", "json", "pdf", "pptx", "rst", "xlsx",
-    "eml", "docx", "epub", "rtf", "yaml", "html", "ipynb", "xml", "pdf", "doc", "txt", "image",
+    "docx", "xlsx", "pdf", "pptx", "html", "md", "xls", "pdf", "docx", "csv", "xlsx", "doc", "ods",
+    "json", "pdf", "pptx", "rst", "xlsx", "eml", "docx", "epub", "rtf", "yaml", "html", "ipynb",
+    "xml", "pdf", "doc", "txt", "image",
 ];
 
 /// A changed file that would be larger stays as it was before.
@@ -48,7 +49,9 @@ pub struct Mutator {
 impl Mutator {
     /// From the documents made here and, where they are, the real ones.
     pub fn new(seed: u64) -> Self {
-        let own = own::documents().into_iter().map(|(name, bytes)| Document { name, bytes });
+        let own = own::documents()
+            .into_iter()
+            .map(|(name, bytes)| Document { name, bytes });
         let documents: Vec<Document> = own.chain(real()).collect();
         Self { seed, documents }
     }
@@ -76,8 +79,17 @@ impl Mutator {
             }
         }
         // Some come under a wrong name.
-        let named = if random.below(24) == 0 { self.any(&mut random) } else { document };
-        Mutated { number, extension: extension(&named.name), bytes, what }
+        let named = if random.below(24) == 0 {
+            self.any(&mut random)
+        } else {
+            document
+        };
+        Mutated {
+            number,
+            extension: extension(&named.name),
+            bytes,
+            what,
+        }
     }
 
     fn any(&self, random: &mut Random) -> &Document {
@@ -92,8 +104,18 @@ impl Mutator {
             262_145..=600_000 => 4,
             _ => 1,
         };
-        let candidates: Vec<&Document> = self.documents.iter().filter(|document| family(&document.name) == format).collect();
-        let mut left = random.below(candidates.iter().map(|document| weight(document)).sum::<u64>().max(1));
+        let candidates: Vec<&Document> = self
+            .documents
+            .iter()
+            .filter(|document| family(&document.name) == format)
+            .collect();
+        let mut left = random.below(
+            candidates
+                .iter()
+                .map(|document| weight(document))
+                .sum::<u64>()
+                .max(1),
+        );
         for document in candidates {
             match left.checked_sub(weight(document)) {
                 Some(rest) => left = rest,
@@ -113,7 +135,9 @@ impl Mutator {
             Some(b"PK\x03\x04") => packages::mutate(bytes, random),
             Some(b"\xD0\xCF\x11\xE0") => apply(COMPOUND, bytes, random).to_owned(),
             Some(b"%PDF") => apply(PORTABLE, bytes, random).to_owned(),
-            _ if bytes.trim_ascii_start().starts_with(b"<") && random.below(2) == 0 => apply(MARKUP, bytes, random).to_owned(),
+            _ if bytes.trim_ascii_start().starts_with(b"<") && random.below(2) == 0 => {
+                apply(MARKUP, bytes, random).to_owned()
+            }
             _ => apply(WRITTEN, bytes, random).to_owned(),
         }
     }
@@ -129,7 +153,10 @@ impl Mutator {
 
 /// Extension of a file name.
 fn extension(name: &str) -> String {
-    Path::new(name).extension().map(|extension| extension.to_string_lossy().into_owned()).unwrap_or_default()
+    Path::new(name)
+        .extension()
+        .map(|extension| extension.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 fn family(name: &str) -> String {
@@ -142,17 +169,32 @@ fn family(name: &str) -> String {
 
 /// The real documents, in an order that does not depend on the machine.
 fn real() -> Vec<Document> {
-    let root =
-        std::env::var_os("TRIBUTARY_SHARED").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"), PathBuf::from);
+    let root = std::env::var_os("TRIBUTARY_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
+        PathBuf::from,
+    );
     let folder = root.join("data/docs");
     let mut files = Vec::new();
     collect(&folder, &mut files);
     if files.is_empty() {
-        skip(&format!("mutations of real documents: {} is not there; those of documents made in the test were tried", folder.display()));
+        skip(&format!(
+            "mutations of real documents: {} is not there; those of documents made in the test were tried",
+            folder.display()
+        ));
     }
     files.sort();
-    let named = |path: &PathBuf| path.strip_prefix(&folder).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    files.iter().map(|path| Document { name: named(path), bytes: std::fs::read(path).unwrap() }).collect()
+    let named = |path: &PathBuf| {
+        path.strip_prefix(&folder)
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    files
+        .iter()
+        .map(|path| Document {
+            name: named(path),
+            bytes: std::fs::read(path).unwrap(),
+        })
+        .collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -160,7 +202,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension != "jsonl") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension != "jsonl")
+        {
             files.push(path);
         }
     }

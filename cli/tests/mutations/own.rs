@@ -1,4 +1,5 @@
-//! Small whole documents of every format, made here: what mutations begin with where no real documents are.
+//! Small whole documents of every format, made here: what mutations begin with where no real
+//! documents are.
 
 use crate::compound;
 use crate::packages::package;
@@ -20,7 +21,10 @@ const TEXTS: &[(&str, &str)] = &[
         "own.html",
         "<!DOCTYPE html><html><head><title>Tilt</title></head><body><nav>menu</nav><main><h1>Tilt</h1><p>The tilt is <b>6</b> degrees.</p><table><tr><th colspan=\"2\">a</th></tr><tr><td rowspan=\"2\">1</td><td>2</td></tr></table><ol start=\"3\"><li>x<ul><li>y</li></ul></li></ol><pre>code</pre><math><mfrac><mi>a</mi><mn>2</mn></mfrac></math></main></body></html>",
     ),
-    ("own.csv", "site,level,\"note, long\"\n海淀,-71.5,\"a \"\"quoted\"\" word\"\nHarbour,12,\n"),
+    (
+        "own.csv",
+        "site,level,\"note, long\"\n海淀,-71.5,\"a \"\"quoted\"\" word\"\nHarbour,12,\n",
+    ),
     (
         "own.json",
         "{\"title\": \"Cells\", \"cells\": [{\"name\": \"a\", \"level\": -7, \"note\": \"a longer sentence of words\"}, {\"name\": \"b\", \"level\": 1e3}]}",
@@ -49,13 +53,21 @@ const TEXTS: &[(&str, &str)] = &[
         "own.eml",
         "From: a@example.org\r\nTo: b@example.org\r\nSubject: =?utf-8?B?6L295rOi?=\r\nDate: Mon, 2 Mar 2026 10:00:00 +0000\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=\"b1\"\r\n\r\n--b1\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nWords =E8=BD=BD=\r\n\r\n--b1\r\nContent-Type: text/html\r\n\r\n<p>more</p>\r\n--b1\r\nContent-Type: application/octet-stream; name=\"x.bin\"\r\nContent-Transfer-Encoding: base64\r\n\r\nAAEC\r\n--b1--\r\n",
     ),
-    ("own.txt", "A plain text.\nWith a line, 载波 and a number 42.\n\nAnother paragraph.\n"),
-    ("own.rs", "//! A program.\nfn main() {\n    println!(\"{}\", 1 + 1);\n}\n"),
+    (
+        "own.txt",
+        "A plain text.\nWith a line, 载波 and a number 42.\n\nAnother paragraph.\n",
+    ),
+    (
+        "own.rs",
+        "//! A program.\nfn main() {\n    println!(\"{}\", 1 + 1);\n}\n",
+    ),
 ];
 
 /// All of them with their names.
 pub fn documents() -> Vec<(String, Vec<u8>)> {
-    let texts = TEXTS.iter().map(|(name, text)| (*name, text.as_bytes().to_vec()));
+    let texts = TEXTS
+        .iter()
+        .map(|(name, text)| (*name, text.as_bytes().to_vec()));
     let made = [
         ("own.docx", word()),
         ("own.pptx", slides()),
@@ -63,22 +75,38 @@ pub fn documents() -> Vec<(String, Vec<u8>)> {
         ("own.ods", open_sheets()),
         ("own.epub", book()),
         ("own.xls", compound::workbook(&["name", "carrier", "level"])),
-        ("own.pdf", portable::document("BT /F1 12 Tf 72 700 Td (The tilt of sector 3 is 6 degrees.) Tj ET", false)),
+        (
+            "own.pdf",
+            portable::document(
+                "BT /F1 12 Tf 72 700 Td (The tilt of sector 3 is 6 degrees.) Tj ET",
+                false,
+            ),
+        ),
     ];
-    texts.chain(made).map(|(name, bytes)| (name.to_owned(), bytes)).collect()
+    texts
+        .chain(made)
+        .map(|(name, bytes)| (name.to_owned(), bytes))
+        .collect()
 }
 
 fn relationships(list: &[(&str, &str)]) -> String {
     let one = |(index, (kind, target)): (usize, &(&str, &str))| {
-        format!("<Relationship Id=\"rId{}\" Type=\"{OFFICE}/{kind}\" Target=\"{target}\"/>", index + 1)
+        format!(
+            "<Relationship Id=\"rId{}\" Type=\"{OFFICE}/{kind}\" Target=\"{target}\"/>",
+            index + 1
+        )
     };
     let all: String = list.iter().enumerate().map(one).collect();
-    format!("{DECLARATION}<Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\">{all}</Relationships>")
+    format!(
+        "{DECLARATION}<Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\">{all}</Relationships>"
+    )
 }
 
 fn types(parts: &[(&str, &str)]) -> String {
     let one = |(part, kind): &(&str, &str)| {
-        format!("<Override PartName=\"/{part}\" ContentType=\"application/vnd.openxmlformats-officedocument.{kind}+xml\"/>")
+        format!(
+            "<Override PartName=\"/{part}\" ContentType=\"application/vnd.openxmlformats-officedocument.{kind}+xml\"/>"
+        )
     };
     let all: String = parts.iter().map(one).collect();
     format!(
@@ -98,14 +126,28 @@ fn word() -> Vec<u8> {
     let numbering = "<w:abstractNum w:abstractNumId=\"0\"><w:lvl w:ilvl=\"0\"><w:start w:val=\"1\"/><w:numFmt w:val=\"decimal\"/><w:lvlText w:val=\"%1.\"/></w:lvl></w:abstractNum>\
         <w:num w:numId=\"1\"><w:abstractNumId w:val=\"0\"/></w:num>";
     let notes = "<w:footnote w:id=\"2\"><w:p><w:r><w:t>The note.</w:t></w:r></w:p></w:footnote>";
-    let part = |name: &str, content: &str| format!("{DECLARATION}<w:{name} {WORD}>{content}</w:{name}>");
+    let part =
+        |name: &str, content: &str| format!("{DECLARATION}<w:{name} {WORD}>{content}</w:{name}>");
     package(&[
-        ("[Content_Types].xml", &types(&[("word/document.xml", "wordprocessingml.document.main")])),
-        ("_rels/.rels", &relationships(&[("officeDocument", "word/document.xml")])),
-        ("word/document.xml", &part("document", &format!("<w:body>{body}</w:body>"))),
+        (
+            "[Content_Types].xml",
+            &types(&[("word/document.xml", "wordprocessingml.document.main")]),
+        ),
+        (
+            "_rels/.rels",
+            &relationships(&[("officeDocument", "word/document.xml")]),
+        ),
+        (
+            "word/document.xml",
+            &part("document", &format!("<w:body>{body}</w:body>")),
+        ),
         (
             "word/_rels/document.xml.rels",
-            &relationships(&[("styles", "styles.xml"), ("numbering", "numbering.xml"), ("footnotes", "footnotes.xml")]),
+            &relationships(&[
+                ("styles", "styles.xml"),
+                ("numbering", "numbering.xml"),
+                ("footnotes", "footnotes.xml"),
+            ]),
         ),
         ("word/styles.xml", &part("styles", styles)),
         ("word/numbering.xml", &part("numbering", numbering)),
@@ -128,17 +170,29 @@ fn slides() -> Vec<u8> {
     package(&[
         (
             "[Content_Types].xml",
-            &types(&[("ppt/presentation.xml", "presentationml.presentation.main"), ("ppt/slides/slide1.xml", "presentationml.slide")]),
+            &types(&[
+                ("ppt/presentation.xml", "presentationml.presentation.main"),
+                ("ppt/slides/slide1.xml", "presentationml.slide"),
+            ]),
         ),
-        ("_rels/.rels", &relationships(&[("officeDocument", "ppt/presentation.xml")])),
+        (
+            "_rels/.rels",
+            &relationships(&[("officeDocument", "ppt/presentation.xml")]),
+        ),
         (
             "ppt/presentation.xml",
             &format!(
                 "{DECLARATION}<p:presentation {DRAWING}><p:sldIdLst><p:sldId id=\"256\" r:id=\"rId1\"/></p:sldIdLst></p:presentation>"
             ),
         ),
-        ("ppt/_rels/presentation.xml.rels", &relationships(&[("slide", "slides/slide1.xml")])),
-        ("ppt/slides/slide1.xml", &format!("{DECLARATION}<p:sld {DRAWING}>{tree}</p:sld>")),
+        (
+            "ppt/_rels/presentation.xml.rels",
+            &relationships(&[("slide", "slides/slide1.xml")]),
+        ),
+        (
+            "ppt/slides/slide1.xml",
+            &format!("{DECLARATION}<p:sld {DRAWING}>{tree}</p:sld>"),
+        ),
     ])
 }
 
@@ -150,16 +204,28 @@ fn sheets() -> Vec<u8> {
     package(&[
         (
             "[Content_Types].xml",
-            &types(&[("xl/workbook.xml", "spreadsheetml.sheet.main"), ("xl/worksheets/sheet1.xml", "spreadsheetml.worksheet")]),
+            &types(&[
+                ("xl/workbook.xml", "spreadsheetml.sheet.main"),
+                ("xl/worksheets/sheet1.xml", "spreadsheetml.worksheet"),
+            ]),
         ),
-        ("_rels/.rels", &relationships(&[("officeDocument", "xl/workbook.xml")])),
+        (
+            "_rels/.rels",
+            &relationships(&[("officeDocument", "xl/workbook.xml")]),
+        ),
         (
             "xl/workbook.xml",
-            &format!("{DECLARATION}<workbook {SHEET}><sheets><sheet name=\"Cells\" sheetId=\"1\" r:id=\"rId1\"/></sheets></workbook>"),
+            &format!(
+                "{DECLARATION}<workbook {SHEET}><sheets><sheet name=\"Cells\" sheetId=\"1\" r:id=\"rId1\"/></sheets></workbook>"
+            ),
         ),
         (
             "xl/_rels/workbook.xml.rels",
-            &relationships(&[("worksheet", "worksheets/sheet1.xml"), ("sharedStrings", "sharedStrings.xml"), ("styles", "styles.xml")]),
+            &relationships(&[
+                ("worksheet", "worksheets/sheet1.xml"),
+                ("sharedStrings", "sharedStrings.xml"),
+                ("styles", "styles.xml"),
+            ]),
         ),
         (
             "xl/worksheets/sheet1.xml",
@@ -169,9 +235,14 @@ fn sheets() -> Vec<u8> {
         ),
         (
             "xl/sharedStrings.xml",
-            &format!("{DECLARATION}<sst {SHEET} count=\"1\" uniqueCount=\"1\"><si><r><t>day</t></r><rPh><t>x</t></rPh></si></sst>"),
+            &format!(
+                "{DECLARATION}<sst {SHEET} count=\"1\" uniqueCount=\"1\"><si><r><t>day</t></r><rPh><t>x</t></rPh></si></sst>"
+            ),
         ),
-        ("xl/styles.xml", &format!("{DECLARATION}<styleSheet {SHEET}>{styles}</styleSheet>")),
+        (
+            "xl/styles.xml",
+            &format!("{DECLARATION}<styleSheet {SHEET}>{styles}</styleSheet>"),
+        ),
     ])
 }
 
@@ -193,9 +264,18 @@ fn book() -> Vec<u8> {
     let contents = "<package><metadata><dc:title>Book</dc:title></metadata><manifest><item id=\"a\" href=\"one.xhtml\" media-type=\"application/xhtml+xml\"/><item id=\"n\" href=\"nav.xhtml\" media-type=\"application/xhtml+xml\" properties=\"nav\"/></manifest><spine><itemref idref=\"a\"/></spine></package>";
     package(&[
         ("mimetype", "application/epub+zip"),
-        ("META-INF/container.xml", "<container><rootfiles><rootfile full-path=\"content.opf\"/></rootfiles></container>"),
+        (
+            "META-INF/container.xml",
+            "<container><rootfiles><rootfile full-path=\"content.opf\"/></rootfiles></container>",
+        ),
         ("content.opf", contents),
-        ("nav.xhtml", "<html><body><nav epub:type=\"toc\"><ol><li><a href=\"one.xhtml\">One</a></li></ol></nav></body></html>"),
-        ("one.xhtml", "<html><body><h1>One</h1><p>Words <a href=\"one.xhtml#x\">here</a>.</p></body></html>"),
+        (
+            "nav.xhtml",
+            "<html><body><nav epub:type=\"toc\"><ol><li><a href=\"one.xhtml\">One</a></li></ol></nav></body></html>",
+        ),
+        (
+            "one.xhtml",
+            "<html><body><h1>One</h1><p>Words <a href=\"one.xhtml#x\">here</a>.</p></body></html>",
+        ),
     ])
 }

@@ -1,4 +1,5 @@
-//! ZIP packages that say one thing and hold another: parts are changed and packed again, and the directory lies.
+//! ZIP packages that say one thing and hold another: parts are changed and packed again, and the
+//! directory lies.
 
 use std::io::{Cursor, Read, Write};
 use std::sync::OnceLock;
@@ -38,8 +39,18 @@ struct Part {
 impl Part {
     fn new(name: &[u8], content: Vec<u8>) -> Self {
         let length = content.len() as u32;
-        let claims = Claims { method: STORED, flags: 0, crc: crc32fast::hash(&content), packed: length, size: length };
-        Self { name: name.to_vec(), packed: content, claims: [claims; 2] }
+        let claims = Claims {
+            method: STORED,
+            flags: 0,
+            crc: crc32fast::hash(&content),
+            packed: length,
+            size: length,
+        };
+        Self {
+            name: name.to_vec(),
+            packed: content,
+            claims: [claims; 2],
+        }
     }
 }
 
@@ -63,13 +74,18 @@ const TRICKS: &[Trick] = &[
 
 /// A package of stored parts, for the documents that tests make.
 pub fn package(parts: &[(&str, &str)]) -> Vec<u8> {
-    let parts: Vec<Part> = parts.iter().map(|(name, text)| Part::new(name.as_bytes(), text.as_bytes().to_vec())).collect();
+    let parts: Vec<Part> = parts
+        .iter()
+        .map(|(name, text)| Part::new(name.as_bytes(), text.as_bytes().to_vec()))
+        .collect();
     written(&parts)
 }
 
 /// Changes a package; what is none is changed as bytes.
 pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) -> String {
-    let Some(mut parts) = read(bytes) else { return apply(ANY, bytes, random).to_owned() };
+    let Some(mut parts) = read(bytes) else {
+        return apply(ANY, bytes, random).to_owned();
+    };
     let mut what = if random.below(3) == 0 {
         let (name, trick) = random.choose(TRICKS);
         trick(&mut parts, random);
@@ -90,7 +106,9 @@ fn read(bytes: &[u8]) -> Option<Vec<Part>> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).ok()?;
     let mut parts = Vec::new();
     for index in 0..archive.len() {
-        let Ok(part) = archive.by_index(index) else { continue };
+        let Ok(part) = archive.by_index(index) else {
+            continue;
+        };
         let (name, mut content) = (part.name_raw().to_vec(), Vec::new());
         if part.take(16 << 20).read_to_end(&mut content).is_ok() {
             parts.push(Part::new(&name, content));
@@ -101,11 +119,21 @@ fn read(bytes: &[u8]) -> Option<Vec<Part>> {
 
 fn mutate_part(parts: &mut [Part], random: &mut Random) -> String {
     let is_markup = |part: &Part| part.packed.trim_ascii_start().starts_with(b"<");
-    let markup: Vec<usize> = (0..parts.len()).filter(|index| parts.get(*index).is_some_and(is_markup)).collect();
+    let markup: Vec<usize> = (0..parts.len())
+        .filter(|index| parts.get(*index).is_some_and(is_markup))
+        .collect();
     let takes_markup = !markup.is_empty() && random.below(8) > 0;
-    let index = if takes_markup { random.choose(&markup) } else { place(parts.len(), random) };
+    let index = if takes_markup {
+        random.choose(&markup)
+    } else {
+        place(parts.len(), random)
+    };
     let part = &mut parts[index];
-    let kinds = if takes_markup && random.below(8) > 0 { MARKUP } else { ANY };
+    let kinds = if takes_markup && random.below(8) > 0 {
+        MARKUP
+    } else {
+        ANY
+    };
     let what = apply(kinds, &mut part.packed, random);
     *part = Part::new(&part.name, std::mem::take(&mut part.packed));
     format!("{what} in {}", String::from_utf8_lossy(&part.name))
@@ -151,7 +179,10 @@ fn header(to: &mut Vec<u8>, claims: Claims, name: &[u8]) {
 /// Changes a number of the directory or of its end.
 fn lie(bytes: &mut [u8], random: &mut Random) {
     let end = bytes.len().saturating_sub(22);
-    let start = bytes.get(end + 16..end + 20).and_then(|field| field.try_into().ok()).map_or(0, u32::from_le_bytes) as usize;
+    let start = bytes
+        .get(end + 16..end + 20)
+        .and_then(|field| field.try_into().ok())
+        .map_or(0, u32::from_le_bytes) as usize;
     let at = start + place(bytes.len().saturating_sub(start), random);
     put_word(bytes, at, word(random));
 }
@@ -165,7 +196,11 @@ fn any<'a>(parts: &'a mut [Part], random: &mut Random) -> &'a mut Part {
 fn claim(parts: &mut [Part], random: &mut Random, change: impl Fn(&mut Claims)) {
     let which = random.below(3);
     let part = any(parts, random);
-    part.claims.iter_mut().enumerate().filter(|(index, _)| *index as u64 != which).for_each(|(_, claims)| change(claims));
+    part.claims
+        .iter_mut()
+        .enumerate()
+        .filter(|(index, _)| *index as u64 != which)
+        .for_each(|(_, claims)| change(claims));
 }
 
 fn wrong_checksum(parts: &mut Vec<Part>, random: &mut Random) {
@@ -174,7 +209,9 @@ fn wrong_checksum(parts: &mut Vec<Part>, random: &mut Random) {
 
 fn wrong_size(parts: &mut Vec<Part>, random: &mut Random) {
     let (packed, size) = (word(random), word(random));
-    claim(parts, random, |claims| (claims.packed, claims.size) = (packed, size));
+    claim(parts, random, |claims| {
+        (claims.packed, claims.size) = (packed, size)
+    });
 }
 
 fn huge_size(parts: &mut Vec<Part>, random: &mut Random) {
@@ -192,15 +229,29 @@ fn encrypted(parts: &mut Vec<Part>, random: &mut Random) {
 }
 
 fn name_twice(parts: &mut Vec<Part>, random: &mut Random) {
-    let (name, content) = (any(parts, random).name.clone(), any(parts, random).packed.clone());
+    let (name, content) = (
+        any(parts, random).name.clone(),
+        any(parts, random).packed.clone(),
+    );
     let at = place(parts.len(), random);
     parts.insert(at, Part::new(&name, content));
 }
 
 fn renamed(parts: &mut Vec<Part>, random: &mut Random) {
     let own = any(parts, random).name.clone();
-    let backslashes: Vec<u8> = own.iter().map(|byte| if *byte == b'/' { b'\\' } else { *byte }).collect();
-    let names: [&[u8]; 7] = [&own, &backslashes, b"../../etc/passwd", b"/word/document.xml", b"\xFF\xFE\0", b"", &b"a/".repeat(20_000)];
+    let backslashes: Vec<u8> = own
+        .iter()
+        .map(|byte| if *byte == b'/' { b'\\' } else { *byte })
+        .collect();
+    let names: [&[u8]; 7] = [
+        &own,
+        &backslashes,
+        b"../../etc/passwd",
+        b"/word/document.xml",
+        b"\xFF\xFE\0",
+        b"",
+        &b"a/".repeat(20_000),
+    ];
     any(parts, random).name = random.choose(&names).to_vec();
 }
 
@@ -224,13 +275,21 @@ fn bomb(parts: &mut Vec<Part>, random: &mut Random) {
     static PACKED: OnceLock<Part> = OnceLock::new();
     let name = any(parts, random).name.clone();
     let bomb = PACKED.get_or_init(packed_bomb);
-    *any(parts, random) = Part { name, ..bomb.clone() };
+    *any(parts, random) = Part {
+        name,
+        ..bomb.clone()
+    };
 }
 
 /// Markup and then white space without end.
 fn packed_bomb() -> Part {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    writer.start_file("x", SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated)).unwrap();
+    writer
+        .start_file(
+            "x",
+            SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated),
+        )
+        .unwrap();
     writer.write_all(b"<?xml version=\"1.0\"?><x>").unwrap();
     writer.write_all(&vec![b' '; BOMB_BYTES]).unwrap();
     let bytes = writer.finish().unwrap().into_inner();
@@ -238,8 +297,18 @@ fn packed_bomb() -> Part {
     let mut part = archive.by_index_raw(0).unwrap();
     let mut packed = Vec::new();
     part.read_to_end(&mut packed).unwrap();
-    let claims = Claims { method: DEFLATED, flags: 0, crc: part.crc32(), packed: packed.len() as u32, size: part.size() as u32 };
-    Part { name: Vec::new(), packed, claims: [claims; 2] }
+    let claims = Claims {
+        method: DEFLATED,
+        flags: 0,
+        crc: part.crc32(),
+        packed: packed.len() as u32,
+        size: part.size() as u32,
+    };
+    Part {
+        name: Vec::new(),
+        packed,
+        claims: [claims; 2],
+    }
 }
 
 fn nested(parts: &mut Vec<Part>, random: &mut Random) {
@@ -250,5 +319,10 @@ fn nested(parts: &mut Vec<Part>, random: &mut Random) {
 
 fn many_parts(parts: &mut Vec<Part>, random: &mut Random) {
     let model = any(parts, random).name.clone();
-    parts.extend((0..many(random).min(30_000)).map(|index| Part::new(&[&model, format!("{index}").as_bytes()].concat(), Vec::new())));
+    parts.extend((0..many(random).min(30_000)).map(|index| {
+        Part::new(
+            &[&model, format!("{index}").as_bytes()].concat(),
+            Vec::new(),
+        )
+    }));
 }

@@ -94,7 +94,12 @@ pub fn word(random: &mut Random) -> u32 {
 
 /// Where a pattern begins.
 pub fn places_of(bytes: &[u8], pattern: &[u8]) -> Vec<usize> {
-    bytes.windows(pattern.len()).enumerate().filter(|(_, window)| *window == pattern).map(|(at, _)| at).collect()
+    bytes
+        .windows(pattern.len())
+        .enumerate()
+        .filter(|(_, window)| *window == pattern)
+        .map(|(at, _)| at)
+        .collect()
 }
 
 /// Replaces bytes; places beyond the end are its end.
@@ -182,7 +187,18 @@ fn write_number(bytes: &mut Vec<u8>, random: &mut Random) {
 
 fn replace_digits(bytes: &mut Vec<u8>, random: &mut Random) {
     let from = place(bytes.len(), random);
-    let Some(at) = bytes.iter().skip(from).position(u8::is_ascii_digit).map(|at| from + at) else { return };
-    let length = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
+    let Some(at) = bytes
+        .iter()
+        .skip(from)
+        .position(u8::is_ascii_digit)
+        .map(|at| from + at)
+    else {
+        return;
+    };
+    let length = bytes
+        .iter()
+        .skip(at)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     put(bytes, at, length, number(random).as_bytes());
 }

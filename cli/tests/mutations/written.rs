@@ -1,4 +1,5 @@
-//! Formats that are text: nesting, tables without end, references to themselves, markers in the wrong place.
+//! Formats that are text: nesting, tables without end, references to themselves, markers in the
+//! wrong place.
 
 use crate::pieces::{Change, many, number, place, places_of, put};
 use crate::random::Random;
@@ -41,8 +42,8 @@ const NESTING: &[(&str, &str)] = &[
 ];
 
 const MARKS: &[&str] = &[
-    "\"", "'", ",", ";", "\t", "|", "\n", "\r", "\0", "`", "```\n", "---\n", "===\n", "<", ">", "{", "}", "[", "]", "\\", "&", "%", "$$",
-    "*", "::", "|||||\n", "\u{FEFF}",
+    "\"", "'", ",", ";", "\t", "|", "\n", "\r", "\0", "`", "```\n", "---\n", "===\n", "<", ">",
+    "{", "}", "[", "]", "\\", "&", "%", "$$", "*", "::", "|||||\n", "\u{FEFF}",
 ];
 
 const SNIPPETS: &[&str] = &[
@@ -76,13 +77,21 @@ fn line_start(bytes: &[u8], random: &mut Random) -> usize {
 }
 
 fn line(bytes: &[u8], at: usize) -> Vec<u8> {
-    let length = bytes.iter().skip(at).position(|byte| *byte == b'\n').map_or(bytes.len() - at, |end| end + 1);
+    let length = bytes
+        .iter()
+        .skip(at)
+        .position(|byte| *byte == b'\n')
+        .map_or(bytes.len() - at, |end| end + 1);
     bytes[at..at + length].to_vec()
 }
 
 fn nest(bytes: &mut Vec<u8>, random: &mut Random) {
     let ((open, close), depth) = (random.choose(NESTING), many(random));
-    let at = if random.below(2) == 0 { line_start(bytes, random) } else { place(bytes.len(), random) };
+    let at = if random.below(2) == 0 {
+        line_start(bytes, random)
+    } else {
+        place(bytes.len(), random)
+    };
     if random.below(2) == 0 {
         put(bytes, at, 0, close.repeat(depth).as_bytes());
     }
@@ -107,7 +116,15 @@ fn exchange_lines(bytes: &mut Vec<u8>, random: &mut Random) {
 fn indent(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..1 + random.below(16) {
         let at = line_start(bytes, random);
-        put(bytes, at, 0, random.choose(&[" ", "  ", "    ", "\t", "   ", "      "]).repeat(1 + random.below(4) as usize).as_bytes());
+        put(
+            bytes,
+            at,
+            0,
+            random
+                .choose(&[" ", "  ", "    ", "\t", "   ", "      "])
+                .repeat(1 + random.below(4) as usize)
+                .as_bytes(),
+        );
     }
 }
 
@@ -120,20 +137,39 @@ fn widen(bytes: &mut Vec<u8>, random: &mut Random) {
 fn mark(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..1 + random.below(24) {
         let at = place(bytes.len(), random);
-        put(bytes, at, random.below(2) as usize, random.choose(MARKS).as_bytes());
+        put(
+            bytes,
+            at,
+            random.below(2) as usize,
+            random.choose(MARKS).as_bytes(),
+        );
     }
 }
 
 fn change_number(bytes: &mut Vec<u8>, random: &mut Random) {
     let from = place(bytes.len(), random);
-    let Some(at) = bytes.iter().skip(from).position(u8::is_ascii_digit).map(|at| from + at) else { return };
-    let length = bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
+    let Some(at) = bytes
+        .iter()
+        .skip(from)
+        .position(u8::is_ascii_digit)
+        .map(|at| from + at)
+    else {
+        return;
+    };
+    let length = bytes
+        .iter()
+        .skip(at)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     put(bytes, at, length, number(random).as_bytes());
 }
 
 fn line_ends(bytes: &mut Vec<u8>, random: &mut Random) {
     let end = random.choose(&["\r\n", "\r", "\n\r", "\u{2028}", "\u{85}", ""]);
-    *bytes = bytes.split(|byte| *byte == b'\n').collect::<Vec<_>>().join(end.as_bytes());
+    *bytes = bytes
+        .split(|byte| *byte == b'\n')
+        .collect::<Vec<_>>()
+        .join(end.as_bytes());
 }
 
 fn wide_characters(bytes: &mut Vec<u8>, random: &mut Random) {
@@ -143,6 +179,18 @@ fn wide_characters(bytes: &mut Vec<u8>, random: &mut Random) {
 }
 
 fn snippet(bytes: &mut Vec<u8>, random: &mut Random) {
-    let at = if random.below(2) == 0 { line_start(bytes, random) } else { 0 };
-    put(bytes, at, 0, random.choose(SNIPPETS).repeat(many(random).min(256)).as_bytes());
+    let at = if random.below(2) == 0 {
+        line_start(bytes, random)
+    } else {
+        0
+    };
+    put(
+        bytes,
+        at,
+        0,
+        random
+            .choose(SNIPPETS)
+            .repeat(many(random).min(256))
+            .as_bytes(),
+    );
 }

@@ -1,9 +1,12 @@
-//! The journal of what a process did to its files, and what a disk may hold of it after the power was cut: everything that was durable by
-//! then, and of the rest any part that the rules of files allow.
+//! The journal of what a process did to its files, and what a disk may hold of it after the power
+//! was cut: everything that was durable by then, and of the rest any part that the rules of files
+//! allow.
 //!
-//! Rules: what was written before a sync of the file began, and the sync has ended, is there. A later write may be there, not at all, in part
-//! (by sectors), or as zeros, and later ones without earlier ones. A name is durable once its folder was synced after it was given, moved or
-//! taken; of later changes of names some may be there, those of one folder in any order. A rename is there as a whole.
+//! Rules: what was written before a sync of the file began, and the sync has ended, is there. A
+//! later write may be there, not at all, in part (by sectors), or as zeros, and later ones without
+//! earlier ones. A name is durable once its folder was synced after it was given, moved or
+//! taken; of later changes of names some may be there, those of one folder in any order. A rename
+//! is there as a whole.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -20,14 +23,38 @@ const ROOT: Inode = 0;
 
 /// One entry.
 enum Entry {
-    Create { path: String, number: u64 },
-    Folder { path: String, number: u64 },
-    Write { number: u64, offset: usize, bytes: Vec<u8> },
-    Size { number: u64, size: usize },
-    Rename { from: String, to: String },
-    Link { from: String, to: String },
-    Remove { path: String },
-    Sync { number: u64, until: usize },
+    Create {
+        path: String,
+        number: u64,
+    },
+    Folder {
+        path: String,
+        number: u64,
+    },
+    Write {
+        number: u64,
+        offset: usize,
+        bytes: Vec<u8>,
+    },
+    Size {
+        number: u64,
+        size: usize,
+    },
+    Rename {
+        from: String,
+        to: String,
+    },
+    Link {
+        from: String,
+        to: String,
+    },
+    Remove {
+        path: String,
+    },
+    Sync {
+        number: u64,
+        until: usize,
+    },
 }
 
 /// What was done, in order, and where in the file each entry ends.
@@ -42,13 +69,23 @@ impl Journal {
     /// Reads what `journal.c` wrote; a last entry that is not whole does not count.
     pub fn read(path: &Path) -> Self {
         let bytes = fs::read(path).unwrap();
-        let mut journal = Self { root: String::new(), root_number: 0, entries: Vec::new(), ends: Vec::new() };
+        let mut journal = Self {
+            root: String::new(),
+            root_number: 0,
+            entries: Vec::new(),
+            ends: Vec::new(),
+        };
         let mut at = 0;
         while let Some(head) = bytes.get(at..at + 8 * NUMBERS) {
-            let numbers: Vec<u64> = head.chunks(8).map(|number| u64::from_le_bytes(number.try_into().unwrap())).collect();
+            let numbers: Vec<u64> = head
+                .chunks(8)
+                .map(|number| u64::from_le_bytes(number.try_into().unwrap()))
+                .collect();
             let (start, length) = (at + head.len(), numbers[4] as usize);
             let end = start + length + numbers[5] as usize;
-            let Some(content) = bytes.get(start..end) else { break };
+            let Some(content) = bytes.get(start..end) else {
+                break;
+            };
             journal.add(&numbers, &content[..length], &content[length..]);
             journal.ends.push(end as u64);
             at = end;
@@ -63,17 +100,47 @@ impl Journal {
             b'R' => {
                 (self.root, self.root_number) = (path(), number);
                 // Keeps entries and numbers of entries in step.
-                Entry::Folder { path: path(), number }
+                Entry::Folder {
+                    path: path(),
+                    number,
+                }
             }
-            b'C' => Entry::Create { path: path(), number },
-            b'D' => Entry::Folder { path: path(), number },
-            b'W' => Entry::Write { number, offset: first, bytes: content.to_vec() },
-            b'T' => Entry::Size { number, size: first },
-            b'N' => Entry::Rename { from: path(), to: text(other) },
-            b'L' => Entry::Link { from: path(), to: text(other) },
+            b'C' => Entry::Create {
+                path: path(),
+                number,
+            },
+            b'D' => Entry::Folder {
+                path: path(),
+                number,
+            },
+            b'W' => Entry::Write {
+                number,
+                offset: first,
+                bytes: content.to_vec(),
+            },
+            b'T' => Entry::Size {
+                number,
+                size: first,
+            },
+            b'N' => Entry::Rename {
+                from: path(),
+                to: text(other),
+            },
+            b'L' => Entry::Link {
+                from: path(),
+                to: text(other),
+            },
             b'U' => Entry::Remove { path: path() },
-            b'S' => Entry::Sync { number, until: first },
-            kind => panic!("a file is written in a way that the journal does not follow: {} {} {}", char::from(kind), path(), text(other)),
+            b'S' => Entry::Sync {
+                number,
+                until: first,
+            },
+            kind => panic!(
+                "a file is written in a way that the journal does not follow: {} {} {}",
+                char::from(kind),
+                path(),
+                text(other)
+            ),
         };
         self.entries.push(entry);
     }
@@ -90,7 +157,10 @@ impl Journal {
 
     /// How many entries are syncs.
     pub fn syncs(&self) -> usize {
-        self.entries.iter().filter(|entry| matches!(entry, Entry::Sync { .. })).count()
+        self.entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Sync { .. }))
+            .count()
     }
 
     /// The length of the file when the entry was whole.
@@ -162,7 +232,10 @@ impl Disk {
         let relative = path.strip_prefix(root)?.trim_matches('/');
         let (parents, name) = relative.rsplit_once('/').unwrap_or(("", relative));
         let mut folder = ROOT;
-        for part in parents.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        for part in parents
+            .split('/')
+            .filter(|part| !part.is_empty() && *part != ".")
+        {
             folder = *self.folders.get(&folder)?.get(part)?;
         }
         Some((folder, name.to_owned()))
@@ -173,9 +246,19 @@ impl Disk {
     }
 
     fn apply(&mut self, number: usize, entry: &Entry, root: &str) {
-        let place = |path: &str| self.place(path, root).unwrap_or_else(|| panic!("no such folder: {path}"));
+        let place = |path: &str| {
+            self.place(path, root)
+                .unwrap_or_else(|| panic!("no such folder: {path}"))
+        };
         match entry {
-            Entry::Create { path, number: inode } | Entry::Folder { path, number: inode } => {
+            Entry::Create {
+                path,
+                number: inode,
+            }
+            | Entry::Folder {
+                path,
+                number: inode,
+            } => {
                 let ((folder, name), new) = (place(path), self.next);
                 self.next += 1;
                 self.numbers.insert(*inode, new);
@@ -187,10 +270,24 @@ impl Disk {
                 }
                 self.rename(number, vec![(folder, name, Some(new))]);
             }
-            Entry::Write { number: inode, offset, bytes } => {
-                self.change(number, *inode, Change::Write { offset: *offset, bytes: bytes.clone() });
+            Entry::Write {
+                number: inode,
+                offset,
+                bytes,
+            } => {
+                self.change(
+                    number,
+                    *inode,
+                    Change::Write {
+                        offset: *offset,
+                        bytes: bytes.clone(),
+                    },
+                );
             }
-            Entry::Size { number: inode, size } => self.change(number, *inode, Change::Size(*size)),
+            Entry::Size {
+                number: inode,
+                size,
+            } => self.change(number, *inode, Change::Size(*size)),
             Entry::Rename { from, to } => {
                 let (from, to) = (place(from), place(to));
                 let inode = self.named(&from);
@@ -205,7 +302,10 @@ impl Disk {
                 let (folder, name) = place(path);
                 self.rename(number, vec![(folder, name, None)]);
             }
-            Entry::Sync { number: inode, until } => self.sync(*inode, *until),
+            Entry::Sync {
+                number: inode,
+                until,
+            } => self.sync(*inode, *until),
         }
     }
 
@@ -216,30 +316,46 @@ impl Disk {
 
     /// Files outside of the folder are not known.
     fn change(&mut self, number: usize, inode: u64, change: Change) {
-        if let Some(inode) = self.numbers.get(&inode).filter(|inode| self.durable.contains_key(inode)) {
-            self.pending.entry(*inode).or_default().push((number, change));
+        if let Some(inode) = self
+            .numbers
+            .get(&inode)
+            .filter(|inode| self.durable.contains_key(inode))
+        {
+            self.pending
+                .entry(*inode)
+                .or_default()
+                .push((number, change));
         }
     }
 
     fn sync(&mut self, inode: u64, until: usize) {
-        let Some(inode) = self.numbers.get(&inode).copied() else { return };
+        let Some(inode) = self.numbers.get(&inode).copied() else {
+            return;
+        };
         if let Some(content) = self.durable.get_mut(&inode) {
             let pending = self.pending.remove(&inode).unwrap_or_default();
-            let (done, open): (Vec<_>, Vec<_>) = pending.into_iter().partition(|(number, _)| *number < until);
-            done.iter().for_each(|(_, change)| apply_whole(content, change));
+            let (done, open): (Vec<_>, Vec<_>) =
+                pending.into_iter().partition(|(number, _)| *number < until);
+            done.iter()
+                .for_each(|(_, change)| apply_whole(content, change));
             self.pending.insert(inode, open);
         } else {
             let concerns = |naming: &Naming| naming.iter().any(|(folder, ..)| *folder == inode);
-            let (done, open): (Vec<_>, Vec<_>) =
-                std::mem::take(&mut self.namings).into_iter().partition(|(number, naming)| *number < until && concerns(naming));
+            let (done, open): (Vec<_>, Vec<_>) = std::mem::take(&mut self.namings)
+                .into_iter()
+                .partition(|(number, naming)| *number < until && concerns(naming));
             self.namings = open;
-            done.iter().for_each(|(_, naming)| give_names(&mut self.durable_folders, naming));
+            done.iter()
+                .for_each(|(_, naming)| give_names(&mut self.durable_folders, naming));
         }
     }
 
     /// How much is not durable: changes of names, and of contents.
     pub fn open_changes(&self) -> (usize, usize) {
-        (self.namings.len(), self.pending.values().map(Vec::len).sum())
+        (
+            self.namings.len(),
+            self.pending.values().map(Vec::len).sum(),
+        )
     }
 
     /// Writes a state that may be found after the cut into an empty folder.
@@ -267,12 +383,19 @@ impl Disk {
         self.write_folder(ROOT, target, &mut HashSet::new(), &mut HashMap::new());
     }
 
-    fn write_folder(&self, folder: Inode, target: &Path, seen: &mut HashSet<Inode>, files: &mut HashMap<Inode, PathBuf>) {
+    fn write_folder(
+        &self,
+        folder: Inode,
+        target: &Path,
+        seen: &mut HashSet<Inode>,
+        files: &mut HashMap<Inode, PathBuf>,
+    ) {
         assert!(seen.insert(folder), "a folder has two names");
         for (name, inode) in &self.durable_folders[&folder] {
             let path = target.join(name);
             if self.durable_folders.contains_key(inode) {
-                // A folder that was moved may have both names for a moment; a check of the disk leaves it one.
+                // A folder that was moved may have both names for a moment; a check of the disk
+                // leaves it one.
                 if !seen.contains(inode) {
                     fs::create_dir(&path).unwrap();
                     self.write_folder(*inode, &path, seen, files);
@@ -289,7 +412,9 @@ impl Disk {
 
 fn give_names(folders: &mut HashMap<Inode, BTreeMap<String, Inode>>, naming: &Naming) {
     for (folder, name, inode) in naming {
-        let Some(names) = folders.get_mut(folder) else { continue };
+        let Some(names) = folders.get_mut(folder) else {
+            continue;
+        };
         match inode {
             Some(inode) => names.insert(name.clone(), *inode),
             None => names.remove(name),
@@ -311,7 +436,9 @@ fn apply_whole(content: &mut Vec<u8>, change: &Change) {
 fn apply_in_part(content: &mut Vec<u8>, change: &Change, luck: Luck, random: &mut Random) {
     match (luck, change) {
         (Luck::Nothing, _) => {}
-        (Luck::NamesOnly, Change::Write { offset, bytes }) => content.resize(content.len().max(offset + bytes.len()), 0),
+        (Luck::NamesOnly, Change::Write { offset, bytes }) => {
+            content.resize(content.len().max(offset + bytes.len()), 0)
+        }
         (Luck::NamesOnly, Change::Size(_)) => apply_whole(content, change),
         (_, Change::Size(_)) if random.below(2) == 0 => {}
         (_, Change::Size(_)) => apply_whole(content, change),
@@ -326,14 +453,26 @@ fn apply_in_part(content: &mut Vec<u8>, change: &Change, luck: Luck, random: &mu
 }
 
 /// Each block of the disk that a write touches is the old or the new one.
-fn apply_some(content: &mut Vec<u8>, offset: usize, bytes: &[u8], block: usize, random: &mut Random) {
+fn apply_some(
+    content: &mut Vec<u8>,
+    offset: usize,
+    bytes: &[u8],
+    block: usize,
+    random: &mut Random,
+) {
     let end = offset + bytes.len();
     let mut from = offset;
     while from < end {
         let to = (from / block + 1) * block;
         let to = to.min(end);
         if random.below(2) == 0 {
-            apply_whole(content, &Change::Write { offset: from, bytes: bytes[from - offset..to - offset].to_vec() });
+            apply_whole(
+                content,
+                &Change::Write {
+                    offset: from,
+                    bytes: bytes[from - offset..to - offset].to_vec(),
+                },
+            );
         }
         from = to;
     }

@@ -1,6 +1,6 @@
-//! Scenario files: publish these, expect these states and hits. Every file of this folder is run on all four combinations of embedded and
-//! real log and index; nothing but the configuration tells them apart. `TRIBUTARY_TEST_KAFKA=host:port` and
-//! `TRIBUTARY_TEST_ELASTICSEARCH=http://host:port` name the servers. What a file may say: `scenario.rs`.
+//! Scenario files: publish these, expect these states and hits. Every file of this folder is run on
+//! all four combinations of embedded and real log and index; nothing but the configuration tells
+//! them apart. `TRIBUTARY_TEST_KAFKA=host:port` and `TRIBUTARY_TEST_ELASTICSEARCH=http://host:port` name the servers. What a file may say: `scenario.rs`.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 #[allow(dead_code)]

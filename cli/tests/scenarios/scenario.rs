@@ -1,5 +1,6 @@
-//! What a scenario file may say. Within a step: restart, knowledge sets, publications, deletions, then a wait until nothing is under way,
-//! then what must hold. Ids and words of a scenario are its own, because all of them are run on the same server.
+//! What a scenario file may say. Within a step: restart, knowledge sets, publications, deletions,
+//! then a wait until nothing is under way, then what must hold. Ids and words of a scenario are its
+//! own, because all of them are run on the same server.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -108,11 +109,17 @@ impl Publication {
     /// The events that it stands for, in order.
     pub fn events(&self) -> Vec<Value> {
         let content = self.event.get("content").and_then(Value::as_str);
-        let content = content.map(|content| (0..self.repeat).map(|number| content.replace("{n}", &number.to_string())).collect::<String>());
+        let content = content.map(|content| {
+            (0..self.repeat)
+                .map(|number| content.replace("{n}", &number.to_string()))
+                .collect::<String>()
+        });
         let event = |version: Option<u64>| {
             let mut event = self.event.clone();
             if let Some(content) = &content {
-                let content = version.map_or(content.clone(), |version| content.replace("{v}", &version.to_string()));
+                let content = version.map_or(content.clone(), |version| {
+                    content.replace("{v}", &version.to_string())
+                });
                 event.insert("content".to_owned(), Value::String(content));
             }
             if let Some(version) = version {
@@ -130,13 +137,21 @@ impl Publication {
 /// All files, by name.
 pub fn all() -> Vec<(String, Scenario)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .collect();
     files.sort();
     let read = |path: &PathBuf| {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(path).unwrap();
-        let scenario = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let scenario =
+            toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         (name, scenario)
     };
     let scenarios: Vec<_> = files.iter().map(read).collect();

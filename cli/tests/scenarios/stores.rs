@@ -21,9 +21,17 @@ pub struct Stores {
 impl Stores {
     fn new(name: &'static str) -> Self {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let second = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let second = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs();
         let prefix = format!("test-{}-{second}-{count}", std::process::id());
-        Self { name, settings: Vec::new(), elasticsearch: None, prefix }
+        Self {
+            name,
+            settings: Vec::new(),
+            elasticsearch: None,
+            prefix,
+        }
     }
 
     fn set(&mut self, key: &str, value: &str) {
@@ -41,7 +49,10 @@ impl Stores {
     fn with_elasticsearch(mut self, url: &str) -> Self {
         let prefix = self.prefix.clone();
         self.set("store.search_index.kind", "elasticsearch");
-        self.set("store.search_index.elasticsearch.urls", &format!("[\"{url}\"]"));
+        self.set(
+            "store.search_index.elasticsearch.urls",
+            &format!("[\"{url}\"]"),
+        );
         self.set("store.search_index.elasticsearch.index_prefix", &prefix);
         self.elasticsearch = Some(url.to_owned());
         self
@@ -54,7 +65,11 @@ impl Stores {
 
     /// Everything on servers; none where there are none.
     pub fn real() -> Option<Self> {
-        Some(Self::new("Kafka and Elasticsearch").with_kafka(&kafka()?).with_elasticsearch(&elasticsearch()?))
+        Some(
+            Self::new("Kafka and Elasticsearch")
+                .with_kafka(&kafka()?)
+                .with_elasticsearch(&elasticsearch()?),
+        )
     }
 
     /// A mixture.
@@ -69,16 +84,30 @@ impl Stores {
 
     /// A folder whose processes use these stores.
     pub fn workspace(&self) -> Workspace {
-        self.settings.iter().fold(Workspace::new(), |workspace, (key, value)| workspace.with(key, value))
+        self.settings
+            .iter()
+            .fold(Workspace::new(), |workspace, (key, value)| {
+                workspace.with(key, value)
+            })
     }
 }
 
 impl Drop for Stores {
     /// The indexes go; what is in the log costs little.
     fn drop(&mut self) {
-        let Some(url) = &self.elasticsearch else { return };
-        let Ok(mut answer) = ureq::get(format!("{url}/{}*/_settings?expand_wildcards=all", self.prefix)).call() else { return };
-        let Ok(Value::Object(indexes)) = answer.body_mut().read_json::<Value>() else { return };
+        let Some(url) = &self.elasticsearch else {
+            return;
+        };
+        let Ok(mut answer) = ureq::get(format!(
+            "{url}/{}*/_settings?expand_wildcards=all",
+            self.prefix
+        ))
+        .call() else {
+            return;
+        };
+        let Ok(Value::Object(indexes)) = answer.body_mut().read_json::<Value>() else {
+            return;
+        };
         for name in indexes.keys() {
             if let Err(error) = ureq::delete(format!("{url}/{name}")).call() {
                 eprintln!("{name} was not removed: {error}");
@@ -98,9 +127,13 @@ pub fn elasticsearch() -> Option<String> {
 }
 
 fn server(variable: &str, name: &str) -> Option<String> {
-    let address = std::env::var(variable).ok().filter(|address| !address.is_empty());
+    let address = std::env::var(variable)
+        .ok()
+        .filter(|address| !address.is_empty());
     if address.is_none() {
-        skip(&format!("scenarios with {name}: {variable} does not say where one is"));
+        skip(&format!(
+            "scenarios with {name}: {variable} does not say where one is"
+        ));
     }
     address
 }

@@ -1,7 +1,9 @@
-//! What a process that meets documents of strangers may not do: use more memory, time or files than it is given, start programs, signal
-//! others, speak to the network, or open files that it does not need. Resource limits hold on every Unix; system calls (`calls`, seccomp)
-//! and files (`files`, Landlock) are restricted on Linux. Called once by `worker`, before it reads a document, and by `program`, before the
-//! process becomes another program. What the system lacks is reported, never left out in silence: [`Confinement`].
+//! What a process that meets documents of strangers may not do: use more memory, time or files than
+//! it is given, start programs, signal others, speak to the network, or open files that it does not
+//! need. Resource limits hold on every Unix; system calls (`calls`, seccomp) and files (`files`,
+//! Landlock) are restricted on Linux. Called once by `worker`, before it reads a document, and by
+//! `program`, before the process becomes another program. What the system lacks is reported, never
+//! left out in silence: [`Confinement`].
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -52,7 +54,12 @@ const PROGRAM_OPEN_FILES: u64 = 1024;
 /// Confines this process for good, and says how.
 pub fn confine(bounds: &Bounds) -> Confinement {
     let mut report = Confinement::default();
-    limit_resources(bounds.memory_bytes, bounds.file_bytes, OPEN_FILES, &mut report);
+    limit_resources(
+        bounds.memory_bytes,
+        bounds.file_bytes,
+        OPEN_FILES,
+        &mut report,
+    );
     restrict_worker(bounds, &mut report);
     report
 }
@@ -60,7 +67,12 @@ pub fn confine(bounds: &Bounds) -> Confinement {
 /// Confines what this process is about to become for good, and says how.
 pub fn confine_program(bounds: &ProgramBounds) -> Confinement {
     let mut report = Confinement::default();
-    limit_resources(bounds.memory_bytes, bounds.file_bytes, PROGRAM_OPEN_FILES, &mut report);
+    limit_resources(
+        bounds.memory_bytes,
+        bounds.file_bytes,
+        PROGRAM_OPEN_FILES,
+        &mut report,
+    );
     allow_processor_time(bounds.processor_seconds);
     restrict_program(bounds, &mut report);
     report
@@ -75,8 +87,13 @@ fn limit_resources(memory_bytes: u64, file_bytes: u64, open_files: u64, report: 
     ];
     for (what, resource, value) in limits {
         // A limit that is lower already stays: it cannot be raised.
-        let value = getrlimit(resource).maximum.map_or(value, |maximum| maximum.min(value));
-        let limit = Rlimit { current: Some(value), maximum: Some(value) };
+        let value = getrlimit(resource)
+            .maximum
+            .map_or(value, |maximum| maximum.min(value));
+        let limit = Rlimit {
+            current: Some(value),
+            maximum: Some(value),
+        };
         if let Err(error) = setrlimit(resource, limit) {
             report.miss(Part::Limits, format!("limit of {what}: {error}"));
         }
@@ -84,17 +101,25 @@ fn limit_resources(memory_bytes: u64, file_bytes: u64, open_files: u64, report: 
     report.enforce(Part::Limits, "memory, file size and open files are limited");
 }
 
-/// Lets the process use so many seconds of processor time from now on; beyond them it is ended by a signal.
+/// Lets the process use so many seconds of processor time from now on; beyond them it is ended by a
+/// signal.
 pub fn allow_processor_time(seconds: u64) {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).tv_sec;
-    let end = u64::try_from(used).unwrap_or(0).saturating_add(seconds).saturating_add(1);
-    let limit = Rlimit { current: Some(end), maximum: None };
+    let end = u64::try_from(used)
+        .unwrap_or(0)
+        .saturating_add(seconds)
+        .saturating_add(1);
+    let limit = Rlimit {
+        current: Some(end),
+        maximum: None,
+    };
     if let Err(error) = setrlimit(Resource::Cpu, limit) {
         tracing::debug!(%error, "processor time is not limited");
     }
 }
 
-/// Ctrl-C and a service manager's SIGTERM reach every process of a group; a worker ends when its input does, after what it is doing.
+/// Ctrl-C and a service manager's SIGTERM reach every process of a group; a worker ends when its
+/// input does, after what it is doing.
 #[cfg(target_os = "linux")]
 pub fn ignore_requests_to_end() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
@@ -109,7 +134,8 @@ pub fn ignore_requests_to_end() {}
 
 #[cfg(target_os = "linux")]
 fn restrict_worker(bounds: &Bounds, report: &mut Confinement) {
-    // It ends with its parent because its input does: a signal at the parent's death would come when the starting thread ends.
+    // It ends with its parent because its input does: a signal at the parent's death would come
+    // when the starting thread ends.
     restrict(&files::of_worker(bounds), &calls::of_worker(), report);
 }
 
@@ -121,15 +147,24 @@ fn restrict_program(bounds: &ProgramBounds, report: &mut Confinement) {
 #[cfg(target_os = "linux")]
 fn restrict(files: &files::Files, calls: &calls::Calls, report: &mut Confinement) {
     if let Err(error) = rustix::thread::set_no_new_privs(true) {
-        report.miss(Part::Calls, format!("rights may be gained by starting programs: {error}"));
+        report.miss(
+            Part::Calls,
+            format!("rights may be gained by starting programs: {error}"),
+        );
     }
     match files::restrict(files) {
         Ok(how) => report.enforce(Part::Files, how),
-        Err(error) => report.miss(Part::Files, format!("access to files and sockets is not restricted (Landlock): {error}")),
+        Err(error) => report.miss(
+            Part::Files,
+            format!("access to files and sockets is not restricted (Landlock): {error}"),
+        ),
     }
     match calls::restrict(calls) {
         Ok(how) => report.enforce(Part::Calls, how),
-        Err(error) => report.miss(Part::Calls, format!("system calls are not restricted (seccomp): {error}")),
+        Err(error) => report.miss(
+            Part::Calls,
+            format!("system calls are not restricted (seccomp): {error}"),
+        ),
     }
 }
 

@@ -1,6 +1,7 @@
-//! Folders of confined processes: the server makes one for each process, whose rules cover that one alone, and reaches what lies in it by the
-//! folder's handle. Nothing in such a folder is believed: no link is followed, a name is one file of this folder, and a file is looked at
-//! after it was opened.
+//! Folders of confined processes: the server makes one for each process, whose rules cover that one
+//! alone, and reaches what lies in it by the folder's handle. Nothing in such a folder is believed:
+//! no link is followed, a name is one file of this folder, and a file is looked at after it was
+//! opened.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -24,7 +25,10 @@ pub struct WorkFolder {
 
 /// Makes a folder for folders of processes, or one below it, whose name begins so.
 pub fn private_folder(parent: &Path, prefix: &str) -> io::Result<TempDir> {
-    tempfile::Builder::new().prefix(prefix).permissions(PermissionsExt::from_mode(PRIVATE)).tempdir_in(parent)
+    tempfile::Builder::new()
+        .prefix(prefix)
+        .permissions(PermissionsExt::from_mode(PRIVATE))
+        .tempdir_in(parent)
 }
 
 impl WorkFolder {
@@ -43,12 +47,19 @@ impl WorkFolder {
 
     /// Makes a file of it. An error if something of that name is there.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.handle, one_name(name)?, flags, Mode::RUSR | Mode::WUSR)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(
+            &self.handle,
+            one_name(name)?,
+            flags,
+            Mode::RUSR | Mode::WUSR,
+        )?;
         File::from(file).write_all(bytes)
     }
 
-    /// A file of it, at most one byte more than `maximum` of it; `None` if there is none of that name, or something else than a file.
+    /// A file of it, at most one byte more than `maximum` of it; `None` if there is none of that
+    /// name, or something else than a file.
     pub fn read(&self, name: &str, maximum: u64) -> io::Result<Option<Vec<u8>>> {
         let file = match open_beneath(&self.handle, one_name(name)?) {
             Ok(file) => File::from(file),
@@ -60,20 +71,23 @@ impl WorkFolder {
             return Ok(None);
         }
         let mut bytes = Vec::new();
-        file.take(maximum.saturating_add(1)).read_to_end(&mut bytes)?;
+        file.take(maximum.saturating_add(1))
+            .read_to_end(&mut bytes)?;
         Ok(Some(bytes))
     }
 }
 
 /// Opens for reading without following anything and without waiting for the other end of a pipe.
 fn open_beneath(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::ResolveFlags;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
         match rustix::fs::openat2(folder, name, flags, Mode::empty(), resolve) {
-            // Older than Linux 5.6, or a container that does not know the call: one name without links is the same.
+            // Older than Linux 5.6, or a container that does not know the call: one name without
+            // links is the same.
             Err(Errno::NOSYS | Errno::PERM) => {}
             opened => return opened,
         }
@@ -83,7 +97,9 @@ fn open_beneath(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
 
 fn one_name(name: &str) -> io::Result<&str> {
     let is_one = !name.is_empty() && !name.contains('/') && name != "." && name != "..";
-    is_one.then_some(name).ok_or_else(|| io::Error::other(format!("`{name}` is no name of a file")))
+    is_one
+        .then_some(name)
+        .ok_or_else(|| io::Error::other(format!("`{name}` is no name of a file")))
 }
 
 #[cfg(test)]
@@ -101,12 +117,21 @@ mod tests {
         let folder = WorkFolder::new_in(parent.path(), "work-").unwrap();
         folder.write("a", b"inside").unwrap();
         assert_eq!(folder.read("a", 100).unwrap(), Some(b"inside".to_vec()));
-        assert_eq!(folder.read("a", 2).unwrap(), Some(b"ins".to_vec()), "one more than wanted shows that it is too long");
+        assert_eq!(
+            folder.read("a", 2).unwrap(),
+            Some(b"ins".to_vec()),
+            "one more than wanted shows that it is too long"
+        );
         symlink("../secret", folder.path().join("link")).unwrap();
         symlink("a", folder.path().join("near")).unwrap();
         std::fs::create_dir(folder.path().join("folder")).unwrap();
         let _listening = UnixListener::bind(folder.path().join("socket")).unwrap();
-        rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            folder.path().join("pipe"),
+            Mode::RUSR | Mode::WUSR,
+        )
+        .unwrap();
         for other in ["link", "near", "folder", "socket", "pipe", "nothing"] {
             assert_eq!(folder.read(other, 100).unwrap(), None, "{other}");
         }
@@ -129,6 +154,13 @@ mod tests {
         }
         assert_eq!(std::fs::read(&secret).unwrap(), b"outside");
         assert!(!parent.path().join("new").exists() && !parent.path().join("b").exists());
-        assert_eq!(std::fs::metadata(folder.path()).unwrap().permissions().mode() & 0o777, PRIVATE);
+        assert_eq!(
+            std::fs::metadata(folder.path())
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            PRIVATE
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Worker processes that are kept and used again, whether they are confined as they must be, and whose fault it is when one dies.
+//! Worker processes that are kept and used again, whether they are confined as they must be, and
+//! whose fault it is when one dies.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,19 +22,26 @@ use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::{SlideDrawing, SlideFormat, office};
 
 /// Last words of a worker without memory; PDFium, which is C++, throws what nothing here can catch.
-const OUT_OF_MEMORY: [&str; 4] = ["memory allocation", "out of memory", "bad_alloc", "cannot catch foreign exceptions"];
+const OUT_OF_MEMORY: [&str; 4] = [
+    "memory allocation",
+    "out of memory",
+    "bad_alloc",
+    "cannot catch foreign exceptions",
+];
 /// What folders for temporary files begin with, before the number of their process.
 const SCRATCH: &str = "tributary-conversion-";
 /// What the folder of a worker begins with.
 const WORKER: &str = "worker-";
 /// What the folder of LibreOffice begins with.
 const DRAWING: &str = "slides-";
-/// Time in which a worker says how it is confined; on a machine that is busy, starting one takes seconds.
+/// Time in which a worker says how it is confined; on a machine that is busy, starting one takes
+/// seconds.
 const START: Duration = Duration::from_secs(30);
 /// What can be done where converters cannot be confined.
 const CONFINEMENT_HINT: &str = "documents wait: use Linux 5.13 or newer with Landlock switched on, and let a container make the calls landlock_* and \
     seccomp; `convert.require_confinement = false` converts without";
-/// Time beyond the conversion's own limit before a worker is ended from outside: it may say itself what took so long.
+/// Time beyond the conversion's own limit before a worker is ended from outside: it may say itself
+/// what took so long.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How workers are started.
@@ -60,7 +68,8 @@ pub struct Job<'a> {
     pub media_type: Option<&'a str>,
 }
 
-/// Converts in worker processes, or without `Launch` in this one. As many workers as callers at the same time.
+/// Converts in worker processes, or without `Launch` in this one. As many workers as callers at the
+/// same time.
 pub struct ConversionPool {
     config: Config,
     launch: Option<Launch>,
@@ -86,7 +95,11 @@ impl ConversionPool {
     }
 
     /// Workers are started when they are needed.
-    pub fn new(config: Config, ocr: std::result::Result<OcrSetup, OcrUnavailable>, launch: Option<Launch>) -> Self {
+    pub fn new(
+        config: Config,
+        ocr: std::result::Result<OcrSetup, OcrUnavailable>,
+        launch: Option<Launch>,
+    ) -> Self {
         let (engine, office) = (Engine::new(ocr.clone()), office::find(&config.slides));
         Self {
             config,
@@ -101,21 +114,29 @@ impl ConversionPool {
         }
     }
 
-    /// Converts; see [`convert`] for errors, and `Invalid` or `Corrupt` for a document that its worker did not survive.
-    /// Takes as long as the conversion: call it on a blocking thread.
+    /// Converts; see [`convert`] for errors, and `Invalid` or `Corrupt` for a document that its
+    /// worker did not survive. Takes as long as the conversion: call it on a blocking thread.
     pub fn convert(&self, job: Job<'_>) -> Result<Converted> {
         let Some(launch) = &self.launch else {
             return self.convert_here(job);
         };
         check_body(job.bytes, &self.config)?;
-        let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let kept = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         if let Some(worker) = kept {
             match self.ask(worker, job) {
                 Ok(answer) => return answer,
                 Err(Death::TooLong) => return Err(too_long(&self.config)),
                 Err(Death::Unwatched(error)) => return Err(unwatched(&error)),
                 Err(Death::Ended(how) | Death::Killed(how)) => {
-                    tracing::info!(how, name = job.name, "a conversion process ended; a fresh one tries again");
+                    tracing::info!(
+                        how,
+                        name = job.name,
+                        "a conversion process ended; a fresh one tries again"
+                    );
                 }
             }
         }
@@ -125,20 +146,33 @@ impl ConversionPool {
             Err(Death::Unwatched(error)) => Err(unwatched(&error)),
             Err(Death::Ended(how)) => Err(self.blame(&how)),
             // Not the document's fault, as far as anybody knows: it is tried again a few times.
-            Err(Death::Killed(how)) => Err(Error::new(ErrorKind::Internal, format!("a conversion process was ended from outside: {how}"))),
+            Err(Death::Killed(how)) => Err(Error::new(
+                ErrorKind::Internal,
+                format!("a conversion process was ended from outside: {how}"),
+            )),
         }
     }
 
-    /// How converters are confined: as the last process said, or one that is started to say it; `None` where they run in this process, as the
-    /// configuration wants it. Errors: `Unavailable` if they cannot be confined as they must be, or not be started. Call it on a blocking thread.
+    /// How converters are confined: as the last process said, or one that is started to say it;
+    /// `None` where they run in this process, as the configuration wants it. Errors:
+    /// `Unavailable` if they cannot be confined as they must be, or not be started. Call it on a
+    /// blocking thread.
     pub fn confinement(&self) -> Result<Option<Confinement>> {
-        let Some(launch) = &self.launch else { return Ok(None) };
+        let Some(launch) = &self.launch else {
+            return Ok(None);
+        };
         let _alone = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = self.known_confinement().filter(|known| self.suffices(known)) {
+        if let Some(known) = self
+            .known_confinement()
+            .filter(|known| self.suffices(known))
+        {
             return Ok(Some(known));
         }
         let worker = self.start(launch)?;
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(worker);
         Ok(self.known_confinement())
     }
 
@@ -147,9 +181,13 @@ impl ConversionPool {
         self.launch.is_some()
     }
 
-    /// [`Self::confinement`] as far as it is known; `None` before the first process was started too.
+    /// [`Self::confinement`] as far as it is known; `None` before the first process was started
+    /// too.
     pub fn known_confinement(&self) -> Option<Confinement> {
-        self.confinement.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.confinement
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn suffices(&self, confinement: &Confinement) -> bool {
@@ -161,15 +199,29 @@ impl ConversionPool {
         let slides = SlideDrawing::new(&draw, &|| Ok(()));
         let pictures = PictureReader::new(&self.engine, &|| Ok(()));
         let limits = Limits::starting_now(&self.config).with_pictures(&pictures);
-        let limits = if self.office.is_some() { limits.with_slides(&slides) } else { limits };
+        let limits = if self.office.is_some() {
+            limits.with_slides(&slides)
+        } else {
+            limits
+        };
         convert(job.bytes, job.name, job.media_type, &limits)
     }
 
     /// A presentation as PDF.
     fn draw(&self, bytes: &[u8], format: SlideFormat) -> Result<Vec<u8>> {
-        let office = self.office.as_deref().ok_or_else(|| Error::new(ErrorKind::Unavailable, "LibreOffice is not installed"))?;
+        let office = self
+            .office
+            .as_deref()
+            .ok_or_else(|| Error::new(ErrorKind::Unavailable, "LibreOffice is not installed"))?;
         let folder = self.work_folder(DRAWING)?;
-        office::draw(office, self.launch.as_ref(), &folder, &self.config, bytes, format)
+        office::draw(
+            office,
+            self.launch.as_ref(),
+            &folder,
+            &self.config,
+            bytes,
+            format,
+        )
     }
 
     fn scratch(&self) -> Result<&Path> {
@@ -178,26 +230,33 @@ impl ConversionPool {
         }
         sweep_scratch();
         let prefix = format!("{SCRATCH}{}-", std::process::id());
-        let made = private_folder(&std::env::temp_dir(), &prefix).map_err(|error| environment("cannot make a folder", &error))?;
+        let made = private_folder(&std::env::temp_dir(), &prefix)
+            .map_err(|error| environment("cannot make a folder", &error))?;
         // Another caller may have been faster; then ours goes at once.
         Ok(self.scratch.get_or_init(|| made).path())
     }
 
     fn work_folder(&self, prefix: &str) -> Result<WorkFolder> {
-        WorkFolder::new_in(self.scratch()?, prefix).map_err(|error| environment("cannot make a folder for a conversion", &error))
+        WorkFolder::new_in(self.scratch()?, prefix)
+            .map_err(|error| environment("cannot make a folder for a conversion", &error))
     }
 
-    /// A worker that is confined as it must be. What becomes of it before it is given a document is no document's fault: `Unavailable`.
+    /// A worker that is confined as it must be. What becomes of it before it is given a document is
+    /// no document's fault: `Unavailable`.
     fn start(&self, launch: &Launch) -> Result<Worker> {
         let folder = self.work_folder(WORKER)?;
         let settings = self.settings(launch, &folder);
         let mut worker = Worker::start(launch, &settings, folder)?;
         let confinement = worker.confinement(START).map_err(|death| match death {
-            Death::TooLong => Error::new(ErrorKind::Unavailable, "a conversion process does not say how it is confined"),
+            Death::TooLong => Error::new(
+                ErrorKind::Unavailable,
+                "a conversion process does not say how it is confined",
+            ),
             Death::Unwatched(error) => unwatched(&error),
-            Death::Ended(how) | Death::Killed(how) => {
-                Error::new(ErrorKind::Unavailable, format!("a conversion process did not start: {how}"))
-            }
+            Death::Ended(how) | Death::Killed(how) => Error::new(
+                ErrorKind::Unavailable,
+                format!("a conversion process did not start: {how}"),
+            ),
         })?;
         let suffices = self.suffices(&confinement);
         let missing = confinement.missing();
@@ -205,12 +264,19 @@ impl ConversionPool {
         if suffices {
             return Ok(worker);
         }
-        Err(Error::new(ErrorKind::Unavailable, format!("converters cannot be confined here: {missing}")).with_hint(CONFINEMENT_HINT))
+        Err(Error::new(
+            ErrorKind::Unavailable,
+            format!("converters cannot be confined here: {missing}"),
+        )
+        .with_hint(CONFINEMENT_HINT))
     }
 
     /// Keeps how a process is confined, and logs it where that is news.
     fn note(&self, confinement: Confinement) {
-        let mut known = self.confinement.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self
+            .confinement
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if known.as_ref() == Some(&confinement) {
             return;
         }
@@ -218,9 +284,17 @@ impl ConversionPool {
         if confinement.is_complete() {
             tracing::info!(enforced, "conversion is confined");
         } else if self.config.require_confinement {
-            tracing::error!(enforced, missing, "conversion cannot be confined here: documents wait (convert.require_confinement)");
+            tracing::error!(
+                enforced,
+                missing,
+                "conversion cannot be confined here: documents wait (convert.require_confinement)"
+            );
         } else {
-            tracing::warn!(enforced, missing, "conversion is not wholly confined (convert.require_confinement is false)");
+            tracing::warn!(
+                enforced,
+                missing,
+                "conversion is not wholly confined (convert.require_confinement is false)"
+            );
         }
         *known = Some(confinement);
     }
@@ -240,14 +314,21 @@ impl ConversionPool {
         }
     }
 
-    fn ask(&self, mut worker: Worker, job: Job<'_>) -> std::result::Result<Result<Converted>, Death> {
+    fn ask(
+        &self,
+        mut worker: Worker,
+        job: Job<'_>,
+    ) -> std::result::Result<Result<Converted>, Death> {
         let limit = Duration::from_millis(self.config.conversion_timeout_ms) + GRACE;
         let drawing = limit + Duration::from_millis(self.config.slides.drawing_timeout_ms);
         let most = usize::try_from(self.config.maximum_result_bytes()).unwrap_or(usize::MAX);
         let draw = |format| self.draw(job.bytes, format);
         let answer = worker.ask(job, &Patience { limit, drawing }, most, &draw)?;
         if worker.documents < self.config.documents_per_worker {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+            self.idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(worker);
         }
         Ok(answer)
     }
@@ -256,22 +337,36 @@ impl ConversionPool {
     fn blame(&self, how: &str) -> Error {
         let memory = self.config.conversion_memory_bytes;
         if OUT_OF_MEMORY.iter().any(|words| how.contains(words)) {
-            return Error::new(ErrorKind::Invalid, format!("conversion needed more than {memory} bytes of memory"))
-                .with_hint("split or simplify the document, or raise `convert.conversion_memory_bytes`");
+            return Error::new(
+                ErrorKind::Invalid,
+                format!("conversion needed more than {memory} bytes of memory"),
+            )
+            .with_hint(
+                "split or simplify the document, or raise `convert.conversion_memory_bytes`",
+            );
         }
         if how.contains("overflowed its stack") {
-            return Error::new(ErrorKind::Invalid, "the document is nested too deeply to be converted");
+            return Error::new(
+                ErrorKind::Invalid,
+                "the document is nested too deeply to be converted",
+            );
         }
         if how.contains("SIGXCPU") {
             return too_long(&self.config);
         }
         if how.contains("SIGXFSZ") {
             let most = self.config.maximum_temporary_file_bytes();
-            return Error::new(ErrorKind::Invalid, format!("conversion needed a temporary file of more than {most} bytes"))
-                .with_hint("split the document, or raise `convert.tables.maximum_sheet_bytes`");
+            return Error::new(
+                ErrorKind::Invalid,
+                format!("conversion needed a temporary file of more than {most} bytes"),
+            )
+            .with_hint("split the document, or raise `convert.tables.maximum_sheet_bytes`");
         }
-        Error::new(ErrorKind::Corrupt, format!("the converter did not survive this document: {how}"))
-            .with_hint("save the document again with another program; if it opens there, report this")
+        Error::new(
+            ErrorKind::Corrupt,
+            format!("the converter did not survive this document: {how}"),
+        )
+        .with_hint("save the document again with another program; if it opens there, report this")
     }
 }
 
@@ -280,18 +375,27 @@ fn environment(what: &str, error: &std::io::Error) -> Error {
     let failed = Error::io(what, error);
     match failed.kind() {
         ErrorKind::Exhausted => failed,
-        _ => Error::new(ErrorKind::Unavailable, failed.to_string()).with_hint("the folder for temporary files must be writable (TMPDIR)"),
+        _ => Error::new(ErrorKind::Unavailable, failed.to_string())
+            .with_hint("the folder for temporary files must be writable (TMPDIR)"),
     }
 }
 
-/// Removes folders for temporary files whose process was killed. Only where it can be told that a process is gone.
+/// Removes folders for temporary files whose process was killed. Only where it can be told that a
+/// process is gone.
 fn sweep_scratch() {
     if !Path::new("/proc/self").exists() {
         return;
     }
-    for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(std::env::temp_dir())
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let process = name.strip_prefix(SCRATCH).and_then(|rest| rest.split_once('-')).and_then(|(process, _)| process.parse::<u32>().ok());
+        let process = name
+            .strip_prefix(SCRATCH)
+            .and_then(|rest| rest.split_once('-'))
+            .and_then(|(process, _)| process.parse::<u32>().ok());
         if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists())
             && let Err(error) = std::fs::remove_dir_all(entry.path())
         {

@@ -1,4 +1,5 @@
-//! One conversion process: started in a folder of its own, spoken to within a time, and what is said of it when it dies.
+//! One conversion process: started in a folder of its own, spoken to within a time, and what is
+//! said of it when it dies.
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read};
@@ -57,8 +58,18 @@ pub struct Worker {
 impl Worker {
     /// Starts one in `folder`, which is that of its settings.
     pub fn start(launch: &Launch, settings: &Settings, folder: WorkFolder) -> Result<Self> {
-        let failed = |error: io::Error| Error::new(ErrorKind::Unavailable, format!("cannot start a conversion process: {error}"));
-        let gone = || Error::new(ErrorKind::Internal, "a conversion process without its pipes");
+        let failed = |error: io::Error| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("cannot start a conversion process: {error}"),
+            )
+        };
+        let gone = || {
+            Error::new(
+                ErrorKind::Internal,
+                "a conversion process without its pipes",
+            )
+        };
         let mut child = Command::new(&launch.program)
             .args(&launch.arguments)
             .env_clear()
@@ -70,13 +81,31 @@ impl Worker {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        let (requests, answers) = (child.stdin.take().ok_or_else(gone)?, child.stdout.take().ok_or_else(gone)?);
+        let (requests, answers) = (
+            child.stdin.take().ok_or_else(gone)?,
+            child.stdout.take().ok_or_else(gone)?,
+        );
         let last_words = Arc::default();
-        listen(child.stderr.take().ok_or_else(gone)?, Arc::clone(&last_words)).map_err(failed)?;
+        listen(
+            child.stderr.take().ok_or_else(gone)?,
+            Arc::clone(&last_words),
+        )
+        .map_err(failed)?;
         let answers = BufReader::new(answers);
-        let mut worker = Self { child, requests: Some(requests), answers, last_words, documents: 0, _folder: folder };
+        let mut worker = Self {
+            child,
+            requests: Some(requests),
+            answers,
+            last_words,
+            documents: 0,
+            _folder: folder,
+        };
         // One that is already dead says so when it is asked.
-        if let Some(Err(error)) = worker.requests.as_mut().map(|requests| protocol::write(requests, settings, &[])) {
+        if let Some(Err(error)) = worker
+            .requests
+            .as_mut()
+            .map(|requests| protocol::write(requests, settings, &[]))
+        {
             tracing::debug!(%error, "a conversion process did not take its settings");
         }
         Ok(worker)
@@ -84,10 +113,13 @@ impl Worker {
 
     /// How it is confined, which it says before anything else, within a time.
     pub fn confinement(&mut self, limit: Duration) -> std::result::Result<Confinement, Death> {
-        self.talk(limit, |_, answers, _| protocol::read_head(answers)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into()))
+        self.talk(limit, |_, answers, _| {
+            protocol::read_head(answers)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        })
     }
 
-    /// One question and its answer, within a time. `draw` draws the presentation that the question is about.
+    /// One question and its answer, within a time. `draw` draws the presentation that the question
+    /// is about.
     pub fn ask(
         &mut self,
         job: Job<'_>,
@@ -95,8 +127,11 @@ impl Worker {
         most: usize,
         draw: &dyn Fn(SlideFormat) -> Result<Vec<u8>>,
     ) -> std::result::Result<Result<Converted>, Death> {
-        let head =
-            RequestHead { name: job.name.map(str::to_owned), media_type: job.media_type.map(str::to_owned), body_bytes: job.bytes.len() };
+        let head = RequestHead {
+            name: job.name.map(str::to_owned),
+            media_type: job.media_type.map(str::to_owned),
+            body_bytes: job.bytes.len(),
+        };
         self.documents += 1;
         self.talk(patience.limit, |requests, answers, wait| {
             protocol::write(requests, &head, &[job.bytes])?;
@@ -116,18 +151,26 @@ impl Worker {
         })
     }
 
-    /// Speaks with it and ends it if it is silent for longer than `limit`; what `talk` calls begins that time anew, with another one.
+    /// Speaks with it and ends it if it is silent for longer than `limit`; what `talk` calls begins
+    /// that time anew, with another one.
     fn talk<T>(
         &mut self,
         limit: Duration,
-        talk: impl FnOnce(&mut ChildStdin, &mut BufReader<ChildStdout>, &dyn Fn(Duration)) -> io::Result<T>,
+        talk: impl FnOnce(
+            &mut ChildStdin,
+            &mut BufReader<ChildStdout>,
+            &dyn Fn(Duration),
+        ) -> io::Result<T>,
     ) -> std::result::Result<T, Death> {
-        let (Some(requests), answers, child) = (&mut self.requests, &mut self.answers, &mut self.child) else {
+        let (Some(requests), answers, child) =
+            (&mut self.requests, &mut self.answers, &mut self.child)
+        else {
             return Err(Death::Ended("it was not started".to_owned()));
         };
         let (working, watched) = mpsc::channel::<Duration>();
         let talked = std::thread::scope(|scope| {
-            let watch = std::thread::Builder::new().spawn_scoped(scope, move || end_if_late(child, limit, &watched))?;
+            let watch = std::thread::Builder::new()
+                .spawn_scoped(scope, move || end_if_late(child, limit, &watched))?;
             // The watch may have ended it already.
             let wait = |time| working.send(time).unwrap_or_default();
             let answer = talk(requests, answers, &wait);
@@ -148,13 +191,27 @@ impl Worker {
         // What it says last, and that it is gone, may still be on its way.
         std::thread::sleep(LAST_MOMENTS);
         let gone = self.child.try_wait().ok().flatten();
-        let words: Vec<u8> = self.last_words.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        let words: Vec<u8> = self
+            .last_words
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .copied()
+            .collect();
         let words = String::from_utf8_lossy(&words).trim().to_owned();
-        let with_words = |how: String| if words.is_empty() { how } else { format!("{how}: {words}") };
+        let with_words = |how: String| {
+            if words.is_empty() {
+                how
+            } else {
+                format!("{how}: {words}")
+            }
+        };
         match gone {
             Some(status) if is_from_outside(status) => Death::Killed(with_words(ending(status))),
             Some(status) => Death::Ended(with_words(ending(status))),
-            None => Death::Ended(with_words(format!("its process said nothing sensible: {error}"))),
+            None => Death::Ended(with_words(format!(
+                "its process said nothing sensible: {error}"
+            ))),
         }
     }
 }
@@ -167,7 +224,8 @@ impl Drop for Worker {
     }
 }
 
-/// Each sign of work begins the time anew; the end of the conversation ends the watch. Whether it was late.
+/// Each sign of work begins the time anew; the end of the conversation ends the watch. Whether it
+/// was late.
 fn end_if_late(child: &mut Child, mut limit: Duration, watched: &mpsc::Receiver<Duration>) -> bool {
     let is_late = loop {
         match watched.recv_timeout(limit) {
@@ -182,7 +240,10 @@ fn end_if_late(child: &mut Child, mut limit: Duration, watched: &mpsc::Receiver<
 }
 
 /// Keeps the end of what a worker says to standard error.
-fn listen(mut errors: impl Read + Send + 'static, kept: Arc<Mutex<VecDeque<u8>>>) -> std::io::Result<()> {
+fn listen(
+    mut errors: impl Read + Send + 'static,
+    kept: Arc<Mutex<VecDeque<u8>>>,
+) -> std::io::Result<()> {
     let work = move || {
         let mut buffer = [0; 1024];
         while let Ok(count @ 1..) = errors.read(&mut buffer) {
@@ -192,17 +253,31 @@ fn listen(mut errors: impl Read + Send + 'static, kept: Arc<Mutex<VecDeque<u8>>>
             kept.drain(..excess);
         }
     };
-    std::thread::Builder::new().name("conversion-errors".to_owned()).spawn(work).map(drop)
+    std::thread::Builder::new()
+        .name("conversion-errors".to_owned())
+        .spawn(work)
+        .map(drop)
 }
 
 #[cfg(unix)]
 fn ending(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
-    const NAMES: [(i32, &str); 8] =
-        [(4, "SIGILL"), (6, "SIGABRT"), (7, "SIGBUS"), (8, "SIGFPE"), (9, "SIGKILL"), (11, "SIGSEGV"), (24, "SIGXCPU"), (25, "SIGXFSZ")];
+    const NAMES: [(i32, &str); 8] = [
+        (4, "SIGILL"),
+        (6, "SIGABRT"),
+        (7, "SIGBUS"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (24, "SIGXCPU"),
+        (25, "SIGXFSZ"),
+    ];
     match status.signal() {
         Some(signal) => {
-            let name = NAMES.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name);
+            let name = NAMES
+                .iter()
+                .find(|(number, _)| *number == signal)
+                .map_or("a signal", |(_, name)| name);
             format!("its process ended by {name} ({signal})")
         }
         None => format!("its process ended: {status}"),

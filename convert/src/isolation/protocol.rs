@@ -41,7 +41,8 @@ pub struct RequestHead {
 pub enum AnswerHead {
     /// A page was read; the answer is still to come.
     Working,
-    /// The document is a presentation of this format, and wants to be drawn; a [`DrawnHead`] is waited for.
+    /// The document is a presentation of this format, and wants to be drawn; a [`DrawnHead`] is
+    /// waited for.
     Draw(SlideFormat),
     /// Converted.
     Done(DoneHead),
@@ -111,11 +112,17 @@ pub fn read_head<H: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option
 /// Reads a part of at most `maximum` bytes; memory grows with what really comes.
 pub fn read_part(from: &mut impl Read, length: usize, maximum: usize) -> io::Result<Vec<u8>> {
     if length > maximum {
-        return Err(io::Error::other(format!("a part of {length} bytes is over the limit of {maximum} bytes")));
+        return Err(io::Error::other(format!(
+            "a part of {length} bytes is over the limit of {maximum} bytes"
+        )));
     }
     let mut part = Vec::new();
     from.take(length as u64).read_to_end(&mut part)?;
-    if part.len() < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(part) }
+    if part.len() < length {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    } else {
+        Ok(part)
+    }
 }
 
 /// Writes what became of a document.
@@ -129,14 +136,24 @@ pub fn write_answer(to: &mut impl Write, result: &Result<Converted, Error>) -> i
                 metadata: converted.metadata.clone(),
                 images: converted.images.clone(),
                 markdown_bytes: converted.markdown.len(),
-                files: converted.blobs.iter().map(|file| (file.name.clone(), file.media_type.clone(), file.bytes.len())).collect(),
+                files: converted
+                    .blobs
+                    .iter()
+                    .map(|file| (file.name.clone(), file.media_type.clone(), file.bytes.len()))
+                    .collect(),
             };
             let files = converted.blobs.iter().map(|file| file.bytes.as_slice());
-            let parts: Vec<&[u8]> = std::iter::once(converted.markdown.as_bytes()).chain(files).collect();
+            let parts: Vec<&[u8]> = std::iter::once(converted.markdown.as_bytes())
+                .chain(files)
+                .collect();
             write(to, &AnswerHead::Done(head), &parts)
         }
         Err(error) => {
-            let failed = AnswerHead::Failed { kind: error.kind(), message: error.to_string(), hint: error.hint().map(str::to_owned) };
+            let failed = AnswerHead::Failed {
+                kind: error.kind(),
+                message: error.to_string(),
+                hint: error.hint().map(str::to_owned),
+            };
             write(to, &failed, &[])
         }
     }
@@ -150,16 +167,20 @@ pub fn write_drawn(to: &mut impl Write, drawn: &Result<Vec<u8>, Error>) -> io::R
     }
 }
 
-/// Reads what was drawn, at most `maximum_bytes`; the outer error says that nobody is there who draws.
-pub fn read_drawn(from: &mut impl Read, maximum_bytes: usize) -> io::Result<Result<Vec<u8>, Error>> {
+/// Reads what was drawn, at most `maximum_bytes`; the outer error says that nobody is there who
+/// draws.
+pub fn read_drawn(
+    from: &mut impl Read,
+    maximum_bytes: usize,
+) -> io::Result<Result<Vec<u8>, Error>> {
     match read_head::<DrawnHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)? {
         DrawnHead::Pdf(length) => Ok(Ok(read_part(from, length, maximum_bytes)?)),
         DrawnHead::Failed(kind, message) => Ok(Err(Error::new(kind, message))),
     }
 }
 
-/// Reads what became of a document, telling `on_sign` what the worker says before; the outer error says that the worker cannot be
-/// spoken to.
+/// Reads what became of a document, telling `on_sign` what the worker says before; the outer error
+/// says that the worker cannot be spoken to.
 pub fn read_answer(
     from: &mut impl Read,
     maximum_bytes: usize,
@@ -170,12 +191,18 @@ pub fn read_answer(
         let head = read_head::<AnswerHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         match head {
             AnswerHead::Working => on_sign(Sign::Working)?,
-            AnswerHead::Draw(_) if was_drawn => return Err(io::Error::other("it wants to be drawn once more")),
+            AnswerHead::Draw(_) if was_drawn => {
+                return Err(io::Error::other("it wants to be drawn once more"));
+            }
             AnswerHead::Draw(format) => {
                 was_drawn = true;
                 on_sign(Sign::Draw(format))?;
             }
-            AnswerHead::Failed { kind, message, hint } => {
+            AnswerHead::Failed {
+                kind,
+                message,
+                hint,
+            } => {
                 let error = Error::new(kind, message);
                 return Ok(Err(match hint {
                     Some(hint) => error.with_hint(hint),
@@ -188,12 +215,17 @@ pub fn read_answer(
     let mut left = maximum_bytes;
     let markdown = read_part(from, done.markdown_bytes, left)?;
     left -= markdown.len();
-    let markdown = String::from_utf8(markdown).map_err(|_| io::Error::other("Markdown that is not UTF-8"))?;
+    let markdown =
+        String::from_utf8(markdown).map_err(|_| io::Error::other("Markdown that is not UTF-8"))?;
     let mut files = Vec::new();
     for (name, media_type, length) in done.files {
         let bytes = read_part(from, length, left)?;
         left -= bytes.len();
-        files.push(EmbeddedFile { name, media_type, bytes });
+        files.push(EmbeddedFile {
+            name,
+            media_type,
+            bytes,
+        });
     }
     Ok(Ok(Converted {
         markdown,
@@ -219,17 +251,35 @@ mod tests {
             media_type: "text/markdown".into(),
             converter: "markdown/1".into(),
             metadata: [("author".to_owned(), "A".to_owned())].into(),
-            images: vec![ImageLink { link: "embedded:0".into(), alt: "a".into() }],
-            blobs: vec![EmbeddedFile { name: "a.png".into(), media_type: "image/png".into(), bytes: vec![1, 2, 3] }],
+            images: vec![ImageLink {
+                link: "embedded:0".into(),
+                alt: "a".into(),
+            }],
+            blobs: vec![EmbeddedFile {
+                name: "a.png".into(),
+                media_type: "image/png".into(),
+                bytes: vec![1, 2, 3],
+            }],
         };
         let mut pipe = Vec::new();
         write_answer(&mut pipe, &Ok(converted.clone())).unwrap();
         let refused = Error::new(ErrorKind::Corrupt, "no end").with_hint("save it again");
         write_answer(&mut pipe, &Err(refused.clone())).unwrap();
         let mut from = pipe.as_slice();
-        assert_eq!(read_answer(&mut from, 1000, |_| Ok(())).unwrap().unwrap(), converted);
-        assert_eq!(read_answer(&mut from, 1000, |_| Ok(())).unwrap().unwrap_err(), refused);
-        assert!(read_answer(&mut from, 1000, |_| Ok(())).is_err(), "nothing comes any more");
+        assert_eq!(
+            read_answer(&mut from, 1000, |_| Ok(())).unwrap().unwrap(),
+            converted
+        );
+        assert_eq!(
+            read_answer(&mut from, 1000, |_| Ok(()))
+                .unwrap()
+                .unwrap_err(),
+            refused
+        );
+        assert!(
+            read_answer(&mut from, 1000, |_| Ok(())).is_err(),
+            "nothing comes any more"
+        );
     }
 
     #[test]
@@ -243,7 +293,11 @@ mod tests {
             signs.push(sign);
             Ok(())
         };
-        assert!(read_answer(&mut pipe.as_slice(), 1000, keep).unwrap().is_ok());
+        assert!(
+            read_answer(&mut pipe.as_slice(), 1000, keep)
+                .unwrap()
+                .is_ok()
+        );
         assert_eq!(signs, [Sign::Draw(SlideFormat::Pptx), Sign::Working]);
 
         let mut drawn = Vec::new();
@@ -251,8 +305,14 @@ mod tests {
         write_drawn(&mut drawn, &Err(Error::new(ErrorKind::Timeout, "too long"))).unwrap();
         let mut from = drawn.as_slice();
         assert_eq!(read_drawn(&mut from, 5).unwrap().unwrap(), b"%PDF-");
-        assert_eq!(read_drawn(&mut from, 5).unwrap().unwrap_err().kind(), ErrorKind::Timeout);
-        assert!(read_drawn(&mut drawn.as_slice(), 4).is_err(), "over the limit");
+        assert_eq!(
+            read_drawn(&mut from, 5).unwrap().unwrap_err().kind(),
+            ErrorKind::Timeout
+        );
+        assert!(
+            read_drawn(&mut drawn.as_slice(), 4).is_err(),
+            "over the limit"
+        );
     }
 
     #[test]
@@ -277,10 +337,23 @@ mod tests {
         let mut huge = u32::MAX.to_le_bytes().to_vec();
         huge.extend(b"{}");
         assert!(read_head::<RequestHead>(&mut huge.as_slice()).is_err());
-        assert!(read_part(&mut b"abc".as_slice(), 4, 10).is_err(), "ends early");
-        assert!(read_part(&mut b"abc".as_slice(), 3, 2).is_err(), "over the limit");
+        assert!(
+            read_part(&mut b"abc".as_slice(), 4, 10).is_err(),
+            "ends early"
+        );
+        assert!(
+            read_part(&mut b"abc".as_slice(), 3, 2).is_err(),
+            "over the limit"
+        );
         let mut pipe = Vec::new();
-        write_answer(&mut pipe, &Ok(Converted { markdown: "x".repeat(100), ..Converted::default() })).unwrap();
+        write_answer(
+            &mut pipe,
+            &Ok(Converted {
+                markdown: "x".repeat(100),
+                ..Converted::default()
+            }),
+        )
+        .unwrap();
         assert!(read_answer(&mut pipe.as_slice(), 99, |_| Ok(())).is_err());
         pipe.truncate(pipe.len() - 1);
         assert!(read_answer(&mut pipe.as_slice(), 1000, |_| Ok(())).is_err());

@@ -1,5 +1,6 @@
-//! The worker process: reads its settings, confines itself and says how, then converts one document after the other until nobody asks any
-//! more. Where it must be confined and cannot be, it takes no document.
+//! The worker process: reads its settings, confines itself and says how, then converts one document
+//! after the other until nobody asks any more. Where it must be confined and cannot be, it takes no
+//! document.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read, Write};
@@ -19,7 +20,8 @@ use crate::limits::Limits;
 use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::SlideDrawing;
 
-/// Stack of the thread that converts, in bytes: nesting is bounded by the converters, this is for what they cannot see.
+/// Stack of the thread that converts, in bytes: nesting is bounded by the converters, this is for
+/// what they cannot see.
 const STACK_BYTES: usize = 64 << 20;
 
 /// The first message to a worker.
@@ -40,18 +42,26 @@ pub struct Settings {
 /// What makes a document of bytes, their name and the media type that the producer believes in.
 pub type Converter = fn(&[u8], Option<&str>, Option<&str>, &Limits<'_>) -> Result<Converted>;
 
-/// Serves requests on standard input until it ends. Called by the verb `convert-worker` before any other thread exists.
+/// Serves requests on standard input until it ends. Called by the verb `convert-worker` before any
+/// other thread exists.
 pub fn serve() -> Result<()> {
     serve_with(convert)
 }
 
 /// The same with another converter, in the same confinement.
 pub fn serve_with(converter: Converter) -> Result<()> {
-    let failed = |error: io::Error| Error::io("cannot speak with the process that asked for conversions", &error);
+    let failed = |error: io::Error| {
+        Error::io(
+            "cannot speak with the process that asked for conversions",
+            &error,
+        )
+    };
     confinement::ignore_requests_to_end();
     let mut answers = own_output().map_err(failed)?;
     let mut requests = BufReader::new(io::stdin());
-    let Some(settings) = protocol::read_head::<Settings>(&mut requests).map_err(failed)? else { return Ok(()) };
+    let Some(settings) = protocol::read_head::<Settings>(&mut requests).map_err(failed)? else {
+        return Ok(());
+    };
     let bounds = Bounds {
         memory_bytes: settings.config.conversion_memory_bytes,
         file_bytes: settings.config.maximum_temporary_file_bytes(),
@@ -65,10 +75,21 @@ pub fn serve_with(converter: Converter) -> Result<()> {
     }
     let engine = Engine::new(settings.ocr);
     std::thread::scope(|scope| {
-        let work = Work { config: &settings.config, engine: &engine, draws_slides: settings.draws_slides, converter };
+        let work = Work {
+            config: &settings.config,
+            engine: &engine,
+            draws_slides: settings.draws_slides,
+            converter,
+        };
         let work = move || answer_all(requests, answers, &work);
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).map_err(failed)?;
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the converting thread ended early"))).map_err(failed)
+        let thread = std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, work)
+            .map_err(failed)?;
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the converting thread ended early")))
+            .map_err(failed)
     })
 }
 
@@ -91,7 +112,8 @@ fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::
     let config = work.config;
     let (requests, answers) = (RefCell::new(requests), RefCell::new(answers));
     let nobody = |error: io::Error| Error::io("nobody waits for this document any more", &error);
-    let say = |head: &AnswerHead| protocol::write(&mut *answers.borrow_mut(), head, &[]).map_err(nobody);
+    let say =
+        |head: &AnswerHead| protocol::write(&mut *answers.borrow_mut(), head, &[]).map_err(nobody);
     let on_page = || {
         say(&AnswerHead::Working)?;
         allow_processor_time(config);
@@ -104,13 +126,19 @@ fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::
     };
     let maximum = usize::try_from(config.maximum_body_bytes).unwrap_or(usize::MAX);
     loop {
-        let Some(request) = protocol::read_head::<RequestHead>(&mut *requests.borrow_mut())? else { return Ok(()) };
+        let Some(request) = protocol::read_head::<RequestHead>(&mut *requests.borrow_mut())? else {
+            return Ok(());
+        };
         let body = protocol::read_part(&mut *requests.borrow_mut(), request.body_bytes, maximum)?;
         allow_processor_time(config);
         let pictures = PictureReader::new(work.engine, &on_page);
         let slides = SlideDrawing::new(&draw, &on_page);
         let limits = Limits::starting_now(config).with_pictures(&pictures);
-        let limits = if work.draws_slides { limits.with_slides(&slides) } else { limits };
+        let limits = if work.draws_slides {
+            limits.with_slides(&slides)
+        } else {
+            limits
+        };
         let answer = convert_once(work.converter, &body, &request, &limits);
         protocol::write_answer(&mut *answers.borrow_mut(), &answer)?;
     }
@@ -123,12 +151,31 @@ fn allow_processor_time(config: &Config) {
 }
 
 /// A panic is an answer like any other.
-fn convert_once(converter: Converter, body: &[u8], request: &RequestHead, limits: &Limits<'_>) -> Result<Converted> {
-    let work = || converter(body, request.name.as_deref(), request.media_type.as_deref(), limits);
+fn convert_once(
+    converter: Converter,
+    body: &[u8],
+    request: &RequestHead,
+    limits: &Limits<'_>,
+) -> Result<Converted> {
+    let work = || {
+        converter(
+            body,
+            request.name.as_deref(),
+            request.media_type.as_deref(),
+            limits,
+        )
+    };
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        let message = format!("the converter gave up on this document: {}", text.unwrap_or_default());
-        Err(Error::new(ErrorKind::Corrupt, message)
-            .with_hint("save the document again with another program; if it opens there, report this"))
+        let text = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        let message = format!(
+            "the converter gave up on this document: {}",
+            text.unwrap_or_default()
+        );
+        Err(Error::new(ErrorKind::Corrupt, message).with_hint(
+            "save the document again with another program; if it opens there, report this",
+        ))
     })
 }

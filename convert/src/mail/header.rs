@@ -1,4 +1,5 @@
-//! Header fields: unfolding, encoded words (RFC 2047), parameters with their continuations (RFC 2231).
+//! Header fields: unfolding, encoded words (RFC 2047), parameters with their continuations (RFC
+//! 2231).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use crate::text_encoding::decode;
 /// Most header fields of one part.
 const MAXIMUM_FIELDS: usize = 2000;
 
-/// The fields at the start of a part by lowercase name, and the length of the header with its blank line.
+/// The fields at the start of a part by lowercase name, and the length of the header with its blank
+/// line.
 pub fn fields(bytes: &[u8]) -> (Vec<(String, String)>, usize) {
     let mut fields: Vec<(String, Vec<u8>)> = Vec::new();
     let mut used = 0;
@@ -20,34 +22,58 @@ pub fn fields(bytes: &[u8]) -> (Vec<(String, String)>, usize) {
             used += line.len();
             break;
         }
-        if line.first().is_some_and(|first| matches!(first, b' ' | b'\t')) {
+        if line
+            .first()
+            .is_some_and(|first| matches!(first, b' ' | b'\t'))
+        {
             if let Some((_, value)) = fields.last_mut() {
                 value.push(b' ');
                 value.extend_from_slice(text.trim_ascii_start());
             }
         } else if let Some(colon) = name_length(text) {
             if fields.len() < MAXIMUM_FIELDS {
-                let name = String::from_utf8_lossy(text.get(..colon).unwrap_or_default()).trim().to_ascii_lowercase();
-                fields.push((name, text.get(colon + 1..).unwrap_or_default().trim_ascii_start().to_vec()));
+                let name = String::from_utf8_lossy(text.get(..colon).unwrap_or_default())
+                    .trim()
+                    .to_ascii_lowercase();
+                fields.push((
+                    name,
+                    text.get(colon + 1..)
+                        .unwrap_or_default()
+                        .trim_ascii_start()
+                        .to_vec(),
+                ));
             }
         } else if !(fields.is_empty() && text.starts_with(b"From ")) {
-            // The body began without a blank line. The envelope line of a mailbox file is no field, but no body either.
+            // The body began without a blank line. The envelope line of a mailbox file is no field,
+            // but no body either.
             break;
         }
         used += line.len();
     }
     // Some senders write bytes of their own encoding without saying so.
-    (fields.into_iter().map(|(name, value)| (name, decode(&value, None).text.into_owned())).collect(), used)
+    (
+        fields
+            .into_iter()
+            .map(|(name, value)| (name, decode(&value, None).text.into_owned()))
+            .collect(),
+        used,
+    )
 }
 
 /// Length of the field name before the colon.
 fn name_length(line: &[u8]) -> Option<usize> {
     let colon = line.iter().position(|byte| *byte == b':')?;
-    let is_name = colon > 0 && line.iter().take(colon).all(|byte| matches!(byte, 33..=126) || *byte == b' ') && line.first() != Some(&b' ');
+    let is_name = colon > 0
+        && line
+            .iter()
+            .take(colon)
+            .all(|byte| matches!(byte, 33..=126) || *byte == b' ')
+        && line.first() != Some(&b' ');
     is_name.then_some(colon)
 }
 
-/// Text with its encoded words (`=?charset?B?…?=`) decoded. Words side by side are one text, so that characters cut in two are whole.
+/// Text with its encoded words (`=?charset?B?…?=`) decoded. Words side by side are one text, so
+/// that characters cut in two are whole.
 pub fn decoded(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut waiting: Option<(&'static Encoding, Vec<u8>)> = None;
@@ -60,13 +86,19 @@ pub fn decoded(text: &str) -> String {
             rest = after;
             continue;
         };
-        let adjoins = waiting.as_ref().is_some_and(|(known, _)| *known == encoding) && before.trim().is_empty();
+        let adjoins = waiting
+            .as_ref()
+            .is_some_and(|(known, _)| *known == encoding)
+            && before.trim().is_empty();
         if !adjoins {
             let parted = waiting.is_some() && before.trim().is_empty();
             flush(&mut waiting, &mut result);
             result.push_str(if parted { "" } else { before });
         }
-        waiting.get_or_insert_with(|| (encoding, Vec::new())).1.extend(bytes);
+        waiting
+            .get_or_insert_with(|| (encoding, Vec::new()))
+            .1
+            .extend(bytes);
         rest = behind;
     }
     flush(&mut waiting, &mut result);
@@ -98,11 +130,16 @@ fn encoded_word(text: &str) -> Option<(&'static Encoding, Vec<u8>, &str)> {
 /// The value before the first `;`, lowercase, and the parameters behind it.
 pub fn with_parameters(text: &str) -> (String, BTreeMap<String, String>) {
     let mut pieces = split_outside_quotes(text).into_iter();
-    let value = pieces.next().unwrap_or_default().trim().to_ascii_lowercase();
+    let value = pieces
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     let mut raw: BTreeMap<String, String> = BTreeMap::new();
     for piece in pieces {
         if let Some((name, value)) = piece.split_once('=') {
-            raw.entry(name.trim().to_ascii_lowercase()).or_insert_with(|| unquoted(value.trim()));
+            raw.entry(name.trim().to_ascii_lowercase())
+                .or_insert_with(|| unquoted(value.trim()));
         }
     }
     (value, joined(&raw))
@@ -119,10 +156,19 @@ fn joined(raw: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         if section.is_empty() {
             parameters.insert(name.to_owned(), extended(value));
         } else if matches!(section, "0" | "0*") {
-            let pieces =
-                (0..200).map_while(|number| raw.get(&format!("{name}*{number}")).or_else(|| raw.get(&format!("{name}*{number}*"))));
+            let pieces = (0..200).map_while(|number| {
+                raw.get(&format!("{name}*{number}"))
+                    .or_else(|| raw.get(&format!("{name}*{number}*")))
+            });
             let whole: String = pieces.map(String::as_str).collect();
-            parameters.insert(name.to_owned(), if section == "0*" { extended(&whole) } else { decoded(&whole) });
+            parameters.insert(
+                name.to_owned(),
+                if section == "0*" {
+                    extended(&whole)
+                } else {
+                    decoded(&whole)
+                },
+            );
         }
     }
     parameters
@@ -131,10 +177,14 @@ fn joined(raw: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 /// `charset'language'percent-encoded`.
 fn extended(value: &str) -> String {
     let mut parts = value.splitn(3, '\'');
-    let (Some(charset), Some(_), Some(text)) = (parts.next(), parts.next(), parts.next()) else { return value.to_owned() };
+    let (Some(charset), Some(_), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
+        return value.to_owned();
+    };
     let bytes = quoted_printable(text.replace('%', "=").as_bytes());
-    Encoding::for_label(charset.as_bytes())
-        .map_or_else(|| decode(&bytes, None).text.into_owned(), |encoding| encoding.decode_without_bom_handling(&bytes).0.into_owned())
+    Encoding::for_label(charset.as_bytes()).map_or_else(
+        || decode(&bytes, None).text.into_owned(),
+        |encoding| encoding.decode_without_bom_handling(&bytes).0.into_owned(),
+    )
 }
 
 fn split_outside_quotes(text: &str) -> Vec<String> {
@@ -153,7 +203,10 @@ fn split_outside_quotes(text: &str) -> Vec<String> {
 }
 
 fn unquoted(value: &str) -> String {
-    match value.strip_prefix('"').map(|inside| inside.strip_suffix('"').unwrap_or(inside)) {
+    match value
+        .strip_prefix('"')
+        .map(|inside| inside.strip_suffix('"').unwrap_or(inside))
+    {
         Some(inside) => inside.replace("\\\"", "\"").replace("\\\\", "\\"),
         None => value.to_owned(),
     }

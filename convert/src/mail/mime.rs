@@ -1,4 +1,5 @@
-//! A message as a tree of parts. Recursion is bounded by [`MAXIMUM_DEPTH`], the number of parts by the configuration.
+//! A message as a tree of parts. Recursion is bounded by [`MAXIMUM_DEPTH`], the number of parts by
+//! the configuration.
 
 use std::borrow::Cow;
 
@@ -51,7 +52,10 @@ impl Default for Content {
 impl Part {
     /// The first field of that name; empty if there is none.
     pub fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
     }
 
     /// Bytes of a text part as text.
@@ -72,13 +76,18 @@ pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Part> {
     // Editors save messages as UTF-16, which says nothing about their parts.
     let recoded = is_utf_16(bytes).then(|| decode(bytes, None).text.into_owned());
     let bytes = recoded.as_ref().map_or(bytes, |text| text.as_bytes());
-    let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
+    let start = bytes
+        .iter()
+        .position(|byte| !byte.is_ascii_whitespace())
+        .unwrap_or(0);
     let bytes = bytes.get(start..).unwrap_or_default();
     parser.part(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes), 0)
 }
 
 fn is_utf_16(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") || utf_16_without_mark(bytes).is_some()
+    bytes.starts_with(b"\xFF\xFE")
+        || bytes.starts_with(b"\xFE\xFF")
+        || utf_16_without_mark(bytes).is_some()
 }
 
 struct Parser<'l> {
@@ -92,16 +101,27 @@ impl Parser<'_> {
         self.limits.check_time()?;
         let maximum = self.limits.config.mail.maximum_parts;
         if self.parts > maximum {
-            return Err(Error::new(ErrorKind::Invalid, format!("the message has more than {maximum} parts"))
-                .with_hint("split the message, or raise `convert.mail.maximum_parts`"));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("the message has more than {maximum} parts"),
+            )
+            .with_hint("split the message, or raise `convert.mail.maximum_parts`"));
         }
         let (raw, used) = fields(bytes);
         let body = bytes.get(used..).unwrap_or_default();
-        let raw_field = |name: &str| raw.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
+        let raw_field = |name: &str| {
+            raw.iter()
+                .find(|(known, _)| known == name)
+                .map_or("", |(_, value)| value.as_str())
+        };
         let (media_type, parameters) = with_parameters(raw_field("content-type"));
         let (disposition, about_file) = with_parameters(raw_field("content-disposition"));
         let parameter = |name: &str| parameters.get(name).cloned().unwrap_or_default();
-        let media_type = if media_type.contains('/') { media_type } else { "text/plain".to_owned() };
+        let media_type = if media_type.contains('/') {
+            media_type
+        } else {
+            "text/plain".to_owned()
+        };
         let content = match media_type.split('/').next() {
             Some("multipart") if depth < MAXIMUM_DEPTH && parameters.contains_key("boundary") => {
                 self.multipart(body, &parameter("boundary"), depth)?
@@ -116,11 +136,17 @@ impl Parser<'_> {
             }
         };
         Ok(Part {
-            name: about_file.get("filename").cloned().unwrap_or_else(|| parameter("name")),
+            name: about_file
+                .get("filename")
+                .cloned()
+                .unwrap_or_else(|| parameter("name")),
             is_attachment: disposition == "attachment",
             charset: parameters.get("charset").cloned(),
             smime_type: parameter("smime-type"),
-            headers: raw.into_iter().map(|(name, value)| (name, decoded(&value))).collect(),
+            headers: raw
+                .into_iter()
+                .map(|(name, value)| (name, decoded(&value)))
+                .collect(),
             media_type,
             content,
         })
@@ -133,10 +159,15 @@ impl Parser<'_> {
         let mut start = None;
         let mut at = 0;
         for line in body.split_inclusive(|byte| *byte == b'\n') {
-            let after_mark = line.strip_prefix(mark.as_slice()).map(<[u8]>::trim_ascii_end);
+            let after_mark = line
+                .strip_prefix(mark.as_slice())
+                .map(<[u8]>::trim_ascii_end);
             if after_mark.is_some_and(|after| after.is_empty() || after == b"--") {
                 if let Some(start) = start.take() {
-                    parts.push(self.part(without_line_end(body.get(start..at).unwrap_or_default()), depth + 1)?);
+                    parts.push(self.part(
+                        without_line_end(body.get(start..at).unwrap_or_default()),
+                        depth + 1,
+                    )?);
                 }
                 start = (after_mark == Some(b"")).then_some(at + line.len());
             }
@@ -147,7 +178,11 @@ impl Parser<'_> {
         }
         // A multipart whose boundary never comes is its text.
         if parts.is_empty() && !body.trim_ascii().is_empty() {
-            parts.push(Part { media_type: "text/plain".to_owned(), content: Content::Bytes(body.to_vec()), ..Part::default() });
+            parts.push(Part {
+                media_type: "text/plain".to_owned(),
+                content: Content::Bytes(body.to_vec()),
+                ..Part::default()
+            });
         }
         Ok(Content::Parts(parts))
     }

@@ -1,8 +1,9 @@
-//! Messages as Outlook saves them (.msg, [MS-OXMSG]): a compound file of properties, handed on as the same tree of parts as other messages.
-//! Called by the parent.
+//! Messages as Outlook saves them (.msg, [MS-OXMSG]): a compound file of properties, handed on as
+//! the same tree of parts as other messages. Called by the parent.
 //!
-//! The body is the HTML, else the text that Outlook keeps beside the formatted one, else what lies in compressed RTF. Text of eight bits is
-//! in the code page that the message names, or in that of its language. Attached messages are read as messages.
+//! The body is the HTML, else the text that Outlook keeps beside the formatted one, else what lies
+//! in compressed RTF. Text of eight bits is in the code page that the message names, or in that of
+//! its language. Attached messages are read as messages.
 
 mod compressed_rtf;
 mod properties;
@@ -33,10 +34,19 @@ const SMALL_HEADER: usize = 8;
 pub fn parse(bytes: &[u8], limits: &Limits<'_>) -> Result<Part> {
     let file = Compound::open(bytes)?;
     if file.stream_in(Storage::ROOT, PROPERTIES).is_none() {
-        return Err(Error::new(ErrorKind::Corrupt, "not a readable Outlook message: it has no properties")
-            .with_hint("open it in Outlook and save it again"));
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            "not a readable Outlook message: it has no properties",
+        )
+        .with_hint("open it in Outlook and save it again"));
     }
-    Reader { file: &file, limits, parts: 0, bytes_left: bytes.len() }.message(Storage::ROOT, HEADER, 0)
+    Reader {
+        file: &file,
+        limits,
+        parts: 0,
+        bytes_left: bytes.len(),
+    }
+    .message(Storage::ROOT, HEADER, 0)
 }
 
 struct Reader<'f, 'l> {
@@ -54,55 +64,113 @@ impl Reader<'_, '_> {
         let mut parts: Vec<Part> = self.body(&message)?.into_iter().collect();
         let headers = self.headers(&message)?;
         let file = self.file;
-        for (_, attachment) in file.storages(storage).filter(|(name, _)| name.starts_with("__attach_version1.0_")) {
+        for (_, attachment) in file
+            .storages(storage)
+            .filter(|(name, _)| name.starts_with("__attach_version1.0_"))
+        {
             self.parts += 1;
             let maximum = self.limits.config.mail.maximum_parts;
             if self.parts > maximum {
-                return Err(Error::new(ErrorKind::Invalid, format!("the message has more than {maximum} attachments"))
-                    .with_hint("split the message, or raise `convert.mail.maximum_parts`"));
+                return Err(Error::new(
+                    ErrorKind::Invalid,
+                    format!("the message has more than {maximum} attachments"),
+                )
+                .with_hint("split the message, or raise `convert.mail.maximum_parts`"));
             }
             parts.push(self.attachment(&message.within(attachment, SMALL_HEADER)?, depth)?);
         }
-        Ok(Part { headers, media_type: "multipart/mixed".to_owned(), content: Content::Parts(parts), ..Part::default() })
+        Ok(Part {
+            headers,
+            media_type: "multipart/mixed".to_owned(),
+            content: Content::Parts(parts),
+            ..Part::default()
+        })
     }
 
     /// What the message says of itself, as fields of a mail; those without a value are left out.
     fn headers(&self, message: &Properties<'_>) -> Result<Vec<(String, String)>> {
         // A message that came over the internet has the fields that it came with.
-        let (received, _) = fields(message.text(id::TRANSPORT_MESSAGE_HEADERS)?.unwrap_or_default().as_bytes());
-        let received = |name: &str| received.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()).unwrap_or_default();
+        let (received, _) = fields(
+            message
+                .text(id::TRANSPORT_MESSAGE_HEADERS)?
+                .unwrap_or_default()
+                .as_bytes(),
+        );
+        let received = |name: &str| {
+            received
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value.clone())
+                .unwrap_or_default()
+        };
         let [mut to, mut cc] = self.recipients(message)?;
         if to.is_empty() && cc.is_empty() {
-            (to, cc) = (message.text(id::DISPLAY_TO)?.unwrap_or_default(), message.text(id::DISPLAY_CC)?.unwrap_or_default());
+            (to, cc) = (
+                message.text(id::DISPLAY_TO)?.unwrap_or_default(),
+                message.text(id::DISPLAY_CC)?.unwrap_or_default(),
+            );
         }
-        let mut sender = person(message, id::SENDER_NAME, &[id::SENDER_SMTP_ADDRESS, id::SENDER_EMAIL_ADDRESS])?;
+        let mut sender = person(
+            message,
+            id::SENDER_NAME,
+            &[id::SENDER_SMTP_ADDRESS, id::SENDER_EMAIL_ADDRESS],
+        )?;
         if sender.is_empty() {
-            sender =
-                person(message, id::SENT_REPRESENTING_NAME, &[id::SENT_REPRESENTING_SMTP_ADDRESS, id::SENT_REPRESENTING_EMAIL_ADDRESS])?;
+            sender = person(
+                message,
+                id::SENT_REPRESENTING_NAME,
+                &[
+                    id::SENT_REPRESENTING_SMTP_ADDRESS,
+                    id::SENT_REPRESENTING_EMAIL_ADDRESS,
+                ],
+            )?;
         }
-        let date =
-            message.time(id::CLIENT_SUBMIT_TIME).or_else(|| message.time(id::MESSAGE_DELIVERY_TIME)).unwrap_or_else(|| received("date"));
+        let date = message
+            .time(id::CLIENT_SUBMIT_TIME)
+            .or_else(|| message.time(id::MESSAGE_DELIVERY_TIME))
+            .unwrap_or_else(|| received("date"));
         let fields = [
             ("subject", message.text(id::SUBJECT)?.unwrap_or_default()),
             ("from", sender),
             ("to", to),
             ("cc", cc),
             ("date", date),
-            ("message-id", message.text(id::INTERNET_MESSAGE_ID)?.unwrap_or_else(|| received("message-id"))),
-            ("in-reply-to", message.text(id::IN_REPLY_TO_ID)?.unwrap_or_else(|| received("in-reply-to"))),
+            (
+                "message-id",
+                message
+                    .text(id::INTERNET_MESSAGE_ID)?
+                    .unwrap_or_else(|| received("message-id")),
+            ),
+            (
+                "in-reply-to",
+                message
+                    .text(id::IN_REPLY_TO_ID)?
+                    .unwrap_or_else(|| received("in-reply-to")),
+            ),
         ];
-        let named = fields.into_iter().filter(|(_, value)| !value.trim().is_empty());
-        Ok(named.map(|(name, value)| (name.to_owned(), value)).collect())
+        let named = fields
+            .into_iter()
+            .filter(|(_, value)| !value.trim().is_empty());
+        Ok(named
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect())
     }
 
     /// Those whom it was sent to, and those who got a copy.
     fn recipients(&self, message: &Properties<'_>) -> Result<[String; 2]> {
         let mut named = [Vec::new(), Vec::new()];
-        let storages = self.file.storages(message.storage()).filter(|(name, _)| name.starts_with("__recip_version1.0_"));
+        let storages = self
+            .file
+            .storages(message.storage())
+            .filter(|(name, _)| name.starts_with("__recip_version1.0_"));
         for (_, storage) in storages.take(MAXIMUM_RECIPIENTS) {
             self.limits.check_time()?;
             let recipient = message.within(storage, SMALL_HEADER)?;
-            let shown = person(&recipient, id::DISPLAY_NAME, &[id::SMTP_ADDRESS, id::EMAIL_ADDRESS])?;
+            let shown = person(
+                &recipient,
+                id::DISPLAY_NAME,
+                &[id::SMTP_ADDRESS, id::EMAIL_ADDRESS],
+            )?;
             let [to, cc] = &mut named;
             match recipient.number(id::RECIPIENT_TYPE).unwrap_or(1) {
                 _ if shown.is_empty() => {}
@@ -118,7 +186,12 @@ impl Reader<'_, '_> {
         let has_text = |text: &str| text.chars().any(char::is_alphanumeric);
         let part = |media_type: &str, text: String| {
             let content = Content::Bytes(text.into_bytes());
-            Part { media_type: media_type.to_owned(), charset: Some("utf-8".to_owned()), content, ..Part::default() }
+            Part {
+                media_type: media_type.to_owned(),
+                charset: Some("utf-8".to_owned()),
+                content,
+                ..Part::default()
+            }
         };
         for (property, media_type) in [(id::HTML, "text/html"), (id::BODY, "text/plain")] {
             if let Some(text) = message.text(property)?.filter(|text| has_text(text)) {
@@ -126,45 +199,92 @@ impl Reader<'_, '_> {
             }
         }
         // A body that cannot be unpacked leaves the rest of the message.
-        let formatted = message.bytes(id::RTF_COMPRESSED)?.and_then(|packed| compressed_rtf::unpack(&packed));
-        match formatted.map(|formatted| rtf::convert(&formatted, self.limits)).transpose() {
+        let formatted = message
+            .bytes(id::RTF_COMPRESSED)?
+            .and_then(|packed| compressed_rtf::unpack(&packed));
+        match formatted
+            .map(|formatted| rtf::convert(&formatted, self.limits))
+            .transpose()
+        {
             Err(error) if error.kind() == ErrorKind::Invalid => Err(error),
-            read => Ok(read.ok().flatten().filter(|read| has_text(&read.markdown)).map(|read| part("text/markdown", read.markdown))),
+            read => Ok(read
+                .ok()
+                .flatten()
+                .filter(|read| has_text(&read.markdown))
+                .map(|read| part("text/markdown", read.markdown))),
         }
     }
 
     fn attachment(&mut self, attachment: &Properties<'_>, depth: usize) -> Result<Part> {
         self.limits.check_time()?;
         let mut name = String::new();
-        for property in [id::ATTACH_LONG_FILENAME, id::ATTACH_FILENAME, id::DISPLAY_NAME] {
+        for property in [
+            id::ATTACH_LONG_FILENAME,
+            id::ATTACH_FILENAME,
+            id::DISPLAY_NAME,
+        ] {
             if name.trim().is_empty() {
                 name = attachment.text(property)?.unwrap_or_default();
             }
         }
-        let content_id = attachment.text(id::ATTACH_CONTENT_ID)?.unwrap_or_default().trim_matches(['<', '>']).to_owned();
-        let headers = if content_id.is_empty() { Vec::new() } else { vec![("content-id".to_owned(), content_id)] };
-        let stated = attachment.text(id::ATTACH_MIME_TAG)?.unwrap_or_default().to_ascii_lowercase();
-        let attached = attachment.object(id::ATTACH_DATA).filter(|_| attachment.number(id::ATTACH_METHOD) == Some(IS_MESSAGE));
+        let content_id = attachment
+            .text(id::ATTACH_CONTENT_ID)?
+            .unwrap_or_default()
+            .trim_matches(['<', '>'])
+            .to_owned();
+        let headers = if content_id.is_empty() {
+            Vec::new()
+        } else {
+            vec![("content-id".to_owned(), content_id)]
+        };
+        let stated = attachment
+            .text(id::ATTACH_MIME_TAG)?
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let attached = attachment
+            .object(id::ATTACH_DATA)
+            .filter(|_| attachment.number(id::ATTACH_METHOD) == Some(IS_MESSAGE));
         let (media_type, content) = match attached {
-            Some(message) if depth < MAXIMUM_DEPTH => {
-                (MEDIA_TYPE.to_owned(), Content::Message(Box::new(self.message(message, ATTACHED_HEADER, depth + 1)?), Vec::new()))
-            }
+            Some(message) if depth < MAXIMUM_DEPTH => (
+                MEDIA_TYPE.to_owned(),
+                Content::Message(
+                    Box::new(self.message(message, ATTACHED_HEADER, depth + 1)?),
+                    Vec::new(),
+                ),
+            ),
             _ => {
                 let bytes = attachment.bytes(id::ATTACH_DATA)?.unwrap_or_default();
-                self.bytes_left = self.bytes_left.checked_sub(bytes.len()).ok_or_else(|| properties::damaged("attachments share bytes"))?;
-                let media_type = if stated.is_empty() { "application/octet-stream".to_owned() } else { stated };
+                self.bytes_left = self
+                    .bytes_left
+                    .checked_sub(bytes.len())
+                    .ok_or_else(|| properties::damaged("attachments share bytes"))?;
+                let media_type = if stated.is_empty() {
+                    "application/octet-stream".to_owned()
+                } else {
+                    stated
+                };
                 (media_type, Content::Bytes(bytes))
             }
         };
-        Ok(Part { headers, media_type, name, is_attachment: true, content, ..Part::default() })
+        Ok(Part {
+            headers,
+            media_type,
+            name,
+            is_attachment: true,
+            content,
+            ..Part::default()
+        })
     }
 }
 
-/// `Name <address>`, from the first property that is an address; names within an Exchange server are none.
+/// `Name <address>`, from the first property that is an address; names within an Exchange server
+/// are none.
 fn person(properties: &Properties<'_>, name: u16, addresses: &[u16]) -> Result<String> {
     let name = properties.text(name)?.unwrap_or_default();
     for address in addresses {
-        let Some(address) = properties.text(*address)? else { continue };
+        let Some(address) = properties.text(*address)? else {
+            continue;
+        };
         if address.contains('@') && !address.starts_with('/') {
             return Ok(match (name.trim(), address.trim()) {
                 (name, address) if name.is_empty() || name == address => address.to_owned(),

@@ -64,17 +64,40 @@ fn headers_body_pictures_and_attachments_are_read() {
         "# 项目报告 1\n\n- **From**: 张三 \\<zhang@example.com>\n- **To**: Li \\<li@example.com>, b@c.d\n- **Date**: 2025-11-21T09:55:06+08:00\n\n## 标题\n\nhtml body\n\n![](image:0)\n\n**Attachments**:\n\n- 报.pdf (application/pdf, 5 bytes)\n\n## Inner\n\n> quoted\n\nanswer\n\\# no heading\n\n"
     );
     assert_eq!(converted.title.as_deref(), Some("项目报告 1"));
-    assert_eq!(converted.metadata.get("message_id").map(String::as_str), Some("1@example.com"));
-    assert_eq!(converted.images, vec![ImageLink { link: "embedded:0".into(), alt: String::new() }]);
-    let names: Vec<&str> = converted.blobs.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(
+        converted.metadata.get("message_id").map(String::as_str),
+        Some("1@example.com")
+    );
+    assert_eq!(
+        converted.images,
+        vec![ImageLink {
+            link: "embedded:0".into(),
+            alt: String::new()
+        }]
+    );
+    let names: Vec<&str> = converted
+        .blobs
+        .iter()
+        .map(|file| file.name.as_str())
+        .collect();
     assert_eq!(names, ["p.png", "报.pdf"]);
 }
 
 #[test]
 fn messages_in_messages_have_a_limit() {
-    let config = Config { mail: MailConfig { maximum_depth: 0, ..MailConfig::default() }, ..Config::default() };
+    let config = Config {
+        mail: MailConfig {
+            maximum_depth: 0,
+            ..MailConfig::default()
+        },
+        ..Config::default()
+    };
     let converted = convert_with(MESSAGE.as_bytes(), &config).unwrap();
-    assert!(converted.markdown.contains("(message/rfc822, "), "{}", converted.markdown);
+    assert!(
+        converted.markdown.contains("(message/rfc822, "),
+        "{}",
+        converted.markdown
+    );
     assert!(!converted.markdown.contains("quoted"));
     let nested = "Content-Type: message/rfc822\r\nSubject: x\r\n\r\n".repeat(5000);
     assert!(convert_with(nested.as_bytes(), &Config::default()).is_ok());
@@ -82,26 +105,46 @@ fn messages_in_messages_have_a_limit() {
 
 #[test]
 fn encrypted_strange_and_huge_messages_are_refused() {
-    let kind = |message: &str| convert_with(message.as_bytes(), &Config::default()).unwrap_err().kind();
-    assert_eq!(kind("Subject: s\nContent-Type: multipart/encrypted; boundary=x\n\n--x\n\n--x--\n"), ErrorKind::Unsupported);
+    let kind = |message: &str| {
+        convert_with(message.as_bytes(), &Config::default())
+            .unwrap_err()
+            .kind()
+    };
+    assert_eq!(
+        kind("Subject: s\nContent-Type: multipart/encrypted; boundary=x\n\n--x\n\n--x--\n"),
+        ErrorKind::Unsupported
+    );
     assert_eq!(kind("no header at all"), ErrorKind::Corrupt);
-    assert_eq!(kind(&format!("Content-Type: multipart/mixed; boundary=x\n\n{}", "--x\n\n".repeat(5000))), ErrorKind::Invalid);
+    assert_eq!(
+        kind(&format!(
+            "Content-Type: multipart/mixed; boundary=x\n\n{}",
+            "--x\n\n".repeat(5000)
+        )),
+        ErrorKind::Invalid
+    );
 }
 
 #[test]
 fn text_without_declarations_is_read() {
-    let (bytes, ..) = encoding_rs::GBK.encode("Subject: 载波聚合技术的说明\nFrom: a@b.c\n\n配置完成以后，需要检查邻区关系。\n-- \n签名\n");
+    let (bytes, ..) = encoding_rs::GBK.encode(
+        "Subject: 载波聚合技术的说明\nFrom: a@b.c\n\n配置完成以后，需要检查邻区关系。\n-- \n签名\n",
+    );
     let converted = convert_with(&bytes, &Config::default()).unwrap();
-    assert_eq!(converted.markdown, "# 载波聚合技术的说明\n\n- **From**: a@b.c\n\n配置完成以后，需要检查邻区关系。\n\\--\n签名\n\n");
+    assert_eq!(
+        converted.markdown,
+        "# 载波聚合技术的说明\n\n- **From**: a@b.c\n\n配置完成以后，需要检查邻区关系。\n\\--\n签名\n\n"
+    );
 }
 
 #[test]
 fn a_message_that_an_editor_saved_as_utf_16_is_read() {
-    let message =
-        "Subject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain; charset=\"UTF-8\"\n\n载波 text\n--x--\n";
+    let message = "Subject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain; charset=\"UTF-8\"\n\n载波 text\n--x--\n";
     let units: Vec<u8> = message.encode_utf16().flat_map(u16::to_le_bytes).collect();
     for bytes in [units.clone(), [b"\xFF\xFE".as_slice(), &units].concat()] {
-        assert_eq!(convert_with(&bytes, &Config::default()).unwrap().markdown, "# s\n\n载波 text\n\n");
+        assert_eq!(
+            convert_with(&bytes, &Config::default()).unwrap().markdown,
+            "# s\n\n载波 text\n\n"
+        );
     }
 }
 

@@ -5,12 +5,17 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 /// Decodes base64; whatever is no digit of it is skipped.
 pub fn base64(bytes: &[u8]) -> Vec<u8> {
-    let mut digits: Vec<u8> = bytes.iter().copied().filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')).collect();
+    let mut digits: Vec<u8> = bytes
+        .iter()
+        .copied()
+        .filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+        .collect();
     // One digit alone holds no byte.
     if digits.len() % 4 == 1 {
         digits.pop();
     }
-    // The last digit of a cut text may carry bits that belong to no byte: only whole groups are then sure.
+    // The last digit of a cut text may carry bits that belong to no byte: only whole groups are
+    // then sure.
     STANDARD_NO_PAD.decode(&digits).unwrap_or_else(|_| {
         digits.truncate(digits.len() / 4 * 4);
         STANDARD_NO_PAD.decode(&digits).unwrap_or_default()
@@ -27,7 +32,10 @@ pub fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
             result.push(*first);
             continue;
         }
-        let line_end = after.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+        let line_end = after
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
+            .count();
         if after.get(line_end) == Some(&b'\n') {
             rest = after.get(line_end + 1..).unwrap_or_default();
         } else if let Some(byte) = after.get(..2).and_then(hexadecimal) {
@@ -41,5 +49,7 @@ pub fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn hexadecimal(digits: &[u8]) -> Option<u8> {
-    std::str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok())
+    std::str::from_utf8(digits)
+        .ok()
+        .and_then(|digits| u8::from_str_radix(digits, 16).ok())
 }

@@ -1,9 +1,11 @@
-//! Pictures in the drawing records of binary Office formats ([MS-ODRAW] 2.2.23). Called by the readers of .doc and .ppt.
+//! Pictures in the drawing records of binary Office formats ([MS-ODRAW] 2.2.23). Called by the
+//! readers of .doc and .ppt.
 
 use super::bytes::size_at;
 use super::bytes::{slice_at, u8_at, u16_at};
 
-/// The bitmap pictures that stand in a sequence of records, as media type and content, at most `maximum`.
+/// The bitmap pictures that stand in a sequence of records, as media type and content, at most
+/// `maximum`.
 ///
 /// Containers are entered, other records skipped; drawings (EMF, WMF, PICT) are left out.
 pub fn bitmaps(records: &[u8], maximum: usize) -> Vec<(&'static str, &[u8])> {
@@ -13,7 +15,10 @@ pub fn bitmaps(records: &[u8], maximum: usize) -> Vec<(&'static str, &[u8])> {
     {
         let content_at = at + 8;
         if let Some(media_type) = media_type(kind) {
-            found.extend(content(records, content_at, length, version >> 4).map(|content| (media_type, content)));
+            found.extend(
+                content(records, content_at, length, version >> 4)
+                    .map(|content| (media_type, content)),
+            );
         }
         at = match kind {
             0xF007 => content_at + 36 + usize::from(u8_at(records, content_at + 33).unwrap_or(0)),
@@ -26,7 +31,11 @@ pub fn bitmaps(records: &[u8], maximum: usize) -> Vec<(&'static str, &[u8])> {
 
 /// Version and instance, type, and length of the record at `at`.
 fn header(records: &[u8], at: usize) -> Option<(u16, u16, usize)> {
-    Some((u16_at(records, at)?, u16_at(records, at + 2)?, size_at(records, at + 4)?))
+    Some((
+        u16_at(records, at)?,
+        u16_at(records, at + 2)?,
+        size_at(records, at + 4)?,
+    ))
 }
 
 fn media_type(kind: u16) -> Option<&'static str> {

@@ -1,5 +1,5 @@
-//! Blocks of an office document and their Markdown: headings, paragraphs, list items by level, tables. Called by the readers of office
-//! documents, which know no nested blocks.
+//! Blocks of an office document and their Markdown: headings, paragraphs, list items by level,
+//! tables. Called by the readers of office documents, which know no nested blocks.
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
@@ -40,7 +40,8 @@ const MAXIMUM_REPEATED_BYTES: usize = 400;
 /// Deepest level of a list that is indented further.
 const MAXIMUM_LEVEL: usize = 8;
 
-/// The blocks as Markdown with a blank line between them, except between the items of a list; ends with `\n` unless empty.
+/// The blocks as Markdown with a blank line between them, except between the items of a list; ends
+/// with `\n` unless empty.
 pub fn render(blocks: &[Block]) -> String {
     let mut out = String::new();
     // Levels of the open items and the widths of their marks.
@@ -51,9 +52,16 @@ pub fn render(blocks: &[Block]) -> String {
             out.push('\n');
         }
         match block {
-            Block::Heading(level, text) => out.push_str(&format!("{} {text}\n", "#".repeat(usize::from(*level).clamp(1, 6)))),
+            Block::Heading(level, text) => out.push_str(&format!(
+                "{} {text}\n",
+                "#".repeat(usize::from(*level).clamp(1, 6))
+            )),
             Block::Paragraph(text) => push_lines(text, "", &mut out),
-            Block::Item { level, number, text } => push_item(*level, *number, text, &mut open, &mut out),
+            Block::Item {
+                level,
+                number,
+                text,
+            } => push_item(*level, *number, text, &mut open, &mut out),
             Block::Table(rows) => push_table(rows, &mut out),
         }
         if !is_item {
@@ -63,9 +71,16 @@ pub fn render(blocks: &[Block]) -> String {
     out
 }
 
-fn push_item(level: usize, number: Option<u64>, text: &str, open: &mut Vec<(usize, usize)>, out: &mut String) {
+fn push_item(
+    level: usize,
+    number: Option<u64>,
+    text: &str,
+    open: &mut Vec<(usize, usize)>,
+    out: &mut String,
+) {
     let level = level.min(MAXIMUM_LEVEL);
-    // A level that was skipped has no mark to stand under; items of one level stand side by side all the same.
+    // A level that was skipped has no mark to stand under; items of one level stand side by side
+    // all the same.
     while open.pop_if(|(other, _)| *other >= level).is_some() {}
     let indent: usize = open.iter().map(|(_, width)| width).sum();
     let mark = number.map_or_else(|| "- ".to_owned(), |number| format!("{number}. "));
@@ -97,7 +112,10 @@ fn push_table(rows: &[Vec<String>], out: &mut String) {
         out.push('|');
         for column in 0..columns {
             let cell = row.get(column).map_or("", String::as_str);
-            out.push_str(&format!(" {} |", cell.replace('|', "\\|").replace('\n', "<br>")));
+            out.push_str(&format!(
+                " {} |",
+                cell.replace('|', "\\|").replace('\n', "<br>")
+            ));
         }
         out.push('\n');
         if index == 0 {
@@ -106,14 +124,19 @@ fn push_table(rows: &[Vec<String>], out: &mut String) {
     }
 }
 
-/// Whether a table of that many cells may be filled up to so many rows and columns without being multiplied.
+/// Whether a table of that many cells may be filled up to so many rows and columns without being
+/// multiplied.
 pub fn may_fill(rows: usize, columns: usize, cells: usize) -> bool {
     rows.saturating_mul(columns) <= 4 * cells + SPARE_CELLS
 }
 
 /// `text` for a row that a merged cell reaches down into; long text stands only once.
 pub fn repeated(text: &str) -> String {
-    if text.len() <= MAXIMUM_REPEATED_BYTES { text.to_owned() } else { String::new() }
+    if text.len() <= MAXIMUM_REPEATED_BYTES {
+        text.to_owned()
+    } else {
+        String::new()
+    }
 }
 
 /// Bytes of the blocks' text.
@@ -131,8 +154,11 @@ pub fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     if bytes as u64 <= maximum {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Invalid, format!("the Markdown is over the limit of {maximum} bytes"))
-        .with_hint("split the document, or raise `convert.maximum_markdown_bytes`"))
+    Err(Error::new(
+        ErrorKind::Invalid,
+        format!("the Markdown is over the limit of {maximum} bytes"),
+    )
+    .with_hint("split the document, or raise `convert.maximum_markdown_bytes`"))
 }
 
 #[cfg(test)]
@@ -140,7 +166,11 @@ mod tests {
     use super::*;
 
     fn item(level: usize, number: Option<u64>, text: &str) -> Block {
-        Block::Item { level, number, text: text.to_owned() }
+        Block::Item {
+            level,
+            number,
+            text: text.to_owned(),
+        }
     }
 
     #[test]
@@ -153,18 +183,30 @@ mod tests {
             item(0, Some(2), "e"),
             Block::Heading(2, "h".into()),
         ];
-        assert_eq!(render(&blocks), "p\n\n1. a\n   b\n   - c\n     - d\n2. e\n\n## h\n");
+        assert_eq!(
+            render(&blocks),
+            "p\n\n1. a\n   b\n   - c\n     - d\n2. e\n\n## h\n"
+        );
     }
 
     #[test]
     fn tables_escape_bars_and_fill_short_rows() {
-        let rows = vec![vec!["a|b".to_owned(), "c\nd".to_owned()], vec!["e".to_owned()]];
-        assert_eq!(render(&[Block::Table(rows)]), "| a\\|b | c<br>d |\n| --- | --- |\n| e |  |\n");
+        let rows = vec![
+            vec!["a|b".to_owned(), "c\nd".to_owned()],
+            vec!["e".to_owned()],
+        ];
+        assert_eq!(
+            render(&[Block::Table(rows)]),
+            "| a\\|b | c<br>d |\n| --- | --- |\n| e |  |\n"
+        );
     }
 
     #[test]
     fn line_starts_that_look_like_marks_are_escaped() {
-        assert_eq!(render(&[Block::Paragraph("# a\n1. b\n- c\n1990 d".into())]), "\\# a\n1\\. b\n\\- c\n1990 d\n");
+        assert_eq!(
+            render(&[Block::Paragraph("# a\n1. b\n- c\n1990 d".into())]),
+            "\\# a\n1\\. b\n\\- c\n1990 d\n"
+        );
         assert_eq!(render(&[]), "");
     }
 }

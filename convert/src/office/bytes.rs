@@ -1,4 +1,5 @@
-//! Little-endian numbers and text at offsets of a byte slice, `None` beyond its end. Called by the readers of binary Office formats.
+//! Little-endian numbers and text at offsets of a byte slice, `None` beyond its end. Called by the
+//! readers of binary Office formats.
 
 /// The byte at `at`.
 pub fn u8_at(bytes: &[u8], at: usize) -> Option<u8> {
@@ -7,12 +8,18 @@ pub fn u8_at(bytes: &[u8], at: usize) -> Option<u8> {
 
 /// The 16-bit number at `at`.
 pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..at.checked_add(2)?)?.first_chunk().map(|pair| u16::from_le_bytes(*pair))
+    bytes
+        .get(at..at.checked_add(2)?)?
+        .first_chunk()
+        .map(|pair| u16::from_le_bytes(*pair))
 }
 
 /// The 32-bit number at `at`.
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at.checked_add(4)?)?.first_chunk().map(|four| u32::from_le_bytes(*four))
+    bytes
+        .get(at..at.checked_add(4)?)?
+        .first_chunk()
+        .map(|four| u32::from_le_bytes(*four))
 }
 
 /// The 32-bit number at `at`, as an offset or a length.
@@ -28,5 +35,7 @@ pub fn slice_at(bytes: &[u8], at: usize, length: usize) -> Option<&[u8]> {
 /// UTF-16 code units; an odd last byte is ignored.
 pub fn utf_16(bytes: &[u8]) -> String {
     let (pairs, _) = bytes.as_chunks::<2>();
-    char::decode_utf16(pairs.iter().map(|pair| u16::from_le_bytes(*pair))).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    char::decode_utf16(pairs.iter().map(|pair| u16::from_le_bytes(*pair)))
+        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
 }

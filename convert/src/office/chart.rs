@@ -1,4 +1,5 @@
-//! Charts as tables: title, and one column for each series. Used by the converters of all office formats.
+//! Charts as tables: title, and one column for each series. Used by the converters of all office
+//! formats.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,9 @@ impl Chart {
     fn read_children(&mut self, xml: &mut XmlReader) -> Result<()> {
         while let Some(element) = xml.child()? {
             match element.name() {
-                "title" if self.title.is_empty() && self.series.is_empty() => self.title = one_line(&rich_text(xml)?),
+                "title" if self.title.is_empty() && self.series.is_empty() => {
+                    self.title = one_line(&rich_text(xml)?)
+                }
                 "ser" if self.series.len() < MAXIMUM_SERIES => {
                     let series = Series::read(xml)?;
                     self.series.push(series);
@@ -56,18 +59,34 @@ impl Chart {
 
     /// Rows of the table, a header first; none if there is no data.
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let categories = self.series.iter().map(|series| &series.categories).find(|categories| !categories.is_empty());
-        let mut indexes: Vec<u32> =
-            self.series.iter().flat_map(|series| series.values.keys().chain(series.categories.keys())).copied().collect();
+        let categories = self
+            .series
+            .iter()
+            .map(|series| &series.categories)
+            .find(|categories| !categories.is_empty());
+        let mut indexes: Vec<u32> = self
+            .series
+            .iter()
+            .flat_map(|series| series.values.keys().chain(series.categories.keys()))
+            .copied()
+            .collect();
         indexes.sort_unstable();
         indexes.dedup();
         if indexes.is_empty() {
             return Vec::new();
         }
-        let header = std::iter::once(String::new()).chain(self.series.iter().map(|series| series.name.clone())).collect();
+        let header = std::iter::once(String::new())
+            .chain(self.series.iter().map(|series| series.name.clone()))
+            .collect();
         let body = indexes.into_iter().take(MAXIMUM_ROWS).map(|index| {
-            let category = categories.and_then(|categories| categories.get(&index)).cloned().unwrap_or_default();
-            let values = self.series.iter().map(|series| series.values.get(&index).cloned().unwrap_or_default());
+            let category = categories
+                .and_then(|categories| categories.get(&index))
+                .cloned()
+                .unwrap_or_default();
+            let values = self
+                .series
+                .iter()
+                .map(|series| series.values.get(&index).cloned().unwrap_or_default());
             std::iter::once(category).chain(values).collect()
         });
         std::iter::once(header).chain(body).collect()
@@ -96,12 +115,19 @@ fn points(xml: &mut XmlReader) -> Result<BTreeMap<u32, String>> {
     Ok(points)
 }
 
-fn collect_points(xml: &mut XmlReader, index: u32, points: &mut BTreeMap<u32, String>) -> Result<()> {
+fn collect_points(
+    xml: &mut XmlReader,
+    index: u32,
+    points: &mut BTreeMap<u32, String>,
+) -> Result<()> {
     while let Some(element) = xml.child()? {
         match element.name() {
             "v" => {
                 let value = tidy_number(&one_line(&xml.text()?));
-                points.entry(index).and_modify(|known: &mut String| known.push_str(&format!(" {value}"))).or_insert(value);
+                points
+                    .entry(index)
+                    .and_modify(|known: &mut String| known.push_str(&format!(" {value}")))
+                    .or_insert(value);
             }
             "pt" => collect_points(xml, point_index(&element), points)?,
             "f" | "formatCode" | "ptCount" | "extLst" => xml.skip()?,
@@ -112,7 +138,10 @@ fn collect_points(xml: &mut XmlReader, index: u32, points: &mut BTreeMap<u32, St
 }
 
 fn point_index(element: &Element) -> u32 {
-    element.attribute("idx").and_then(|index| index.parse().ok()).unwrap_or(0)
+    element
+        .attribute("idx")
+        .and_then(|index| index.parse().ok())
+        .unwrap_or(0)
 }
 
 /// `0.30000000000000004` and the like as people write them.
@@ -132,7 +161,9 @@ fn rich_text(xml: &mut XmlReader) -> Result<String> {
     let mut open = 1_usize;
     while open > 0 {
         match xml.next_node()? {
-            super::xml::Node::Start(element) if matches!(element.name(), "t" | "v") => text.push_str(&xml.text()?),
+            super::xml::Node::Start(element) if matches!(element.name(), "t" | "v") => {
+                text.push_str(&xml.text()?)
+            }
             super::xml::Node::Start(element) => {
                 if element.name() == "p" {
                     text.push(' ');
@@ -152,7 +183,9 @@ pub fn paragraphs(xml: &mut XmlReader) -> Result<Vec<String>> {
     let mut paragraphs: Vec<String> = Vec::new();
     loop {
         match xml.next_node()? {
-            super::xml::Node::Start(element) if element.name() == "p" => paragraphs.push(one_line(&rich_text(xml)?)),
+            super::xml::Node::Start(element) if element.name() == "p" => {
+                paragraphs.push(one_line(&rich_text(xml)?))
+            }
             super::xml::Node::Eof => break,
             _ => {}
         }
@@ -180,8 +213,16 @@ mod tests {
             <c:val><c:numRef><c:numCache><c:formatCode>0</c:formatCode><c:pt idx='1'><c:v>0.30000000000000004</c:v></c:pt></c:numCache></c:numRef></c:val>
             </c:ser></c:barChart></c:plotArea></c:chart></c:chartSpace>";
         let config = Config::default();
-        let chart = Chart::read(&mut XmlReader::new(text, "chart", Limits::starting_now(&config))).unwrap();
+        let chart = Chart::read(&mut XmlReader::new(
+            text,
+            "chart",
+            Limits::starting_now(&config),
+        ))
+        .unwrap();
         assert_eq!(chart.title, "Sales");
-        assert_eq!(chart.rows(), vec![vec!["", "North"], vec!["Q1", ""], vec!["Q2", "0.3"]]);
+        assert_eq!(
+            chart.rows(),
+            vec![vec!["", "North"], vec!["Q1", ""], vec!["Q2", "0.3"]]
+        );
     }
 }

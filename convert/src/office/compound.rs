@@ -1,4 +1,5 @@
-//! Compound (OLE2) files that come under the name of a package: encrypted documents, and documents of the old binary formats.
+//! Compound (OLE2) files that come under the name of a package: encrypted documents, and documents
+//! of the old binary formats.
 
 use tributary_schemas::{Error, ErrorKind};
 
@@ -10,11 +11,15 @@ pub fn is_compound(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// Why a compound file is no readable package: `Unsupported` if it is encrypted or of an old format, else `Corrupt`.
+/// Why a compound file is no readable package: `Unsupported` if it is encrypted or of an old
+/// format, else `Corrupt`.
 pub fn refusal(bytes: &[u8]) -> Error {
     if has_stream(bytes, "EncryptedPackage") || has_stream(bytes, "EncryptionInfo") {
-        return Error::new(ErrorKind::Unsupported, "the document is encrypted with a password or by rights management")
-            .with_hint("save a copy without a password and send that");
+        return Error::new(
+            ErrorKind::Unsupported,
+            "the document is encrypted with a password or by rights management",
+        )
+        .with_hint("save a copy without a password and send that");
     }
     let old = [
         ("WordDocument", "Word 97-2003 (.doc)"),
@@ -24,17 +29,24 @@ pub fn refusal(bytes: &[u8]) -> Error {
     if let Some((_, format)) = old.iter().find(|(stream, _)| has_stream(bytes, stream)) {
         return Error::new(
             ErrorKind::Unsupported,
-            format!("the document is of the binary format {format}, not an Office Open XML package"),
+            format!(
+                "the document is of the binary format {format}, not an Office Open XML package"
+            ),
         )
         .with_hint("give it the name of its real format, or save it in the new one");
     }
-    Error::new(ErrorKind::Corrupt, "the document is a compound file without a known document in it")
+    Error::new(
+        ErrorKind::Corrupt,
+        "the document is a compound file without a known document in it",
+    )
 }
 
 /// Whether a directory entry of that name is there; names are UTF-16, in any case.
 fn has_stream(bytes: &[u8], name: &str) -> bool {
     let wanted: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    bytes.windows(wanted.len()).any(|window| window.eq_ignore_ascii_case(&wanted))
+    bytes
+        .windows(wanted.len())
+        .any(|window| window.eq_ignore_ascii_case(&wanted))
 }
 
 #[cfg(test)]
@@ -52,9 +64,20 @@ mod tests {
     fn encrypted_and_old_documents_are_told_apart() {
         let encrypted = refusal(&compound("EncryptedPackage"));
         assert_eq!(encrypted.kind(), ErrorKind::Unsupported);
-        assert!(encrypted.to_string().starts_with("the document is encrypted"));
-        assert_eq!(refusal(&compound("ENCRYPTEDPACKAGE")).kind(), ErrorKind::Unsupported);
-        assert!(refusal(&compound("WordDocument")).to_string().contains(".doc"));
+        assert!(
+            encrypted
+                .to_string()
+                .starts_with("the document is encrypted")
+        );
+        assert_eq!(
+            refusal(&compound("ENCRYPTEDPACKAGE")).kind(),
+            ErrorKind::Unsupported
+        );
+        assert!(
+            refusal(&compound("WordDocument"))
+                .to_string()
+                .contains(".doc")
+        );
         assert_eq!(refusal(&compound("Nothing")).kind(), ErrorKind::Corrupt);
         assert!(!is_compound(b"PK\x03\x04"));
     }

@@ -1,5 +1,5 @@
-//! The old `EQ` field of Word: phonetic and enclosed text, fractions and roots that are written as its instruction. Used by the
-//! converter of Word documents.
+//! The old `EQ` field of Word: phonetic and enclosed text, fractions and roots that are written as
+//! its instruction. Used by the converter of Word documents.
 
 /// Deepest nesting of its switches that is read.
 const MAXIMUM_DEPTH: usize = 16;
@@ -15,13 +15,20 @@ pub enum Shown {
 
 /// What the instruction after `EQ` shows; `None` if it shows nothing.
 pub fn shown(instruction: &str) -> Option<Shown> {
-    let mut parser = Parser { rest: instruction.trim(), is_formula: false };
+    let mut parser = Parser {
+        rest: instruction.trim(),
+        is_formula: false,
+    };
     let text = parser.sequence(0, false);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {
         return None;
     }
-    Some(if parser.is_formula { Shown::Formula(text) } else { Shown::Text(text) })
+    Some(if parser.is_formula {
+        Shown::Formula(text)
+    } else {
+        Shown::Text(text)
+    })
 }
 
 struct Parser<'i> {
@@ -30,7 +37,8 @@ struct Parser<'i> {
 }
 
 impl Parser<'_> {
-    /// Text and switches up to the end, or up to a comma or parenthesis that belongs to the switch around it.
+    /// Text and switches up to the end, or up to a comma or parenthesis that belongs to the switch
+    /// around it.
     fn sequence(&mut self, depth: usize, is_argument: bool) -> String {
         let mut out = String::new();
         let mut open = 0_usize;
@@ -59,7 +67,11 @@ impl Parser<'_> {
 
     fn switch(&mut self, depth: usize) -> String {
         self.advance('\\');
-        let length = self.rest.chars().take_while(char::is_ascii_alphabetic).count();
+        let length = self
+            .rest
+            .chars()
+            .take_while(char::is_ascii_alphabetic)
+            .count();
         if length == 0 {
             // An escaped character, or a format switch such as `\* jc2`.
             return self.escaped();
@@ -69,7 +81,10 @@ impl Parser<'_> {
         self.rest = rest;
         // Options such as `\ad`, `\up 9` stand between the name and the arguments.
         let options = self.rest.find('(').unwrap_or(0);
-        let is_plain = self.rest.get(..options).is_some_and(|between| !between.contains([')', ',']));
+        let is_plain = self
+            .rest
+            .get(..options)
+            .is_some_and(|between| !between.contains([')', ',']));
         if !is_plain || !self.rest.contains('(') {
             return String::new();
         }
@@ -79,7 +94,9 @@ impl Parser<'_> {
     }
 
     fn escaped(&mut self) -> String {
-        let Some(character) = self.rest.chars().next() else { return String::new() };
+        let Some(character) = self.rest.chars().next() else {
+            return String::new();
+        };
         self.advance(character);
         if matches!(character, '*' | '#' | '@') {
             let trimmed = self.rest.trim_start();
@@ -123,7 +140,11 @@ impl Parser<'_> {
             }
             "r" => {
                 self.is_formula = true;
-                if arguments.len() > 1 { format!("\\sqrt[{first}]{{{last}}}") } else { format!("\\sqrt{{{last}}}") }
+                if arguments.len() > 1 {
+                    format!("\\sqrt[{first}]{{{last}}}")
+                } else {
+                    format!("\\sqrt{{{last}}}")
+                }
             }
             "b" => format!("({last})"),
             "d" => String::new(),
@@ -141,7 +162,10 @@ mod tests {
     fn bases_fractions_and_roots_are_shown() {
         let text = |text: &str| Some(Shown::Text(text.into()));
         let formula = |text: &str| Some(Shown::Formula(text.into()));
-        assert_eq!(shown("\\* jc2 \\* \"Font:MS Mincho\" \\* hps10 \\o\\ad(\\s\\up 9(とうきょう),東京)"), text("東京"));
+        assert_eq!(
+            shown("\\* jc2 \\* \"Font:MS Mincho\" \\* hps10 \\o\\ad(\\s\\up 9(とうきょう),東京)"),
+            text("東京")
+        );
         assert_eq!(shown("\\o\\ac(○,1)"), text("1"));
         assert_eq!(shown("\\f(a,b)"), formula("\\frac{a}{b}"));
         assert_eq!(shown("\\r(3,\\f(x,2))"), formula("\\sqrt[3]{\\frac{x}{2}}"));
@@ -154,7 +178,9 @@ mod tests {
             shown(text);
         }
         let deep = "\\f(".repeat(5000);
-        let Some(Shown::Formula(latex)) = shown(&deep) else { panic!("no formula") };
+        let Some(Shown::Formula(latex)) = shown(&deep) else {
+            panic!("no formula")
+        };
         assert!(latex.len() < 2 * deep.len(), "{} bytes", latex.len());
     }
 }

@@ -1,4 +1,5 @@
-//! A paragraph's text, collected piece by piece and written as Markdown once: white space, escapes, emphasis, links, page breaks.
+//! A paragraph's text, collected piece by piece and written as Markdown once: white space, escapes,
+//! emphasis, links, page breaks.
 
 use super::inline_writer::{Space, Writer, is_invisible};
 
@@ -84,12 +85,19 @@ impl Inline {
     /// A link begins; its text follows. Anchors, scripts and data are no links.
     pub fn open_link(&mut self, target: &str) {
         let target = target.trim();
-        let scheme = target.split_once(':').map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
+        let scheme = target
+            .split_once(':')
+            .map_or("", |(scheme, _)| scheme)
+            .to_ascii_lowercase();
         let is_place = !target.is_empty()
             && !target.starts_with('#')
             && target.len() <= MAXIMUM_LINK_BYTES
             && !matches!(scheme.as_str(), "javascript" | "data" | "vbscript");
-        self.pieces.push(Piece::OpenLink(if is_place { target.to_owned() } else { String::new() }));
+        self.pieces.push(Piece::OpenLink(if is_place {
+            target.to_owned()
+        } else {
+            String::new()
+        }));
     }
 
     /// The link that was opened last ends.
@@ -105,20 +113,31 @@ impl Inline {
     /// Whether there is nothing to read in it.
     pub fn is_blank(&self) -> bool {
         self.pieces.iter().all(|piece| match piece {
-            Piece::Text(text, _) => text.chars().all(|character| character.is_whitespace() || is_invisible(character)),
+            Piece::Text(text, _) => text
+                .chars()
+                .all(|character| character.is_whitespace() || is_invisible(character)),
             Piece::Raw(_) => false,
             _ => true,
         })
     }
 
-    /// Takes the page breaks off that stand before the first and after the last thing to read; a blank paragraph's are all before it.
+    /// Takes the page breaks off that stand before the first and after the last thing to read; a
+    /// blank paragraph's are all before it.
     pub fn take_outer_pages(&mut self) -> (usize, usize) {
         let is_readable = |piece: &Piece| match piece {
             Piece::Text(text, _) => !text.trim().is_empty(),
             piece => matches!(piece, Piece::Raw(_)),
         };
-        let first = self.pieces.iter().position(is_readable).unwrap_or(self.pieces.len());
-        let last = self.pieces.iter().rposition(is_readable).unwrap_or(self.pieces.len());
+        let first = self
+            .pieces
+            .iter()
+            .position(is_readable)
+            .unwrap_or(self.pieces.len());
+        let last = self
+            .pieces
+            .iter()
+            .rposition(is_readable)
+            .unwrap_or(self.pieces.len());
         let (mut before, mut after, mut at) = (0, 0, 0);
         self.pieces.retain(|piece| {
             let is_page = *piece == Piece::Page;
@@ -143,7 +162,10 @@ impl Inline {
         let mut plain = String::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text, _) => plain.extend(text.chars().filter(|character| *character == '\t' || !is_invisible(*character))),
+                Piece::Text(text, _) => plain.extend(
+                    text.chars()
+                        .filter(|character| *character == '\t' || !is_invisible(*character)),
+                ),
                 Piece::Break => plain.push('\n'),
                 Piece::Raw(raw) => plain.push_str(raw),
                 Piece::OpenLink(_) | Piece::CloseLink | Piece::Page => {}
@@ -160,7 +182,10 @@ impl Inline {
             _ => "",
         });
         let text: String = texts.collect();
-        let text: String = text.chars().filter(|character| character.is_whitespace() || !is_invisible(*character)).collect();
+        let text: String = text
+            .chars()
+            .filter(|character| character.is_whitespace() || !is_invisible(*character))
+            .collect();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
@@ -195,7 +220,9 @@ impl Inline {
     fn written(&self, mut writer: Writer) -> String {
         for (index, piece) in self.pieces.iter().enumerate() {
             match piece {
-                Piece::Text(text, look) => writer.styled(text, *look, self.next_character(index + 1)),
+                Piece::Text(text, look) => {
+                    writer.styled(text, *look, self.next_character(index + 1))
+                }
                 Piece::Raw(markdown) => writer.raw(markdown),
                 Piece::Break => writer.owe(Space::Break),
                 Piece::Page => writer.page(),

@@ -2,8 +2,20 @@
 
 use super::*;
 
-const BOLD: Look = Look { bold: true, italic: false, strike: false, code: false, position: Position::Normal };
-const PLAIN: Look = Look { bold: false, italic: false, strike: false, code: false, position: Position::Normal };
+const BOLD: Look = Look {
+    bold: true,
+    italic: false,
+    strike: false,
+    code: false,
+    position: Position::Normal,
+};
+const PLAIN: Look = Look {
+    bold: false,
+    italic: false,
+    strike: false,
+    code: false,
+    position: Position::Normal,
+};
 
 fn written(pieces: &[(&str, Look)]) -> String {
     let mut inline = Inline::default();
@@ -15,21 +27,54 @@ fn written(pieces: &[(&str, Look)]) -> String {
 
 #[test]
 fn marks_hug_their_text_and_runs_join() {
-    assert_eq!(written(&[("a ", PLAIN), (" b", BOLD), (" ", PLAIN), ("c ", BOLD), ("d", PLAIN)]), "a **b c** d");
-    let italic = Look { italic: true, ..BOLD };
-    assert_eq!(written(&[("x", italic), ("y", Look { strike: true, ..BOLD })]), "***x***y");
+    assert_eq!(
+        written(&[
+            ("a ", PLAIN),
+            (" b", BOLD),
+            (" ", PLAIN),
+            ("c ", BOLD),
+            ("d", PLAIN)
+        ]),
+        "a **b c** d"
+    );
+    let italic = Look {
+        italic: true,
+        ..BOLD
+    };
+    assert_eq!(
+        written(&[
+            ("x", italic),
+            (
+                "y",
+                Look {
+                    strike: true,
+                    ..BOLD
+                }
+            )
+        ]),
+        "***x***y"
+    );
 }
 
 #[test]
 fn marks_that_would_not_be_read_are_left_out() {
     assert_eq!(written(&[("注意：", BOLD), ("后面", PLAIN)]), "注意：后面");
-    assert_eq!(written(&[("注意", BOLD), ("：后面", PLAIN)]), "**注意**：后面");
+    assert_eq!(
+        written(&[("注意", BOLD), ("：后面", PLAIN)]),
+        "**注意**：后面"
+    );
 }
 
 #[test]
 fn raised_and_lowered_digits_are_characters() {
-    let lowered = Look { position: Position::Lowered, ..PLAIN };
-    let raised = Look { position: Position::Raised, ..PLAIN };
+    let lowered = Look {
+        position: Position::Lowered,
+        ..PLAIN
+    };
+    let raised = Look {
+        position: Position::Raised,
+        ..PLAIN
+    };
     assert_eq!(
         written(&[
             ("H", PLAIN),
@@ -52,7 +97,16 @@ fn text_does_not_turn_into_markup() {
         written(&[("a*b* snake_case _x_ `c` <b> [^1] ____ 2 < 3", PLAIN)]),
         "a\\*b\\* snake_case \\_x\\_ \\`c\\` \\<b> \\[^1] ____ 2 < 3"
     );
-    assert_eq!(written(&[("a`b", Look { code: true, ..PLAIN })]), "``a`b``");
+    assert_eq!(
+        written(&[(
+            "a`b",
+            Look {
+                code: true,
+                ..PLAIN
+            }
+        )]),
+        "``a`b``"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Writes the pieces of a paragraph as Markdown: white space, escapes, marks that are read as marks. Used by [`super::inline`].
+//! Writes the pieces of a paragraph as Markdown: white space, escapes, marks that are read as
+//! marks. Used by [`super::inline`].
 
 use super::inline::{Look, Position};
 use crate::escape::destination;
@@ -20,14 +21,18 @@ pub(super) struct Writer {
     out: String,
     space: Option<Space>,
     is_heading: bool,
-    /// Target of the open link and where its bracket stands; the bracket is written with the first text.
+    /// Target of the open link and where its bracket stands; the bracket is written with the first
+    /// text.
     link: Option<(String, Option<usize>)>,
 }
 
 impl Writer {
     /// For headings: on one line, without emphasis and links.
     pub(super) fn for_heading() -> Self {
-        Self { is_heading: true, ..Self::default() }
+        Self {
+            is_heading: true,
+            ..Self::default()
+        }
     }
 
     /// The Markdown.
@@ -91,21 +96,35 @@ impl Writer {
 
     /// Text with its marks, which hug it and are left out where they would not be read as marks.
     pub(super) fn styled(&mut self, text: &str, look: Look, next: Option<char>) {
-        let core = text.trim_matches(|character: char| character.is_whitespace() || is_invisible(character));
+        let core = text
+            .trim_matches(|character: char| character.is_whitespace() || is_invisible(character));
         let (Some(first), Some(last)) = (core.chars().next(), core.chars().next_back()) else {
             return self.blanks(text);
         };
         let is_framed = |text: &str, inner: char, at_start: bool| {
-            let outer = if at_start { text.chars().next() } else { text.chars().next_back() };
+            let outer = if at_start {
+                text.chars().next()
+            } else {
+                text.chars().next_back()
+            };
             outer.is_some_and(|outer| outer != inner && outer.is_whitespace())
         };
         if is_framed(text, first, true) {
             self.owe(Space::Blank);
         }
-        let previous = if self.space.is_some() { Some(' ') } else { self.out.chars().next_back() };
-        let following = if is_framed(text, last, false) { Some(' ') } else { next };
+        let previous = if self.space.is_some() {
+            Some(' ')
+        } else {
+            self.out.chars().next_back()
+        };
+        let following = if is_framed(text, last, false) {
+            Some(' ')
+        } else {
+            next
+        };
         let marks = if self.is_heading { "" } else { marks(look) };
-        let fits = look.position == Position::Normal && opens(previous, first) && opens(following, last);
+        let fits =
+            look.position == Position::Normal && opens(previous, first) && opens(following, last);
         if look.code && !self.is_heading {
             self.code(core);
         } else if !marks.is_empty() && fits && !core.contains('\n') {
@@ -129,15 +148,27 @@ impl Writer {
     }
 
     fn escaped(&mut self, text: &str) {
-        let mut characters = text.chars().filter(|character| character.is_whitespace() || !is_invisible(*character)).peekable();
+        let mut characters = text
+            .chars()
+            .filter(|character| character.is_whitespace() || !is_invisible(*character))
+            .peekable();
         while let Some(character) = characters.next() {
             if character.is_whitespace() {
                 self.owe(Space::Blank);
                 continue;
             }
-            let previous = if self.space.is_some() { Some(' ') } else { self.out.chars().next_back() };
+            let previous = if self.space.is_some() {
+                Some(' ')
+            } else {
+                self.out.chars().next_back()
+            };
             self.settle();
-            if needs_escape(character, previous, characters.peek().copied(), self.link.is_some()) {
+            if needs_escape(
+                character,
+                previous,
+                characters.peek().copied(),
+                self.link.is_some(),
+            ) {
                 self.out.push('\\');
             }
             self.out.push(character);
@@ -147,9 +178,14 @@ impl Writer {
     fn code(&mut self, code: &str) {
         let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
         let fence = "`".repeat(longest_run(&code, '`') + 1);
-        let pad = if code.starts_with('`') || code.ends_with('`') { " " } else { "" };
+        let pad = if code.starts_with('`') || code.ends_with('`') {
+            " "
+        } else {
+            ""
+        };
         self.settle();
-        self.out.push_str(&format!("{fence}{pad}{code}{pad}{fence}"));
+        self.out
+            .push_str(&format!("{fence}{pad}{code}{pad}{fence}"));
     }
 }
 
@@ -166,7 +202,8 @@ fn marks(look: Look) -> &'static str {
     }
 }
 
-/// Whether a mark between these two characters opens (or, mirrored, closes) by CommonMark's flanking rule.
+/// Whether a mark between these two characters opens (or, mirrored, closes) by CommonMark's
+/// flanking rule.
 fn opens(outside: Option<char>, inside: char) -> bool {
     let is_open = outside.is_none_or(|outside| outside.is_whitespace() || is_punctuation(outside));
     !matches!(outside, Some('*' | '~')) && (is_open || !is_punctuation(inside))
@@ -192,15 +229,32 @@ pub(super) fn is_invisible(character: char) -> bool {
 }
 
 /// Whether Markdown would read the character as a mark here.
-fn needs_escape(character: char, previous: Option<char>, next: Option<char>, in_link: bool) -> bool {
+fn needs_escape(
+    character: char,
+    previous: Option<char>,
+    next: Option<char>,
+    in_link: bool,
+) -> bool {
     let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
     match character {
         '`' => true,
         '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
-        '*' => !(previous.is_none_or(char::is_whitespace) && next.is_none_or(char::is_whitespace)) || previous.is_none(),
-        '_' => !(is_word(previous) && (next.is_none() || is_word(next))) && !(is_blank_or(previous, '_') && is_blank_or(next, '_')),
-        '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),
-        '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))) || (character == '[' && next == Some('^')),
+        '*' => {
+            !(previous.is_none_or(char::is_whitespace) && next.is_none_or(char::is_whitespace))
+                || previous.is_none()
+        }
+        '_' => {
+            !(is_word(previous) && (next.is_none() || is_word(next)))
+                && !(is_blank_or(previous, '_') && is_blank_or(next, '_'))
+        }
+        '<' => {
+            next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
+        }
+        '[' | ']' => {
+            in_link
+                || (character == ']' && matches!(next, Some('(' | '[')))
+                || (character == '[' && next == Some('^'))
+        }
         '~' => next == Some('~') || previous == Some('~'),
         '&' => next == Some('#'),
         _ => false,

@@ -1,8 +1,10 @@
-//! Compound files (OLE2, [MS-CFB]): the streams of .doc, .ppt and .msg, read leniently. Called by the readers of binary Office formats.
+//! Compound files (OLE2, [MS-CFB]): the streams of .doc, .ppt and .msg, read leniently. Called by
+//! the readers of binary Office formats.
 //!
-//! A file is sectors that a table chains; a folder of entries of 128 bytes, in which siblings form a tree, says where chains begin;
-//! streams of less than 4 KiB lie in sectors of 64 bytes within a stream of their own. Entries that no tree reaches are not looked at:
-//! programs leave rubbish there.
+//! A file is sectors that a table chains; a folder of entries of 128 bytes, in which siblings form
+//! a tree, says where chains begin; streams of less than 4 KiB lie in sectors of 64 bytes within a
+//! stream of their own. Entries that no tree reaches are not looked at: programs leave rubbish
+//! there.
 
 use std::collections::HashMap;
 
@@ -39,7 +41,8 @@ pub struct Compound<'a> {
     least_large: usize,
     /// First sector and size of the streams, by storage and name in lower case.
     streams: HashMap<(Storage, String), (u32, usize)>,
-    /// Storages with the one that they lie in and their names in lower case, in the order of the folder.
+    /// Storages with the one that they lie in and their names in lower case, in the order of the
+    /// folder.
     storages: Vec<(Storage, String, Storage)>,
 }
 
@@ -58,9 +61,14 @@ impl<'a> Compound<'a> {
         if !bytes.starts_with(&SIGNATURE) {
             return Err(corrupt("it does not begin like one (OLE2)"));
         }
-        let shift = |at: usize, known: [u16; 2]| u16_at(bytes, at).filter(|shift| known.contains(shift)).map(|shift| 1_usize << shift);
-        let (sector, small_sector) =
-            shift(0x1E, [9, 12]).zip(shift(0x20, [6, 6])).ok_or_else(|| corrupt("its sectors have no known size"))?;
+        let shift = |at: usize, known: [u16; 2]| {
+            u16_at(bytes, at)
+                .filter(|shift| known.contains(shift))
+                .map(|shift| 1_usize << shift)
+        };
+        let (sector, small_sector) = shift(0x1E, [9, 12])
+            .zip(shift(0x20, [6, 6]))
+            .ok_or_else(|| corrupt("its sectors have no known size"))?;
         let mut file = Self {
             bytes,
             sector,
@@ -73,9 +81,13 @@ impl<'a> Compound<'a> {
             storages: Vec::new(),
         };
         file.read_table();
-        let small_table = u32_at(bytes, 0x3C).map(|first| file.chain(first, usize::MAX)).unwrap_or_default();
+        let small_table = u32_at(bytes, 0x3C)
+            .map(|first| file.chain(first, usize::MAX))
+            .unwrap_or_default();
         file.small_table = numbers(&small_table).collect();
-        let folder = u32_at(bytes, 0x30).map(|first| file.chain(first, usize::MAX)).unwrap_or_default();
+        let folder = u32_at(bytes, 0x30)
+            .map(|first| file.chain(first, usize::MAX))
+            .unwrap_or_default();
         if folder.len() < ENTRY {
             return Err(corrupt("its folder is missing"));
         }
@@ -84,9 +96,13 @@ impl<'a> Compound<'a> {
     }
 
     fn sector(&self, number: u32) -> Option<&'a [u8]> {
-        let at = usize::try_from(number).ok()?.checked_add(1)?.checked_mul(self.sector)?;
+        let at = usize::try_from(number)
+            .ok()?
+            .checked_add(1)?
+            .checked_mul(self.sector)?;
         // The last sector may be cut off.
-        slice_at(self.bytes, at, self.sector).or_else(|| self.bytes.get(at..).filter(|rest| !rest.is_empty()))
+        slice_at(self.bytes, at, self.sector)
+            .or_else(|| self.bytes.get(at..).filter(|rest| !rest.is_empty()))
     }
 
     /// The sectors of the table are listed in the header, and further ones in a chain of lists.
@@ -97,15 +113,23 @@ impl<'a> Compound<'a> {
         let sectors = self.bytes.len() / self.sector + 1;
         // Each list holds one sector's numbers, so a file has fewer lists than sectors.
         for _ in 0..sectors {
-            let Some(list) = self.sector(next).filter(|_| next < NO_SECTOR) else { break };
-            let (numbers_of_sectors, last) = list.split_at_checked(self.sector - 4).unwrap_or((list, &[]));
+            let Some(list) = self.sector(next).filter(|_| next < NO_SECTOR) else {
+                break;
+            };
+            let (numbers_of_sectors, last) = list
+                .split_at_checked(self.sector - 4)
+                .unwrap_or((list, &[]));
             listed.extend(numbers(numbers_of_sectors));
             next = u32_at(last, 0).unwrap_or(NO_SECTOR);
             if listed.len() > sectors + TABLE_SECTORS_IN_HEADER {
                 break;
             }
         }
-        for number in listed.into_iter().filter(|number| *number < NO_SECTOR).take(sectors) {
+        for number in listed
+            .into_iter()
+            .filter(|number| *number < NO_SECTOR)
+            .take(sectors)
+        {
             let content = self.sector(number).unwrap_or_default();
             let before = self.table.len();
             self.table.extend(numbers(content));
@@ -125,7 +149,11 @@ impl<'a> Compound<'a> {
             && let Some(sector) = self.sector(next)
         {
             content.extend_from_slice(sector);
-            next = usize::try_from(next).ok().and_then(|at| self.table.get(at)).copied().unwrap_or(NO_SECTOR);
+            next = usize::try_from(next)
+                .ok()
+                .and_then(|at| self.table.get(at))
+                .copied()
+                .unwrap_or(NO_SECTOR);
         }
         content.truncate(most);
         content
@@ -140,8 +168,16 @@ impl<'a> Compound<'a> {
             && let Some(at) = usize::try_from(next).ok()
         {
             let start = at.saturating_mul(self.small_sector);
-            let end = start.saturating_add(self.small_sector).min(self.small_stream.len());
-            let Some(sector) = self.small_stream.get(start..end).filter(|sector| !sector.is_empty()) else { break };
+            let end = start
+                .saturating_add(self.small_sector)
+                .min(self.small_stream.len());
+            let Some(sector) = self
+                .small_stream
+                .get(start..end)
+                .filter(|sector| !sector.is_empty())
+            else {
+                break;
+            };
             content.extend_from_slice(sector);
             next = self.small_table.get(at).copied().unwrap_or(NO_SECTOR);
         }
@@ -149,21 +185,33 @@ impl<'a> Compound<'a> {
         content
     }
 
-    /// Finds streams and storages: a tree of siblings from the child of the root and of each storage.
+    /// Finds streams and storages: a tree of siblings from the child of the root and of each
+    /// storage.
     fn read_folder(&mut self, folder: &[u8]) {
         let (entries, _) = folder.as_chunks::<ENTRY>();
         let Some(root) = entries.first() else { return };
         let small_size = size_at(root, 0x78).unwrap_or(0);
-        self.small_stream = u32_at(root, 0x74).map(|first| self.chain(first, small_size)).unwrap_or_default();
+        self.small_stream = u32_at(root, 0x74)
+            .map(|first| self.chain(first, small_size))
+            .unwrap_or_default();
         let mut waiting = vec![(u32_at(root, 0x4C).unwrap_or(NO_SECTOR), Storage::ROOT)];
         let mut seen = vec![false; entries.len()];
         while let Some((number, storage)) = waiting.pop() {
-            let Some(at) = usize::try_from(number).ok() else { continue };
-            let (Some(entry), Some(seen)) = (entries.get(at), seen.get_mut(at)) else { continue };
+            let Some(at) = usize::try_from(number).ok() else {
+                continue;
+            };
+            let (Some(entry), Some(seen)) = (entries.get(at), seen.get_mut(at)) else {
+                continue;
+            };
             if std::mem::replace(seen, true) {
                 continue;
             }
-            waiting.extend([u32_at(entry, 0x44), u32_at(entry, 0x48)].into_iter().flatten().map(|sibling| (sibling, storage)));
+            waiting.extend(
+                [u32_at(entry, 0x44), u32_at(entry, 0x48)]
+                    .into_iter()
+                    .flatten()
+                    .map(|sibling| (sibling, storage)),
+            );
             let length = usize::from(u16_at(entry, 0x40).unwrap_or(0)).clamp(2, 64) - 2;
             let name = utf_16(entry.get(..length).unwrap_or_default()).to_lowercase();
             match u8_at(entry, 0x42) {
@@ -173,7 +221,9 @@ impl<'a> Compound<'a> {
                 }
                 Some(STREAM) => {
                     let place = u32_at(entry, 0x74).unwrap_or(NO_SECTOR);
-                    self.streams.entry((storage, name)).or_insert((place, size_at(entry, 0x78).unwrap_or(0)));
+                    self.streams
+                        .entry((storage, name))
+                        .or_insert((place, size_at(entry, 0x78).unwrap_or(0)));
                 }
                 _ => {}
             }
@@ -183,30 +233,42 @@ impl<'a> Compound<'a> {
 
     /// The storages in a storage, with their names in lower case.
     pub fn storages(&self, within: Storage) -> impl Iterator<Item = (&str, Storage)> {
-        self.storages.iter().filter(move |(storage, ..)| *storage == within).map(|(_, name, storage)| (name.as_str(), *storage))
+        self.storages
+            .iter()
+            .filter(move |(storage, ..)| *storage == within)
+            .map(|(_, name, storage)| (name.as_str(), *storage))
     }
 
     /// Whether there is a stream of this name in the root.
     pub fn has(&self, name: &str) -> bool {
-        self.streams.contains_key(&(Storage::ROOT, name.to_lowercase()))
+        self.streams
+            .contains_key(&(Storage::ROOT, name.to_lowercase()))
     }
 
-    /// A stream in the root as far as its chain goes, at most as long as the file; `None` if there is none.
+    /// A stream in the root as far as its chain goes, at most as long as the file; `None` if there
+    /// is none.
     pub fn stream(&self, name: &str) -> Option<Vec<u8>> {
-        self.stream_in(Storage::ROOT, name).map(|(content, _)| content)
+        self.stream_in(Storage::ROOT, name)
+            .map(|(content, _)| content)
     }
 
-    /// A stream in a storage as far as its chain goes, and whether that is all of it; `None` if there is none.
+    /// A stream in a storage as far as its chain goes, and whether that is all of it; `None` if
+    /// there is none.
     pub fn stream_in(&self, storage: Storage, name: &str) -> Option<(Vec<u8>, bool)> {
         let (first, size) = *self.streams.get(&(storage, name.to_lowercase()))?;
-        let content = if size < self.least_large { self.small_chain(first, size) } else { self.chain(first, size) };
+        let content = if size < self.least_large {
+            self.small_chain(first, size)
+        } else {
+            self.chain(first, size)
+        };
         let is_whole = content.len() == size;
         Some((content, is_whole))
     }
 
     /// A stream that the format cannot do without; `Corrupt` if there is none.
     pub fn required_stream(&self, name: &str) -> Result<Vec<u8>> {
-        self.stream(name).ok_or_else(|| corrupt(&format!("the compound file has no stream `{name}`")))
+        self.stream(name)
+            .ok_or_else(|| corrupt(&format!("the compound file has no stream `{name}`")))
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::*;
 
-/// A compound file of these streams, each padded to at least `4096` bytes so that it lies in sectors of its own, unless it is small.
+/// A compound file of these streams, each padded to at least `4096` bytes so that it lies in
+/// sectors of its own, unless it is small.
 pub fn build(streams: &[(&str, &[u8])]) -> Vec<u8> {
     let mut sectors: Vec<Vec<u8>> = Vec::new();
     let mut table: Vec<u32> = Vec::new();
@@ -11,20 +12,40 @@ pub fn build(streams: &[(&str, &[u8])]) -> Vec<u8> {
         let first = sectors.len() as u32;
         let count = content.len().div_ceil(512).max(1);
         for index in 0..count {
-            let mut sector = content[(index * 512).min(content.len())..((index + 1) * 512).min(content.len())].to_vec();
+            let mut sector = content
+                [(index * 512).min(content.len())..((index + 1) * 512).min(content.len())]
+                .to_vec();
             sector.resize(512, 0);
             sectors.push(sector);
-            table.push(if index + 1 == count { 0xFFFF_FFFE } else { first + index as u32 + 1 });
+            table.push(if index + 1 == count {
+                0xFFFF_FFFE
+            } else {
+                first + index as u32 + 1
+            });
         }
         first
     };
-    let (mut small, mut small_table, mut entries) = (Vec::new(), Vec::new(), vec![entry("Root Entry", 5, 0, 0, 1)]);
+    let (mut small, mut small_table, mut entries) = (
+        Vec::new(),
+        Vec::new(),
+        vec![entry("Root Entry", 5, 0, 0, 1)],
+    );
     for (index, (name, content)) in streams.iter().enumerate() {
-        let next = if index + 1 < streams.len() { index as u32 + 2 } else { u32::MAX };
+        let next = if index + 1 < streams.len() {
+            index as u32 + 2
+        } else {
+            u32::MAX
+        };
         let first = if content.len() < 4096 {
             let first = small_table.len() as u32;
             let count = content.len().div_ceil(64).max(1) as u32;
-            small_table.extend((1..=count).map(|number| if number == count { 0xFFFF_FFFE } else { first + number }));
+            small_table.extend((1..=count).map(|number| {
+                if number == count {
+                    0xFFFF_FFFE
+                } else {
+                    first + number
+                }
+            }));
             small.extend_from_slice(content);
             small.resize(small_table.len() * 64, 0);
             first
@@ -53,7 +74,10 @@ pub fn build(streams: &[(&str, &[u8])]) -> Vec<u8> {
     put(0x44, &0xFFFF_FFFE_u32.to_le_bytes());
     put(0x4C, &[0xFF; 4 * 109]);
     for index in 0..own {
-        put(0x4C + 4 * index, &(table_first + index as u32).to_le_bytes());
+        put(
+            0x4C + 4 * index,
+            &(table_first + index as u32).to_le_bytes(),
+        );
     }
     [file, sectors.concat(), table].concat()
 }
@@ -65,7 +89,11 @@ fn entry(name: &str, kind: u8, first: u32, size: u32, next: u32) -> Vec<u8> {
     entry.resize(0x40, 0);
     entry.extend(length.to_le_bytes());
     entry.extend([kind, 1]);
-    let (sibling, child) = if kind == 5 { (u32::MAX, next) } else { (next, u32::MAX) };
+    let (sibling, child) = if kind == 5 {
+        (u32::MAX, next)
+    } else {
+        (next, u32::MAX)
+    };
     for number in [u32::MAX, sibling, child] {
         entry.extend(number.to_le_bytes());
     }
@@ -86,7 +114,10 @@ fn streams_of_all_sizes_are_read() {
     assert_eq!(file.stream("Small"), Some(small));
     assert_eq!(file.stream("empty"), Some(Vec::new()));
     assert!(!file.has("other") && file.stream("other").is_none());
-    assert_eq!(file.required_stream("other").unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(
+        file.required_stream("other").unwrap_err().kind(),
+        ErrorKind::Corrupt
+    );
 }
 
 #[test]
@@ -95,8 +126,21 @@ fn circles_end_and_damage_is_corrupt() {
     // The table is the last sector: its second entry points back to the first.
     let table = bytes.len() - 512;
     bytes[table + 4..table + 8].copy_from_slice(&0_u32.to_le_bytes());
-    assert_eq!(Compound::open(&bytes).unwrap().stream("Large").map(|content| content.len()), Some(9000));
-    for damaged in [&b"PK"[..], &bytes[..512], &[SIGNATURE.to_vec(), vec![7; 700]].concat()] {
-        assert_eq!(Compound::open(damaged).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(
+        Compound::open(&bytes)
+            .unwrap()
+            .stream("Large")
+            .map(|content| content.len()),
+        Some(9000)
+    );
+    for damaged in [
+        &b"PK"[..],
+        &bytes[..512],
+        &[SIGNATURE.to_vec(), vec![7; 700]].concat(),
+    ] {
+        assert_eq!(
+            Compound::open(damaged).unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Office Math (OMML) to LaTeX. Called for `m:oMath` and `m:oMathPara` by the converters of all office formats; element names and
-//! defaults are those of ECMA-376 part 1, section 22.1.
+//! Office Math (OMML) to LaTeX. Called for `m:oMath` and `m:oMathPara` by the converters of all
+//! office formats; element names and defaults are those of ECMA-376 part 1, section 22.1.
 
 use tributary_schemas::Result;
 
@@ -54,7 +54,9 @@ fn child(element: &Element, xml: &mut XmlReader, latex: &mut Latex) -> Result<()
         "eqArr" => equations(xml)?,
         "borderBox" => format!("\\boxed{{{}}}", Parts::read(xml)?.base()),
         "phant" => phantom(xml)?,
-        "del" | "moveFrom" | "rPr" | "ctrlPr" | "argPr" | "sdtPr" | "annotation" => return xml.skip(),
+        "del" | "moveFrom" | "rPr" | "ctrlPr" | "argPr" | "sdtPr" | "annotation" => {
+            return xml.skip();
+        }
         name if name.ends_with("Pr") => return xml.skip(),
         // Boxes, insertions, content controls and whatever else wraps formulas.
         _ => return content(xml, latex),
@@ -77,7 +79,10 @@ impl Parts {
             let name = element.name().to_owned();
             if name.ends_with("Pr") {
                 parts.read_properties(xml)?;
-            } else if matches!(name.as_str(), "e" | "num" | "den" | "deg" | "sub" | "sup" | "fName" | "lim") {
+            } else if matches!(
+                name.as_str(),
+                "e" | "num" | "den" | "deg" | "sub" | "sup" | "fName" | "lim"
+            ) {
                 parts.arguments.push((name, formula(xml)?));
             } else {
                 xml.skip()?;
@@ -88,7 +93,10 @@ impl Parts {
 
     fn read_properties(&mut self, xml: &mut XmlReader) -> Result<()> {
         while let Some(element) = xml.child()? {
-            self.properties.push((element.name().to_owned(), element.value().map(|value| value.into_owned())));
+            self.properties.push((
+                element.name().to_owned(),
+                element.value().map(|value| value.into_owned()),
+            ));
             xml.skip()?;
         }
         Ok(())
@@ -101,7 +109,8 @@ impl Parts {
     }
 
     fn is_on(&self, name: &str) -> bool {
-        self.property(name).is_some_and(|value| !matches!(value, "0" | "off" | "false"))
+        self.property(name)
+            .is_some_and(|value| !matches!(value, "0" | "off" | "false"))
     }
 
     /// The property as a character, `usual` where it is not given.
@@ -113,7 +122,10 @@ impl Parts {
     }
 
     fn argument(&self, name: &str) -> &str {
-        self.arguments.iter().find(|(known, _)| known == name).map_or("", |(_, latex)| latex)
+        self.arguments
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, latex)| latex)
     }
 
     fn base(&self) -> &str {
@@ -178,7 +190,8 @@ fn script(kind: &str, xml: &mut XmlReader) -> Result<String> {
     })
 }
 
-/// The base of a script: in braces unless it is one character or one command with all its arguments.
+/// The base of a script: in braces unless it is one character or one command with all its
+/// arguments.
 fn scripted_base(base: &str) -> String {
     if function_name(base.trim_start_matches('\\')).is_some() {
         return base.to_owned();
@@ -190,24 +203,64 @@ fn braced(base: &str) -> String {
     if is_one_delimited(base) || is_one_styled(base) {
         return base.to_owned();
     }
-    let is_command = base.strip_prefix('\\').is_some_and(|name| name.chars().all(|character| character.is_ascii_alphabetic()));
-    if base.chars().count() == 1 || is_command { base.to_owned() } else { format!("{{{base}}}") }
+    let is_command = base.strip_prefix('\\').is_some_and(|name| {
+        name.chars()
+            .all(|character| character.is_ascii_alphabetic())
+    });
+    if base.chars().count() == 1 || is_command {
+        base.to_owned()
+    } else {
+        format!("{{{base}}}")
+    }
 }
 
 /// Whether the text is one group in an alphabet or under an accent.
 fn is_one_styled(base: &str) -> bool {
-    let Some((command, group)) = base.split_once('{') else { return false };
-    let alphabets = ["\\mathbf", "\\mathbb", "\\mathcal", "\\mathfrak", "\\mathrm", "\\mathsf", "\\mathtt", "\\boldsymbol", "\\text"];
-    let accents = ["\\hat", "\\bar", "\\vec", "\\tilde", "\\dot", "\\ddot", "\\overline", "\\widehat", "\\widetilde", "\\overrightarrow"];
-    (alphabets.contains(&command) || accents.contains(&command)) && is_groups(&format!("{{{group}"), 1)
+    let Some((command, group)) = base.split_once('{') else {
+        return false;
+    };
+    let alphabets = [
+        "\\mathbf",
+        "\\mathbb",
+        "\\mathcal",
+        "\\mathfrak",
+        "\\mathrm",
+        "\\mathsf",
+        "\\mathtt",
+        "\\boldsymbol",
+        "\\text",
+    ];
+    let accents = [
+        "\\hat",
+        "\\bar",
+        "\\vec",
+        "\\tilde",
+        "\\dot",
+        "\\ddot",
+        "\\overline",
+        "\\widehat",
+        "\\widetilde",
+        "\\overrightarrow",
+    ];
+    (alphabets.contains(&command) || accents.contains(&command))
+        && is_groups(&format!("{{{group}"), 1)
 }
 
 /// Whether the text is one pair of delimiters with what is between them.
 fn is_one_delimited(base: &str) -> bool {
-    let Some((before, last)) = base.rsplit_once("\\right") else { return false };
+    let Some((before, last)) = base.rsplit_once("\\right") else {
+        return false;
+    };
     let is_end = matches!(last.chars().count(), 1)
-        || (last.starts_with('\\') && last.chars().skip(1).all(|letter| letter.is_ascii_alphabetic() || letter == '}'));
-    is_end && before.starts_with("\\left") && before.matches("\\left").count() == 1 && !before.contains("\\right")
+        || (last.starts_with('\\')
+            && last
+                .chars()
+                .skip(1)
+                .all(|letter| letter.is_ascii_alphabetic() || letter == '}'));
+    is_end
+        && before.starts_with("\\left")
+        && before.matches("\\left").count() == 1
+        && !before.contains("\\right")
 }
 
 fn delimited(xml: &mut XmlReader) -> Result<String> {
@@ -219,14 +272,27 @@ fn delimited(xml: &mut XmlReader) -> Result<String> {
         Some(character) => symbol(character),
         None => String::new(),
     };
-    let arguments: Vec<&str> = parts.arguments.iter().filter(|(name, _)| name == "e").map(|(_, latex)| latex.as_str()).collect();
+    let arguments: Vec<&str> = parts
+        .arguments
+        .iter()
+        .filter(|(name, _)| name == "e")
+        .map(|(_, latex)| latex.as_str())
+        .collect();
     let inside = arguments.join(&separator);
-    if let Some(pair) = inside.strip_prefix("\\genfrac{}{}{0pt}{}").filter(|_| (begin.as_str(), end.as_str()) == ("(", ")"))
+    if let Some(pair) = inside
+        .strip_prefix("\\genfrac{}{}{0pt}{}")
+        .filter(|_| (begin.as_str(), end.as_str()) == ("(", ")"))
         && is_groups(pair, 2)
     {
         return Ok(format!("\\binom{pair}"));
     }
-    let gap = |side: &str| if side.ends_with(|last: char| last.is_ascii_alphabetic()) { " " } else { "" };
+    let gap = |side: &str| {
+        if side.ends_with(|last: char| last.is_ascii_alphabetic()) {
+            " "
+        } else {
+            ""
+        }
+    };
     Ok(format!("\\left{begin}{}{inside}\\right{end}", gap(&begin)))
 }
 
@@ -259,13 +325,25 @@ fn accented(xml: &mut XmlReader) -> Result<String> {
         "\\vec" => "\\overrightarrow",
         command => command,
     };
-    let is_long = base.chars().filter(|character| character.is_alphanumeric()).count() > 1 && !base.starts_with('\\');
-    Ok(format!("{}{{{base}}}", if is_long { wide } else { command }))
+    let is_long = base
+        .chars()
+        .filter(|character| character.is_alphanumeric())
+        .count()
+        > 1
+        && !base.starts_with('\\');
+    Ok(format!(
+        "{}{{{base}}}",
+        if is_long { wide } else { command }
+    ))
 }
 
 fn barred(xml: &mut XmlReader) -> Result<String> {
     let parts = Parts::read(xml)?;
-    let command = if parts.property("pos") == Some("top") { "\\overline" } else { "\\underline" };
+    let command = if parts.property("pos") == Some("top") {
+        "\\overline"
+    } else {
+        "\\underline"
+    };
     Ok(format!("{command}{{{}}}", parts.base()))
 }
 
@@ -286,11 +364,17 @@ fn function(xml: &mut XmlReader) -> Result<String> {
     let name = parts.argument("fName").trim();
     let mut latex = Latex::default();
     let is_word = name.chars().count() > 1 && name.chars().all(char::is_alphabetic);
-    let upright = name.strip_prefix("\\mathrm{").or_else(|| name.strip_prefix("\\text{")).and_then(|name| name.strip_suffix('}'));
+    let upright = name
+        .strip_prefix("\\mathrm{")
+        .or_else(|| name.strip_prefix("\\text{"))
+        .and_then(|name| name.strip_suffix('}'));
     match function_name(name) {
         Some(command) => latex.push(command),
         None if is_word => latex.push(&format!("\\operatorname{{{name}}}")),
-        None => latex.push(&upright.map_or_else(|| name.to_owned(), |name| format!("\\operatorname{{{name}}}"))),
+        None => latex.push(&upright.map_or_else(
+            || name.to_owned(),
+            |name| format!("\\operatorname{{{name}}}"),
+        )),
     }
     let base = parts.base();
     if !base.is_empty() && !base.starts_with(['{', '(', '\\']) {
@@ -306,10 +390,22 @@ fn limit(kind: &str, xml: &mut XmlReader) -> Result<String> {
     let base = parts.base().trim();
     let limit = parts.argument("lim");
     let command = function_name(base).unwrap_or(base);
-    let takes_limits = ["\\lim", "\\max", "\\min", "\\sup", "\\inf", "\\limsup", "\\liminf", "\\det", "\\gcd", "\\Pr"].contains(&command)
-        || ["\\underbrace", "\\overbrace", "\\sum", "\\prod", "\\bigcup", "\\bigcap", "\\operatorname"]
-            .iter()
-            .any(|start| command.starts_with(start));
+    let takes_limits = [
+        "\\lim", "\\max", "\\min", "\\sup", "\\inf", "\\limsup", "\\liminf", "\\det", "\\gcd",
+        "\\Pr",
+    ]
+    .contains(&command)
+        || [
+            "\\underbrace",
+            "\\overbrace",
+            "\\sum",
+            "\\prod",
+            "\\bigcup",
+            "\\bigcap",
+            "\\operatorname",
+        ]
+        .iter()
+        .any(|start| command.starts_with(start));
     let is_low = kind == "limLow";
     Ok(match (takes_limits, is_low) {
         (true, true) => format!("{command}_{{{limit}}}"),
@@ -324,35 +420,56 @@ fn matrix(xml: &mut XmlReader) -> Result<String> {
     while let Some(element) = xml.child()? {
         if element.name() == "mr" {
             let row = Parts::read(xml)?;
-            rows.push(row.arguments.into_iter().map(|(_, latex)| latex).collect::<Vec<_>>().join(" & "));
+            rows.push(
+                row.arguments
+                    .into_iter()
+                    .map(|(_, latex)| latex)
+                    .collect::<Vec<_>>()
+                    .join(" & "),
+            );
         } else {
             xml.skip()?;
         }
     }
-    Ok(format!("\\begin{{matrix}} {} \\end{{matrix}}", rows.join(" \\\\ ")))
+    Ok(format!(
+        "\\begin{{matrix}} {} \\end{{matrix}}",
+        rows.join(" \\\\ ")
+    ))
 }
 
 /// Equations below each other; the marks at which they are aligned are in their text.
 fn equations(xml: &mut XmlReader) -> Result<String> {
     let parts = Parts::read(xml)?;
-    let rows: Vec<&str> = parts.arguments.iter().map(|(_, latex)| latex.as_str()).collect();
+    let rows: Vec<&str> = parts
+        .arguments
+        .iter()
+        .map(|(_, latex)| latex.as_str())
+        .collect();
     if let [row] = rows.as_slice()
         && !row.contains('&')
     {
         return Ok((*row).to_owned());
     }
-    Ok(format!("\\begin{{aligned}} {} \\end{{aligned}}", rows.join(" \\\\ ")))
+    Ok(format!(
+        "\\begin{{aligned}} {} \\end{{aligned}}",
+        rows.join(" \\\\ ")
+    ))
 }
 
 /// Room for something that may not be shown.
 fn phantom(xml: &mut XmlReader) -> Result<String> {
     let parts = Parts::read(xml)?;
-    let is_shown = parts.property("show").is_none() || parts.is_on("show") || parts.property("show") == Some("");
+    let is_shown = parts.property("show").is_none()
+        || parts.is_on("show")
+        || parts.property("show") == Some("");
     let base = parts.base();
     if is_shown {
         return Ok(base.to_owned());
     }
-    let command = match (parts.is_on("zeroWid"), parts.is_on("zeroAsc") && parts.is_on("zeroDesc")) {
+    let command = match (
+        parts.is_on("zeroWid"),
+        parts.is_on("zeroAsc") && parts.is_on("zeroDesc"),
+    ) {
         (true, _) => "\\vphantom",
         (_, true) => "\\hphantom",
         _ => "\\phantom",

@@ -1,4 +1,5 @@
-//! Text of formulas as LaTeX: runs in their styles, character by character. Used by [`super::omml`].
+//! Text of formulas as LaTeX: runs in their styles, character by character. Used by
+//! [`super::omml`].
 
 use tributary_schemas::Result;
 
@@ -16,7 +17,9 @@ pub(super) struct Latex {
 impl Latex {
     /// Appends, with a blank where a command would run into a letter.
     pub(super) fn push(&mut self, piece: &str) {
-        if piece.starts_with(|first: char| first.is_ascii_alphabetic()) && ends_with_command(&self.out) {
+        if piece.starts_with(|first: char| first.is_ascii_alphabetic())
+            && ends_with_command(&self.out)
+        {
             self.out.push(' ');
         }
         self.out.push_str(piece);
@@ -47,8 +50,11 @@ pub(super) fn run(xml: &mut XmlReader) -> Result<String> {
             }
             "sym" => {
                 let font = element.attribute("font").unwrap_or_default().into_owned();
-                let code = element.attribute("char").and_then(|code| u32::from_str_radix(&code, 16).ok());
-                if let Some(character) = code.and_then(|code| symbol_fonts::character(&font, code)) {
+                let code = element
+                    .attribute("char")
+                    .and_then(|code| u32::from_str_radix(&code, 16).ok());
+                if let Some(character) = code.and_then(|code| symbol_fonts::character(&font, code))
+                {
                     latex.push(&style.text(&character.to_string()));
                 }
                 xml.skip()?;
@@ -97,7 +103,11 @@ impl RunStyle {
             (Some("monospace"), _) => "\\mathtt",
             (_, Some("b")) => "\\mathbf",
             (_, Some("bi")) => "\\boldsymbol",
-            (_, Some("p")) if plain.chars().count() > 1 && plain.chars().all(char::is_alphabetic) => "\\mathrm",
+            (_, Some("p"))
+                if plain.chars().count() > 1 && plain.chars().all(char::is_alphabetic) =>
+            {
+                "\\mathrm"
+            }
             _ => return latex,
         };
         if !plain.chars().any(char::is_alphanumeric) || latex.contains('&') {
@@ -115,7 +125,12 @@ fn symbols(text: &str) -> String {
         let mut piece = symbol(character);
         if rest.next_if_eq(&'\u{338}').is_some() {
             piece = format!("\\not{piece}");
-        } else if let Some(command) = rest.peek().copied().and_then(accent).filter(|_| !character.is_whitespace()) {
+        } else if let Some(command) = rest
+            .peek()
+            .copied()
+            .and_then(accent)
+            .filter(|_| !character.is_whitespace())
+        {
             rest.next();
             piece = format!("{command}{{{piece}}}");
         }
@@ -124,7 +139,8 @@ fn symbols(text: &str) -> String {
     latex.out
 }
 
-/// Text that is no formula. Chinese text outside of `\text` is not set by every renderer, so it gets the same.
+/// Text that is no formula. Chinese text outside of `\text` is not set by every renderer, so it
+/// gets the same.
 fn normal_text(text: &str) -> String {
     if text.trim().is_empty() {
         return " ".to_owned();

@@ -22,14 +22,22 @@ pub fn symbol(character: char) -> String {
     }
 }
 
-/// The letters, digits and Greek letters of the mathematical alphabets; italic ones are plain letters.
+/// The letters, digits and Greek letters of the mathematical alphabets; italic ones are plain
+/// letters.
 fn alphanumeric(character: char) -> Option<String> {
     let code = u32::from(character);
     let (command, base) = match code {
         0x1D400..=0x1D6A3 => {
             let (style, offset) = ((code - 0x1D400) / 52, (code - 0x1D400) % 52);
-            let base = if offset < 26 { 0x41 + offset } else { 0x61 + offset - 26 };
-            (*LETTER_STYLES.get(style as usize)?, char::from_u32(base)?.to_string())
+            let base = if offset < 26 {
+                0x41 + offset
+            } else {
+                0x61 + offset - 26
+            };
+            (
+                *LETTER_STYLES.get(style as usize)?,
+                char::from_u32(base)?.to_string(),
+            )
         }
         0x1D6A4 => ("", "\\imath".to_owned()),
         0x1D6A5 => ("", "\\jmath".to_owned()),
@@ -43,7 +51,11 @@ fn alphanumeric(character: char) -> Option<String> {
         }
         _ => return None,
     };
-    Some(if command.is_empty() { base } else { format!("{command}{{{base}}}") })
+    Some(if command.is_empty() {
+        base
+    } else {
+        format!("{command}{{{base}}}")
+    })
 }
 
 const LETTER_STYLES: [&str; 13] = [
@@ -62,7 +74,13 @@ const LETTER_STYLES: [&str; 13] = [
     "\\mathtt",
 ];
 
-const GREEK_STYLES: [&str; 5] = ["\\boldsymbol", "", "\\boldsymbol", "\\boldsymbol", "\\boldsymbol"];
+const GREEK_STYLES: [&str; 5] = [
+    "\\boldsymbol",
+    "",
+    "\\boldsymbol",
+    "\\boldsymbol",
+    "\\boldsymbol",
+];
 
 const DIGIT_STYLES: [&str; 5] = ["\\mathbf", "\\mathbb", "\\mathsf", "\\mathsf", "\\mathtt"];
 
@@ -181,14 +199,21 @@ pub fn delimiter(character: Option<char>) -> String {
 /// The command of a named function, also where it is one already.
 pub fn function_name(name: &str) -> Option<&'static str> {
     let name = name.strip_prefix('\\').unwrap_or(name);
-    let name = name.strip_prefix("mathrm{").and_then(|inner| inner.strip_suffix('}')).unwrap_or(name);
-    FUNCTIONS.iter().find(|command| command.strip_prefix('\\') == Some(name)).copied()
+    let name = name
+        .strip_prefix("mathrm{")
+        .and_then(|inner| inner.strip_suffix('}'))
+        .unwrap_or(name);
+    FUNCTIONS
+        .iter()
+        .find(|command| command.strip_prefix('\\') == Some(name))
+        .copied()
 }
 
 const FUNCTIONS: [&str; 32] = [
-    "\\arccos", "\\arcsin", "\\arctan", "\\arg", "\\cos", "\\cosh", "\\cot", "\\coth", "\\csc", "\\deg", "\\det", "\\dim", "\\exp",
-    "\\gcd", "\\hom", "\\inf", "\\ker", "\\lg", "\\lim", "\\liminf", "\\limsup", "\\ln", "\\log", "\\max", "\\min", "\\Pr", "\\sec",
-    "\\sin", "\\sinh", "\\sup", "\\tan", "\\tanh",
+    "\\arccos", "\\arcsin", "\\arctan", "\\arg", "\\cos", "\\cosh", "\\cot", "\\coth", "\\csc",
+    "\\deg", "\\det", "\\dim", "\\exp", "\\gcd", "\\hom", "\\inf", "\\ker", "\\lg", "\\lim",
+    "\\liminf", "\\limsup", "\\ln", "\\log", "\\max", "\\min", "\\Pr", "\\sec", "\\sin", "\\sinh",
+    "\\sup", "\\tan", "\\tanh",
 ];
 
 /// Characters and their commands, in order of the characters.
@@ -276,7 +301,10 @@ mod tests {
 
     #[test]
     fn alphabets_are_letters_in_a_style() {
-        let all: Vec<String> = ['𝐀', '𝑥', '𝓩', '𝔸', '𝔤', '𝛂', '𝜋', '𝟘', 'ℝ', '𝚣'].into_iter().map(symbol).collect();
+        let all: Vec<String> = ['𝐀', '𝑥', '𝓩', '𝔸', '𝔤', '𝛂', '𝜋', '𝟘', 'ℝ', '𝚣']
+            .into_iter()
+            .map(symbol)
+            .collect();
         let wanted = [
             "\\mathbf{A}",
             "x",

@@ -1,5 +1,5 @@
-//! The pictures of a document: each file handed over once, each showing an image of the Markdown. Called by the readers of office
-//! documents.
+//! The pictures of a document: each file handed over once, each showing an image of the Markdown.
+//! Called by the readers of office documents.
 
 use std::collections::BTreeMap;
 
@@ -23,25 +23,45 @@ pub struct Pictures {
 impl Pictures {
     /// No pictures yet, and at most `maximum_bytes` of files.
     pub fn new(maximum_bytes: u64) -> Self {
-        Self { maximum_bytes, ..Self::default() }
+        Self {
+            maximum_bytes,
+            ..Self::default()
+        }
     }
 
-    /// Shows the file that is called `key` within the document, read by `read` if it was not shown before.
+    /// Shows the file that is called `key` within the document, read by `read` if it was not shown
+    /// before.
     ///
-    /// Returns the image's Markdown; the alternative text alone if there is no such file or no room for it.
-    pub fn show(&mut self, key: &str, alt: &str, read: impl FnOnce() -> Option<EmbeddedFile>) -> Option<String> {
+    /// Returns the image's Markdown; the alternative text alone if there is no such file or no room
+    /// for it.
+    pub fn show(
+        &mut self,
+        key: &str,
+        alt: &str,
+        read: impl FnOnce() -> Option<EmbeddedFile>,
+    ) -> Option<String> {
         let alt = one_line(alt);
-        let Some(blob) = self.known.get(key).copied().or_else(|| self.add(key, read()?)) else {
+        let Some(blob) = self
+            .known
+            .get(key)
+            .copied()
+            .or_else(|| self.add(key, read()?))
+        else {
             return (!alt.is_empty()).then_some(alt);
         };
         let markdown = format!("![{alt}](image:{})", self.images.len());
-        self.images.push(ImageLink { link: format!("embedded:{blob}"), alt });
+        self.images.push(ImageLink {
+            link: format!("embedded:{blob}"),
+            alt,
+        });
         Some(markdown)
     }
 
     /// The file that is called `key`, if it was shown.
     pub fn file(&self, key: &str) -> Option<&EmbeddedFile> {
-        self.known.get(key).and_then(|number| self.blobs.get(*number))
+        self.known
+            .get(key)
+            .and_then(|number| self.blobs.get(*number))
     }
 
     /// Whether the file of that key is here already.
@@ -69,11 +89,19 @@ impl Pictures {
     }
 }
 
-/// Alternative text without line ends and without what would end it; of a path, as programs put it there, the file's name.
+/// Alternative text without line ends and without what would end it; of a path, as programs put it
+/// there, the file's name.
 fn one_line(alt: &str) -> String {
     let is_path = alt.contains(":\\") && !alt.trim().contains('\n');
-    let said = if is_path { alt.rsplit('\\').next().unwrap_or(alt) } else { alt };
-    said.split_whitespace().collect::<Vec<_>>().join(" ").replace(['[', ']', '\\', '`'], "")
+    let said = if is_path {
+        alt.rsplit('\\').next().unwrap_or(alt)
+    } else {
+        alt
+    };
+    said.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace(['[', ']', '\\', '`'], "")
 }
 
 #[cfg(test)]
@@ -82,11 +110,25 @@ mod tests {
 
     #[test]
     fn a_file_is_handed_over_once_and_only_within_the_limit() {
-        let file = |length| Some(EmbeddedFile { bytes: vec![1; length], ..EmbeddedFile::default() });
+        let file = |length| {
+            Some(EmbeddedFile {
+                bytes: vec![1; length],
+                ..EmbeddedFile::default()
+            })
+        };
         let mut pictures = Pictures::new(10);
-        assert_eq!(pictures.show("a", " x[1]\n y", || file(6)).as_deref(), Some("![x1 y](image:0)"));
-        assert_eq!(pictures.show("a", "", || None).as_deref(), Some("![](image:1)"));
-        assert_eq!(pictures.show("b", "too large", || file(6)).as_deref(), Some("too large"));
+        assert_eq!(
+            pictures.show("a", " x[1]\n y", || file(6)).as_deref(),
+            Some("![x1 y](image:0)")
+        );
+        assert_eq!(
+            pictures.show("a", "", || None).as_deref(),
+            Some("![](image:1)")
+        );
+        assert_eq!(
+            pictures.show("b", "too large", || file(6)).as_deref(),
+            Some("too large")
+        );
         assert_eq!(pictures.show("c", "", || None), None);
         assert_eq!((pictures.images.len(), pictures.blobs.len()), (2, 1));
     }

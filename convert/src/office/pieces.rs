@@ -1,5 +1,6 @@
-//! Runs of formatted text to the Markdown of one paragraph: white space, escapes, emphasis, links. Called by the readers of office
-//! documents, whose runs are cut anywhere; neighbours of one style are joined first.
+//! Runs of formatted text to the Markdown of one paragraph: white space, escapes, emphasis, links.
+//! Called by the readers of office documents, whose runs are cut anywhere; neighbours of one style
+//! are joined first.
 
 use std::rc::Rc;
 
@@ -53,7 +54,11 @@ fn write(pieces: &[Piece], is_styled: bool) -> String {
     let mut writer = Writer::default();
     // A link's pieces are one link, however they are styled.
     for group in pieces.chunk_by(|piece, next| link_of(piece) == link_of(next)) {
-        match group.first().and_then(link_of).filter(|link| is_styled && is_place(link)) {
+        match group
+            .first()
+            .and_then(link_of)
+            .filter(|link| is_styled && is_place(link))
+        {
             Some(link) => writer.link(group, link),
             None => writer.pieces(group, is_styled),
         }
@@ -119,7 +124,9 @@ impl Writer {
                 Piece::Text(text, _) if !is_styled => self.text(text),
                 Piece::Text(text, style) => {
                     let mut joined = text.clone();
-                    while let Some(Piece::Text(next, _)) = pieces.get(index).filter(|next| is_same_style(next, style)) {
+                    while let Some(Piece::Text(next, _)) =
+                        pieces.get(index).filter(|next| is_same_style(next, style))
+                    {
                         joined.push_str(next);
                         index += 1;
                     }
@@ -132,17 +139,27 @@ impl Writer {
 
     /// Pieces of one link: its white space stands outside.
     fn link(&mut self, pieces: &[Piece], link: &str) {
-        let mut inner = Self { in_link: true, ..Self::default() };
+        let mut inner = Self {
+            in_link: true,
+            ..Self::default()
+        };
         inner.pieces(pieces, true);
         if inner.out.is_empty() {
             self.pieces(pieces, false);
             return;
         }
-        if pieces.first().is_some_and(|piece| first_character(piece).is_some_and(char::is_whitespace)) {
+        if pieces
+            .first()
+            .is_some_and(|piece| first_character(piece).is_some_and(char::is_whitespace))
+        {
             self.owe(Owed::Blank);
         }
         self.settle();
-        self.out.push_str(&format!("[{}]({})", inner.out.replace('\n', " "), destination(link)));
+        self.out.push_str(&format!(
+            "[{}]({})",
+            inner.out.replace('\n', " "),
+            destination(link)
+        ));
         if inner.owed.is_some() {
             self.owe(Owed::Blank);
         }
@@ -164,7 +181,12 @@ impl Writer {
                 _ if is_invisible(character) => {}
                 _ => {
                     self.settle();
-                    if needs_escape(character, self.out.chars().next_back(), characters.peek().copied(), self.in_link) {
+                    if needs_escape(
+                        character,
+                        self.out.chars().next_back(),
+                        characters.peek().copied(),
+                        self.in_link,
+                    ) {
                         self.out.push('\\');
                     }
                     self.out.push(character);
@@ -175,29 +197,53 @@ impl Writer {
 
     /// Text between its marks, if Markdown would read them as marks.
     fn styled(&mut self, text: &str, style: &Style, next: Option<char>) {
-        let content = text.trim_matches(|character: char| character.is_whitespace() || is_invisible(character));
+        let content = text
+            .trim_matches(|character: char| character.is_whitespace() || is_invisible(character));
         if content.is_empty() {
             self.text(text);
             return;
         }
         if text.starts_with(char::is_whitespace) {
-            self.text(&text.chars().take_while(|character| character.is_whitespace()).collect::<String>());
+            self.text(
+                &text
+                    .chars()
+                    .take_while(|character| character.is_whitespace())
+                    .collect::<String>(),
+            );
         }
         self.settle();
         let trails = text.ends_with(char::is_whitespace);
-        let mark = mark_of(style, content, self.out.chars().next_back(), if trails { Some(' ') } else { next });
+        let mark = mark_of(
+            style,
+            content,
+            self.out.chars().next_back(),
+            if trails { Some(' ') } else { next },
+        );
         self.out.push_str(mark);
         self.text(content);
         self.out.extend(mark.chars().rev());
         if trails {
-            let blank = if text.trim_end_matches([' ', '\t']).ends_with(['\n', '\u{B}']) { Owed::Break } else { Owed::Blank };
+            let blank = if text
+                .trim_end_matches([' ', '\t'])
+                .ends_with(['\n', '\u{B}'])
+            {
+                Owed::Break
+            } else {
+                Owed::Blank
+            };
             self.owe(blank);
         }
     }
 }
 
-/// The marks of a style, none where Markdown would read them as text: punctuation inside, a letter outside.
-fn mark_of(style: &Style, content: &str, previous: Option<char>, next: Option<char>) -> &'static str {
+/// The marks of a style, none where Markdown would read them as text: punctuation inside, a letter
+/// outside.
+fn mark_of(
+    style: &Style,
+    content: &str,
+    previous: Option<char>,
+    next: Option<char>,
+) -> &'static str {
     let is_letter = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
     let is_mark = |inside: Option<char>| inside.is_some_and(|inside| !inside.is_alphanumeric());
     let has_letters = content.chars().any(char::is_alphanumeric);
@@ -218,19 +264,33 @@ fn mark_of(style: &Style, content: &str, previous: Option<char>, next: Option<ch
 }
 
 fn is_place(link: &str) -> bool {
-    let scheme = link.split_once(':').map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
+    let scheme = link
+        .split_once(':')
+        .map_or("", |(scheme, _)| scheme)
+        .to_ascii_lowercase();
     let is_code = matches!(scheme.as_str(), "javascript" | "data" | "vbscript");
-    !link.is_empty() && !link.starts_with('#') && link.len() <= MAXIMUM_LINK_BYTES && !is_code && !link.contains(char::is_control)
+    !link.is_empty()
+        && !link.starts_with('#')
+        && link.len() <= MAXIMUM_LINK_BYTES
+        && !is_code
+        && !link.contains(char::is_control)
 }
 
 /// A link as Markdown takes it.
 fn destination(link: &str) -> String {
-    if link.contains([' ', '(', ')', '<', '>']) { format!("<{}>", link.replace('<', "%3C").replace('>', "%3E")) } else { link.to_owned() }
+    if link.contains([' ', '(', ')', '<', '>']) {
+        format!("<{}>", link.replace('<', "%3C").replace('>', "%3E"))
+    } else {
+        link.to_owned()
+    }
 }
 
 /// Zero-width characters, soft hyphens and controls, of no use to a reader.
 fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}') || character.is_control()
+    matches!(
+        character,
+        '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}'
+    ) || character.is_control()
 }
 
 #[cfg(test)]
@@ -238,33 +298,79 @@ mod tests {
     use super::*;
 
     fn bold(text: &str) -> Piece {
-        Piece::Text(text.to_owned(), Style { is_bold: true, ..Style::default() })
+        Piece::Text(
+            text.to_owned(),
+            Style {
+                is_bold: true,
+                ..Style::default()
+            },
+        )
     }
 
     #[test]
     fn runs_of_one_style_are_joined_and_blanks_stand_outside() {
-        assert_eq!(to_markdown(&[Piece::plain("a"), bold(" b"), bold("c "), Piece::plain("d")]), "a **bc** d");
-        assert_eq!(to_markdown(&[bold("x"), Piece::plain(" "), bold("y")]), "**x y**");
-        assert_eq!(to_markdown(&[Piece::plain(" a\t\u{A0}b "), Piece::Break, Piece::plain("c")]), "a b\nc");
+        assert_eq!(
+            to_markdown(&[Piece::plain("a"), bold(" b"), bold("c "), Piece::plain("d")]),
+            "a **bc** d"
+        );
+        assert_eq!(
+            to_markdown(&[bold("x"), Piece::plain(" "), bold("y")]),
+            "**x y**"
+        );
+        assert_eq!(
+            to_markdown(&[
+                Piece::plain(" a\t\u{A0}b "),
+                Piece::Break,
+                Piece::plain("c")
+            ]),
+            "a b\nc"
+        );
         assert_eq!(to_plain_line(&[bold("a"), Piece::Break, bold("b")]), "a b");
     }
 
     #[test]
     fn marks_that_markdown_would_not_read_are_left_out() {
-        assert_eq!(to_markdown(&[bold("注意:"), Piece::plain("后文")]), "注意:后文");
-        assert_eq!(to_markdown(&[bold("注意"), Piece::plain(":后文")]), "**注意**:后文");
+        assert_eq!(
+            to_markdown(&[bold("注意:"), Piece::plain("后文")]),
+            "注意:后文"
+        );
+        assert_eq!(
+            to_markdown(&[bold("注意"), Piece::plain(":后文")]),
+            "**注意**:后文"
+        );
         assert_eq!(to_markdown(&[bold("--")]), "--");
     }
 
     #[test]
     fn links_and_escapes() {
-        let link = Style { link: Some("https://a.b/c d".into()), ..Style::default() };
-        assert_eq!(to_markdown(&[Piece::Text("x[1] ".into(), link), Piece::plain("y")]), "[x\\[1\\]](<https://a.b/c d>) y");
-        let code = Style { link: Some("javascript:alert(1)".into()), ..Style::default() };
+        let link = Style {
+            link: Some("https://a.b/c d".into()),
+            ..Style::default()
+        };
+        assert_eq!(
+            to_markdown(&[Piece::Text("x[1] ".into(), link), Piece::plain("y")]),
+            "[x\\[1\\]](<https://a.b/c d>) y"
+        );
+        let code = Style {
+            link: Some("javascript:alert(1)".into()),
+            ..Style::default()
+        };
         assert_eq!(to_markdown(&[Piece::Text("x".into(), code)]), "x");
-        let link = |is_bold| Style { is_bold, link: Some("u".into()), ..Style::default() };
-        let parts = [Piece::plain("a"), Piece::Text(" b".into(), link(true)), Piece::Text(" c ".into(), link(false)), Piece::plain("d")];
+        let link = |is_bold| Style {
+            is_bold,
+            link: Some("u".into()),
+            ..Style::default()
+        };
+        let parts = [
+            Piece::plain("a"),
+            Piece::Text(" b".into(), link(true)),
+            Piece::Text(" c ".into(), link(false)),
+            Piece::plain("d"),
+        ];
         assert_eq!(to_markdown(&parts), "a [**b** c](u) d");
-        assert_eq!(to_markdown(&[Piece::plain("*a* snake_case 2 * 3 <b>")]), "\\*a\\* snake_case 2 * 3 \\<b>");
+        assert_eq!(
+            to_markdown(&[Piece::plain("*a* snake_case 2 * 3 <b>")]),
+            "\\*a\\* snake_case 2 * 3 \\<b>"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Core properties of a package (title, author, dates) as metadata. Used by the converters of all office formats.
+//! Core properties of a package (title, author, dates) as metadata. Used by the converters of all
+//! office formats.
 
 use std::collections::BTreeMap;
 
@@ -27,14 +28,29 @@ const NAMES: [(&str, &str); 10] = [
 /// The core properties that have a value; none if the package has no such part.
 pub fn read(package: &mut Package) -> Result<BTreeMap<String, String>> {
     let mut metadata = BTreeMap::new();
-    let target = package.relationships("")?.target_of_kind("core-properties").unwrap_or("docProps/core.xml").to_owned();
-    let Some(part) = package.text(&target)? else { return Ok(metadata) };
+    let target = package
+        .relationships("")?
+        .target_of_kind("core-properties")
+        .unwrap_or("docProps/core.xml")
+        .to_owned();
+    let Some(part) = package.text(&target)? else {
+        return Ok(metadata);
+    };
     let mut xml = XmlReader::new(&part.text, &target, package.limits());
     xml.child()?;
     while let Some(element) = xml.child()? {
-        let name = NAMES.iter().find(|(name, _)| *name == element.name()).map(|(_, name)| *name);
+        let name = NAMES
+            .iter()
+            .find(|(name, _)| *name == element.name())
+            .map(|(_, name)| *name);
         let text = xml.text()?;
-        let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAXIMUM_CHARACTERS).collect();
+        let text: String = text
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+            .take(MAXIMUM_CHARACTERS)
+            .collect();
         if let Some(name) = name.filter(|_| !text.is_empty()) {
             metadata.insert(name.to_owned(), text);
         }

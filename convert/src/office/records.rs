@@ -1,5 +1,5 @@
-//! Records of PowerPoint and of drawings: a header of 8 bytes, then content, which is records again in containers ([MS-PPT] 2.3.1,
-//! [MS-ODRAW] 2.2.1). Called by the readers of .ppt and .doc.
+//! Records of PowerPoint and of drawings: a header of 8 bytes, then content, which is records again
+//! in containers ([MS-PPT] 2.3.1, [MS-ODRAW] 2.2.1). Called by the readers of .ppt and .doc.
 
 use super::bytes::{size_at, slice_at, u16_at, u32_at};
 
@@ -57,7 +57,11 @@ pub fn record_at(bytes: &[u8], at: usize) -> Option<Record<'_>> {
     let length = size_at(bytes, at.checked_add(4)?)?;
     let content_at = at.checked_add(8)?;
     let content = slice_at(bytes, content_at, length).or_else(|| bytes.get(content_at..))?;
-    Some(Record { kind, instance: version_and_instance >> 4, content })
+    Some(Record {
+        kind,
+        instance: version_and_instance >> 4,
+        content,
+    })
 }
 
 /// The records that follow each other in `bytes`.
@@ -78,14 +82,19 @@ pub fn first(bytes: &[u8], kind: u16) -> Option<Record<'_>> {
 /// Drawing property: number of the picture in the store.
 pub const PICTURE: u16 = 0x0104;
 
-/// A drawing property: its number, and the bytes behind the list where it has some ([MS-ODRAW] 2.2.7).
+/// A drawing property: its number, and the bytes behind the list where it has some ([MS-ODRAW]
+/// 2.2.7).
 pub fn property(list: Record<'_>, wanted: u16) -> Option<(u32, &[u8])> {
     let count = usize::from(list.instance);
     let mut complex_at = 6 * count;
     for index in 0..count {
         let code = u16_at(list.content, 6 * index)?;
         let value = u32_at(list.content, 6 * index + 2)?;
-        let length = if code & 0x8000 == 0 { 0 } else { usize::try_from(value).ok()? };
+        let length = if code & 0x8000 == 0 {
+            0
+        } else {
+            usize::try_from(value).ok()?
+        };
         if code & 0x3FFF == wanted {
             return Some((value, slice_at(list.content, complex_at, length)?));
         }

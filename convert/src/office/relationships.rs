@@ -1,4 +1,5 @@
-//! Relationships of a part: which other parts or addresses it names, by identifier. Read by [`super::package`].
+//! Relationships of a part: which other parts or addresses it names, by identifier. Read by
+//! [`super::package`].
 
 use std::collections::HashMap;
 
@@ -9,7 +10,8 @@ use super::xml::XmlReader;
 /// One relationship.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relationship {
-    /// Last step of the type's address, such as `image` or `hyperlink`; the same in strict and transitional documents.
+    /// Last step of the type's address, such as `image` or `hyperlink`; the same in strict and
+    /// transitional documents.
     pub kind: String,
     /// Name of the part (without a leading slash), or the address if it is external.
     pub target: String,
@@ -29,11 +31,31 @@ impl Relationships {
         let mut by_id = HashMap::new();
         xml.child()?;
         while let Some(element) = xml.child()? {
-            if let (Some(id), Some(target)) = (element.attribute("Id"), element.attribute("Target")) {
-                let is_external = element.attribute("TargetMode").is_some_and(|mode| mode.eq_ignore_ascii_case("external"));
-                let kind = element.attribute("Type").unwrap_or_default().rsplit('/').next().unwrap_or_default().to_owned();
-                let target = if is_external { target.into_owned() } else { resolve(source, &target) };
-                by_id.insert(id.into_owned(), Relationship { kind, target, is_external });
+            if let (Some(id), Some(target)) = (element.attribute("Id"), element.attribute("Target"))
+            {
+                let is_external = element
+                    .attribute("TargetMode")
+                    .is_some_and(|mode| mode.eq_ignore_ascii_case("external"));
+                let kind = element
+                    .attribute("Type")
+                    .unwrap_or_default()
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned();
+                let target = if is_external {
+                    target.into_owned()
+                } else {
+                    resolve(source, &target)
+                };
+                by_id.insert(
+                    id.into_owned(),
+                    Relationship {
+                        kind,
+                        target,
+                        is_external,
+                    },
+                );
             }
             xml.skip()?;
         }
@@ -47,8 +69,13 @@ impl Relationships {
 
     /// The first internal target of that kind, by name.
     pub fn target_of_kind(&self, kind: &str) -> Option<&str> {
-        let targets = self.by_id.values().filter(|relationship| relationship.kind == kind && !relationship.is_external);
-        targets.map(|relationship| relationship.target.as_str()).min()
+        let targets = self
+            .by_id
+            .values()
+            .filter(|relationship| relationship.kind == kind && !relationship.is_external);
+        targets
+            .map(|relationship| relationship.target.as_str())
+            .min()
     }
 }
 
@@ -78,9 +105,18 @@ mod tests {
 
     #[test]
     fn targets_are_relative_to_their_part() {
-        assert_eq!(resolve("word/document.xml", "media/image1.png"), "word/media/image1.png");
-        assert_eq!(resolve("word/document.xml", "../customXml/item1.xml"), "customXml/item1.xml");
-        assert_eq!(resolve("word/document.xml", "/word/styles.xml"), "word/styles.xml");
+        assert_eq!(
+            resolve("word/document.xml", "media/image1.png"),
+            "word/media/image1.png"
+        );
+        assert_eq!(
+            resolve("word/document.xml", "../customXml/item1.xml"),
+            "customXml/item1.xml"
+        );
+        assert_eq!(
+            resolve("word/document.xml", "/word/styles.xml"),
+            "word/styles.xml"
+        );
         assert_eq!(resolve("", "word\\document.xml"), "word/document.xml");
         assert_eq!(resolve("a.xml", "../../../b.xml#top"), "b.xml");
     }

@@ -20,7 +20,11 @@ pub enum Block {
     /// Text; `\n` is a line break.
     Paragraph(String),
     /// An item of a list, nested `level` deep from 0.
-    Item { level: usize, mark: Mark, text: String },
+    Item {
+        level: usize,
+        mark: Mark,
+        text: String,
+    },
     /// Lines of code.
     Code(String),
     /// A formula on lines of its own, as LaTeX.
@@ -31,7 +35,8 @@ pub enum Block {
     Table(Vec<Vec<String>>),
     /// A page begins here.
     Page,
-    /// Entries of a table of contents that stand in the field of that number, dropped once it is known to end.
+    /// Entries of a table of contents that stand in the field of that number, dropped once it is
+    /// known to end.
     Contents(usize, Box<Block>),
     /// The definition of a note, ready as Markdown.
     Note(String),
@@ -61,12 +66,17 @@ struct Renderer {
 impl Renderer {
     fn block(&mut self, block: &Block) {
         match block {
-            Block::Heading(level, text) => self.alone(&format!("{} {text}", "#".repeat(usize::from(*level).clamp(1, 6)))),
+            Block::Heading(level, text) => self.alone(&format!(
+                "{} {text}",
+                "#".repeat(usize::from(*level).clamp(1, 6))
+            )),
             Block::Paragraph(text) => self.alone(&escape_starts(text)),
             Block::Item { level, mark, text } => self.item(*level, mark, text),
             Block::Code(code) => self.alone(fenced("", code).trim_end()),
             Block::Formula(latex) => self.alone(&format!("$$\n{latex}\n$$")),
-            Block::Quote(text) => self.alone(&format!("> {}", escape_starts(text).replace('\n', "\n> "))),
+            Block::Quote(text) => {
+                self.alone(&format!("> {}", escape_starts(text).replace('\n', "\n> ")))
+            }
             Block::Table(rows) => self.alone(&table(rows)),
             Block::Note(text) => self.alone(text),
             Block::Page => self.pages += 1,
@@ -102,7 +112,8 @@ impl Renderer {
         self.out.push_str(&" ".repeat(indent));
         self.out.push_str(&mark);
         let next_line = format!("\n{}", " ".repeat(column));
-        self.out.push_str(&escape_starts(text).replace('\n', &next_line));
+        self.out
+            .push_str(&escape_starts(text).replace('\n', &next_line));
         self.out.push('\n');
     }
 
@@ -146,7 +157,11 @@ mod tests {
     use super::*;
 
     fn item(level: usize, mark: Mark, text: &str) -> Block {
-        Block::Item { level, mark, text: text.into() }
+        Block::Item {
+            level,
+            mark,
+            text: text.into(),
+        }
     }
 
     #[test]
@@ -158,23 +173,39 @@ mod tests {
             item(0, Mark::Bullet, "e"),
             Block::Paragraph("1. p".into()),
         ];
-        assert_eq!(render(&blocks), "- a\n  3. b\n     c\n     - d\n- e\n\n1\\. p\n");
+        assert_eq!(
+            render(&blocks),
+            "- a\n  3. b\n     c\n     - d\n- e\n\n1\\. p\n"
+        );
     }
 
     #[test]
     fn pages_begin_with_their_first_block() {
-        let blocks = [Block::Page, Block::Heading(1, "A".into()), Block::Page, Block::Page, Block::Paragraph("b".into()), Block::Page];
+        let blocks = [
+            Block::Page,
+            Block::Heading(1, "A".into()),
+            Block::Page,
+            Block::Page,
+            Block::Paragraph("b".into()),
+            Block::Page,
+        ];
         assert_eq!(render(&blocks), "\u{C}# A\n\n\u{C}\u{C}b\n\u{C}");
     }
 
     #[test]
     fn tables_formulas_code_and_quotes() {
         let blocks = [
-            Block::Table(vec![vec!["a".into(), "b".into()], vec!["1".into(), String::new()]]),
+            Block::Table(vec![
+                vec!["a".into(), "b".into()],
+                vec!["1".into(), String::new()],
+            ]),
             Block::Formula("x".into()),
             Block::Code("y".into()),
             Block::Quote("p\nq".into()),
         ];
-        assert_eq!(render(&blocks), "| a | b |\n| --- | --- |\n| 1 |  |\n\n$$\nx\n$$\n\n```\ny\n```\n\n> p\n> q\n");
+        assert_eq!(
+            render(&blocks),
+            "| a | b |\n| --- | --- |\n| 1 |  |\n\n$$\nx\n$$\n\n```\ny\n```\n\n> p\n> q\n"
+        );
     }
 }

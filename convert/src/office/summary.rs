@@ -1,4 +1,5 @@
-//! Title, author and dates of the stream `SummaryInformation` ([MS-OLEPS] 2.21). Called by the readers of .doc and .ppt.
+//! Title, author and dates of the stream `SummaryInformation` ([MS-OLEPS] 2.21). Called by the
+//! readers of .doc and .ppt.
 
 use std::collections::BTreeMap;
 
@@ -30,14 +31,28 @@ const STEPS_PER_SECOND: u64 = 10_000_000;
 /// The metadata that the stream holds; what cannot be read is left out.
 pub fn read(stream: &[u8]) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
-    let Some(section) = size_at(stream, 44).and_then(|offset| stream.get(offset..)) else { return metadata };
+    let Some(section) = size_at(stream, 44).and_then(|offset| stream.get(offset..)) else {
+        return metadata;
+    };
     let count = size_at(section, 4).unwrap_or(0).min(MAXIMUM_PROPERTIES);
-    let place = |index: usize| Some((u32_at(section, 8 + 8 * index)?, size_at(section, 12 + 8 * index)?));
+    let place = |index: usize| {
+        Some((
+            u32_at(section, 8 + 8 * index)?,
+            size_at(section, 12 + 8 * index)?,
+        ))
+    };
     let places: Vec<(u32, usize)> = (0..count).map_while(place).collect();
-    let page = places.iter().find(|(number, _)| *number == 1).and_then(|(_, at)| u16_at(section, at.checked_add(4)?));
-    let encoding = page.and_then(|page| of_code_page(i32::from(page))).unwrap_or(WINDOWS_1252);
+    let page = places
+        .iter()
+        .find(|(number, _)| *number == 1)
+        .and_then(|(_, at)| u16_at(section, at.checked_add(4)?));
+    let encoding = page
+        .and_then(|page| of_code_page(i32::from(page)))
+        .unwrap_or(WINDOWS_1252);
     for (number, at) in places {
-        let Some((_, name)) = NAMES.iter().find(|(known, _)| *known == number) else { continue };
+        let Some((_, name)) = NAMES.iter().find(|(known, _)| *known == number) else {
+            continue;
+        };
         if let Some(value) = value(section, at, encoding).filter(|value| !value.is_empty()) {
             metadata.insert((*name).to_owned(), value);
         }
@@ -63,21 +78,30 @@ fn value(section: &[u8], at: usize, encoding: &'static Encoding) -> Option<Strin
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// A time in steps of 100 nanoseconds since 1601 as `2024-05-06T07:08:09Z`; `None` for times before 1970, which stand for no time.
+/// A time in steps of 100 nanoseconds since 1601 as `2024-05-06T07:08:09Z`; `None` for times before
+/// 1970, which stand for no time.
 pub fn timestamp(steps: u64) -> Option<String> {
     let seconds = steps.checked_sub(EPOCH)? / STEPS_PER_SECOND;
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Days to a date, after Howard Hinnant's `civil_from_days`; years begin in March.
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
     let year = year_of_era + 400 * era + u64::from(month <= 2);
     let (hour, minute) = (second / 3600, second / 60 % 60);
-    Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z", second % 60))
+    Some(format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z",
+        second % 60
+    ))
 }
 
 #[cfg(test)]
@@ -99,7 +123,10 @@ mod tests {
         stream.extend(section);
         let metadata = read(&stream);
         assert_eq!(metadata.get("title").map(String::as_str), Some("中文"));
-        assert_eq!(metadata.get("created").map(String::as_str), Some("2000-02-29T00:00:00Z"));
+        assert_eq!(
+            metadata.get("created").map(String::as_str),
+            Some("2000-02-29T00:00:00Z")
+        );
         assert!(read(&stream[..50]).is_empty());
     }
 }

@@ -1,8 +1,8 @@
-//! Characters of the fonts Symbol, Wingdings, Webdings and Zapf Dingbats in Unicode. Used for `w:sym`, for text in those fonts and for
-//! `SYMBOL` fields.
+//! Characters of the fonts Symbol, Wingdings, Webdings and Zapf Dingbats in Unicode. Used for
+//! `w:sym`, for text in those fonts and for `SYMBOL` fields.
 
-/// The Unicode character that `code` of a symbol font shows; codes are those of the font, with or without 0xF000 added.
-/// `None` for other fonts and for codes without a counterpart.
+/// The Unicode character that `code` of a symbol font shows; codes are those of the font, with or
+/// without 0xF000 added. `None` for other fonts and for codes without a counterpart.
 pub fn character(font: &str, code: u32) -> Option<char> {
     let table: &[(u8, char)] = match font.trim().to_ascii_lowercase().as_str() {
         "symbol" | "symbol mt" | "standard symbols ps" | "standardsymbolsps" => &SYMBOL,
@@ -12,10 +12,20 @@ pub fn character(font: &str, code: u32) -> Option<char> {
         "webdings" => &WEBDINGS,
         "zapfdingbats" | "zapf dingbats" | "itc zapf dingbats" | "monotype sorts" => &DINGBATS,
         // Other fonts: only real code points mean something.
-        _ => return char::from_u32(code).filter(|character| !is_private(*character) && !character.is_control()),
+        _ => {
+            return char::from_u32(code)
+                .filter(|character| !is_private(*character) && !character.is_control());
+        }
     };
-    let place = u8::try_from(if (0xF000..=0xF0FF).contains(&code) { code - 0xF000 } else { code }).ok()?;
-    let at = table.binary_search_by_key(&place, |(known, _)| *known).ok()?;
+    let place = u8::try_from(if (0xF000..=0xF0FF).contains(&code) {
+        code - 0xF000
+    } else {
+        code
+    })
+    .ok()?;
+    let at = table
+        .binary_search_by_key(&place, |(known, _)| *known)
+        .ok()?;
     table.get(at).map(|(_, character)| *character)
 }
 
@@ -117,7 +127,14 @@ mod tests {
 
     #[test]
     fn tables_are_in_order() {
-        for table in [SYMBOL.as_slice(), &WINGDINGS, &WINGDINGS_2, &WINGDINGS_3, &WEBDINGS, &DINGBATS] {
+        for table in [
+            SYMBOL.as_slice(),
+            &WINGDINGS,
+            &WINGDINGS_2,
+            &WINGDINGS_3,
+            &WEBDINGS,
+            &DINGBATS,
+        ] {
             assert!(table.is_sorted_by_key(|(place, _)| *place));
         }
     }

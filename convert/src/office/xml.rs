@@ -1,5 +1,6 @@
-//! Streaming reader of XML parts for all office formats: elements by local name, depth and time limits, one branch of alternate content.
-//! Document types and their entities are never expanded. A part that is not well formed ends where it breaks; `damage` tells.
+//! Streaming reader of XML parts for all office formats: elements by local name, depth and time
+//! limits, one branch of alternate content. Document types and their entities are never expanded. A
+//! part that is not well formed ends where it breaks; `damage` tells.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,9 @@ use crate::limits::Limits;
 const EVENTS_PER_LOOK: u32 = 4096;
 
 /// Namespace prefixes in `Requires` whose content has a better picture of it in the fallback.
-const NOT_UNDERSTOOD: [&str; 9] = ["v", "cx", "cx1", "cx2", "wpi", "aink", "am3d", "iwx", "msink"];
+const NOT_UNDERSTOOD: [&str; 9] = [
+    "v", "cx", "cx1", "cx2", "wpi", "aink", "am3d", "iwx", "msink",
+];
 
 /// A start tag.
 #[derive(Clone, Debug)]
@@ -32,7 +35,8 @@ impl Element<'_> {
         self.find_attribute(|key| local(key) == name)
     }
 
-    /// Value of the attribute of that local name that has a prefix, as relationship identifiers have.
+    /// Value of the attribute of that local name that has a prefix, as relationship identifiers
+    /// have.
     pub fn prefixed_attribute(&self, name: &str) -> Option<Cow<'_, str>> {
         self.find_attribute(|key| key.split_once(':').is_some_and(|(_, local)| local == name))
     }
@@ -44,7 +48,10 @@ impl Element<'_> {
 
     fn find_attribute(&self, wanted: impl Fn(&str) -> bool) -> Option<Cow<'_, str>> {
         let mut attributes = self.tag.attributes();
-        let found = attributes.with_checks(false).flatten().find(|attribute| wanted(attribute.key.into_inner()))?;
+        let found = attributes
+            .with_checks(false)
+            .flatten()
+            .find(|attribute| wanted(attribute.key.into_inner()))?;
         if !found.value.contains('&') {
             return Some(found.value);
         }
@@ -59,7 +66,10 @@ impl Element<'_> {
 
     /// A switch such as `<b/>` or `<b val="0"/>`.
     pub fn is_on(&self) -> bool {
-        !matches!(self.value().as_deref(), Some("0" | "false" | "off" | "none"))
+        !matches!(
+            self.value().as_deref(),
+            Some("0" | "false" | "off" | "none")
+        )
     }
 
     /// The attribute `val` as a number.
@@ -181,11 +191,18 @@ impl<'x> XmlReader<'x> {
         if self.depth <= limit {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Invalid, format!("elements of the part {} are nested more than {limit} levels deep", self.part))
-            .with_hint("flatten the document, or raise `convert.office.maximum_xml_depth`"))
+        Err(Error::new(
+            ErrorKind::Invalid,
+            format!(
+                "elements of the part {} are nested more than {limit} levels deep",
+                self.part
+            ),
+        )
+        .with_hint("flatten the document, or raise `convert.office.maximum_xml_depth`"))
     }
 
-    /// The element, unless it belongs to alternate content: of that one branch is passed on, and its wrappers are hidden.
+    /// The element, unless it belongs to alternate content: of that one branch is passed on, and
+    /// its wrappers are hidden.
     fn branch(&mut self, element: Element<'x>) -> Result<Option<Element<'x>>> {
         let name = element.name();
         if name == "AlternateContent" {
@@ -195,7 +212,10 @@ impl<'x> XmlReader<'x> {
         let is_understood = match (name, self.alternates.last()) {
             ("Choice", Some((depth, is_taken))) if depth + 1 == self.depth => {
                 let requires = element.attribute("Requires").unwrap_or_default();
-                !is_taken && !requires.split_whitespace().any(|prefix| NOT_UNDERSTOOD.contains(&prefix))
+                !is_taken
+                    && !requires
+                        .split_whitespace()
+                        .any(|prefix| NOT_UNDERSTOOD.contains(&prefix))
             }
             ("Fallback", Some((depth, is_taken))) if depth + 1 == self.depth => !is_taken,
             _ => return Ok(Some(element)),
@@ -230,11 +250,14 @@ impl<'x> XmlReader<'x> {
             None => return,
         };
         let position = usize::try_from(self.reader.buffer_position()).unwrap_or(self.length);
-        self.damage = Some(Damage { message, percent_read: (position * 100).checked_div(self.length).unwrap_or(0) });
+        self.damage = Some(Damage {
+            message,
+            percent_read: (position * 100).checked_div(self.length).unwrap_or(0),
+        });
     }
 
-    /// The next child of the element that was entered last; `None` at its end. The child must be read to its end before the next
-    /// call: by `child` until `None`, by `text` or by `skip`.
+    /// The next child of the element that was entered last; `None` at its end. The child must be
+    /// read to its end before the next call: by `child` until `None`, by `text` or by `skip`.
     pub fn child(&mut self) -> Result<Option<Element<'x>>> {
         loop {
             match self.next_node()? {
@@ -293,10 +316,14 @@ fn entity(reference: &quick_xml::events::BytesRef) -> Option<char> {
     }
 }
 
-/// Text of a part by its byte order mark, else by its XML declaration, else UTF-8; bytes that do not decode become U+FFFD.
+/// Text of a part by its byte order mark, else by its XML declaration, else UTF-8; bytes that do
+/// not decode become U+FFFD.
 pub fn decode(bytes: Vec<u8>) -> String {
     if let Some((encoding, mark)) = encoding_rs::Encoding::for_bom(&bytes) {
-        return encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default()).0.into_owned();
+        return encoding
+            .decode_without_bom_handling(bytes.get(mark..).unwrap_or_default())
+            .0
+            .into_owned();
     }
     let encoding = match bytes.get(..4) {
         Some([b'<', 0, _, 0]) => encoding_rs::UTF_16LE,
@@ -304,7 +331,8 @@ pub fn decode(bytes: Vec<u8>) -> String {
         _ => declared(&bytes).unwrap_or(encoding_rs::UTF_8),
     };
     if encoding == encoding_rs::UTF_8 {
-        return String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        return String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     }
     encoding.decode_without_bom_handling(&bytes).0.into_owned()
 }
@@ -312,15 +340,22 @@ pub fn decode(bytes: Vec<u8>) -> String {
 /// The encoding that the XML declaration names.
 fn declared(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     let start = bytes.get(..bytes.len().min(200))?;
-    let declaration = start.strip_prefix(b"<?xml")?.split(|byte| *byte == b'>').next()?;
+    let declaration = start
+        .strip_prefix(b"<?xml")?
+        .split(|byte| *byte == b'>')
+        .next()?;
     let declaration = String::from_utf8_lossy(declaration).into_owned();
     let (_, after) = declaration.split_once("encoding")?;
     let after = after.trim_start().strip_prefix('=')?.trim_start();
-    let quote = after.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let quote = after
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '"' | '\''))?;
     let label = after.trim_start_matches(quote).split(quote).next()?;
     let encoding = encoding_rs::Encoding::for_label(label.as_bytes())?;
     // The declaration was read byte by byte, so whatever it says the part is not in UTF-16.
-    Some(encoding).filter(|encoding| *encoding != encoding_rs::UTF_16LE && *encoding != encoding_rs::UTF_16BE)
+    Some(encoding)
+        .filter(|encoding| *encoding != encoding_rs::UTF_16LE && *encoding != encoding_rs::UTF_16BE)
 }
 
 #[cfg(test)]

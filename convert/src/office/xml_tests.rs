@@ -20,11 +20,15 @@ fn trace(text: &str) -> String {
 
 #[test]
 fn one_branch_of_alternate_content_is_passed_on() {
-    let both =
-        "<a><mc:AlternateContent><mc:Choice Requires='wps'><x/></mc:Choice><mc:Fallback><y/></mc:Fallback></mc:AlternateContent><b/></a>";
+    let both = "<a><mc:AlternateContent><mc:Choice Requires='wps'><x/></mc:Choice><mc:Fallback><y/></mc:Fallback></mc:AlternateContent><b/></a>";
     assert_eq!(trace(both), "<a><x></><b></></>");
     assert_eq!(trace(&both.replace("wps", "cx1")), "<a><y></><b></></>");
-    assert_eq!(trace("<a><AlternateContent><Choice Requires='w'/><Choice Requires='v'><z/></Choice></AlternateContent></a>"), "<a></>");
+    assert_eq!(
+        trace(
+            "<a><AlternateContent><Choice Requires='w'/><Choice Requires='v'><z/></Choice></AlternateContent></a>"
+        ),
+        "<a></>"
+    );
 }
 
 #[test]
@@ -36,10 +40,17 @@ fn entities_of_document_types_are_not_expanded() {
 #[test]
 fn damage_ends_the_part_and_is_told() {
     let config = Config::default();
-    for (text, message) in [("<a><b>", "the part p ends early"), ("<a></b>", "not well-formed")] {
+    for (text, message) in [
+        ("<a><b>", "the part p ends early"),
+        ("<a></b>", "not well-formed"),
+    ] {
         let mut xml = XmlReader::new(text, "p", Limits::starting_now(&config));
         while !matches!(xml.next_node().unwrap(), Node::Eof) {}
-        assert!(xml.damage().unwrap().message.contains(message), "{:?}", xml.damage());
+        assert!(
+            xml.damage().unwrap().message.contains(message),
+            "{:?}",
+            xml.damage()
+        );
     }
 }
 
@@ -51,7 +62,11 @@ fn depth_is_limited() {
     xml.child().unwrap();
     let error = xml.skip().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(error.full_message().contains("convert.office.maximum_xml_depth"));
+    assert!(
+        error
+            .full_message()
+            .contains("convert.office.maximum_xml_depth")
+    );
 }
 
 #[test]
@@ -71,10 +86,16 @@ fn children_text_and_attributes() {
 
 #[test]
 fn encodings_are_known_by_mark_and_declaration() {
-    let utf16: Vec<u8> = "\u{FEFF}<a>中</a>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let utf16: Vec<u8> = "\u{FEFF}<a>中</a>"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
     assert_eq!(decode(utf16), "<a>中</a>");
     let (gbk, _, _) = encoding_rs::GBK.encode("<?xml version='1.0' encoding='gb2312'?><a>中</a>");
     assert!(decode(gbk.into_owned()).ends_with("<a>中</a>"));
     assert_eq!(decode(b"<a>\xFF</a>".to_vec()), "<a>\u{FFFD}</a>");
-    assert_eq!(decode(b"<?xml version='1.0' encoding='utf-16'?><a/>".to_vec()), "<?xml version='1.0' encoding='utf-16'?><a/>");
+    assert_eq!(
+        decode(b"<?xml version='1.0' encoding='utf-16'?><a/>".to_vec()),
+        "<?xml version='1.0' encoding='utf-16'?><a/>"
+    );
 }

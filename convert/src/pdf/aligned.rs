@@ -1,4 +1,5 @@
-//! Tables without lines: rows whose pieces stand below each other. Only what is surely a table is taken; called by `layout` for each region.
+//! Tables without lines: rows whose pieces stand below each other. Only what is surely a table is
+//! taken; called by `layout` for each region.
 
 use super::geometry::Area;
 use super::lines::{self, Line};
@@ -6,7 +7,8 @@ use super::lists;
 use super::segments::Segment;
 use super::tables::Table;
 
-/// Fewest rows of a table, and of one that has four columns or more, which begin at the same places in all rows.
+/// Fewest rows of a table, and of one that has four columns or more, which begin at the same places
+/// in all rows.
 const MINIMUM_ROWS: usize = 3;
 const MINIMUM_ROWS_OF_FOUR: usize = 2;
 
@@ -42,8 +44,15 @@ pub fn parts(rows: Vec<Vec<Segment>>) -> Vec<Part> {
     let mut text: Vec<Vec<Segment>> = Vec::new();
     let mut index = 0;
     while let Some(row) = rows.get(index) {
-        let length = if row.len() >= 2 { table_length(rows.get(index..).unwrap_or_default()) } else { 0 };
-        let found = rows.get(index..index + length).filter(|rows| !rows.is_empty()).and_then(table);
+        let length = if row.len() >= 2 {
+            table_length(rows.get(index..).unwrap_or_default())
+        } else {
+            0
+        };
+        let found = rows
+            .get(index..index + length)
+            .filter(|rows| !rows.is_empty())
+            .and_then(table);
         match found {
             Some(table) => {
                 if !text.is_empty() {
@@ -74,7 +83,9 @@ fn table_length(rows: &[Vec<Segment>]) -> usize {
             break;
         }
         let is_note = is_note(&columns, row);
-        let Some(next) = with_row(&columns, row) else { break };
+        let Some(next) = with_row(&columns, row) else {
+            break;
+        };
         columns = next;
         length += 1;
         if row.len() >= 2 || is_note {
@@ -85,21 +96,27 @@ fn table_length(rows: &[Vec<Segment>]) -> usize {
     sure
 }
 
-/// Whether a row is a single piece that stands out from the row above: the headline of what follows.
+/// Whether a row is a single piece that stands out from the row above: the headline of what
+/// follows.
 fn is_headline(above: &[Segment], row: &[Segment]) -> bool {
-    let ([piece], Some(first)) = (row, above.first()) else { return false };
+    let ([piece], Some(first)) = (row, above.first()) else {
+        return false;
+    };
     piece.size > HEADLINE_SIZE * first.size || (piece.is_bold() && !first.is_bold())
 }
 
 /// Distance of two rows in sizes of their letters.
 fn step(above: &[Segment], below: &[Segment]) -> f32 {
     match (above.first(), below.first()) {
-        (Some(above), Some(below)) => (below.baseline - above.baseline) / above.size.max(below.size).max(1.0),
+        (Some(above), Some(below)) => {
+            (below.baseline - above.baseline) / above.size.max(below.size).max(1.0)
+        }
         _ => 0.0,
     }
 }
 
-/// The columns with a row added; `None` if a piece of it stands in two columns, or two pieces in one.
+/// The columns with a row added; `None` if a piece of it stands in two columns, or two pieces in
+/// one.
 fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
     if is_note(columns, row) {
         return Some(columns.to_vec());
@@ -107,7 +124,11 @@ fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
     let mut next = columns.to_vec();
     let mut taken = vec![false; columns.len()];
     for segment in row {
-        let mut homes = (0..columns.len()).filter(|index| columns.get(*index).is_some_and(|column| overlaps(*column, segment.area)));
+        let mut homes = (0..columns.len()).filter(|index| {
+            columns
+                .get(*index)
+                .is_some_and(|column| overlaps(*column, segment.area))
+        });
         match (homes.next(), homes.next()) {
             (Some(home), None) if !std::mem::replace(taken.get_mut(home)?, true) => {
                 let column = next.get_mut(home)?;
@@ -119,7 +140,9 @@ fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
     }
     // A piece that grew a column into its neighbour stands in both.
     next.sort_by(|one, other| one.left.total_cmp(&other.left));
-    let overlap = next.windows(2).any(|pair| matches!(pair, [one, other] if one.right > other.left));
+    let overlap = next
+        .windows(2)
+        .any(|pair| matches!(pair, [one, other] if one.right > other.left));
     (!overlap).then_some(next)
 }
 
@@ -130,7 +153,11 @@ fn overlaps(column: Area, piece: Area) -> bool {
 /// A single piece that begins with a column other than the first and runs on into the next ones.
 fn is_note(columns: &[Area], row: &[Segment]) -> bool {
     let [piece] = row else { return false };
-    columns.len() >= 3 && columns.iter().skip(1).any(|column| (column.left - piece.area.left).abs() < SAME_EDGE)
+    columns.len() >= 3
+        && columns
+            .iter()
+            .skip(1)
+            .any(|column| (column.left - piece.area.left).abs() < SAME_EDGE)
 }
 
 /// The table of rows that share columns; `None` if they are prose, a list or a table of contents.
@@ -141,13 +168,25 @@ fn table(rows: &[Vec<Segment>]) -> Option<Table> {
     }
     let full = rows.iter().filter(|row| row.len() >= 2).count();
     let is_two = columns.len() == 2;
-    let minimum = if columns.len() >= 4 && edge_share(rows, &columns, true) > 0.9 { MINIMUM_ROWS_OF_FOUR } else { MINIMUM_ROWS };
-    if columns.len() < 2 || full < minimum || full * 2 < rows.len() || is_list(rows) || is_prose(rows, is_two) {
+    let minimum = if columns.len() >= 4 && edge_share(rows, &columns, true) > 0.9 {
+        MINIMUM_ROWS_OF_FOUR
+    } else {
+        MINIMUM_ROWS
+    };
+    if columns.len() < 2
+        || full < minimum
+        || full * 2 < rows.len()
+        || is_list(rows)
+        || is_prose(rows, is_two)
+    {
         return None;
     }
     // Two columns in a font of one width are code and its comments.
     let is_code = is_two && rows.iter().flatten().all(Segment::is_fixed);
-    if is_code || edge_share(rows, &columns, false) < ALIGNED_SHARE || (!is_two && !is_filled(rows, columns.len())) {
+    if is_code
+        || edge_share(rows, &columns, false) < ALIGNED_SHARE
+        || (!is_two && !is_filled(rows, columns.len()))
+    {
         return None;
     }
     let area = Area::around(columns.iter().copied())?;
@@ -156,11 +195,15 @@ fn table(rows: &[Vec<Segment>]) -> Option<Table> {
     let mut above: Option<&[Segment]> = None;
     for row in rows {
         let cells = cells(row, &columns);
-        let is_continued = above.is_some_and(|above| is_note(&columns, row) || continues(above, row, &columns, usual_step));
+        let is_continued = above.is_some_and(|above| {
+            is_note(&columns, row) || continues(above, row, &columns, usual_step)
+        });
         match texts.last_mut().filter(|_| is_continued) {
-            Some(last) => {
-                last.iter_mut().zip(cells).filter(|(_, cell)| !cell.is_empty()).for_each(|(text, cell)| lines::append(text, &cell, false))
-            }
+            Some(last) => last
+                .iter_mut()
+                .zip(cells)
+                .filter(|(_, cell)| !cell.is_empty())
+                .for_each(|(text, cell)| lines::append(text, &cell, false)),
             None => texts.push(cells),
         }
         above = Some(row);
@@ -168,18 +211,32 @@ fn table(rows: &[Vec<Segment>]) -> Option<Table> {
     (texts.len() >= 2).then_some(Table { area, rows: texts })
 }
 
-/// Share of the pieces whose left edge, right edge or middle (only the left edge if so wanted) is that of most pieces of their column.
+/// Share of the pieces whose left edge, right edge or middle (only the left edge if so wanted) is
+/// that of most pieces of their column.
 fn edge_share(rows: &[Vec<Segment>], columns: &[Area], only_left: bool) -> f32 {
     let (mut aligned, mut all) = (0, 0);
     for column in columns {
-        let pieces: Vec<Area> = rows.iter().flatten().map(|segment| segment.area).filter(|area| overlaps(*column, *area)).collect();
+        let pieces: Vec<Area> = rows
+            .iter()
+            .flatten()
+            .map(|segment| segment.area)
+            .filter(|area| overlaps(*column, *area))
+            .collect();
         let of = |edge: fn(Area) -> f32| {
             let mut edges: Vec<f32> = pieces.iter().map(|area| edge(*area)).collect();
             edges.sort_by(f32::total_cmp);
-            edges.chunk_by(|one, other| other - one < SAME_EDGE).map(<[f32]>::len).max().unwrap_or(0)
+            edges
+                .chunk_by(|one, other| other - one < SAME_EDGE)
+                .map(<[f32]>::len)
+                .max()
+                .unwrap_or(0)
         };
         let left = of(|area| area.left);
-        aligned += if only_left { left } else { left.max(of(|area| area.right)).max(of(Area::centre)) };
+        aligned += if only_left {
+            left
+        } else {
+            left.max(of(|area| area.right)).max(of(Area::centre))
+        };
         all += pieces.len();
     }
     aligned as f32 / all.max(1) as f32
@@ -187,44 +244,76 @@ fn edge_share(rows: &[Vec<Segment>], columns: &[Area], only_left: bool) -> f32 {
 
 /// Median step from row to row.
 fn usual_step(rows: &[Vec<Segment>]) -> f32 {
-    let mut steps: Vec<f32> =
-        rows.windows(2).filter_map(|pair| if let [above, below] = pair { Some(step(above, below)) } else { None }).collect();
+    let mut steps: Vec<f32> = rows
+        .windows(2)
+        .filter_map(|pair| {
+            if let [above, below] = pair {
+                Some(step(above, below))
+            } else {
+                None
+            }
+        })
+        .collect();
     steps.sort_by(f32::total_cmp);
     steps.get(steps.len() / 2).copied().unwrap_or(1.2)
 }
 
-/// Whether a row goes on with the cells of the row above: it has no first cell, its cells are words (figures stand for themselves), and it
-/// follows closely or below cells that fill their columns.
+/// Whether a row goes on with the cells of the row above: it has no first cell, its cells are words
+/// (figures stand for themselves), and it follows closely or below cells that fill their columns.
 fn continues(above: &[Segment], row: &[Segment], columns: &[Area], usual_step: f32) -> bool {
-    let starts_later = columns.first().is_some_and(|first| row.iter().all(|segment| segment.area.left > first.right));
-    let is_words = row.iter().all(|segment| segment.text.chars().any(char::is_alphabetic));
+    let starts_later = columns
+        .first()
+        .is_some_and(|first| row.iter().all(|segment| segment.area.left > first.right));
+    let is_words = row
+        .iter()
+        .all(|segment| segment.text.chars().any(char::is_alphabetic));
     if !starts_later || !is_words || row.len() * 2 > columns.len() || step(above, row) > 2.0 {
         return false;
     }
     let is_close = step(above, row) < 0.85 * usual_step;
     let is_below_full = |segment: &Segment| {
-        let column = columns.iter().find(|column| column.left < segment.area.right && segment.area.left < column.right);
-        let cell = above.iter().find(|cell| cell.area.left < segment.area.right && segment.area.left < cell.area.right);
-        column.zip(cell).is_some_and(|(column, cell)| cell.area.width() > 0.75 * column.width())
+        let column = columns
+            .iter()
+            .find(|column| column.left < segment.area.right && segment.area.left < column.right);
+        let cell = above.iter().find(|cell| {
+            cell.area.left < segment.area.right && segment.area.left < cell.area.right
+        });
+        column
+            .zip(cell)
+            .is_some_and(|(column, cell)| cell.area.width() > 0.75 * column.width())
     };
     is_close || row.iter().all(is_below_full)
 }
 
 fn cells(row: &[Segment], columns: &[Area]) -> Vec<String> {
     let home = |segment: &Segment| {
-        let shared = |column: &Area| column.right.min(segment.area.right) - column.left.max(segment.area.left);
+        let shared = |column: &Area| {
+            column.right.min(segment.area.right) - column.left.max(segment.area.left)
+        };
         let is_note = is_note(columns, std::slice::from_ref(segment)) && row.len() == 1;
-        let starts_here = columns.iter().position(|column| is_note && (column.left - segment.area.left).abs() < SAME_EDGE);
+        let starts_here = columns
+            .iter()
+            .position(|column| is_note && (column.left - segment.area.left).abs() < SAME_EDGE);
         starts_here.or_else(|| {
-            (0..columns.len())
-                .max_by(|one, other| columns.get(*one).map_or(f32::MIN, shared).total_cmp(&columns.get(*other).map_or(f32::MIN, shared)))
+            (0..columns.len()).max_by(|one, other| {
+                columns
+                    .get(*one)
+                    .map_or(f32::MIN, shared)
+                    .total_cmp(&columns.get(*other).map_or(f32::MIN, shared))
+            })
         })
     };
     let homes: Vec<Option<usize>> = row.iter().map(home).collect();
     let text = |column: usize| {
-        let inside: Vec<Segment> =
-            row.iter().zip(&homes).filter(|(_, home)| **home == Some(column)).map(|(segment, _)| segment.clone()).collect();
-        lines::line(&inside).map(|Line { text, .. }| text.trim().to_owned()).unwrap_or_default()
+        let inside: Vec<Segment> = row
+            .iter()
+            .zip(&homes)
+            .filter(|(_, home)| **home == Some(column))
+            .map(|(segment, _)| segment.clone())
+            .collect();
+        lines::line(&inside)
+            .map(|Line { text, .. }| text.trim().to_owned())
+            .unwrap_or_default()
     };
     (0..columns.len()).map(text).collect()
 }
@@ -235,9 +324,26 @@ fn is_filled(rows: &[Vec<Segment>], columns: usize) -> bool {
 }
 
 fn is_list(rows: &[Vec<Segment>]) -> bool {
-    let marked = rows.iter().filter(|row| row.first().is_some_and(|first| lists::is_marker(first.text.trim()))).count();
-    let leaders = rows.iter().filter(|row| row.iter().any(|segment| lists::has_leader(&segment.text))).count();
-    let numbered = rows.iter().filter(|row| row.len() == 2 && row.first().is_some_and(|first| is_section(first.text.trim()))).count();
+    let marked = rows
+        .iter()
+        .filter(|row| {
+            row.first()
+                .is_some_and(|first| lists::is_marker(first.text.trim()))
+        })
+        .count();
+    let leaders = rows
+        .iter()
+        .filter(|row| row.iter().any(|segment| lists::has_leader(&segment.text)))
+        .count();
+    let numbered = rows
+        .iter()
+        .filter(|row| {
+            row.len() == 2
+                && row
+                    .first()
+                    .is_some_and(|first| is_section(first.text.trim()))
+        })
+        .count();
     let full = rows.iter().filter(|row| row.len() >= 2).count();
     marked * 2 > full || leaders * 2 > rows.len() || numbered * 2 > full
 }
@@ -246,12 +352,22 @@ fn is_list(rows: &[Vec<Segment>]) -> bool {
 fn is_section(text: &str) -> bool {
     text.len() <= 6
         && text.starts_with(|first: char| first.is_ascii_digit())
-        && text.chars().all(|character| character.is_ascii_digit() || character == '.')
+        && text
+            .chars()
+            .all(|character| character.is_ascii_digit() || character == '.')
 }
 
 fn is_prose(rows: &[Vec<Segment>], is_two: bool) -> bool {
     let cells: usize = rows.iter().map(Vec::len).sum();
-    let characters: usize = rows.iter().flatten().map(|segment| segment.characters).sum();
-    let maximum = if is_two { MAXIMUM_CELL_CHARACTERS_OF_TWO } else { MAXIMUM_CELL_CHARACTERS };
+    let characters: usize = rows
+        .iter()
+        .flatten()
+        .map(|segment| segment.characters)
+        .sum();
+    let maximum = if is_two {
+        MAXIMUM_CELL_CHARACTERS_OF_TWO
+    } else {
+        MAXIMUM_CELL_CHARACTERS
+    };
     characters > cells * maximum
 }

@@ -7,7 +7,8 @@ use super::statistics::Statistics;
 use super::tables::Table;
 use super::unicode;
 
-/// Change of size from line to line that starts a paragraph, and the size from which text is large, both relative.
+/// Change of size from line to line that starts a paragraph, and the size from which text is large,
+/// both relative.
 const SIZE_CHANGE: f32 = 0.09;
 const LARGE: f32 = 1.12;
 
@@ -66,7 +67,10 @@ pub fn blocks(lines: &[Line], statistics: &Statistics) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut open: Vec<&Line> = Vec::new();
     for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {
-        if open.last().is_some_and(|last| region.starts_new(last, line, &open, statistics)) {
+        if open
+            .last()
+            .is_some_and(|last| region.starts_new(last, line, &open, statistics))
+        {
             blocks.extend(block(&open, statistics));
             open.clear();
         }
@@ -87,9 +91,23 @@ struct Region {
 impl Region {
     fn of(lines: &[Line]) -> Self {
         let area = Area::around(lines.iter().map(|line| line.area)).unwrap_or_default();
-        let region = Self { right: usual_right(lines).unwrap_or(area.right), left: area.left, step: 1.35 };
-        let pairs = || lines.windows(2).filter_map(|pair| if let [one, other] = pair { Some((one, other)) } else { None });
-        let is_same = |one: &Line, other: &Line| (one.size - other.size).abs() < 0.5 && (0.8..3.2).contains(&step(one, other));
+        let region = Self {
+            right: usual_right(lines).unwrap_or(area.right),
+            left: area.left,
+            step: 1.35,
+        };
+        let pairs = || {
+            lines.windows(2).filter_map(|pair| {
+                if let [one, other] = pair {
+                    Some((one, other))
+                } else {
+                    None
+                }
+            })
+        };
+        let is_same = |one: &Line, other: &Line| {
+            (one.size - other.size).abs() < 0.5 && (0.8..3.2).contains(&step(one, other))
+        };
         // Lines that fill their width go on below, so their steps are those within paragraphs.
         let mut steps: Vec<f32> = pairs()
             .filter(|(one, other)| is_same(one, other) && !region.has_room(one, other))
@@ -103,18 +121,28 @@ impl Region {
                 .collect();
         }
         steps.sort_by(f32::total_cmp);
-        Self { step: steps.get(steps.len() / 3).copied().unwrap_or(1.35).max(0.9), ..region }
+        Self {
+            step: steps.get(steps.len() / 3).copied().unwrap_or(1.35).max(0.9),
+            ..region
+        }
     }
 
     /// Whether a line begins another block than the lines before it.
-    fn starts_new(&self, last: &Line, line: &Line, open: &[&Line], statistics: &Statistics) -> bool {
+    fn starts_new(
+        &self,
+        last: &Line,
+        line: &Line,
+        open: &[&Line],
+        statistics: &Statistics,
+    ) -> bool {
         let is_code = statistics.is_code(line);
         if is_code || statistics.is_code(last) {
             return is_code != statistics.is_code(last) || step(last, line) > 2.6;
         }
         let size_change = (line.size - last.size).abs() / last.size.max(line.size).max(1.0);
         // Bold words at the start of a paragraph may fill its first line and go on in the next.
-        let runs_in = last.is_bold && line.starts_bold && open.len() <= 2 && !self.has_room(last, line);
+        let runs_in =
+            last.is_bold && line.starts_bold && open.len() <= 2 && !self.has_room(last, line);
         if size_change > SIZE_CHANGE
             || (line.is_bold != last.is_bold && !runs_in)
             || step(last, line) > WIDE_STEP * self.step
@@ -133,16 +161,27 @@ impl Region {
         self.has_room(last, line) || is_indented(last, line, open)
     }
 
-    /// Whether the first word of a line would have had room at the end of the line before: the line was ended on purpose.
+    /// Whether the first word of a line would have had room at the end of the line before: the line
+    /// was ended on purpose.
     fn has_room(&self, last: &Line, line: &Line) -> bool {
         if line.is_right_to_left {
             return last.area.left - self.left > line.first_word + 0.5 * line.size;
         }
-        let starts_wide = line.text.trim_start().chars().next().is_some_and(unicode::is_wide);
-        let needed = if starts_wide { 2.5 * line.size } else { line.first_word + 0.6 * line.size };
+        let starts_wide = line
+            .text
+            .trim_start()
+            .chars()
+            .next()
+            .is_some_and(unicode::is_wide);
+        let needed = if starts_wide {
+            2.5 * line.size
+        } else {
+            line.first_word + 0.6 * line.size
+        };
         let room = self.right - last.area.right;
         // A sentence goes on in a small letter, even where a line was broken early.
-        let goes_on = line.text.trim_start().starts_with(char::is_lowercase) && !last.text.trim_end().ends_with(['.', ':', ';', '!', '?']);
+        let goes_on = line.text.trim_start().starts_with(char::is_lowercase)
+            && !last.text.trim_end().ends_with(['.', ':', ';', '!', '?']);
         room > needed && !(goes_on && room < 0.3 * (self.right - self.left))
     }
 }
@@ -153,8 +192,14 @@ fn usual_right(lines: &[Line]) -> Option<f32> {
     rights.sort_by(|one, other| other.total_cmp(one));
     let size = lines.first()?.size;
     let needed = (lines.len() / SHARED_RIGHT).max(2);
-    let shared = |right: f32| rights.partition_point(|other| *other >= right - 0.7 * size) - rights.partition_point(|other| *other > right);
-    rights.iter().copied().find(|right| shared(*right) >= needed)
+    let shared = |right: f32| {
+        rights.partition_point(|other| *other >= right - 0.7 * size)
+            - rights.partition_point(|other| *other > right)
+    };
+    rights
+        .iter()
+        .copied()
+        .find(|right| shared(*right) >= needed)
 }
 
 /// Baseline to baseline in sizes.
@@ -162,21 +207,34 @@ fn step(last: &Line, line: &Line) -> f32 {
     (line.baseline - last.baseline) / last.size.max(line.size).max(1.0)
 }
 
-/// Whether a line opens a list item: numbers do so only where one expects them, as a sentence may wrap before `2. `.
+/// Whether a line opens a list item: numbers do so only where one expects them, as a sentence may
+/// wrap before `2. `.
 fn opens_item(line: &Line, last: &Line, open: &[&Line]) -> bool {
     match lists::parse(&line.text) {
         Some(Marker::Bullet(_)) => true,
         Some(Marker::Number(..)) => {
-            let is_in_list = open.first().is_some_and(|first| lists::parse(&first.text).is_some());
-            is_in_list || last.text.trim_end().ends_with(['.', ':', ';', '。', '：', '；', '?', '!']) || last.area.right < line.area.right
+            let is_in_list = open
+                .first()
+                .is_some_and(|first| lists::parse(&first.text).is_some());
+            is_in_list
+                || last
+                    .text
+                    .trim_end()
+                    .ends_with(['.', ':', ';', '。', '：', '；', '?', '!'])
+                || last.area.right < line.area.right
         }
         None => false,
     }
 }
 
-/// Whether a line is set in like the first line of a paragraph, or out like that of an entry with hanging lines.
+/// Whether a line is set in like the first line of a paragraph, or out like that of an entry with
+/// hanging lines.
 fn is_indented(last: &Line, line: &Line, open: &[&Line]) -> bool {
-    if line.is_right_to_left || open.first().is_some_and(|first| lists::parse(&first.text).is_some()) {
+    if line.is_right_to_left
+        || open
+            .first()
+            .is_some_and(|first| lists::parse(&first.text).is_some())
+    {
         return false;
     }
     let indent = line.area.left - last.area.left;
@@ -197,17 +255,29 @@ fn block(lines: &[&Line], statistics: &Statistics) -> Option<Block> {
         ends_with_hyphen = line.ends_with_hyphen;
     }
     let area = Area::around(lines.iter().map(|line| line.area))?;
-    let paragraph =
-        Paragraph { text, lines: lines.len(), size: first.size, is_bold: lines.iter().all(|line| line.is_bold), font: first.font, area };
+    let paragraph = Paragraph {
+        text,
+        lines: lines.len(),
+        size: first.size,
+        is_bold: lines.iter().all(|line| line.is_bold),
+        font: first.font,
+        area,
+    };
     Some(item(&paragraph, statistics).map_or(Block::Paragraph(paragraph), Block::Item))
 }
 
 fn item(paragraph: &Paragraph, statistics: &Statistics) -> Option<Item> {
     let left = paragraph.area.left;
     match lists::parse(&paragraph.text)? {
-        Marker::Bullet(text) => Some(Item { marker: "-".to_owned(), text, left }),
+        Marker::Bullet(text) => Some(Item {
+            marker: "-".to_owned(),
+            text,
+            left,
+        }),
         Marker::Number(..) if statistics.is_heading(paragraph) => None,
-        Marker::Number(marker, text) if !text.is_empty() && marker.starts_with(|first: char| first.is_ascii_digit()) => {
+        Marker::Number(marker, text)
+            if !text.is_empty() && marker.starts_with(|first: char| first.is_ascii_digit()) =>
+        {
             let marker = marker.replace(['、', '．'], ".").replace('）', ")");
             Some(Item { marker, text, left })
         }
@@ -217,12 +287,22 @@ fn item(paragraph: &Paragraph, statistics: &Statistics) -> Option<Item> {
 
 /// Lines of code with their indentation and the blank lines between them.
 fn code(lines: &[&Line]) -> Vec<String> {
-    let left = lines.iter().map(|line| line.area.left).fold(f32::MAX, f32::min);
+    let left = lines
+        .iter()
+        .map(|line| line.area.left)
+        .fold(f32::MAX, f32::min);
     let mut code = Vec::new();
     let mut last: Option<&Line> = None;
     for line in lines {
-        let text: String = line.text.trim_end().chars().filter(|character| !unicode::is_mark(*character)).collect();
-        let columns = ((line.area.left - left) / (0.6 * line.size.max(1.0))).round().clamp(0.0, 120.0) as usize;
+        let text: String = line
+            .text
+            .trim_end()
+            .chars()
+            .filter(|character| !unicode::is_mark(*character))
+            .collect();
+        let columns = ((line.area.left - left) / (0.6 * line.size.max(1.0)))
+            .round()
+            .clamp(0.0, 120.0) as usize;
         if last.is_some_and(|last| step(last, line) > 1.9) {
             code.push(String::new());
         }

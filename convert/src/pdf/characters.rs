@@ -1,5 +1,5 @@
-//! Characters of a page as PDFium gives them, in its order (which is logical order for right-to-left text), with their places and
-//! styles. Called by `page_text`.
+//! Characters of a page as PDFium gives them, in its order (which is logical order for
+//! right-to-left text), with their places and styles. Called by `page_text`.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -91,8 +91,9 @@ pub struct Characters {
 }
 
 impl Characters {
-    /// Whether the text says nothing: most of it has no Unicode value, or has guessed ones that are mostly signs, or that are Latin letters
-    /// without words: hardly a small one, hardly a space.
+    /// Whether the text says nothing: most of it has no Unicode value, or has guessed ones that are
+    /// mostly signs, or that are Latin letters without words: hardly a small one, hardly a
+    /// space.
     pub fn are_garbage(&self) -> bool {
         let is_guesswork = self.guessed * 10 > self.visible * 8
             && (self.guessed_letters * 2 < self.guessed
@@ -102,10 +103,13 @@ impl Characters {
         self.unreadable * 100 > self.visible * GARBAGE_PERCENT || is_guesswork
     }
 
-    /// Whether these are those of `before` and more that can be read: some files lose their fonts when their entries become text.
+    /// Whether these are those of `before` and more that can be read: some files lose their fonts
+    /// when their entries become text.
     pub fn continues(&self, before: &Self) -> bool {
         let without_value = |characters: &Self| characters.unreadable + characters.guessed;
-        self.visible > before.visible && without_value(self).saturating_sub(without_value(before)) * 3 <= self.visible - before.visible
+        self.visible > before.visible
+            && without_value(self).saturating_sub(without_value(before)) * 3
+                <= self.visible - before.visible
     }
 
     /// Where most values are guessed, a guessed one is no sign of a symbol.
@@ -121,17 +125,36 @@ impl Characters {
 }
 
 /// Reads all characters of a page whose box is `page_box` (left, bottom, right, top).
-pub fn read(page: &Page, text: &TextPage, page_box: [f32; 4], links: &[PageLink], limits: &Limits) -> Result<Characters> {
+pub fn read(
+    page: &Page,
+    text: &TextPage,
+    page_box: [f32; 4],
+    links: &[PageLink],
+    limits: &Limits,
+) -> Result<Characters> {
     // SAFETY: the text is of an open page.
     let count = unsafe { page.pdfium.FPDFText_CountChars(text.handle) }.max(0);
     let maximum = limits.config.pdf.maximum_characters_per_page;
     if usize::try_from(count).is_ok_and(|count| count > maximum) {
-        return Err(Error::new(ErrorKind::Invalid, format!("a page has {count} characters, more than {maximum}"))
-            .with_hint("split the page, or raise `convert.pdf.maximum_characters_per_page`"));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("a page has {count} characters, more than {maximum}"),
+        )
+        .with_hint("split the page, or raise `convert.pdf.maximum_characters_per_page`"));
     }
-    let mut reader =
-        Reader { text, page_box, links, object: std::ptr::null_mut(), style: Style::default(), is_guessed: false, fonts: HashMap::new() };
-    let mut characters = Characters { glyphs: Vec::with_capacity(usize::try_from(count).unwrap_or(0)), ..Characters::default() };
+    let mut reader = Reader {
+        text,
+        page_box,
+        links,
+        object: std::ptr::null_mut(),
+        style: Style::default(),
+        is_guessed: false,
+        fonts: HashMap::new(),
+    };
+    let mut characters = Characters {
+        glyphs: Vec::with_capacity(usize::try_from(count).unwrap_or(0)),
+        ..Characters::default()
+    };
     for index in 0..count {
         if index % CHARACTERS_PER_CHECK == CHARACTERS_PER_CHECK - 1 {
             limits.check_time()?;
@@ -161,7 +184,10 @@ impl Reader<'_> {
     fn read(&mut self, index: c_int, characters: &mut Characters) {
         let Some(code) = self.code(index) else { return };
         // SAFETY: as above.
-        let object = unsafe { self.pdfium().FPDFText_GetTextObject(self.text.handle, index) };
+        let object = unsafe {
+            self.pdfium()
+                .FPDFText_GetTextObject(self.text.handle, index)
+        };
         // SAFETY: as above.
         let is_hyphen = || unsafe { self.pdfium().FPDFText_IsHyphen(self.text.handle, index) } == 1;
         if matches!(code, 0x2 | 0xFFFE) && is_hyphen() {
@@ -180,13 +206,18 @@ impl Reader<'_> {
             self.object = object;
             self.style = self.style_of(object, index);
             // SAFETY: as above.
-            self.is_guessed = unsafe { self.pdfium().FPDFText_HasUnicodeMapError(self.text.handle, index) } == 1;
+            self.is_guessed = unsafe {
+                self.pdfium()
+                    .FPDFText_HasUnicodeMapError(self.text.handle, index)
+            } == 1;
         }
         if self.is_guessed {
             characters.guessed += 1;
             characters.guessed_letters += usize::from(value.is_some_and(char::is_alphanumeric));
-            characters.guessed_latin += usize::from(value.is_some_and(|value| value.is_ascii_alphanumeric()));
-            characters.guessed_small += usize::from(value.is_some_and(|value| value.is_ascii_lowercase()));
+            characters.guessed_latin +=
+                usize::from(value.is_some_and(|value| value.is_ascii_alphanumeric()));
+            characters.guessed_small +=
+                usize::from(value.is_some_and(|value| value.is_ascii_lowercase()));
         }
         let placed = self.place(value.unwrap_or(unicode::UNREADABLE), index);
         characters.glyphs.extend(placed.map(Glyph::Drawn));
@@ -216,40 +247,93 @@ impl Reader<'_> {
 
     /// The character with its place; `None` outside of the page.
     fn place(&self, value: char, index: c_int) -> Option<Character> {
-        let mut loose = FS_RECTF { left: 0.0, top: 0.0, right: 0.0, bottom: 0.0 };
+        let mut loose = FS_RECTF {
+            left: 0.0,
+            top: 0.0,
+            right: 0.0,
+            bottom: 0.0,
+        };
         let (mut x, mut y) = (0.0, 0.0);
         // SAFETY: as in `read`; the pointers are to variables of the right types.
         let is_placed = unsafe {
-            self.pdfium().FPDFText_GetLooseCharBox(self.text.handle, index, &raw mut loose) != 0
-                && self.pdfium().FPDFText_GetCharOrigin(self.text.handle, index, &raw mut x, &raw mut y) != 0
+            self.pdfium()
+                .FPDFText_GetLooseCharBox(self.text.handle, index, &raw mut loose)
+                != 0
+                && self.pdfium().FPDFText_GetCharOrigin(
+                    self.text.handle,
+                    index,
+                    &raw mut x,
+                    &raw mut y,
+                ) != 0
         };
-        let turn = Turn { quarters: self.style.quarters.unwrap_or(0), page: self.page_box };
+        let turn = Turn {
+            quarters: self.style.quarters.unwrap_or(0),
+            page: self.page_box,
+        };
         let (origin_x, baseline) = turn.point(x as f32, y as f32);
         let (width, height) = turn.size();
-        let is_on_page = (-1.0..=width + 1.0).contains(&origin_x) && (-1.0..=height + 1.0).contains(&baseline);
+        let is_on_page =
+            (-1.0..=width + 1.0).contains(&origin_x) && (-1.0..=height + 1.0).contains(&baseline);
         if !is_placed || !is_on_page {
             return None;
         }
-        let drawn = Area::between(turn.point(loose.left, loose.top), turn.point(loose.right, loose.bottom));
+        let drawn = Area::between(
+            turn.point(loose.left, loose.top),
+            turn.point(loose.right, loose.bottom),
+        );
         let mut style = self.style;
         if !PLAUSIBLE_SIZES.contains(&style.size) {
             style.size = drawn.height().clamp(1.0, 200.0);
         }
-        let area = Area { top: baseline - 0.8 * style.size, bottom: baseline + 0.2 * style.size, ..drawn };
-        let (middle_x, middle_y) = (f32::midpoint(loose.left, loose.right), f32::midpoint(loose.bottom, loose.top));
-        let link = self.links.iter().find(|link| link.covers(middle_x, middle_y)).map(|link| link.number);
-        Some(Character { value, area, baseline, style, link, is_guessed: self.is_guessed || value == unicode::UNREADABLE })
+        let area = Area {
+            top: baseline - 0.8 * style.size,
+            bottom: baseline + 0.2 * style.size,
+            ..drawn
+        };
+        let (middle_x, middle_y) = (
+            f32::midpoint(loose.left, loose.right),
+            f32::midpoint(loose.bottom, loose.top),
+        );
+        let link = self
+            .links
+            .iter()
+            .find(|link| link.covers(middle_x, middle_y))
+            .map(|link| link.number);
+        Some(Character {
+            value,
+            area,
+            baseline,
+            style,
+            link,
+            is_guessed: self.is_guessed || value == unicode::UNREADABLE,
+        })
     }
 
     fn style_of(&mut self, object: FPDF_PAGEOBJECT, index: c_int) -> Style {
-        let mut matrix = FS_MATRIX { a: 1.0, b: 0.0, c: 0.0, d: 1.0, e: 0.0, f: 0.0 };
+        let mut matrix = FS_MATRIX {
+            a: 1.0,
+            b: 0.0,
+            c: 0.0,
+            d: 1.0,
+            e: 0.0,
+            f: 0.0,
+        };
         // SAFETY: as in `read`; the object and its font belong to the open page.
         let (size, font, mode) = unsafe {
-            self.pdfium().FPDFText_GetMatrix(self.text.handle, index, &raw mut matrix);
+            self.pdfium()
+                .FPDFText_GetMatrix(self.text.handle, index, &raw mut matrix);
             let size = self.pdfium().FPDFText_GetFontSize(self.text.handle, index) as f32;
-            (size, self.pdfium().FPDFTextObj_GetFont(object), self.pdfium().FPDFTextObj_GetTextRenderMode(object))
+            (
+                size,
+                self.pdfium().FPDFTextObj_GetFont(object),
+                self.pdfium().FPDFTextObj_GetTextRenderMode(object),
+            )
         };
-        let Font { is_bold, is_fixed, name } = self.font(font);
+        let Font {
+            is_bold,
+            is_fixed,
+            name,
+        } = self.font(font);
         // A size below zero turns the letters by half a circle.
         let (size, turn) = (size.abs(), size.signum());
         // Mode 2 fills and strokes: the usual way to draw bold letters of a font that has none.
@@ -272,12 +356,26 @@ impl Reader<'_> {
         let mut name = [0_u8; 128];
         // SAFETY: the font belongs to the open page; the buffer is as long as said.
         let (flags, weight) = unsafe {
-            self.pdfium().FPDFFont_GetBaseFontName(font, name.as_mut_ptr().cast(), name.len() - 1);
-            (self.pdfium().FPDFFont_GetFlags(font), self.pdfium().FPDFFont_GetWeight(font))
+            self.pdfium()
+                .FPDFFont_GetBaseFontName(font, name.as_mut_ptr().cast(), name.len() - 1);
+            (
+                self.pdfium().FPDFFont_GetFlags(font),
+                self.pdfium().FPDFFont_GetWeight(font),
+            )
         };
-        let text: String = name.iter().take_while(|byte| **byte != 0).map(|byte| char::from(byte.to_ascii_lowercase())).collect();
-        let hash = text.bytes().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        let looks = Font { is_bold: is_bold(&text, flags, weight), is_fixed: is_fixed(&text, flags), name: hash };
+        let text: String = name
+            .iter()
+            .take_while(|byte| **byte != 0)
+            .map(|byte| char::from(byte.to_ascii_lowercase()))
+            .collect();
+        let hash = text.bytes().fold(0x811C_9DC5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        let looks = Font {
+            is_bold: is_bold(&text, flags, weight),
+            is_fixed: is_fixed(&text, flags),
+            name: hash,
+        };
         self.fonts.insert(font, looks);
         looks
     }
@@ -298,13 +396,25 @@ const FORCE_BOLD: c_int = 1 << 18;
 fn is_bold(name: &str, flags: c_int, weight: c_int) -> bool {
     let words = ["bold", "black", "heavy", "demi", "-bd", "medi"];
     // Computer Modern and its kin: `cmbx10`, `SFBX1200`.
-    let is_extended = name.split("bx").nth(1).is_some_and(|after| after.starts_with(|first: char| first.is_ascii_digit()));
-    let is_named = (words.iter().any(|word| name.contains(word)) && !name.contains("medium")) || is_extended;
+    let is_extended = name
+        .split("bx")
+        .nth(1)
+        .is_some_and(|after| after.starts_with(|first: char| first.is_ascii_digit()));
+    let is_named =
+        (words.iter().any(|word| name.contains(word)) && !name.contains("medium")) || is_extended;
     is_named || (flags > 0 && flags & FORCE_BOLD != 0) || (650..=1000).contains(&weight)
 }
 
 fn is_fixed(name: &str, flags: c_int) -> bool {
-    let words = ["mono", "courier", "consol", "typewriter", "cmtt", "menlo", "nimbusmon"];
+    let words = [
+        "mono",
+        "courier",
+        "consol",
+        "typewriter",
+        "cmtt",
+        "menlo",
+        "nimbusmon",
+    ];
     (flags > 0 && flags & FIXED_PITCH != 0) || words.iter().any(|word| name.contains(word))
 }
 
@@ -327,7 +437,10 @@ mod tests {
     #[test]
     fn fonts_are_judged_by_name_flags_and_weight() {
         assert!(
-            is_bold("abcdef+nimbusromno9l-medi", 4, 0) && is_bold("sfbx1000", 4, 0) && is_bold("x", FORCE_BOLD, 0) && is_bold("x", 0, 700)
+            is_bold("abcdef+nimbusromno9l-medi", 4, 0)
+                && is_bold("sfbx1000", 4, 0)
+                && is_bold("x", FORCE_BOLD, 0)
+                && is_bold("x", 0, 700)
         );
         assert!(!is_bold("avenirnext-medium", 4, 500) && !is_bold("times", -1, -1));
         assert!(is_fixed("couriernew", -1) && is_fixed("x", FIXED_PITCH) && !is_fixed("times", -1));
@@ -336,6 +449,9 @@ mod tests {
     #[test]
     fn directions_become_quarter_turns() {
         let of = |degrees: f32| quarters(degrees.to_radians().cos(), degrees.to_radians().sin());
-        assert_eq!([0.0, 5.0, 90.0, 180.0, 270.0, 45.0].map(of), [Some(0), Some(0), Some(1), Some(2), Some(3), None]);
+        assert_eq!(
+            [0.0, 5.0, 90.0, 180.0, 270.0, 45.0].map(of),
+            [Some(0), Some(0), Some(1), Some(2), Some(3), None]
+        );
     }
 }

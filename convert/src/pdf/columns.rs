@@ -1,7 +1,9 @@
-//! Reading order: the items of a page are cut into regions, columns one after the other. Called by `layout`.
+//! Reading order: the items of a page are cut into regions, columns one after the other. Called by
+//! `layout`.
 //!
-//! A region is cut where a gutter has text on both sides and nothing crosses it: what stands above comes first, then the left side, the
-//! right side, and what stands below. Text in short pieces on common lines is a table or a form, not columns, and is left whole.
+//! A region is cut where a gutter has text on both sides and nothing crosses it: what stands above
+//! comes first, then the left side, the right side, and what stands below. Text in short pieces on
+//! common lines is a table or a form, not columns, and is left whole.
 
 use super::geometry::Area;
 use super::segments::Segment;
@@ -54,14 +56,19 @@ pub fn regions(mut items: Vec<Item>) -> Vec<Vec<Item>> {
 
 /// Items stay sorted by their middles all the way down.
 fn cut(items: Vec<Item>, depth: u8, regions: &mut Vec<Vec<Item>>) {
-    let gutter = if depth < MAXIMUM_DEPTH && items.len() >= 4 { best_gutter(&items) } else { None };
+    let gutter = if depth < MAXIMUM_DEPTH && items.len() >= 4 {
+        best_gutter(&items)
+    } else {
+        None
+    };
     let Some(gutter) = gutter else {
         if !items.is_empty() {
             regions.push(items);
         }
         return;
     };
-    let (mut above, mut left, mut right, mut below) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut above, mut left, mut right, mut below) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (index, item) in items.into_iter().enumerate() {
         let side = match index {
             index if index < gutter.first => &mut above,
@@ -89,9 +96,16 @@ fn best_gutter(items: &[Item]) -> Option<Gutter> {
     let mut best: Option<Gutter> = None;
     for right in candidates(items) {
         for (first, end) in uncrossed(items, right, narrowest) {
-            let Some(score) = items.get(first..end).and_then(|run| score(run, right)) else { continue };
+            let Some(score) = items.get(first..end).and_then(|run| score(run, right)) else {
+                continue;
+            };
             if best.as_ref().is_none_or(|best| score > best.score) {
-                best = Some(Gutter { right, first, end, score });
+                best = Some(Gutter {
+                    right,
+                    first,
+                    end,
+                    score,
+                });
             }
         }
     }
@@ -99,8 +113,16 @@ fn best_gutter(items: &[Item]) -> Option<Gutter> {
 }
 
 fn usual_size(items: &[Item]) -> f32 {
-    let mut sizes: Vec<f32> =
-        items.iter().filter_map(|item| if let Item::Text(segment) = item { Some(segment.size) } else { None }).collect();
+    let mut sizes: Vec<f32> = items
+        .iter()
+        .filter_map(|item| {
+            if let Item::Text(segment) = item {
+                Some(segment.size)
+            } else {
+                None
+            }
+        })
+        .collect();
     sizes.sort_by(f32::total_cmp);
     sizes.get(sizes.len() / 2).copied().unwrap_or(10.0)
 }
@@ -111,7 +133,11 @@ fn candidates(items: &[Item]) -> Vec<f32> {
     lefts.sort_by(f32::total_cmp);
     let mut groups: Vec<&[f32]> = lefts.chunk_by(|one, other| other - one < 1.0).collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
-    groups.iter().take(MAXIMUM_CANDIDATES).filter_map(|group| group.first().copied()).collect()
+    groups
+        .iter()
+        .take(MAXIMUM_CANDIDATES)
+        .filter_map(|group| group.first().copied())
+        .collect()
 }
 
 /// Longest runs of items of which none crosses the gutter.
@@ -134,7 +160,9 @@ fn uncrossed(items: &[Item], right: f32, narrowest: f32) -> Vec<(usize, usize)> 
 fn without_row_mates(items: &[Item], mut first: usize, mut end: usize) -> (usize, usize) {
     let area = |index: usize| items.get(index).map(Item::area);
     let is_mate = |one: Option<Area>, other: Option<Area>| {
-        one.zip(other).is_some_and(|(one, other)| one.shared_height(other) > 0.5 * one.height().min(other.height()))
+        one.zip(other).is_some_and(|(one, other)| {
+            one.shared_height(other) > 0.5 * one.height().min(other.height())
+        })
     };
     let before = first.checked_sub(1).and_then(area);
     while first < end && is_mate(before, area(first)) {
@@ -147,7 +175,8 @@ fn without_row_mates(items: &[Item], mut first: usize, mut end: usize) -> (usize
     (first, end)
 }
 
-/// How good a gutter is: the lines on its poorer side and a little for its width; `None` if it parts no columns.
+/// How good a gutter is: the lines on its poorer side and a little for its width; `None` if it
+/// parts no columns.
 fn score(run: &[Item], right: f32) -> Option<f32> {
     let is_right = |item: &&Item| item.area().left >= right - 0.5;
     let left_side = Side::of(run.iter().filter(|item| !is_right(item)))?;
@@ -155,7 +184,11 @@ fn score(run: &[Item], right: f32) -> Option<f32> {
     let lines = left_side.baselines.len().min(right_side.baselines.len());
     let aligned = left_side.aligned_share(&right_side);
     let is_prose = left_side.is_prose() && right_side.is_prose();
-    let minimum = if is_prose && aligned < ALIGNED_SHARE { 2 } else { 3 };
+    let minimum = if is_prose && aligned < ALIGNED_SHARE {
+        2
+    } else {
+        3
+    };
     if lines < minimum || (!is_prose && aligned >= ALIGNED_PIECES) {
         return None;
     }
@@ -173,24 +206,38 @@ struct Side {
 
 impl Side {
     fn of<'a>(items: impl Iterator<Item = &'a Item>) -> Option<Self> {
-        let mut side = Self { baselines: Vec::new(), pieces: 0.0, characters: 0.0, right: f32::MIN };
+        let mut side = Self {
+            baselines: Vec::new(),
+            pieces: 0.0,
+            characters: 0.0,
+            right: f32::MIN,
+        };
         for item in items {
             let area = item.area();
             side.right = side.right.max(area.right);
             match item {
                 Item::Text(segment) => {
-                    let wide = segment.text.chars().filter(|character| unicode::is_wide(*character)).count();
+                    let wide = segment
+                        .text
+                        .chars()
+                        .filter(|character| unicode::is_wide(*character))
+                        .count();
                     side.pieces += 1.0;
                     side.characters += (segment.characters + wide) as f32;
                     // Items come by their middles, so the pieces of one line are neighbours.
-                    if side.baselines.last().is_none_or(|last| (segment.baseline - last).abs() > 0.4 * segment.size) {
+                    if side
+                        .baselines
+                        .last()
+                        .is_none_or(|last| (segment.baseline - last).abs() > 0.4 * segment.size)
+                    {
                         side.baselines.push(segment.baseline);
                     }
                 }
                 Item::Table(_) => {
                     side.pieces += 3.0;
                     side.characters += 3.0 * PROSE_CHARACTERS;
-                    side.baselines.extend([area.top, area.middle(), area.bottom]);
+                    side.baselines
+                        .extend([area.top, area.middle(), area.bottom]);
                 }
             }
         }
@@ -202,12 +249,18 @@ impl Side {
     }
 
     fn aligned_share(&self, other: &Self) -> f32 {
-        let (few, many) = if self.baselines.len() <= other.baselines.len() { (self, other) } else { (other, self) };
+        let (few, many) = if self.baselines.len() <= other.baselines.len() {
+            (self, other)
+        } else {
+            (other, self)
+        };
         let mut places = many.baselines.clone();
         places.sort_by(f32::total_cmp);
         let has_partner = |baseline: &&f32| {
             let next = places.partition_point(|other| *other < **baseline - 2.0);
-            places.get(next).is_some_and(|other| *other < **baseline + 2.0)
+            places
+                .get(next)
+                .is_some_and(|other| *other < **baseline + 2.0)
         };
         few.baselines.iter().filter(has_partner).count() as f32 / few.baselines.len().max(1) as f32
     }
@@ -218,13 +271,34 @@ mod tests {
     use super::*;
 
     fn text(words: &str, left: f32, baseline: f32) -> Item {
-        let area = Area { left, right: left + 4.0 * words.len() as f32, top: baseline - 8.0, bottom: baseline + 2.0 };
-        Item::Text(Segment { text: words.to_owned(), area, baseline, size: 10.0, characters: words.len(), ..Segment::default() })
+        let area = Area {
+            left,
+            right: left + 4.0 * words.len() as f32,
+            top: baseline - 8.0,
+            bottom: baseline + 2.0,
+        };
+        Item::Text(Segment {
+            text: words.to_owned(),
+            area,
+            baseline,
+            size: 10.0,
+            characters: words.len(),
+            ..Segment::default()
+        })
     }
 
     fn order(items: Vec<Item>) -> Vec<Vec<String>> {
-        let names = |item: Item| if let Item::Text(segment) = item { segment.text } else { String::new() };
-        regions(items).into_iter().map(|region| region.into_iter().map(names).collect()).collect()
+        let names = |item: Item| {
+            if let Item::Text(segment) = item {
+                segment.text
+            } else {
+                String::new()
+            }
+        };
+        regions(items)
+            .into_iter()
+            .map(|region| region.into_iter().map(names).collect())
+            .collect()
     }
 
     #[test]
@@ -235,13 +309,29 @@ mod tests {
             items.push(text(&format!("l{row}{}", "x".repeat(40)), 0.0, y));
             items.push(text(&format!("r{row}{}", "x".repeat(40)), 200.0, y));
         }
-        let firsts: Vec<String> = order(items).concat().iter().map(|name| name.chars().take(2).collect()).collect();
-        assert_eq!(firsts, ["tt", "l0", "l1", "l2", "l3", "l4", "r0", "r1", "r2", "r3", "r4"]);
+        let firsts: Vec<String> = order(items)
+            .concat()
+            .iter()
+            .map(|name| name.chars().take(2).collect())
+            .collect();
+        assert_eq!(
+            firsts,
+            [
+                "tt", "l0", "l1", "l2", "l3", "l4", "r0", "r1", "r2", "r3", "r4"
+            ]
+        );
     }
 
     #[test]
     fn short_pieces_on_common_lines_stay_together() {
-        let items = (0..5).flat_map(|row| [text("name", 0.0, 12.0 * row as f32), text("value", 200.0, 12.0 * row as f32)]).collect();
+        let items = (0..5)
+            .flat_map(|row| {
+                [
+                    text("name", 0.0, 12.0 * row as f32),
+                    text("value", 200.0, 12.0 * row as f32),
+                ]
+            })
+            .collect();
         assert_eq!(order(items).len(), 1);
     }
 }

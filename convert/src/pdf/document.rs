@@ -1,4 +1,5 @@
-//! One open document of PDFium: opening, pages, metadata, bookmarks. Every handle is closed when its owner is dropped.
+//! One open document of PDFium: opening, pages, metadata, bookmarks. Every handle is closed when
+//! its owner is dropped.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{c_int, c_ulong, c_void};
@@ -46,14 +47,25 @@ impl<'a> Document<'a> {
         // SAFETY: the bytes outlive the document, which borrows them.
         let handle = unsafe { pdfium.FPDF_LoadMemDocument64(bytes, None) };
         if !handle.is_null() {
-            return Ok(Self { pdfium, handle, bytes: PhantomData });
+            return Ok(Self {
+                pdfium,
+                handle,
+                bytes: PhantomData,
+            });
         }
         // SAFETY: takes no arguments.
         match unsafe { pdfium.FPDF_GetLastError() } {
             ERROR_PASSWORD => Err(encrypted("the document is encrypted and needs a password")),
-            ERROR_SECURITY => Err(encrypted("the document is encrypted with a security handler that is not supported")),
-            _ => Err(Error::new(ErrorKind::Corrupt, "not a readable PDF: no page tree is found")
-                .with_hint("open it in a PDF viewer and save it again, or fetch it again from its source")),
+            ERROR_SECURITY => Err(encrypted(
+                "the document is encrypted with a security handler that is not supported",
+            )),
+            _ => Err(Error::new(
+                ErrorKind::Corrupt,
+                "not a readable PDF: no page tree is found",
+            )
+            .with_hint(
+                "open it in a PDF viewer and save it again, or fetch it again from its source",
+            )),
         }
     }
 
@@ -68,19 +80,47 @@ impl<'a> Document<'a> {
         let index = c_int::try_from(index).ok()?;
         // SAFETY: the handle is open; PDFium checks the index.
         let handle = unsafe { self.pdfium.FPDF_LoadPage(self.handle, index) };
-        (!handle.is_null()).then_some(Page { pdfium: self.pdfium, handle })
+        (!handle.is_null()).then_some(Page {
+            pdfium: self.pdfium,
+            handle,
+        })
     }
 
     /// Entries of the information dictionary that are not empty, by lowercase name.
     pub fn metadata(&self) -> BTreeMap<String, String> {
-        let entries = ["Title", "Author", "Subject", "Keywords", "Creator", "Producer", "CreationDate", "ModDate"];
-        let names = ["title", "author", "subject", "keywords", "creator", "producer", "created", "modified"];
+        let entries = [
+            "Title",
+            "Author",
+            "Subject",
+            "Keywords",
+            "Creator",
+            "Producer",
+            "CreationDate",
+            "ModDate",
+        ];
+        let names = [
+            "title", "author", "subject", "keywords", "creator", "producer", "created", "modified",
+        ];
         let texts = entries.iter().map(|entry| {
             // SAFETY: the buffer is as long as said.
-            utf16_text(|buffer, length| unsafe { self.pdfium.FPDF_GetMetaText(self.handle, entry, buffer, length) })
+            utf16_text(|buffer, length| unsafe {
+                self.pdfium
+                    .FPDF_GetMetaText(self.handle, entry, buffer, length)
+            })
         });
         let found = names.iter().zip(texts).filter(|(_, text)| !text.is_empty());
-        found.map(|(name, text)| ((*name).to_owned(), if matches!(*name, "created" | "modified") { time(&text) } else { text })).collect()
+        found
+            .map(|(name, text)| {
+                (
+                    (*name).to_owned(),
+                    if matches!(*name, "created" | "modified") {
+                        time(&text)
+                    } else {
+                        text
+                    },
+                )
+            })
+            .collect()
     }
 
     /// The outline in order; cut off where it is too deep, too long or leads back to itself.
@@ -88,18 +128,26 @@ impl<'a> Document<'a> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
         // SAFETY: the handle is open, a null bookmark stands for the root.
-        let first = unsafe { self.pdfium.FPDFBookmark_GetFirstChild(self.handle, std::ptr::null_mut()) };
+        let first = unsafe {
+            self.pdfium
+                .FPDFBookmark_GetFirstChild(self.handle, std::ptr::null_mut())
+        };
         let mut stack = vec![(first, 1_u8)];
         while let Some((bookmark, level)) = stack.pop() {
-            if bookmark.is_null() || !seen.insert(bookmark as usize) || found.len() >= MAXIMUM_BOOKMARKS {
+            if bookmark.is_null()
+                || !seen.insert(bookmark as usize)
+                || found.len() >= MAXIMUM_BOOKMARKS
+            {
                 continue;
             }
             found.push(self.bookmark(bookmark, level));
             // SAFETY: bookmarks stay valid while the document is open.
             let (next, child) = unsafe {
                 (
-                    self.pdfium.FPDFBookmark_GetNextSibling(self.handle, bookmark),
-                    self.pdfium.FPDFBookmark_GetFirstChild(self.handle, bookmark),
+                    self.pdfium
+                        .FPDFBookmark_GetNextSibling(self.handle, bookmark),
+                    self.pdfium
+                        .FPDFBookmark_GetFirstChild(self.handle, bookmark),
                 )
             };
             stack.push((next, level));
@@ -112,13 +160,24 @@ impl<'a> Document<'a> {
 
     fn bookmark(&self, bookmark: FPDF_BOOKMARK, level: u8) -> Bookmark {
         // SAFETY: the bookmark is of this open document; the buffer is as long as said.
-        let title = utf16_text(|buffer, length| unsafe { self.pdfium.FPDFBookmark_GetTitle(bookmark, buffer, length) });
+        let title = utf16_text(|buffer, length| unsafe {
+            self.pdfium.FPDFBookmark_GetTitle(bookmark, buffer, length)
+        });
         // SAFETY: as above; a null destination is not asked for its page.
         let page = unsafe {
             let destination = self.pdfium.FPDFBookmark_GetDest(self.handle, bookmark);
-            if destination.is_null() { -1 } else { self.pdfium.FPDFDest_GetDestPageIndex(self.handle, destination) }
+            if destination.is_null() {
+                -1
+            } else {
+                self.pdfium
+                    .FPDFDest_GetDestPageIndex(self.handle, destination)
+            }
         };
-        Bookmark { title, level, page: usize::try_from(page).ok() }
+        Bookmark {
+            title,
+            level,
+            page: usize::try_from(page).ok(),
+        }
     }
 }
 
@@ -140,7 +199,10 @@ impl Page<'_> {
     pub fn text(&self) -> Option<TextPage<'_>> {
         // SAFETY: the page is open.
         let handle = unsafe { self.pdfium.FPDFText_LoadPage(self.handle) };
-        (!handle.is_null()).then_some(TextPage { pdfium: self.pdfium, handle })
+        (!handle.is_null()).then_some(TextPage {
+            pdfium: self.pdfium,
+            handle,
+        })
     }
 }
 
@@ -166,24 +228,50 @@ impl Drop for TextPage<'_> {
 
 /// `D:20240131120000+01'00'` as `2024-01-31T12:00:00+01:00`; other text as it is.
 fn time(text: &str) -> String {
-    let digits: Vec<char> = text.trim_start_matches("D:").chars().take_while(char::is_ascii_digit).collect();
+    let digits: Vec<char> = text
+        .trim_start_matches("D:")
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
     if digits.len() < 8 {
         return text.to_owned();
     }
-    let part = |from: usize, length: usize| digits.get(from..from + length).map_or_else(|| "00".to_owned(), |part| part.iter().collect());
-    let zone: String = text.trim_start_matches("D:").chars().skip(digits.len()).filter(|character| *character != '\'').collect();
+    let part = |from: usize, length: usize| {
+        digits
+            .get(from..from + length)
+            .map_or_else(|| "00".to_owned(), |part| part.iter().collect())
+    };
+    let zone: String = text
+        .trim_start_matches("D:")
+        .chars()
+        .skip(digits.len())
+        .filter(|character| *character != '\'')
+        .collect();
     let zone = match zone.split_at_checked(3) {
-        Some((hours, minutes)) if hours.starts_with(['+', '-']) => format!("{hours}:{}", if minutes.len() == 2 { minutes } else { "00" }),
+        Some((hours, minutes)) if hours.starts_with(['+', '-']) => format!(
+            "{hours}:{}",
+            if minutes.len() == 2 { minutes } else { "00" }
+        ),
         _ => "Z".to_owned(),
     };
-    format!("{}-{}-{}T{}:{}:{}{zone}", part(0, 4), part(4, 2), part(6, 2), part(8, 2), part(10, 2), part(12, 2))
+    format!(
+        "{}-{}-{}T{}:{}:{}{zone}",
+        part(0, 4),
+        part(4, 2),
+        part(6, 2),
+        part(8, 2),
+        part(10, 2),
+        part(12, 2)
+    )
 }
 
 fn encrypted(message: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, message).with_hint("save a copy without a password and send that")
+    Error::new(ErrorKind::Unsupported, message)
+        .with_hint("save a copy without a password and send that")
 }
 
-/// Text of a function that fills a buffer with UTF-16 and answers the bytes it needs; empty if there is none or too much of it.
+/// Text of a function that fills a buffer with UTF-16 and answers the bytes it needs; empty if
+/// there is none or too much of it.
 fn utf16_text(fill: impl Fn(*mut c_void, c_ulong) -> c_ulong) -> String {
     let bytes = fill(std::ptr::null_mut(), 0);
     if !(4..=MAXIMUM_TEXT_BYTES).contains(&bytes) {
@@ -195,7 +283,10 @@ fn utf16_text(fill: impl Fn(*mut c_void, c_ulong) -> c_ulong) -> String {
         return String::new();
     }
     let text = String::from_utf16_lossy(&units);
-    let clean: String = text.chars().filter(|character| *character == '\n' || !character.is_control()).collect();
+    let clean: String = text
+        .chars()
+        .filter(|character| *character == '\n' || !character.is_control())
+        .collect();
     clean.trim().to_owned()
 }
 

@@ -16,27 +16,57 @@ const PAGE_MARK: &str = "<!-- page ";
 pub fn extract(bytes: &[u8], limits: &Limits) -> Result<Extracted> {
     // A young crate: what makes it panic fails one document.
     catch_unwind(AssertUnwindSafe(|| read(bytes, limits))).unwrap_or_else(|_| {
-        Err(Error::new(ErrorKind::Corrupt, "the built-in reader failed on this PDF")
-            .with_hint("install libpdfium, which reads more documents"))
+        Err(
+            Error::new(ErrorKind::Corrupt, "the built-in reader failed on this PDF")
+                .with_hint("install libpdfium, which reads more documents"),
+        )
     })
 }
 
 fn read(bytes: &[u8], limits: &Limits) -> Result<Extracted> {
-    if !bytes.iter().take(1024).collect::<Vec<_>>().windows(5).any(|window| window.iter().copied().eq(b"%PDF-")) {
-        return Err(Error::new(ErrorKind::Corrupt, "not a PDF: its first 1024 bytes hold no `%PDF-`"));
+    if !bytes
+        .iter()
+        .take(1024)
+        .collect::<Vec<_>>()
+        .windows(5)
+        .any(|window| window.iter().copied().eq(b"%PDF-"))
+    {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            "not a PDF: its first 1024 bytes hold no `%PDF-`",
+        ));
     }
-    let options = ParseOptions::new().with_resources(false).sequential().lenient();
-    let parser = PdfParser::from_bytes_with_options(bytes, options).map_err(|error| refused(&error))?;
+    let options = ParseOptions::new()
+        .with_resources(false)
+        .sequential()
+        .lenient();
+    let parser =
+        PdfParser::from_bytes_with_options(bytes, options).map_err(|error| refused(&error))?;
     let document = parser.parse().map_err(|error| refused(&error))?;
     limits.check_time()?;
     let count = document.metadata.page_count as usize;
     super::check_pages(count.max(document.pages.len()), limits)?;
-    let rendering = RenderOptions { page_markers: PageMarkerStyle::Comment, include_frontmatter: false, ..RenderOptions::default() };
-    let markdown = unpdf::render::to_markdown(&document, &rendering).map_err(|error| refused(&error))?;
+    let rendering = RenderOptions {
+        page_markers: PageMarkerStyle::Comment,
+        include_frontmatter: false,
+        ..RenderOptions::default()
+    };
+    let markdown =
+        unpdf::render::to_markdown(&document, &rendering).map_err(|error| refused(&error))?;
     limits.check_time()?;
     let pages = pages(&markdown, count.max(1));
-    let without_text = page_list(pages.iter().enumerate().filter(|(_, text)| text.trim().is_empty()).map(|(index, _)| index + 1));
-    let mut extracted = Extracted { markdown: pages.join("\u{c}"), title: None, ..Extracted::default() };
+    let without_text = page_list(
+        pages
+            .iter()
+            .enumerate()
+            .filter(|(_, text)| text.trim().is_empty())
+            .map(|(index, _)| index + 1),
+    );
+    let mut extracted = Extracted {
+        markdown: pages.join("\u{c}"),
+        title: None,
+        ..Extracted::default()
+    };
     let texts = [
         ("title", document.metadata.title),
         ("author", document.metadata.author),
@@ -44,12 +74,23 @@ fn read(bytes: &[u8], limits: &Limits) -> Result<Extracted> {
         ("keywords", document.metadata.keywords),
         ("creator", document.metadata.creator),
         ("producer", document.metadata.producer),
-        ("created", document.metadata.created.map(|time| time.to_rfc3339())),
-        ("modified", document.metadata.modified.map(|time| time.to_rfc3339())),
+        (
+            "created",
+            document.metadata.created.map(|time| time.to_rfc3339()),
+        ),
+        (
+            "modified",
+            document.metadata.modified.map(|time| time.to_rfc3339()),
+        ),
         ("pages", Some(count.to_string())),
         ("pages_without_text", without_text),
     ];
-    let found = texts.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.filter(|text| !text.trim().is_empty())?)));
+    let found = texts.into_iter().filter_map(|(name, text)| {
+        Some((
+            name.to_owned(),
+            text.filter(|text| !text.trim().is_empty())?,
+        ))
+    });
     extracted.metadata.extend(found);
     Ok(extracted)
 }
@@ -59,8 +100,10 @@ fn pages(markdown: &str, count: usize) -> Vec<String> {
     let mut pages = vec![String::new(); count];
     let mut current = 0;
     for line in markdown.lines() {
-        let number =
-            line.strip_prefix(PAGE_MARK).and_then(|rest| rest.strip_suffix(" -->")).and_then(|number| number.parse::<usize>().ok());
+        let number = line
+            .strip_prefix(PAGE_MARK)
+            .and_then(|rest| rest.strip_suffix(" -->"))
+            .and_then(|number| number.parse::<usize>().ok());
         if let Some(number) = number {
             current = number.saturating_sub(1).min(count - 1);
             continue;
@@ -70,17 +113,29 @@ fn pages(markdown: &str, count: usize) -> Vec<String> {
             page.push('\n');
         }
     }
-    pages.iter().map(|page| page.trim_matches('\n')).map(|page| if page.is_empty() { String::new() } else { format!("{page}\n") }).collect()
+    pages
+        .iter()
+        .map(|page| page.trim_matches('\n'))
+        .map(|page| {
+            if page.is_empty() {
+                String::new()
+            } else {
+                format!("{page}\n")
+            }
+        })
+        .collect()
 }
 
 fn refused(error: &unpdf::Error) -> Error {
     match error {
-        unpdf::Error::Encrypted | unpdf::Error::InvalidPassword => {
-            Error::new(ErrorKind::Unsupported, "the document is encrypted and needs a password")
-                .with_hint("save a copy without a password and send that")
-        }
-        other => Error::new(ErrorKind::Corrupt, format!("not a readable PDF: {other}"))
-            .with_hint("open it in a PDF viewer and save it again, or fetch it again from its source"),
+        unpdf::Error::Encrypted | unpdf::Error::InvalidPassword => Error::new(
+            ErrorKind::Unsupported,
+            "the document is encrypted and needs a password",
+        )
+        .with_hint("save a copy without a password and send that"),
+        other => Error::new(ErrorKind::Corrupt, format!("not a readable PDF: {other}")).with_hint(
+            "open it in a PDF viewer and save it again, or fetch it again from its source",
+        ),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Boxes in reading coordinates: points (1/72 inch), x to the right, y downwards, turned so that the text stands upright.
+//! Boxes in reading coordinates: points (1/72 inch), x to the right, y downwards, turned so that
+//! the text stands upright.
 
 /// A box; `left <= right`, `top <= bottom`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,7 +17,12 @@ pub struct Area {
 impl Area {
     /// A box around two opposite corners.
     pub fn between(one: (f32, f32), other: (f32, f32)) -> Self {
-        Self { left: one.0.min(other.0), top: one.1.min(other.1), right: one.0.max(other.0), bottom: one.1.max(other.1) }
+        Self {
+            left: one.0.min(other.0),
+            top: one.1.min(other.1),
+            right: one.0.max(other.0),
+            bottom: one.1.max(other.1),
+        }
     }
 
     /// The box around both.
@@ -89,7 +95,11 @@ impl Turn {
     /// Width and height of the turned page.
     pub fn size(self) -> (f32, f32) {
         let [left, bottom, right, top] = self.page;
-        if self.quarters.is_multiple_of(2) { (right - left, top - bottom) } else { (top - bottom, right - left) }
+        if self.quarters.is_multiple_of(2) {
+            (right - left, top - bottom)
+        } else {
+            (top - bottom, right - left)
+        }
     }
 }
 
@@ -105,10 +115,14 @@ mod tests {
             let turn = Turn { quarters, page };
             let (width, height) = turn.size();
             for (x, y) in corners.map(|(x, y)| turn.point(x, y)) {
-                assert!((x == 0.0 || x == width) && (y == 0.0 || y == height), "{quarters}: {x}, {y}");
+                assert!(
+                    (x == 0.0 || x == width) && (y == 0.0 || y == height),
+                    "{quarters}: {x}, {y}"
+                );
             }
         }
-        // Text that runs upwards starts at the bottom left corner: the top left one after a quarter turn.
+        // Text that runs upwards starts at the bottom left corner: the top left one after a quarter
+        // turn.
         assert_eq!(Turn { quarters: 1, page }.point(10.0, 20.0), (0.0, 0.0));
     }
 }

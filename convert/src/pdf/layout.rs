@@ -1,4 +1,5 @@
-//! The layout of one page: tables by their lines, reading order, tables by their places, paragraphs. Called by the converter.
+//! The layout of one page: tables by their lines, reading order, tables by their places,
+//! paragraphs. Called by the converter.
 
 use tributary_schemas::Result;
 
@@ -12,7 +13,8 @@ use super::statistics::Statistics;
 use super::tables::{self, Table};
 use crate::limits::Limits;
 
-/// Segments of one layer above which reading order is left as PDFium gives it: such a page is a drawing.
+/// Segments of one layer above which reading order is left as PDFium gives it: such a page is a
+/// drawing.
 const MAXIMUM_SEGMENTS: usize = 20_000;
 
 /// The blocks of a page, one direction of its text after the other.
@@ -25,14 +27,27 @@ pub fn blocks(page: PageText, statistics: &Statistics, limits: &Limits) -> Resul
     Ok(blocks)
 }
 
-fn layer_blocks(layer: Layer, statistics: &Statistics, limits: &Limits, blocks: &mut Vec<Block>) -> Result<()> {
+fn layer_blocks(
+    layer: Layer,
+    statistics: &Statistics,
+    limits: &Limits,
+    blocks: &mut Vec<Block>,
+) -> Result<()> {
     if layer.segments.len() > MAXIMUM_SEGMENTS {
-        let lines: Vec<_> = layer.segments.iter().filter_map(|segment| lines::line(std::slice::from_ref(segment))).collect();
+        let lines: Vec<_> = layer
+            .segments
+            .iter()
+            .filter_map(|segment| lines::line(std::slice::from_ref(segment)))
+            .collect();
         blocks.extend(blocks::blocks(&lines, statistics));
         return Ok(());
     }
     let (tables, segments) = tables::take(layer.segments, &layer.rules);
-    let items = segments.into_iter().map(Item::Text).chain(tables.into_iter().map(Item::Table)).collect();
+    let items = segments
+        .into_iter()
+        .map(Item::Text)
+        .chain(tables.into_iter().map(Item::Table))
+        .collect();
     for region in columns::regions(items) {
         limits.check_time()?;
         region_blocks(region, statistics, blocks);
@@ -68,6 +83,8 @@ fn text_blocks(segments: Vec<Segment>, statistics: &Statistics, blocks: &mut Vec
 }
 
 fn cleaned(mut table: Table) -> Table {
-    table.rows.retain(|row| row.iter().any(|cell| !cell.is_empty()));
+    table
+        .rows
+        .retain(|row| row.iter().any(|cell| !cell.is_empty()));
     table
 }

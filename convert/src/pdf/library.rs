@@ -1,4 +1,5 @@
-//! Finds and loads libpdfium once per process and hands it to one thread at a time: PDFium is not thread-safe.
+//! Finds and loads libpdfium once per process and hands it to one thread at a time: PDFium is not
+//! thread-safe.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,7 +18,8 @@ pub type Bindings = dyn PdfiumLibraryBindings;
 static LIBRARY: OnceLock<Mutex<Box<Bindings>>> = OnceLock::new();
 static LOADING: Mutex<()> = Mutex::new(());
 
-/// The library, for as long as the guard lives; loaded at the first call, whose configuration decides from where.
+/// The library, for as long as the guard lives; loaded at the first call, whose configuration
+/// decides from where.
 ///
 /// Errors: `Unavailable` if no place has a library that can be loaded.
 pub fn lock(config: &PdfConfig) -> Result<MutexGuard<'static, Box<Bindings>>> {
@@ -51,12 +53,15 @@ fn load(config: &PdfConfig) -> Result<&'static Mutex<Box<Bindings>>> {
     )))
 }
 
-/// Whether somebody said where the library is: then another reader must not take its place unnoticed.
+/// Whether somebody said where the library is: then another reader must not take its place
+/// unnoticed.
 pub fn is_named(config: &PdfConfig) -> bool {
-    !config.library.as_os_str().is_empty() || std::env::var_os(LIBRARY_VARIABLE).is_some_and(|named| !named.is_empty())
+    !config.library.as_os_str().is_empty()
+        || std::env::var_os(LIBRARY_VARIABLE).is_some_and(|named| !named.is_empty())
 }
 
-/// Where to look, in order. A place that was named is the only one: a typing mistake must not load some other library.
+/// Where to look, in order. A place that was named is the only one: a typing mistake must not load
+/// some other library.
 fn places(config: &PdfConfig) -> Vec<PathBuf> {
     if !config.library.as_os_str().is_empty() {
         return vec![in_folder(&config.library)];
@@ -65,18 +70,28 @@ fn places(config: &PdfConfig) -> Vec<PathBuf> {
         return vec![in_folder(Path::new(&named))];
     }
     let name = PathBuf::from(Pdfium::pdfium_platform_library_name());
-    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(&name))).filter(|path| path.exists());
+    let beside = std::env::current_exe()
+        .ok()
+        .and_then(|program| Some(program.parent()?.join(&name)))
+        .filter(|path| path.exists());
     beside.into_iter().chain([name]).collect()
 }
 
 /// The library in the folder `pdfium` of one of these folders, where `deploy/models/fetch` puts it.
 pub fn find(folders: &[PathBuf]) -> Option<PathBuf> {
     let name = Pdfium::pdfium_platform_library_name();
-    folders.iter().map(|folder| folder.join("pdfium").join(&name)).find(|path| path.is_file())
+    folders
+        .iter()
+        .map(|folder| folder.join("pdfium").join(&name))
+        .find(|path| path.is_file())
 }
 
 fn in_folder(path: &Path) -> PathBuf {
-    if path.is_dir() { Pdfium::pdfium_platform_library_name_at_path(path) } else { path.to_owned() }
+    if path.is_dir() {
+        Pdfium::pdfium_platform_library_name_at_path(path)
+    } else {
+        path.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -85,9 +100,19 @@ mod tests {
 
     #[test]
     fn a_named_place_is_the_only_one() {
-        let named = PdfConfig { library: "/nowhere/libpdfium.so".into(), ..PdfConfig::default() };
+        let named = PdfConfig {
+            library: "/nowhere/libpdfium.so".into(),
+            ..PdfConfig::default()
+        };
         assert_eq!(places(&named), [PathBuf::from("/nowhere/libpdfium.so")]);
-        let folder = PdfConfig { library: std::env::temp_dir(), ..PdfConfig::default() };
-        assert!(places(&folder).iter().all(|place| place.ends_with(Pdfium::pdfium_platform_library_name())));
+        let folder = PdfConfig {
+            library: std::env::temp_dir(),
+            ..PdfConfig::default()
+        };
+        assert!(
+            places(&folder)
+                .iter()
+                .all(|place| place.ends_with(Pdfium::pdfium_platform_library_name()))
+        );
     }
 }

@@ -10,7 +10,8 @@ const SHARED_HEIGHT: f32 = 0.5;
 /// Gap below which neighbours on a line belong to one word, in sizes.
 const NO_GAP: f32 = 0.12;
 
-/// Gap, in sizes, and ratio of sizes from which neighbours on a line have nothing to do with each other.
+/// Gap, in sizes, and ratio of sizes from which neighbours on a line have nothing to do with each
+/// other.
 const FAR_OFF: f32 = 1.5;
 const OTHER_SIZE: f32 = 1.25;
 
@@ -52,7 +53,8 @@ pub fn rows(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
         });
         match home {
             Some((core, size, row)) => {
-                // The core is the tallest member: small signs above and below must not pull two lines together.
+                // The core is the tallest member: small signs above and below must not pull two
+                // lines together.
                 if segment.size > *size {
                     (*core, *size) = (segment.area, segment.size);
                 }
@@ -62,11 +64,17 @@ pub fn rows(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
         }
     }
     rows.sort_by(|one, other| one.0.bottom.total_cmp(&other.0.bottom));
-    rows.into_iter().map(|(_, _, row)| in_reading_order(row)).collect()
+    rows.into_iter()
+        .map(|(_, _, row)| in_reading_order(row))
+        .collect()
 }
 
 fn in_reading_order(mut row: Vec<Segment>) -> Vec<Segment> {
-    let right_to_left: usize = row.iter().filter(|segment| segment.is_right_to_left).map(|segment| segment.characters).sum();
+    let right_to_left: usize = row
+        .iter()
+        .filter(|segment| segment.is_right_to_left)
+        .map(|segment| segment.characters)
+        .sum();
     let all: usize = row.iter().map(|segment| segment.characters).sum();
     if right_to_left * 2 > all {
         row.sort_by(|one, other| other.area.right.total_cmp(&one.area.right));
@@ -76,11 +84,13 @@ fn in_reading_order(mut row: Vec<Segment>) -> Vec<Segment> {
     row
 }
 
-/// The lines of a row: one, or several where text of another size stands far off (a heading beside small print).
+/// The lines of a row: one, or several where text of another size stands far off (a heading beside
+/// small print).
 pub fn parted(row: &[Segment]) -> Vec<Line> {
     let is_near = |one: &Segment, other: &Segment| {
         let size = one.size.max(other.size);
-        other.area.left - one.area.right < FAR_OFF * size || size < OTHER_SIZE * one.size.min(other.size)
+        other.area.left - one.area.right < FAR_OFF * size
+            || size < OTHER_SIZE * one.size.min(other.size)
     };
     row.chunk_by(is_near).filter_map(line).collect()
 }
@@ -88,11 +98,15 @@ pub fn parted(row: &[Segment]) -> Vec<Line> {
 /// One line of the segments of a row; `None` of none.
 pub fn line(row: &[Segment]) -> Option<Line> {
     let area = Area::around(row.iter().map(|segment| segment.area))?;
-    let main = row.iter().max_by(|one, other| (one.characters as f32 * one.size).total_cmp(&(other.characters as f32 * other.size)))?;
+    let main = row.iter().max_by(|one, other| {
+        (one.characters as f32 * one.size).total_cmp(&(other.characters as f32 * other.size))
+    })?;
     let mut text = String::new();
     let mut last: Option<&Segment> = None;
     for segment in row {
-        let gap = last.map_or(0.0, |last| (segment.area.left - last.area.right).max(last.area.left - segment.area.right));
+        let gap = last.map_or(0.0, |last| {
+            (segment.area.left - last.area.right).max(last.area.left - segment.area.right)
+        });
         let size = last.map_or(segment.size, |last| last.size.min(segment.size));
         if gap > NO_GAP * size && unicode::needs_space(&text, &segment.text) {
             text.push(' ');
@@ -101,7 +115,13 @@ pub fn line(row: &[Segment]) -> Option<Line> {
         last = Some(segment);
     }
     let characters: usize = row.iter().map(|segment| segment.characters).sum();
-    let first_word = text.split(' ').next().unwrap_or_default().chars().filter(|character| !unicode::is_mark(*character)).count();
+    let first_word = text
+        .split(' ')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(|character| !unicode::is_mark(*character))
+        .count();
     Some(Line {
         area,
         baseline: main.baseline,
@@ -122,12 +142,18 @@ pub fn append(text: &mut String, next: &str, ends_with_hyphen: bool) {
     let next = next.trim();
     let before_hyphen = text.chars().rev().nth(1);
     let has_hyphen = (ends_with_hyphen || text.ends_with('-'))
-        && before_hyphen.is_some_and(|before| before.is_alphanumeric() && !unicode::is_wide(before));
+        && before_hyphen
+            .is_some_and(|before| before.is_alphanumeric() && !unicode::is_wide(before));
     let first = next.chars().next().unwrap_or(' ');
     // `pre- and post-`: the hyphen stands for a word that follows.
-    let is_suspended = ["and ", "or ", "und ", "oder ", "et ", "to "].iter().any(|word| next.starts_with(word));
+    let is_suspended = ["and ", "or ", "und ", "oder ", "et ", "to "]
+        .iter()
+        .any(|word| next.starts_with(word));
     if has_hyphen && !is_suspended && first.is_alphanumeric() {
-        if first.is_lowercase() && before_hyphen.is_some_and(char::is_alphabetic) && is_one_word(text) {
+        if first.is_lowercase()
+            && before_hyphen.is_some_and(char::is_alphabetic)
+            && is_one_word(text)
+        {
             text.pop();
         }
     } else if unicode::needs_space(text, next) {
@@ -136,7 +162,8 @@ pub fn append(text: &mut String, next: &str, ends_with_hyphen: bool) {
     text.push_str(next);
 }
 
-/// Whether the hyphen at the end only parts the line: a word with another hyphen is a compound and keeps it.
+/// Whether the hyphen at the end only parts the line: a word with another hyphen is a compound and
+/// keeps it.
 fn is_one_word(text: &str) -> bool {
     let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
     word.matches('-').count() == 1
@@ -147,14 +174,34 @@ mod tests {
     use super::*;
 
     fn segment(text: &str, left: f32, baseline: f32, size: f32) -> Segment {
-        let area = Area { left, right: left + 5.0 * text.len() as f32, top: baseline - 0.8 * size, bottom: baseline + 0.2 * size };
-        Segment { text: text.to_owned(), area, baseline, size, characters: text.len(), ..Segment::default() }
+        let area = Area {
+            left,
+            right: left + 5.0 * text.len() as f32,
+            top: baseline - 0.8 * size,
+            bottom: baseline + 0.2 * size,
+        };
+        Segment {
+            text: text.to_owned(),
+            area,
+            baseline,
+            size,
+            characters: text.len(),
+            ..Segment::default()
+        }
     }
 
     #[test]
     fn small_raised_signs_stay_on_their_line() {
-        let segments = vec![segment("below", 0.0, 112.0, 10.0), segment("x", 0.0, 100.0, 10.0), segment("2", 5.0, 96.0, 6.0)];
-        let lines: Vec<_> = rows(segments).iter().filter_map(|row| line(row)).map(|line| line.text).collect();
+        let segments = vec![
+            segment("below", 0.0, 112.0, 10.0),
+            segment("x", 0.0, 100.0, 10.0),
+            segment("2", 5.0, 96.0, 6.0),
+        ];
+        let lines: Vec<_> = rows(segments)
+            .iter()
+            .filter_map(|row| line(row))
+            .map(|line| line.text)
+            .collect();
         assert_eq!(lines, ["x2", "below"]);
     }
 
@@ -166,7 +213,10 @@ mod tests {
             text
         };
         assert_eq!(joined("the conver-", "sion of", true), "the conversion of");
-        assert_eq!(joined("a state-of-the-", "art thing", false), "a state-of-the-art thing");
+        assert_eq!(
+            joined("a state-of-the-", "art thing", false),
+            "a state-of-the-art thing"
+        );
         assert_eq!(joined("pages 1-", "5", false), "pages 1-5");
         assert_eq!(joined("pre-", "and postfix", false), "pre- and postfix");
         assert_eq!(joined("Neo-", "London", false), "Neo-London");

@@ -1,4 +1,5 @@
-//! Links of a page to web addresses. Links within the document are left out: their targets have no place in Markdown.
+//! Links of a page to web addresses. Links within the document are left out: their targets have no
+//! place in Markdown.
 
 use std::ffi::{c_int, c_ulong};
 
@@ -38,24 +39,46 @@ pub fn read(document: &Document, page: &Page, addresses: &mut Vec<String>) -> Ve
     let mut position: c_int = 0;
     let mut link: FPDF_LINK = std::ptr::null_mut();
     // SAFETY: the page is open; PDFium moves the position on and ends at the last annotation.
-    while links.len() < MAXIMUM_LINKS && unsafe { page.pdfium.FPDFLink_Enumerate(page.handle, &raw mut position, &raw mut link) } != 0 {
-        let (Some(address), Some(area)) = (address(document, link), area(page, link)) else { continue };
+    while links.len() < MAXIMUM_LINKS
+        && unsafe {
+            page.pdfium
+                .FPDFLink_Enumerate(page.handle, &raw mut position, &raw mut link)
+        } != 0
+    {
+        let (Some(address), Some(area)) = (address(document, link), area(page, link)) else {
+            continue;
+        };
         if addresses.last() != Some(&address) {
             if addresses.len() >= MAXIMUM_NUMBER {
                 break;
             }
             addresses.push(address);
         }
-        links.push(PageLink { number: (addresses.len() - 1) as u16, area });
+        links.push(PageLink {
+            number: (addresses.len() - 1) as u16,
+            area,
+        });
     }
     links
 }
 
 fn area(page: &Page, link: FPDF_LINK) -> Option<[f32; 4]> {
-    let mut area = FS_RECTF { left: 0.0, top: 0.0, right: 0.0, bottom: 0.0 };
+    let mut area = FS_RECTF {
+        left: 0.0,
+        top: 0.0,
+        right: 0.0,
+        bottom: 0.0,
+    };
     // SAFETY: the link is of the open page.
     let is_known = unsafe { page.pdfium.FPDFLink_GetAnnotRect(link, &raw mut area) } != 0;
-    is_known.then(|| [area.left.min(area.right), area.bottom.min(area.top), area.left.max(area.right), area.bottom.max(area.top)])
+    is_known.then(|| {
+        [
+            area.left.min(area.right),
+            area.bottom.min(area.top),
+            area.left.max(area.right),
+            area.bottom.max(area.top),
+        ]
+    })
 }
 
 fn address(document: &Document, link: FPDF_LINK) -> Option<String> {
@@ -80,12 +103,18 @@ fn address(document: &Document, link: FPDF_LINK) -> Option<String> {
 fn usable(address: &str) -> Option<String> {
     let address = address.trim_end_matches('\0').trim();
     let lower = address.to_ascii_lowercase();
-    let is_place = ["http://", "https://", "mailto:", "ftp://"].iter().any(|scheme| lower.starts_with(scheme));
+    let is_place = ["http://", "https://", "mailto:", "ftp://"]
+        .iter()
+        .any(|scheme| lower.starts_with(scheme));
     let is_bare = !lower.contains(':') && lower.starts_with("www.");
     if !is_place && !is_bare {
         return None;
     }
-    let mut usable = if is_bare { "http://".to_owned() } else { String::new() };
+    let mut usable = if is_bare {
+        "http://".to_owned()
+    } else {
+        String::new()
+    };
     for character in address.chars().filter(|character| !character.is_control()) {
         match character {
             ' ' => usable.push_str("%20"),
@@ -105,7 +134,10 @@ mod tests {
 
     #[test]
     fn only_places_are_kept() {
-        assert_eq!(usable("http://a/b (c)\0").as_deref(), Some("http://a/b%20%28c%29"));
+        assert_eq!(
+            usable("http://a/b (c)\0").as_deref(),
+            Some("http://a/b%20%28c%29")
+        );
         assert_eq!(usable("www.a.org").as_deref(), Some("http://www.a.org"));
         assert_eq!(usable("javascript:alert(1)"), None);
         assert_eq!(usable("file.pdf"), None);

@@ -1,7 +1,10 @@
 //! Signs that open list items, and the dots of tables of contents.
 
 /// Signs of unordered items.
-const BULLETS: [char; 22] = ['•', '◦', '▪', '▫', '■', '□', '●', '○', '‣', '⁃', '➢', '➤', '✓', '✔', '❖', '◆', '◇', '–', '—', '·', '∙', '★'];
+const BULLETS: [char; 22] = [
+    '•', '◦', '▪', '▫', '■', '□', '●', '○', '‣', '⁃', '➢', '➤', '✓', '✔', '❖', '◆', '◇', '–', '—',
+    '·', '∙', '★',
+];
 
 /// What an item begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +34,10 @@ pub fn parse(line: &str) -> Option<Marker> {
 /// Whether a text is nothing but the sign of an item.
 pub fn is_marker(text: &str) -> bool {
     let mut characters = text.chars();
-    let is_sign =
-        characters.next().is_some_and(|first| BULLETS.contains(&first) || matches!(first, '-' | '*')) && characters.next().is_none();
+    let is_sign = characters
+        .next()
+        .is_some_and(|first| BULLETS.contains(&first) || matches!(first, '-' | '*'))
+        && characters.next().is_none();
     is_sign || is_number(text)
 }
 
@@ -40,13 +45,25 @@ pub fn is_marker(text: &str) -> bool {
 fn is_number(text: &str) -> bool {
     let open = text.starts_with('(');
     let inner = text.strip_prefix('(').unwrap_or(text);
-    let Some(inner) = inner.strip_suffix([')', '.', '）', '．', '、']) else { return false };
+    let Some(inner) = inner.strip_suffix([')', '.', '）', '．', '、']) else {
+        return false;
+    };
     if text.ends_with('.') && open {
         return false;
     }
-    let is_digits = !inner.is_empty() && inner.len() <= 3 && inner.chars().all(|character| character.is_ascii_digit());
-    let is_letter = inner.len() == 1 && inner.chars().all(|character| character.is_ascii_alphabetic()) && !text.ends_with('.');
-    let is_roman = !inner.is_empty() && inner.len() <= 5 && inner.chars().all(|character| matches!(character, 'i' | 'v' | 'x'));
+    let is_digits = !inner.is_empty()
+        && inner.len() <= 3
+        && inner.chars().all(|character| character.is_ascii_digit());
+    let is_letter = inner.len() == 1
+        && inner
+            .chars()
+            .all(|character| character.is_ascii_alphabetic())
+        && !text.ends_with('.');
+    let is_roman = !inner.is_empty()
+        && inner.len() <= 5
+        && inner
+            .chars()
+            .all(|character| matches!(character, 'i' | 'v' | 'x'));
     is_digits || is_letter || is_roman
 }
 
@@ -99,8 +116,15 @@ pub fn without_leaders(text: &str) -> String {
 /// Whether a text begins with a number, Arabic or Roman, that is followed by nothing or a space.
 fn starts_with_page(text: &str) -> bool {
     let word = text.split_whitespace().next().unwrap_or_default();
-    let is_roman = word.chars().all(|character| matches!(character, 'i' | 'v' | 'x' | 'l'));
-    !word.is_empty() && word.len() <= 6 && (is_roman || word.chars().all(|character| character.is_ascii_digit() || character == '-'))
+    let is_roman = word
+        .chars()
+        .all(|character| matches!(character, 'i' | 'v' | 'x' | 'l'));
+    !word.is_empty()
+        && word.len() <= 6
+        && (is_roman
+            || word
+                .chars()
+                .all(|character| character.is_ascii_digit() || character == '-'))
 }
 
 #[cfg(test)]
@@ -111,8 +135,14 @@ mod tests {
     fn signs_and_numbers_open_items() {
         assert_eq!(parse("• one"), Some(Marker::Bullet("one".into())));
         assert_eq!(parse("•one"), Some(Marker::Bullet("one".into())));
-        assert_eq!(parse("12. two"), Some(Marker::Number("12.".into(), "two".into())));
-        assert_eq!(parse("(b) three"), Some(Marker::Number("(b)".into(), "three".into())));
+        assert_eq!(
+            parse("12. two"),
+            Some(Marker::Number("12.".into(), "two".into()))
+        );
+        assert_eq!(
+            parse("(b) three"),
+            Some(Marker::Number("(b)".into(), "three".into()))
+        );
         assert_eq!(parse("-5 degrees"), None);
         assert_eq!(parse("1.1 Heading"), None);
         assert_eq!(parse("A. Author"), None);
@@ -121,9 +151,18 @@ mod tests {
 
     #[test]
     fn leaders_are_shortened() {
-        assert_eq!(without_leaders("Preface . . . . . . . . ix"), "Preface … ix");
+        assert_eq!(
+            without_leaders("Preface . . . . . . . . ix"),
+            "Preface … ix"
+        );
         assert_eq!(without_leaders("1.1 Intro.........12"), "1.1 Intro … 12");
-        assert_eq!(without_leaders("and so on ... here."), "and so on ... here.");
-        assert_eq!(without_leaders("f1 ..... fn, name: ........"), "f1 ..... fn, name: ........");
+        assert_eq!(
+            without_leaders("and so on ... here."),
+            "and so on ... here."
+        );
+        assert_eq!(
+            without_leaders("f1 ..... fn, name: ........"),
+            "f1 ..... fn, name: ........"
+        );
     }
 }

@@ -20,36 +20,75 @@ const MAXIMUM_SIDE: f32 = 20_000.0;
 /// Draws an open page on white so many pixels wide, fewer where it would have too many.
 pub fn draw_wide(page: &Page, width: u16, config: &PdfConfig) -> Result<RgbImage> {
     let (page_width, _) = size(page);
-    draw(page, f32::from(width) * POINTS_PER_INCH / page_width, config)
+    draw(
+        page,
+        f32::from(width) * POINTS_PER_INCH / page_width,
+        config,
+    )
 }
 
-/// Draws an open page on white with so many dots per inch, fewer where it would have too many pixels.
+/// Draws an open page on white with so many dots per inch, fewer where it would have too many
+/// pixels.
 pub fn draw(page: &Page, dots_per_inch: f32, config: &PdfConfig) -> Result<RgbImage> {
     let (page_width, page_height) = size(page);
-    let scale = scale(page_width, page_height, dots_per_inch, config.maximum_image_pixels);
+    let scale = scale(
+        page_width,
+        page_height,
+        dots_per_inch,
+        config.maximum_image_pixels,
+    );
     let pixels = |points: f32| (points * scale).round().clamp(1.0, MAXIMUM_SIDE) as usize;
     let (width, height) = (pixels(page_width), pixels(page_height));
     let stride = width * 3;
     let mut buffer = vec![0xFF_u8; stride * height];
     let (columns, rows, stride) = (width as c_int, height as c_int, stride as c_int);
-    // SAFETY: the buffer has `height` rows of `stride` bytes and outlives the bitmap, which is destroyed here.
+    // SAFETY: the buffer has `height` rows of `stride` bytes and outlives the bitmap, which is
+    // destroyed here.
     unsafe {
-        let bitmap = page.pdfium.FPDFBitmap_CreateEx(columns, rows, FORMAT_BGR, buffer.as_mut_ptr().cast(), stride);
+        let bitmap = page.pdfium.FPDFBitmap_CreateEx(
+            columns,
+            rows,
+            FORMAT_BGR,
+            buffer.as_mut_ptr().cast(),
+            stride,
+        );
         if bitmap.is_null() {
-            return Err(Error::new(ErrorKind::Internal, format!("no bitmap of {width} x {height} pixels can be made")));
+            return Err(Error::new(
+                ErrorKind::Internal,
+                format!("no bitmap of {width} x {height} pixels can be made"),
+            ));
         }
-        page.pdfium.FPDF_RenderPageBitmap(bitmap, page.handle, 0, 0, columns, rows, 0, DRAW_ANNOTATIONS);
+        page.pdfium.FPDF_RenderPageBitmap(
+            bitmap,
+            page.handle,
+            0,
+            0,
+            columns,
+            rows,
+            0,
+            DRAW_ANNOTATIONS,
+        );
         page.pdfium.FPDFBitmap_Destroy(bitmap);
     }
     buffer.chunks_exact_mut(3).for_each(<[u8]>::reverse);
     let (width, height) = (columns.unsigned_abs(), rows.unsigned_abs());
-    RgbImage::new(width, height, buffer).ok_or_else(|| Error::new(ErrorKind::Internal, "a page was drawn with other pixels than asked for"))
+    RgbImage::new(width, height, buffer).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Internal,
+            "a page was drawn with other pixels than asked for",
+        )
+    })
 }
 
 /// Width and height in points.
 fn size(page: &Page) -> (f32, f32) {
     // SAFETY: the page is open.
-    let (width, height) = unsafe { (page.pdfium.FPDF_GetPageWidthF(page.handle), page.pdfium.FPDF_GetPageHeightF(page.handle)) };
+    let (width, height) = unsafe {
+        (
+            page.pdfium.FPDF_GetPageWidthF(page.handle),
+            page.pdfium.FPDF_GetPageHeightF(page.handle),
+        )
+    };
     (width.clamp(1.0, 1.0e6), height.clamp(1.0, 1.0e6))
 }
 

@@ -1,4 +1,5 @@
-//! One page of PDFium as segments and lines of drawing, one layer for each direction of its text. Called by the converter, page by page.
+//! One page of PDFium as segments and lines of drawing, one layer for each direction of its text.
+//! Called by the converter, page by page.
 
 use pdfium_render::prelude::FS_RECTF;
 use tributary_schemas::Result;
@@ -12,7 +13,8 @@ use super::rules::{self, Rules};
 use super::segments::{self, Segment};
 use crate::limits::Limits;
 
-/// Characters below which the text of a page that a picture covers is a stamp, and the share of the page that the picture covers.
+/// Characters below which the text of a page that a picture covers is a stamp, and the share of the
+/// page that the picture covers.
 const STAMP_CHARACTERS: usize = 60;
 const SCAN_SHARE: f32 = 0.6;
 
@@ -38,8 +40,15 @@ pub struct PageText {
     pub has_text: bool,
 }
 
-/// Reads a page (number `index` from 0) with what was entered on it; the addresses of its links are added to those of the document.
-pub fn read(document: &Document, index: usize, page: Page, addresses: &mut Vec<String>, limits: &Limits) -> Result<PageText> {
+/// Reads a page (number `index` from 0) with what was entered on it; the addresses of its links are
+/// added to those of the document.
+pub fn read(
+    document: &Document,
+    index: usize,
+    page: Page,
+    addresses: &mut Vec<String>,
+    limits: &Limits,
+) -> Result<PageText> {
     let links = links::read(document, &page, addresses);
     let page_box = page_box(&page);
     let characters_of = |page: &Page| match page.text() {
@@ -58,42 +67,100 @@ pub fn read(document: &Document, index: usize, page: Page, addresses: &mut Vec<S
         return Ok(PageText::default());
     }
     let layers = layers(page, page_box, &found, limits)?;
-    let characters = layers.iter().flat_map(|layer| &layer.segments).map(|segment| segment.characters).sum();
-    // A scan with a stamp: the few characters are kept, but the page is one to read from its picture.
-    let is_scan = characters < STAMP_CHARACTERS && layers.first().is_some_and(|layer| layer.rules.largest_picture > SCAN_SHARE);
-    Ok(PageText { layers, characters, has_text: characters > 0 && !is_scan })
+    let characters = layers
+        .iter()
+        .flat_map(|layer| &layer.segments)
+        .map(|segment| segment.characters)
+        .sum();
+    // A scan with a stamp: the few characters are kept, but the page is one to read from its
+    // picture.
+    let is_scan = characters < STAMP_CHARACTERS
+        && layers
+            .first()
+            .is_some_and(|layer| layer.rules.largest_picture > SCAN_SHARE);
+    Ok(PageText {
+        layers,
+        characters,
+        has_text: characters > 0 && !is_scan,
+    })
 }
 
-fn layers(page: &Page, page_box: [f32; 4], found: &Characters, limits: &Limits) -> Result<Vec<Layer>> {
+fn layers(
+    page: &Page,
+    page_box: [f32; 4],
+    found: &Characters,
+    limits: &Limits,
+) -> Result<Vec<Layer>> {
     let mut layers = Vec::new();
     for (index, quarters) in directions(&found.glyphs).into_iter().enumerate() {
-        let turn = Turn { quarters: quarters.unwrap_or(0), page: page_box };
-        let rules = if index == 0 { rules::read(page, turn, limits)? } else { Rules::default() };
-        let segments = segments::with_markers(segments::build(&found.glyphs, quarters, &rules), &rules);
-        layers.push(Layer { segments, rules, height: turn.size().1 });
+        let turn = Turn {
+            quarters: quarters.unwrap_or(0),
+            page: page_box,
+        };
+        let rules = if index == 0 {
+            rules::read(page, turn, limits)?
+        } else {
+            Rules::default()
+        };
+        let segments =
+            segments::with_markers(segments::build(&found.glyphs, quarters, &rules), &rules);
+        layers.push(Layer {
+            segments,
+            rules,
+            height: turn.size().1,
+        });
     }
     Ok(layers)
 }
 
 /// The directions of the text, the most frequent one first, the slanted ones last.
 fn directions(glyphs: &[Glyph]) -> Vec<Option<u8>> {
-    let mut counts: [(Option<u8>, usize); 5] = [(Some(0), 0), (Some(1), 0), (Some(2), 0), (Some(3), 0), (None, 0)];
+    let mut counts: [(Option<u8>, usize); 5] = [
+        (Some(0), 0),
+        (Some(1), 0),
+        (Some(2), 0),
+        (Some(3), 0),
+        (None, 0),
+    ];
     for glyph in glyphs {
         if let Glyph::Drawn(character) = glyph
-            && let Some((_, count)) = counts.iter_mut().find(|(quarters, _)| *quarters == character.style.quarters)
+            && let Some((_, count)) = counts
+                .iter_mut()
+                .find(|(quarters, _)| *quarters == character.style.quarters)
         {
             *count += 1;
         }
     }
     counts.sort_by_key(|(quarters, count)| (quarters.is_none(), std::cmp::Reverse(*count)));
-    counts.into_iter().filter(|(_, count)| *count > 0).map(|(quarters, _)| quarters).collect()
+    counts
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(quarters, _)| quarters)
+        .collect()
 }
 
 /// Left, bottom, right, top of the visible page.
 fn page_box(page: &Page) -> [f32; 4] {
-    let mut area = FS_RECTF { left: 0.0, top: 0.0, right: 0.0, bottom: 0.0 };
+    let mut area = FS_RECTF {
+        left: 0.0,
+        top: 0.0,
+        right: 0.0,
+        bottom: 0.0,
+    };
     // SAFETY: the page is open.
-    let is_known = unsafe { page.pdfium.FPDF_GetPageBoundingBox(page.handle, &raw mut area) } != 0;
-    let found = [area.left.min(area.right), area.bottom.min(area.top), area.left.max(area.right), area.bottom.max(area.top)];
-    if is_known && found.iter().all(|edge| edge.is_finite()) { found } else { [0.0, 0.0, 612.0, 792.0] }
+    let is_known = unsafe {
+        page.pdfium
+            .FPDF_GetPageBoundingBox(page.handle, &raw mut area)
+    } != 0;
+    let found = [
+        area.left.min(area.right),
+        area.bottom.min(area.top),
+        area.left.max(area.right),
+        area.bottom.max(area.top),
+    ];
+    if is_known && found.iter().all(|edge| edge.is_finite()) {
+        found
+    } else {
+        [0.0, 0.0, 612.0, 792.0]
+    }
 }

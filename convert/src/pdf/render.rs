@@ -10,7 +10,8 @@ const MAXIMUM_LIST_DEPTH: usize = 6;
 /// How much further right an inner item stands, in points.
 const LIST_STEP: f32 = 4.0;
 
-/// The Markdown of a page, blocks parted by blank lines, a line end at the end; empty without blocks.
+/// The Markdown of a page, blocks parted by blank lines, a line end at the end; empty without
+/// blocks.
 pub fn page(blocks: &[Block], addresses: &[String]) -> String {
     let mut out = String::new();
     let mut lists = Lists::default();
@@ -25,7 +26,11 @@ pub fn page(blocks: &[Block], addresses: &[String]) -> String {
         match block {
             Block::Heading(level, text) => {
                 let text = inline(&lists::without_leaders(text), addresses);
-                out.push_str(&format!("{} {}\n", "#".repeat(usize::from(*level)), text.replace('\n', " ")));
+                out.push_str(&format!(
+                    "{} {}\n",
+                    "#".repeat(usize::from(*level)),
+                    text.replace('\n', " ")
+                ));
             }
             Block::Paragraph(paragraph) => {
                 let text = inline(&lists::without_leaders(&paragraph.text), addresses);
@@ -48,21 +53,39 @@ struct Lists {
 
 impl Lists {
     fn item(&mut self, item: &Item, addresses: &[String]) -> String {
-        while self.open.last().is_some_and(|(left, _)| item.left < left - LIST_STEP) {
+        while self
+            .open
+            .last()
+            .is_some_and(|(left, _)| item.left < left - LIST_STEP)
+        {
             self.open.pop();
         }
-        let is_inner = self.open.last().is_none_or(|(left, _)| item.left > left + LIST_STEP) && self.open.len() < MAXIMUM_LIST_DEPTH;
+        let is_inner = self
+            .open
+            .last()
+            .is_none_or(|(left, _)| item.left > left + LIST_STEP)
+            && self.open.len() < MAXIMUM_LIST_DEPTH;
         if is_inner {
             let indent = self.open.last().map_or(0, |(_, indent)| *indent);
             self.open.push((item.left, indent));
         }
-        let indent = self.open.len().checked_sub(2).and_then(|outer| self.open.get(outer)).map_or(0, |(_, indent)| *indent);
+        let indent = self
+            .open
+            .len()
+            .checked_sub(2)
+            .and_then(|outer| self.open.get(outer))
+            .map_or(0, |(_, indent)| *indent);
         // What stands in this item begins below its text.
         if let Some(last) = self.open.last_mut() {
             last.1 = indent + item.marker.len() + 1;
         }
         let text = inline(&lists::without_leaders(&item.text), addresses);
-        format!("{}{} {}\n", " ".repeat(indent), item.marker, escape_start(&text))
+        format!(
+            "{}{} {}\n",
+            " ".repeat(indent),
+            item.marker,
+            escape_start(&text)
+        )
     }
 }
 
@@ -71,7 +94,9 @@ fn write_table(rows: &[Vec<String>], addresses: &[String], out: &mut String) {
     for (index, row) in rows.iter().enumerate() {
         out.push('|');
         for column in 0..width {
-            let text = row.get(column).map_or_else(String::new, |cell| inline(cell, addresses));
+            let text = row
+                .get(column)
+                .map_or_else(String::new, |cell| inline(cell, addresses));
             out.push(' ');
             out.push_str(&text.replace('|', "\\|").replace('\n', "<br>"));
             out.push_str(" |");
@@ -87,7 +112,11 @@ fn write_table(rows: &[Vec<String>], addresses: &[String], out: &mut String) {
 
 /// A code block whose fence is longer than any run of backticks in it.
 fn fenced(code: &str) -> String {
-    let longest = code.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let longest = code
+        .split(|character| character != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{code}\n{fence}\n")
 }
@@ -111,7 +140,12 @@ fn inline(text: &str, addresses: &[String]) -> String {
             }
             continue;
         }
-        if needs_escape(character, last, characters.peek().copied(), address.is_some()) {
+        if needs_escape(
+            character,
+            last,
+            characters.peek().copied(),
+            address.is_some(),
+        ) {
             out.push('\\');
         }
         out.push(character);
@@ -161,7 +195,9 @@ fn needs_escape(character: char, last: Option<char>, next: Option<char>, in_link
         '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
         '*' => !(is_blank(last) && is_blank(next)),
         '_' => !(is_word(last) && (next.is_none() || is_word(next))),
-        '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),
+        '<' => {
+            next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
+        }
         '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))),
         '~' => next == Some('~') || last == Some('~'),
         '&' => next == Some('#'),
@@ -171,7 +207,9 @@ fn needs_escape(character: char, last: Option<char>, next: Option<char>, in_link
 
 /// Escapes a start that Markdown would read as a heading, list, quote, table or rule.
 fn escape_start(text: &str) -> String {
-    let Some(first) = text.chars().next() else { return String::new() };
+    let Some(first) = text.chars().next() else {
+        return String::new();
+    };
     let after_run = text.trim_start_matches(first);
     let spaced = after_run.is_empty() || after_run.starts_with(' ');
     let run = text.len() - after_run.len();
@@ -194,7 +232,9 @@ fn escape_start(text: &str) -> String {
 fn number_end(text: &str) -> Option<usize> {
     let digits = text.chars().take_while(char::is_ascii_digit).count();
     let after = text.get(digits..)?;
-    let is_mark = digits <= 9 && after.starts_with(['.', ')']) && (after.len() == 1 || after.get(1..)?.starts_with(' '));
+    let is_mark = digits <= 9
+        && after.starts_with(['.', ')'])
+        && (after.len() == 1 || after.get(1..)?.starts_with(' '));
     is_mark.then_some(digits)
 }
 
@@ -205,13 +245,25 @@ mod tests {
     use crate::pdf::tables::Table;
 
     fn paragraph(text: &str) -> Block {
-        Block::Paragraph(Paragraph { text: text.to_owned(), ..Paragraph::default() })
+        Block::Paragraph(Paragraph {
+            text: text.to_owned(),
+            ..Paragraph::default()
+        })
     }
 
     #[test]
     fn blocks_become_markdown() {
-        let item = |marker: &str, text: &str, left| Block::Item(Item { marker: marker.to_owned(), text: text.to_owned(), left });
-        let table = Block::Table(Table { rows: vec![vec!["a|b".into(), "c\nd".into()], vec!["1".into()]], ..Table::default() });
+        let item = |marker: &str, text: &str, left| {
+            Block::Item(Item {
+                marker: marker.to_owned(),
+                text: text.to_owned(),
+                left,
+            })
+        };
+        let table = Block::Table(Table {
+            rows: vec![vec!["a|b".into(), "c\nd".into()], vec!["1".into()]],
+            ..Table::default()
+        });
         let blocks = [
             Block::Heading(2, "Heading".into()),
             paragraph("# no heading"),
@@ -229,6 +281,9 @@ mod tests {
     fn pieces_of_a_link_are_one_link() {
         let (start, end) = (unicode::link_start(0), unicode::LINK_END);
         let text = format!("see {start}the{end} {start}page{end}, {start}now{end}");
-        assert_eq!(page(&[paragraph(&text)], &["http://a".to_owned()]), "see [the page](http://a), [now](http://a)\n");
+        assert_eq!(
+            page(&[paragraph(&text)], &["http://a".to_owned()]),
+            "see [the page](http://a), [now](http://a)\n"
+        );
     }
 }

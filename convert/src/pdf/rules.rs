@@ -1,4 +1,5 @@
-//! Straight lines drawn on a page (strokes, thin boxes, sides of drawn boxes), from which tables are found. Called by `page_text`.
+//! Straight lines drawn on a page (strokes, thin boxes, sides of drawn boxes), from which tables
+//! are found. Called by `page_text`.
 
 use std::ffi::{c_int, c_ulong};
 
@@ -14,7 +15,8 @@ use crate::limits::Limits;
 const MAXIMUM_THICKNESS: f32 = 3.0;
 const MINIMUM_LENGTH: f32 = 6.0;
 
-/// Longest gap between two parts of one line, and how far apart parallel lines are the same, in points.
+/// Longest gap between two parts of one line, and how far apart parallel lines are the same, in
+/// points.
 const MAXIMUM_GAP: f32 = 3.0;
 const SAME_LINE: f32 = 1.5;
 
@@ -35,7 +37,14 @@ const FORM: c_int = 5;
 const LINE_TO: c_int = 0;
 const MOVE_TO: c_int = 2;
 
-const IDENTITY: FS_MATRIX = FS_MATRIX { a: 1.0, b: 0.0, c: 0.0, d: 1.0, e: 0.0, f: 0.0 };
+const IDENTITY: FS_MATRIX = FS_MATRIX {
+    a: 1.0,
+    b: 0.0,
+    c: 0.0,
+    d: 1.0,
+    e: 0.0,
+    f: 0.0,
+};
 
 /// A horizontal or vertical line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,12 +72,19 @@ impl Rules {
     /// Whether a vertical line stands between two places of one line of text.
     pub fn part(&self, left: f32, right: f32, y: f32) -> bool {
         let first = self.vertical.partition_point(|rule| rule.at < left - 1.0);
-        let nearby = self.vertical.iter().skip(first).take_while(|rule| rule.at <= right + 1.0);
-        nearby.into_iter().any(|rule| rule.from <= y && y <= rule.to)
+        let nearby = self
+            .vertical
+            .iter()
+            .skip(first)
+            .take_while(|rule| rule.at <= right + 1.0);
+        nearby
+            .into_iter()
+            .any(|rule| rule.from <= y && y <= rule.to)
     }
 }
 
-/// Reads the lines of a page, in the coordinates of `turn`; none if the page has more paths than the limit.
+/// Reads the lines of a page, in the coordinates of `turn`; none if the page has more paths than
+/// the limit.
 pub fn read(page: &Page, turn: Turn, limits: &Limits) -> Result<Rules> {
     let mut collector = Collector {
         pdfium: page.pdfium,
@@ -93,8 +109,14 @@ pub fn read(page: &Page, turn: Turn, limits: &Limits) -> Result<Rules> {
     }
     let (_, height) = turn.size();
     let mut rules = collector.rules;
-    rules.horizontal.retain(|rule| (0.0..=height).contains(&rule.at));
-    Ok(Rules { horizontal: merged(rules.horizontal), vertical: merged(rules.vertical), largest_picture: rules.largest_picture })
+    rules
+        .horizontal
+        .retain(|rule| (0.0..=height).contains(&rule.at));
+    Ok(Rules {
+        horizontal: merged(rules.horizontal),
+        vertical: merged(rules.vertical),
+        largest_picture: rules.largest_picture,
+    })
 }
 
 struct Collector<'a> {
@@ -128,7 +150,9 @@ impl Collector<'_> {
             FORM if depth < MAXIMUM_DEPTH => {
                 let matrix = multiplied(self.matrix(object), outer);
                 // SAFETY: as above.
-                let count = c_ulong::try_from(unsafe { self.pdfium.FPDFFormObj_CountObjects(object) }).unwrap_or(0);
+                let count =
+                    c_ulong::try_from(unsafe { self.pdfium.FPDFFormObj_CountObjects(object) })
+                        .unwrap_or(0);
                 for index in 0..count {
                     // SAFETY: as above; the index is below the count.
                     let inner = unsafe { self.pdfium.FPDFFormObj_GetObject(object, index) };
@@ -142,7 +166,15 @@ impl Collector<'_> {
     fn picture(&mut self, picture: FPDF_PAGEOBJECT) {
         let (mut left, mut bottom, mut right, mut top) = (0.0, 0.0, 0.0, 0.0);
         // SAFETY: as in `object`.
-        unsafe { self.pdfium.FPDFPageObj_GetBounds(picture, &raw mut left, &raw mut bottom, &raw mut right, &raw mut top) };
+        unsafe {
+            self.pdfium.FPDFPageObj_GetBounds(
+                picture,
+                &raw mut left,
+                &raw mut bottom,
+                &raw mut right,
+                &raw mut top,
+            )
+        };
         let (width, height) = self.turn.size();
         let share = (right - left) * (top - bottom) / (width * height).max(1.0);
         self.rules.largest_picture = self.rules.largest_picture.max(share);
@@ -159,7 +191,8 @@ impl Collector<'_> {
         let (mut fill, mut stroke) = (0, 0);
         // SAFETY: as in `object`.
         let count = unsafe {
-            self.pdfium.FPDFPath_GetDrawMode(path, &raw mut fill, &raw mut stroke);
+            self.pdfium
+                .FPDFPath_GetDrawMode(path, &raw mut fill, &raw mut stroke);
             self.pdfium.FPDFPath_CountSegments(path)
         };
         if !(2..=MAXIMUM_POINTS).contains(&count) || (fill == 0 && stroke == 0) {
@@ -179,20 +212,35 @@ impl Collector<'_> {
             // SAFETY: the index is below the path's count.
             let kind = unsafe {
                 let segment = self.pdfium.FPDFPath_GetPathSegment(path, index);
-                if self.pdfium.FPDFPathSegment_GetPoint(segment, &raw mut x, &raw mut y) == 0 {
+                if self
+                    .pdfium
+                    .FPDFPathSegment_GetPoint(segment, &raw mut x, &raw mut y)
+                    == 0
+                {
                     continue;
                 }
                 self.pdfium.FPDFPathSegment_GetType(segment)
             };
-            let at = self.turn.point(matrix.a * x + matrix.c * y + matrix.e, matrix.b * x + matrix.d * y + matrix.f);
-            points.push(Point { at, starts: kind == MOVE_TO, is_straight: matches!(kind, MOVE_TO | LINE_TO) });
+            let at = self.turn.point(
+                matrix.a * x + matrix.c * y + matrix.e,
+                matrix.b * x + matrix.d * y + matrix.f,
+            );
+            points.push(Point {
+                at,
+                starts: kind == MOVE_TO,
+                is_straight: matches!(kind, MOVE_TO | LINE_TO),
+            });
         }
         points
     }
 
-    /// One connected part of a path: a thin one is a line itself, the sides of others are lines if they are drawn.
+    /// One connected part of a path: a thin one is a line itself, the sides of others are lines if
+    /// they are drawn.
     fn part(&mut self, points: &[Point], is_stroked: bool) {
-        let Some(area) = Area::around(points.iter().map(|point| Area::between(point.at, point.at))) else { return };
+        let Some(area) = Area::around(points.iter().map(|point| Area::between(point.at, point.at)))
+        else {
+            return;
+        };
         if area.height() <= MAXIMUM_THICKNESS || area.width() <= MAXIMUM_THICKNESS {
             self.line(area);
             return;
@@ -200,8 +248,14 @@ impl Collector<'_> {
         if !is_stroked || points.iter().any(|point| !point.is_straight) {
             return;
         }
-        let closing = points.last().zip(points.first()).filter(|_| points.len() >= 4).map(|(last, first)| (last.at, first.at));
-        let sides = points.windows(2).filter_map(|pair| Some((pair.first()?.at, pair.last()?.at)));
+        let closing = points
+            .last()
+            .zip(points.first())
+            .filter(|_| points.len() >= 4)
+            .map(|(last, first)| (last.at, first.at));
+        let sides = points
+            .windows(2)
+            .filter_map(|pair| Some((pair.first()?.at, pair.last()?.at)));
         for (start, end) in sides.chain(closing) {
             let side = Area::between(start, end);
             if side.height() <= 1.0 || side.width() <= 1.0 {
@@ -212,9 +266,17 @@ impl Collector<'_> {
 
     fn line(&mut self, area: Area) {
         if area.width() >= area.height() && area.width() >= MINIMUM_LENGTH {
-            self.rules.horizontal.push(Rule { at: area.middle(), from: area.left, to: area.right });
+            self.rules.horizontal.push(Rule {
+                at: area.middle(),
+                from: area.left,
+                to: area.right,
+            });
         } else if area.height() > area.width() && area.height() >= MINIMUM_LENGTH {
-            self.rules.vertical.push(Rule { at: area.centre(), from: area.top, to: area.bottom });
+            self.rules.vertical.push(Rule {
+                at: area.centre(),
+                from: area.top,
+                to: area.bottom,
+            });
         }
     }
 }
@@ -263,13 +325,35 @@ mod tests {
     #[test]
     fn parts_of_a_line_become_one() {
         let part = |at, from, to| Rule { at, from, to };
-        let lines = merged(vec![part(10.0, 50.0, 90.0), part(30.0, 0.0, 5.0), part(10.5, 0.0, 49.0), part(10.0, 200.0, 210.0)]);
-        assert_eq!(lines.iter().map(|rule| (rule.from, rule.to)).collect::<Vec<_>>(), [(200.0, 210.0), (0.0, 90.0), (0.0, 5.0)]);
+        let lines = merged(vec![
+            part(10.0, 50.0, 90.0),
+            part(30.0, 0.0, 5.0),
+            part(10.5, 0.0, 49.0),
+            part(10.0, 200.0, 210.0),
+        ]);
+        assert_eq!(
+            lines
+                .iter()
+                .map(|rule| (rule.from, rule.to))
+                .collect::<Vec<_>>(),
+            [(200.0, 210.0), (0.0, 90.0), (0.0, 5.0)]
+        );
     }
 
     #[test]
     fn vertical_lines_part_text() {
-        let rules = Rules { vertical: vec![Rule { at: 50.0, from: 10.0, to: 20.0 }], ..Rules::default() };
-        assert!(rules.part(40.0, 60.0, 15.0) && !rules.part(40.0, 60.0, 25.0) && !rules.part(60.0, 70.0, 15.0));
+        let rules = Rules {
+            vertical: vec![Rule {
+                at: 50.0,
+                from: 10.0,
+                to: 20.0,
+            }],
+            ..Rules::default()
+        };
+        assert!(
+            rules.part(40.0, 60.0, 15.0)
+                && !rules.part(40.0, 60.0, 25.0)
+                && !rules.part(60.0, 70.0, 15.0)
+        );
     }
 }

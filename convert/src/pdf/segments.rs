@@ -1,4 +1,5 @@
-//! Characters to segments: runs of text on one line without a wide gap. Segments are what the layout moves about. Called by `page_text`.
+//! Characters to segments: runs of text on one line without a wide gap. Segments are what the
+//! layout moves about. Called by `page_text`.
 
 use super::characters::{Character, Glyph};
 use super::geometry::Area;
@@ -9,7 +10,8 @@ use super::unicode;
 /// Widest gap within a segment, in sizes of its letters.
 const MAXIMUM_GAP: f32 = 1.0;
 
-/// Gap from which two letters are two words although PDFium gave no space, in sizes; smaller between a number and a word.
+/// Gap from which two letters are two words although PDFium gave no space, in sizes; smaller
+/// between a number and a word.
 const WORD_GAP: f32 = 0.35;
 const NUMBER_GAP: f32 = 0.15;
 
@@ -22,7 +24,8 @@ const MARKER_GAP: f32 = 4.5;
 /// Most pairs of signs and texts of a page that are compared.
 const MAXIMUM_COMPARISONS: usize = 20_000_000;
 
-/// Fewest letters of a spaced word (`W O R D`), and how much wider than between its letters the gap between two of them is.
+/// Fewest letters of a spaced word (`W O R D`), and how much wider than between its letters the gap
+/// between two of them is.
 const SPACED_LETTERS: usize = 5;
 const SPACED_WORD_GAP: f32 = 1.6;
 
@@ -65,16 +68,23 @@ impl Segment {
     }
 }
 
-/// Segments of the glyphs that stand upright after `quarters` turns (`None`: the slanted ones), in the order of the glyphs.
+/// Segments of the glyphs that stand upright after `quarters` turns (`None`: the slanted ones), in
+/// the order of the glyphs.
 pub fn build(glyphs: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> {
     let mut segments = Vec::new();
     for line in glyphs.split(|glyph| *glyph == Glyph::LineEnd) {
         let is_right_to_left = is_mostly_right_to_left(line);
-        let line = &if is_right_to_left { with_ligatures(line) } else { line.to_vec() };
+        let line = &if is_right_to_left {
+            with_ligatures(line)
+        } else {
+            line.to_vec()
+        };
         let mut builder = Builder::new(is_right_to_left);
         for glyph in line {
             match glyph {
-                Glyph::Drawn(character) if character.style.quarters != quarters => builder.owed = Owed::Typed,
+                Glyph::Drawn(character) if character.style.quarters != quarters => {
+                    builder.owed = Owed::Typed
+                }
                 Glyph::Drawn(character) => {
                     if builder.is_break(character, rules) {
                         segments.extend(builder.finish());
@@ -93,9 +103,12 @@ pub fn build(glyphs: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segme
     segments
 }
 
-/// Joins signs of list items that stand alone with the text beside them, so that both move together.
+/// Joins signs of list items that stand alone with the text beside them, so that both move
+/// together.
 pub fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
-    let (markers, mut texts): (Vec<_>, Vec<_>) = segments.into_iter().partition(|segment| lists::is_marker(segment.text.trim()));
+    let (markers, mut texts): (Vec<_>, Vec<_>) = segments
+        .into_iter()
+        .partition(|segment| lists::is_marker(segment.text.trim()));
     let mut lonely = Vec::new();
     let compared = MAXIMUM_COMPARISONS.checked_div(texts.len()).unwrap_or(0);
     for (index, marker) in markers.into_iter().enumerate() {
@@ -107,12 +120,22 @@ pub fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
         let is_beside = |text: &&mut Segment| {
             let is_near = (-1.0..MARKER_GAP * text.size).contains(&distance(text))
                 && text.area.shared_height(marker.area) > 0.4 * marker.area.height();
-            is_near && !text.is_right_to_left && !rules.part(marker.area.right, text.area.left, marker.area.middle())
+            is_near
+                && !text.is_right_to_left
+                && !rules.part(marker.area.right, text.area.left, marker.area.middle())
         };
-        match texts.iter_mut().filter(is_beside).min_by(|one, other| distance(one).total_cmp(&distance(other))) {
+        match texts
+            .iter_mut()
+            .filter(is_beside)
+            .min_by(|one, other| distance(one).total_cmp(&distance(other)))
+        {
             Some(text) => {
                 text.text = format!("{} {}", marker.text.trim(), text.text);
-                text.area = text.area.joined(Area { top: text.area.top, bottom: text.area.bottom, ..marker.area });
+                text.area = text.area.joined(Area {
+                    top: text.area.top,
+                    bottom: text.area.bottom,
+                    ..marker.area
+                });
             }
             None => lonely.push(marker),
         }
@@ -132,15 +155,20 @@ fn is_mostly_right_to_left(line: &[Glyph]) -> bool {
     right_to_left > 0 && right_to_left * 3 >= letters
 }
 
-/// The characters of one glyph stand at one place. PDFium turns the order of a lam-alef with that of the glyphs, which is undone here.
+/// The characters of one glyph stand at one place. PDFium turns the order of a lam-alef with that
+/// of the glyphs, which is undone here.
 fn with_ligatures(line: &[Glyph]) -> Vec<Glyph> {
     let is_one_glyph = |one: &Glyph, other: &Glyph| match (one, other) {
         (Glyph::Drawn(one), Glyph::Drawn(other)) => {
-            one.area == other.area && matches!(one.value, 'آ' | 'أ' | 'إ' | 'ا') && other.value == 'ل'
+            one.area == other.area
+                && matches!(one.value, 'آ' | 'أ' | 'إ' | 'ا')
+                && other.value == 'ل'
         }
         _ => false,
     };
-    line.chunk_by(is_one_glyph).flat_map(|glyph| glyph.iter().rev().copied()).collect()
+    line.chunk_by(is_one_glyph)
+        .flat_map(|glyph| glyph.iter().rev().copied())
+        .collect()
 }
 
 /// White space before the next character.
@@ -171,7 +199,10 @@ struct Builder {
 
 impl Builder {
     fn new(is_right_to_left: bool) -> Self {
-        let segment = Segment { is_right_to_left, ..Segment::default() };
+        let segment = Segment {
+            is_right_to_left,
+            ..Segment::default()
+        };
         Self {
             segment,
             last: None,
@@ -186,7 +217,8 @@ impl Builder {
         }
     }
 
-    /// Whether a character starts another segment: it stands on another line, far off, or behind the line of a table.
+    /// Whether a character starts another segment: it stands on another line, far off, or behind
+    /// the line of a table.
     fn is_break(&self, next: &Character, rules: &Rules) -> bool {
         let Some(last) = &self.last else { return false };
         let size = last.style.size.max(next.style.size);
@@ -199,13 +231,17 @@ impl Builder {
         let gap = next.area.left - last.area.right;
         let is_backwards = next.area.left < last.area.left - 0.5 * size;
         let has_gap = self.owed != Owed::Nothing || gap > 0.2 * size;
-        let is_parted = gap > 0.0 && has_gap && rules.part(last.area.right, next.area.left, last.baseline - 0.2 * size);
+        let is_parted = gap > 0.0
+            && has_gap
+            && rules.part(last.area.right, next.area.left, last.baseline - 0.2 * size);
         let is_label = last.style.is_bold != next.style.is_bold && gap > LABEL_GAP * size;
         gap > MAXIMUM_GAP * size || is_backwards || is_parted || is_label
     }
 
     fn push(&mut self, character: &Character) {
-        let gap = self.last.map_or(0.0, |last| character.area.left - last.area.right);
+        let gap = self
+            .last
+            .map_or(0.0, |last| character.area.left - last.area.right);
         let needs_space = self.owed != Owed::Nothing || self.has_word_gap(character, gap);
         if self.last.is_some() {
             self.is_spaced &= self.owed == Owed::Found;
@@ -218,7 +254,9 @@ impl Builder {
             self.segment.text.push(' ');
         }
         if character.link != self.link {
-            self.segment.text.extend(character.link.map(unicode::link_start));
+            self.segment
+                .text
+                .extend(character.link.map(unicode::link_start));
             self.link = character.link;
         }
         if character.value != unicode::UNREADABLE {
@@ -236,19 +274,26 @@ impl Builder {
         if self.segment.is_right_to_left {
             return last.value.is_ascii_alphanumeric() && unicode::is_right_to_left(next.value);
         }
-        let is_number = last.value.is_ascii_digit() && (next.value.is_alphabetic() || unicode::is_wide(next.value));
+        let is_number = last.value.is_ascii_digit()
+            && (next.value.is_alphabetic() || unicode::is_wide(next.value));
         gap > (if is_number { NUMBER_GAP } else { WORD_GAP }) * next.style.size
     }
 
     /// Spaces between Chinese characters are found where letters are spread, not typed.
     fn is_false_space(&self, next: &Character, gap: f32) -> bool {
-        let is_wide = self.last.is_some_and(|last| unicode::are_unspaced(last.value, next.value));
+        let is_wide = self
+            .last
+            .is_some_and(|last| unicode::are_unspaced(last.value, next.value));
         is_wide && gap < 0.8 * next.style.size
     }
 
     fn count(&mut self, character: &Character) {
         let segment = &mut self.segment;
-        segment.area = if segment.characters == 0 { character.area } else { segment.area.joined(character.area) };
+        segment.area = if segment.characters == 0 {
+            character.area
+        } else {
+            segment.area.joined(character.area)
+        };
         if segment.characters == 0 {
             segment.baseline = character.baseline;
             segment.font = character.style.font;
@@ -262,7 +307,11 @@ impl Builder {
             self.guessed_start += usize::from(character.is_guessed);
         }
         self.guessed += usize::from(character.is_guessed);
-        match self.sizes.iter_mut().find(|(size, _)| (size - character.style.size).abs() < 0.2) {
+        match self
+            .sizes
+            .iter_mut()
+            .find(|(size, _)| (size - character.style.size).abs() < 0.2)
+        {
             Some((_, count)) => *count += 1,
             None => self.sizes.push((character.style.size, 1)),
         }
@@ -285,12 +334,22 @@ impl Builder {
         if segment.characters == 0 {
             return None;
         }
-        if self.is_spaced && self.letter_gaps.len() + 1 >= SPACED_LETTERS && segment.characters == self.letter_gaps.len() + 1 {
+        if self.is_spaced
+            && self.letter_gaps.len() + 1 >= SPACED_LETTERS
+            && segment.characters == self.letter_gaps.len() + 1
+        {
             segment.text = unspaced(&segment.text, &self.letter_gaps);
         }
-        segment.size = self.sizes.iter().max_by_key(|(_, count)| *count).map_or(10.0, |(size, _)| *size);
+        segment.size = self
+            .sizes
+            .iter()
+            .max_by_key(|(_, count)| *count)
+            .map_or(10.0, |(size, _)| *size);
         // Signs of a font without Unicode values before readable text are bullets.
-        if self.first_word <= 2 && self.guessed_start == self.first_word && (self.guessed == self.first_word) {
+        if self.first_word <= 2
+            && self.guessed_start == self.first_word
+            && (self.guessed == self.first_word)
+        {
             let rest = segment.text.split_once(' ').map_or("", |(_, rest)| rest);
             segment.text = format!("• {rest}").trim_end().to_owned();
         }
@@ -298,12 +357,17 @@ impl Builder {
     }
 }
 
-/// The letters of a spaced text without the spaces between them, where no gap is much wider than the narrowest.
+/// The letters of a spaced text without the spaces between them, where no gap is much wider than
+/// the narrowest.
 fn unspaced(text: &str, gaps: &[f32]) -> String {
     let narrowest = gaps.iter().copied().fold(f32::MAX, f32::min).max(0.01);
     let mut out = String::new();
     for (index, letter) in text.split(' ').enumerate() {
-        let gap = index.checked_sub(1).and_then(|before| gaps.get(before)).copied().unwrap_or(0.0);
+        let gap = index
+            .checked_sub(1)
+            .and_then(|before| gaps.get(before))
+            .copied()
+            .unwrap_or(0.0);
         if gap > SPACED_WORD_GAP * narrowest {
             out.push(' ');
         }
@@ -318,20 +382,37 @@ mod tests {
     use crate::pdf::characters::Style;
 
     fn glyphs(text: &str, advance: f32) -> Vec<Glyph> {
-        let style = Style { size: 10.0, quarters: Some(0), ..Style::default() };
-        let place = |index: usize| Area { left: advance * index as f32, right: advance * index as f32 + 5.0, top: 92.0, bottom: 102.0 };
+        let style = Style {
+            size: 10.0,
+            quarters: Some(0),
+            ..Style::default()
+        };
+        let place = |index: usize| Area {
+            left: advance * index as f32,
+            right: advance * index as f32 + 5.0,
+            top: 92.0,
+            bottom: 102.0,
+        };
         let glyph = |(index, value)| match value {
             '_' => Glyph::Gap,
             ' ' => Glyph::Space,
-            value => {
-                Glyph::Drawn(Character { value, area: place(index), baseline: 100.0, style, link: None, is_guessed: value == '\u{1}' })
-            }
+            value => Glyph::Drawn(Character {
+                value,
+                area: place(index),
+                baseline: 100.0,
+                style,
+                link: None,
+                is_guessed: value == '\u{1}',
+            }),
         };
         text.chars().enumerate().map(glyph).collect()
     }
 
     fn texts(glyphs: &[Glyph]) -> Vec<String> {
-        build(glyphs, Some(0), &Rules::default()).into_iter().map(|segment| segment.text).collect()
+        build(glyphs, Some(0), &Rules::default())
+            .into_iter()
+            .map(|segment| segment.text)
+            .collect()
     }
 
     #[test]

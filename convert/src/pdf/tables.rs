@@ -1,4 +1,5 @@
-//! Tables with drawn lines: the grid of the lines, its merged cells, the text in them. Called by `layout`.
+//! Tables with drawn lines: the grid of the lines, its merged cells, the text in them. Called by
+//! `layout`.
 
 use super::geometry::Area;
 use super::lines;
@@ -10,7 +11,8 @@ use super::segments::Segment;
 const MEETING: f32 = 3.0;
 const SAME_EDGE: f32 = 2.5;
 
-/// How far a line sticks out of the outermost crossing line before it stands for a side that is not drawn, in points.
+/// How far a line sticks out of the outermost crossing line before it stands for a side that is not
+/// drawn, in points.
 const OPEN_SIDE: f32 = 10.0;
 
 /// Most cells of one grid, and most lines of a page that are searched for grids.
@@ -20,7 +22,8 @@ const MAXIMUM_RULES: usize = 3000;
 /// Share of cells with text, in percent, below which a grid is a drawing.
 const MINIMUM_FILLED_PERCENT: usize = 12;
 
-/// Lines of text that the cells of one row need before they are taken for several rows without lines between them.
+/// Lines of text that the cells of one row need before they are taken for several rows without
+/// lines between them.
 const MINIMUM_UNRULED_ROWS: usize = 3;
 
 /// Most characters of a cell of such rows.
@@ -31,7 +34,8 @@ const MAXIMUM_UNRULED_CHARACTERS: usize = 40;
 pub struct Table {
     /// Its place.
     pub area: Area,
-    /// Rows of cells, all of one length; `\n` parts lines of a cell. A merged cell has its text in its first row and column.
+    /// Rows of cells, all of one length; `\n` parts lines of a cell. A merged cell has its text in
+    /// its first row and column.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -40,8 +44,10 @@ pub fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Segment>)
     let mut rest = segments;
     let mut tables = Vec::new();
     for grid in grids(rules) {
-        let (inside, outside): (Vec<_>, Vec<_>) =
-            rest.into_iter().partition(|segment| grid.area().contains(segment.area.centre(), segment.area.middle()));
+        let (inside, outside): (Vec<_>, Vec<_>) = rest.into_iter().partition(|segment| {
+            grid.area()
+                .contains(segment.area.centre(), segment.area.middle())
+        });
         rest = outside;
         match table(&grid, &inside) {
             Some(table) => tables.push(table),
@@ -77,7 +83,10 @@ impl Grid {
     }
 
     fn size(&self) -> (usize, usize) {
-        (self.rows.len().saturating_sub(1), self.columns.len().saturating_sub(1))
+        (
+            self.rows.len().saturating_sub(1),
+            self.columns.len().saturating_sub(1),
+        )
     }
 
     /// For each cell, row by row, the number of the first cell of its merged cell.
@@ -109,7 +118,9 @@ fn middle(edges: &[f32], index: usize) -> f32 {
 }
 
 fn has_line(rules: &[Rule], at: f32, along: f32) -> bool {
-    rules.iter().any(|rule| (rule.at - at).abs() <= SAME_EDGE && rule.from <= along && along <= rule.to)
+    rules
+        .iter()
+        .any(|rule| (rule.at - at).abs() <= SAME_EDGE && rule.from <= along && along <= rule.to)
 }
 
 fn root(owners: &[usize], cell: usize) -> usize {
@@ -143,12 +154,20 @@ fn grids(rules: &Rules) -> Vec<Grid> {
             }
         }
     }
-    let mut groups: std::collections::BTreeMap<usize, (Vec<Rule>, Vec<Rule>)> = std::collections::BTreeMap::new();
+    let mut groups: std::collections::BTreeMap<usize, (Vec<Rule>, Vec<Rule>)> =
+        std::collections::BTreeMap::new();
     for (index, rule) in horizontal.iter().chain(vertical).enumerate() {
         let group = groups.entry(root(&owners, index)).or_default();
-        if index < horizontal.len() { group.0.push(*rule) } else { group.1.push(*rule) }
+        if index < horizontal.len() {
+            group.0.push(*rule)
+        } else {
+            group.1.push(*rule)
+        }
     }
-    groups.into_values().filter_map(|(horizontal, vertical)| grid(horizontal, vertical)).collect()
+    groups
+        .into_values()
+        .filter_map(|(horizontal, vertical)| grid(horizontal, vertical))
+        .collect()
 }
 
 fn grid(horizontal: Vec<Rule>, vertical: Vec<Rule>) -> Option<Grid> {
@@ -157,8 +176,14 @@ fn grid(horizontal: Vec<Rule>, vertical: Vec<Rule>) -> Option<Grid> {
     }
     let columns = edges(&vertical, &horizontal);
     let rows = edges(&horizontal, &vertical);
-    let is_grid = columns.len() >= 3 && rows.len() >= 2 && columns.len() * rows.len() <= MAXIMUM_CELLS;
-    let mut grid = Grid { columns, rows, horizontal, vertical };
+    let is_grid =
+        columns.len() >= 3 && rows.len() >= 2 && columns.len() * rows.len() <= MAXIMUM_CELLS;
+    let mut grid = Grid {
+        columns,
+        rows,
+        horizontal,
+        vertical,
+    };
     close_sides(&mut grid);
     is_grid.then_some(grid)
 }
@@ -168,7 +193,10 @@ fn edges(rules: &[Rule], crossing: &[Rule]) -> Vec<f32> {
     let mut edges: Vec<f32> = rules.iter().map(|rule| rule.at).collect();
     edges.sort_by(f32::total_cmp);
     edges.dedup_by(|next, kept| *next - *kept <= SAME_EDGE);
-    let from = crossing.iter().map(|rule| rule.from).fold(f32::MAX, f32::min);
+    let from = crossing
+        .iter()
+        .map(|rule| rule.from)
+        .fold(f32::MAX, f32::min);
     let to = crossing.iter().map(|rule| rule.to).fold(f32::MIN, f32::max);
     if edges.first().is_some_and(|first| first - from > OPEN_SIDE) {
         edges.insert(0, from);
@@ -182,8 +210,17 @@ fn edges(rules: &[Rule], crossing: &[Rule]) -> Vec<f32> {
 /// Draws the outer sides, so that open tables have cells like closed ones.
 fn close_sides(grid: &mut Grid) {
     let area = grid.area();
-    grid.horizontal.extend([area.top, area.bottom].map(|at| Rule { at, from: area.left, to: area.right }));
-    grid.vertical.extend([area.left, area.right].map(|at| Rule { at, from: area.top, to: area.bottom }));
+    grid.horizontal
+        .extend([area.top, area.bottom].map(|at| Rule {
+            at,
+            from: area.left,
+            to: area.right,
+        }));
+    grid.vertical.extend([area.left, area.right].map(|at| Rule {
+        at,
+        from: area.top,
+        to: area.bottom,
+    }));
 }
 
 /// The table of a grid; `None` if it has too little text for one.
@@ -192,30 +229,60 @@ fn table(grid: &Grid, segments: &[Segment]) -> Option<Table> {
     let owners = grid.owners();
     let mut cells: Vec<Vec<Segment>> = vec![Vec::new(); row_count * column_count];
     for segment in segments {
-        let row = grid.rows.partition_point(|edge| *edge <= segment.area.middle()).saturating_sub(1);
-        let column = grid.columns.partition_point(|edge| *edge <= segment.area.centre()).saturating_sub(1);
+        let row = grid
+            .rows
+            .partition_point(|edge| *edge <= segment.area.middle())
+            .saturating_sub(1);
+        let column = grid
+            .columns
+            .partition_point(|edge| *edge <= segment.area.centre())
+            .saturating_sub(1);
         let owner = owners.get(row * column_count + column.min(column_count - 1))?;
         cells.get_mut(*owner)?.push(segment.clone());
     }
-    let groups = owners.iter().enumerate().filter(|(cell, owner)| cell == *owner).count();
+    let groups = owners
+        .iter()
+        .enumerate()
+        .filter(|(cell, owner)| cell == *owner)
+        .count();
     let filled = cells.iter().filter(|cell| !cell.is_empty()).count();
-    if filled < 3 || filled * 100 < groups * MINIMUM_FILLED_PERCENT || cells.iter().any(|cell| is_frame(cell, segments)) {
+    if filled < 3
+        || filled * 100 < groups * MINIMUM_FILLED_PERCENT
+        || cells.iter().any(|cell| is_frame(cell, segments))
+    {
         return None;
     }
-    let widths: Vec<f32> =
-        grid.columns.windows(2).map(|edges| edges.last().zip(edges.first()).map_or(0.0, |(right, left)| right - left)).collect();
+    let widths: Vec<f32> = grid
+        .columns
+        .windows(2)
+        .map(|edges| {
+            edges
+                .last()
+                .zip(edges.first())
+                .map_or(0.0, |(right, left)| right - left)
+        })
+        .collect();
     let mut rows: Vec<Vec<String>> = Vec::new();
     for row in cells.chunks(column_count) {
         rows.extend(row_texts(row, &widths));
     }
     let rows = without_empty(rows);
     let is_table = rows.len() >= 2 && rows.first().is_some_and(|row| row.len() >= 2);
-    is_table.then(|| Table { area: grid.area(), rows })
+    is_table.then(|| Table {
+        area: grid.area(),
+        rows,
+    })
 }
 
-/// Whether a cell holds so much of the text that the lines are the frame of a page or form: most of it, or columns of its own.
+/// Whether a cell holds so much of the text that the lines are the frame of a page or form: most of
+/// it, or columns of its own.
 fn is_frame(cell: &[Segment], all: &[Segment]) -> bool {
-    let characters = |segments: &[Segment]| segments.iter().map(|segment| segment.characters).sum::<usize>();
+    let characters = |segments: &[Segment]| {
+        segments
+            .iter()
+            .map(|segment| segment.characters)
+            .sum::<usize>()
+    };
     let (own, total) = (characters(cell), characters(all));
     if own > 600 && own * 10 > total * 7 {
         return true;
@@ -224,13 +291,26 @@ fn is_frame(cell: &[Segment], all: &[Segment]) -> bool {
     own * 5 > total && parted(&lines::rows(cell.to_vec())) >= 3
 }
 
-/// The texts of a row of the grid; several rows if the cells' lines of text stand side by side throughout.
+/// The texts of a row of the grid; several rows if the cells' lines of text stand side by side
+/// throughout.
 fn row_texts(cells: &[Vec<Segment>], widths: &[f32]) -> Vec<Vec<String>> {
     let lines: Vec<Vec<lines::Line>> = cells.iter().map(|cell| cell_lines(cell.clone())).collect();
-    let Some(longest) = lines.iter().max_by_key(|cell| cell.len()) else { return Vec::new() };
-    let is_partner = |line: &lines::Line| longest.iter().any(|other| (other.baseline - line.baseline).abs() < 2.0);
-    let has_items = lines.iter().flatten().any(|line| lists::parse(&line.text).is_some());
-    let tall = lines.iter().filter(|cell| cell.len() >= MINIMUM_UNRULED_ROWS && cell.len() * 5 >= longest.len() * 4).count();
+    let Some(longest) = lines.iter().max_by_key(|cell| cell.len()) else {
+        return Vec::new();
+    };
+    let is_partner = |line: &lines::Line| {
+        longest
+            .iter()
+            .any(|other| (other.baseline - line.baseline).abs() < 2.0)
+    };
+    let has_items = lines
+        .iter()
+        .flatten()
+        .any(|line| lists::parse(&line.text).is_some());
+    let tall = lines
+        .iter()
+        .filter(|cell| cell.len() >= MINIMUM_UNRULED_ROWS && cell.len() * 5 >= longest.len() * 4)
+        .count();
     let is_short = |line: &lines::Line| line.text.chars().count() < MAXIMUM_UNRULED_CHARACTERS;
     let all = || lines.iter().flatten();
     let is_unruled = tall >= 2
@@ -239,11 +319,19 @@ fn row_texts(cells: &[Vec<Segment>], widths: &[f32]) -> Vec<Vec<String>> {
         && all().all(is_short)
         && !has_items;
     if !is_unruled {
-        return vec![lines.iter().zip(widths).map(|(cell, width)| cell_text(cell, *width)).collect()];
+        return vec![
+            lines
+                .iter()
+                .zip(widths)
+                .map(|(cell, width)| cell_text(cell, *width))
+                .collect(),
+        ];
     }
     let row_of = |baseline: f32| -> Vec<String> {
         let text = |cell: &Vec<lines::Line>| {
-            cell.iter().find(|line| (line.baseline - baseline).abs() < 2.0).map_or_else(String::new, |line| line.text.trim().to_owned())
+            cell.iter()
+                .find(|line| (line.baseline - baseline).abs() < 2.0)
+                .map_or_else(String::new, |line| line.text.trim().to_owned())
         };
         lines.iter().map(text).collect()
     };
@@ -251,10 +339,14 @@ fn row_texts(cells: &[Vec<Segment>], widths: &[f32]) -> Vec<Vec<String>> {
 }
 
 fn cell_lines(segments: Vec<Segment>) -> Vec<lines::Line> {
-    lines::rows(segments).iter().filter_map(|row| lines::line(row)).collect()
+    lines::rows(segments)
+        .iter()
+        .filter_map(|row| lines::line(row))
+        .collect()
 }
 
-/// Lines of one cell as text; a wide gap, a list item or a line that was ended on purpose starts a new line.
+/// Lines of one cell as text; a wide gap, a list item or a line that was ended on purpose starts a
+/// new line.
 fn cell_text(lines: &[lines::Line], width: f32) -> String {
     let mut text = String::new();
     let mut last: Option<&lines::Line> = None;
@@ -280,7 +372,21 @@ fn cell_text(lines: &[lines::Line], width: f32) -> String {
 /// The rows without those rows and columns in which nothing stands.
 fn without_empty(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let width = rows.first().map_or(0, Vec::len);
-    let is_used: Vec<bool> = (0..width).map(|column| rows.iter().any(|row| row.get(column).is_some_and(|text| !text.is_empty()))).collect();
-    let keep = |row: Vec<String>| row.into_iter().zip(&is_used).filter(|(_, used)| **used).map(|(text, _)| text).collect::<Vec<_>>();
-    rows.into_iter().filter(|row| row.iter().any(|text| !text.is_empty())).map(keep).collect()
+    let is_used: Vec<bool> = (0..width)
+        .map(|column| {
+            rows.iter()
+                .any(|row| row.get(column).is_some_and(|text| !text.is_empty()))
+        })
+        .collect();
+    let keep = |row: Vec<String>| {
+        row.into_iter()
+            .zip(&is_used)
+            .filter(|(_, used)| **used)
+            .map(|(text, _)| text)
+            .collect::<Vec<_>>()
+    };
+    rows.into_iter()
+        .filter(|row| row.iter().any(|text| !text.is_empty()))
+        .map(keep)
+        .collect()
 }

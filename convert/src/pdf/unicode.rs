@@ -1,4 +1,5 @@
-//! Character classes and clean-up: what is readable, wide, right to left; ligatures and compatibility forms spelt out.
+//! Character classes and clean-up: what is readable, wide, right to left; ligatures and
+//! compatibility forms spelt out.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -18,7 +19,9 @@ pub fn link_start(number: u16) -> char {
 
 /// The number of the link that starts at a mark.
 pub fn link_number(mark: char) -> Option<u16> {
-    (0xF_0000..=0xF_FFFD).contains(&u32::from(mark)).then(|| (u32::from(mark) - LINK_START) as u16)
+    (0xF_0000..=0xF_FFFD)
+        .contains(&u32::from(mark))
+        .then(|| (u32::from(mark) - LINK_START) as u16)
 }
 
 /// Whether a character is one of our marks.
@@ -26,7 +29,8 @@ pub fn is_mark(character: char) -> bool {
     character == LINK_END || link_number(character).is_some()
 }
 
-/// The character of a code that means something in Unicode; bullets of symbol fonts become real ones.
+/// The character of a code that means something in Unicode; bullets of symbol fonts become real
+/// ones.
 pub fn readable(code: u32) -> Option<char> {
     let character = char::from_u32(code)?;
     match code {
@@ -46,22 +50,26 @@ pub fn readable(code: u32) -> Option<char> {
 pub fn push(text: &mut String, character: char) {
     match u32::from(character) {
         0xAD | 0x200B | 0x2060 | 0xFEFF => {}
-        // Ligatures, presentation forms of Arabic and Hebrew, radicals, compatibility ideographs, and letters of formulas.
-        0xFB00..=0xFDFF | 0xFE70..=0xFEFE | 0x2E80..=0x2FDF | 0xF900..=0xFAFF | 0x1_D400..=0x1_D7FF => {
-            text.extend(std::iter::once(character).nfkc())
-        }
+        // Ligatures, presentation forms of Arabic and Hebrew, radicals, compatibility ideographs,
+        // and letters of formulas.
+        0xFB00..=0xFDFF
+        | 0xFE70..=0xFEFE
+        | 0x2E80..=0x2FDF
+        | 0xF900..=0xFAFF
+        | 0x1_D400..=0x1_D7FF => text.extend(std::iter::once(character).nfkc()),
         _ => text.push(character),
     }
 }
 
-/// Whether a character is Chinese, Japanese or a wide sign: lines of them are joined without a space.
+/// Whether a character is Chinese, Japanese or a wide sign: lines of them are joined without a
+/// space.
 pub fn is_wide(character: char) -> bool {
     matches!(u32::from(character), 0x2E80..=0x303F | 0x3040..=0x30FF | 0x3100..=0x31FF | 0x3200..=0x9FFF | 0xF900..=0xFAFF | 0xFE30..=0xFE4F
         | 0xFF01..=0xFF60 | 0xFFE0..=0xFFE6 | 0x2_0000..=0x3_FFFF)
 }
 
-/// Whether two characters stand side by side without a space: both are wide, and they are not Latin letters or digits of full width, whose
-/// words are parted.
+/// Whether two characters stand side by side without a space: both are wide, and they are not Latin
+/// letters or digits of full width, whose words are parted.
 pub fn are_unspaced(before: char, after: char) -> bool {
     let is_latin = |character| matches!(character, '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ');
     is_wide(before) && is_wide(after) && !(is_latin(before) && is_latin(after))
@@ -83,7 +91,9 @@ pub fn needs_space(before: &str, after: &str) -> bool {
     let last = before.chars().rev().find(|character| !is_mark(*character));
     let first = after.chars().find(|character| !is_mark(*character));
     match (last, first) {
-        (Some(last), Some(first)) => !(last.is_whitespace() || first.is_whitespace() || are_unspaced(last, first)),
+        (Some(last), Some(first)) => {
+            !(last.is_whitespace() || first.is_whitespace() || are_unspaced(last, first))
+        }
         _ => false,
     }
 }
@@ -95,14 +105,26 @@ mod tests {
     #[test]
     fn forms_are_spelt_out() {
         let mut text = String::new();
-        "ﬁﬀ⽂\u{AD}x𝐿".chars().for_each(|character| push(&mut text, character));
+        "ﬁﬀ⽂\u{AD}x𝐿"
+            .chars()
+            .for_each(|character| push(&mut text, character));
         assert_eq!(text, "fiff文xL");
-        assert_eq!([joined(0xD835, 0xDC3F), joined(0xD835, 0x41), joined(0x41, 0xDC3F)], [Some(0x1_D43F), None, None]);
+        assert_eq!(
+            [
+                joined(0xD835, 0xDC3F),
+                joined(0xD835, 0x41),
+                joined(0x41, 0xDC3F)
+            ],
+            [Some(0x1_D43F), None, None]
+        );
     }
 
     #[test]
     fn marks_keep_their_numbers() {
-        assert_eq!([0, 7, 60_000].map(|number| link_number(link_start(number))), [Some(0), Some(7), Some(60_000)]);
+        assert_eq!(
+            [0, 7, 60_000].map(|number| link_number(link_start(number))),
+            [Some(0), Some(7), Some(60_000)]
+        );
         assert!(is_mark(LINK_END) && link_number(LINK_END).is_none() && !is_mark('x'));
     }
 
@@ -110,7 +132,11 @@ mod tests {
     fn wide_text_needs_no_spaces() {
         assert!(needs_space("ｏｆ", "ｗａｔｅｒ") && !needs_space("５", "年"));
         assert!(
-            !needs_space("汉", "字") && needs_space("a", "字") && needs_space("a", "b") && !needs_space("a ", "b") && !needs_space("", "b")
+            !needs_space("汉", "字")
+                && needs_space("a", "字")
+                && needs_space("a", "b")
+                && !needs_space("a ", "b")
+                && !needs_space("", "b")
         );
     }
 }

@@ -1,9 +1,12 @@
-//! Images (PNG, JPEG, GIF, WebP, BMP, TIFF): the text in them as Markdown, found by OCR. Called by the converters' `convert`.
+//! Images (PNG, JPEG, GIF, WebP, BMP, TIFF): the text in them as Markdown, found by OCR. Called by
+//! the converters' `convert`.
 //!
-//! Rules: an image is turned as its EXIF orientation says; transparency lies on white; of an animation (GIF, WebP, APNG) the first frame is
-//! read; each page of a TIFF is a page (`\f`), reduced copies and masks of it are not. A cut-off image gives what is there if that is more
-//! than half, with the metadata `damaged`; otherwise it is `Corrupt`. An image without text, or one that is left unread, is empty Markdown.
-//! The image itself is kept beside its text. Sizes are checked before any pixel is decoded.
+//! Rules: an image is turned as its EXIF orientation says; transparency lies on white; of an
+//! animation (GIF, WebP, APNG) the first frame is read; each page of a TIFF is a page (`\f`),
+//! reduced copies and masks of it are not. A cut-off image gives what is there if that is more than
+//! half, with the metadata `damaged`; otherwise it is `Corrupt`. An image without text, or one that
+//! is left unread, is empty Markdown. The image itself is kept beside its text. Sizes are checked
+//! before any pixel is decoded.
 
 mod colours;
 mod decode;
@@ -25,7 +28,8 @@ pub const NAME: &str = "image/1";
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageConfig {
-    /// Most pixels of one image or page; a larger one is refused as `Invalid`. One pixel takes 3 to 11 bytes of memory while it is decoded.
+    /// Most pixels of one image or page; a larger one is refused as `Invalid`. One pixel takes 3
+    /// to 11 bytes of memory while it is decoded.
     pub maximum_pixels: u64,
     /// Most pages of one image file; a file with more is refused as `Invalid`.
     pub maximum_pages: usize,
@@ -41,19 +45,28 @@ pub struct Page {
 
 /// Reads the text of an image file.
 ///
-/// Errors: `Unsupported` for a format or variant that is not read, `Corrupt` for damaged bytes, `Invalid` for an image over a limit, and
-/// those of the recogniser.
+/// Errors: `Unsupported` for a format or variant that is not read, `Corrupt` for damaged bytes,
+/// `Invalid` for an image over a limit, and those of the recogniser.
 pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     let format = decode::format_of(bytes)?;
     let media_type = format.to_mime_type().to_owned();
-    let mut converted = Converted { converter: NAME.into(), media_type, ..Converted::default() };
+    let mut converted = Converted {
+        converter: NAME.into(),
+        media_type,
+        ..Converted::default()
+    };
     let mut pages = Vec::new();
     let mut read_page = |page: Page| {
         limits.check_time()?;
         if let Some(damage) = page.damaged {
             converted.metadata.insert("damaged".to_owned(), damage);
         }
-        let text = page.image.as_ref().map(|image| limits.read_picture(image)).transpose()?.flatten();
+        let text = page
+            .image
+            .as_ref()
+            .map(|image| limits.read_picture(image))
+            .transpose()?
+            .flatten();
         pages.push(text.unwrap_or_default());
         Ok(())
     };
@@ -70,12 +83,20 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     Ok(converted)
 }
 
-/// Hands the image itself over, shown above its text. Not a TIFF: nothing that shows a page shows one.
+/// Hands the image itself over, shown above its text. Not a TIFF: nothing that shows a page shows
+/// one.
 fn keep(converted: &mut Converted, bytes: &[u8], format: image::ImageFormat) {
     let extension = format.extensions_str().first().copied().unwrap_or_default();
-    let file = EmbeddedFile { name: format!("image.{extension}"), media_type: converted.media_type.clone(), bytes: bytes.to_vec() };
+    let file = EmbeddedFile {
+        name: format!("image.{extension}"),
+        media_type: converted.media_type.clone(),
+        bytes: bytes.to_vec(),
+    };
     converted.blobs.push(file);
-    converted.images.push(ImageLink { link: "embedded:0".to_owned(), alt: String::new() });
+    converted.images.push(ImageLink {
+        link: "embedded:0".to_owned(),
+        alt: String::new(),
+    });
     converted.markdown.insert_str(0, "![](image:0)\n\n");
 }
 
@@ -84,15 +105,21 @@ pub fn is_readable(bytes: &[u8]) -> bool {
     decode::format_of(bytes).is_ok()
 }
 
-/// Whether an image that lies in a document is of a format that is read and not too small for text, as its first bytes say.
+/// Whether an image that lies in a document is of a format that is read and not too small for text,
+/// as its first bytes say.
 pub fn may_show_text(bytes: &[u8], limits: &Limits<'_>) -> bool {
-    let Ok(format) = decode::format_of(bytes) else { return false };
+    let Ok(format) = decode::format_of(bytes) else {
+        return false;
+    };
     // The first image of a TIFF may be a reduced copy.
     format == image::ImageFormat::Tiff
-        || decode::size(bytes, format, limits).is_some_and(|(width, height)| width.min(height) >= limits.config.ocr.minimum_picture_side)
+        || decode::size(bytes, format, limits).is_some_and(|(width, height)| {
+            width.min(height) >= limits.config.ocr.minimum_picture_side
+        })
 }
 
-/// The first frame of an image that lies in a document, upright; `None` for one that cannot be read or is too small for text.
+/// The first frame of an image that lies in a document, upright; `None` for one that cannot be read
+/// or is too small for text.
 pub fn embedded_picture(bytes: &[u8], limits: &Limits<'_>) -> Option<RgbImage> {
     let format = decode::format_of(bytes).ok()?;
     let image = match format {
@@ -115,28 +142,47 @@ fn first_page(bytes: &[u8], limits: &Limits<'_>) -> Option<RgbImage> {
 fn check_size(width: u32, height: u32, limits: &Limits) -> Result<()> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels == 0 {
-        return Err(Error::new(ErrorKind::Corrupt, format!("the image has no pixels ({width} × {height})")));
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("the image has no pixels ({width} × {height})"),
+        ));
     }
     let maximum = limits.config.image.maximum_pixels;
     if pixels > maximum {
-        let message = format!("the image has {width} × {height} pixels, more than the limit of {maximum}");
-        return Err(Error::new(ErrorKind::Invalid, message).with_hint("make the image smaller, or raise `convert.image.maximum_pixels`"));
+        let message =
+            format!("the image has {width} × {height} pixels, more than the limit of {maximum}");
+        return Err(Error::new(ErrorKind::Invalid, message)
+            .with_hint("make the image smaller, or raise `convert.image.maximum_pixels`"));
     }
     Ok(())
 }
 
-/// What a decoder left of a buffer that was zero before it failed: a note of what is missing, or an error if it is too much.
-/// `row_bytes` is the length of a row of `buffer`; rows that were never reached become white if `white` is given.
-fn keep_most(buffer: &mut [u8], row_bytes: usize, white: Option<u8>, error: Error) -> Result<String> {
+/// What a decoder left of a buffer that was zero before it failed: a note of what is missing, or an
+/// error if it is too much. `row_bytes` is the length of a row of `buffer`; rows that were never
+/// reached become white if `white` is given.
+fn keep_most(
+    buffer: &mut [u8],
+    row_bytes: usize,
+    white: Option<u8>,
+    error: Error,
+) -> Result<String> {
     let rows = buffer.len() / row_bytes.max(1);
-    let last = buffer.iter().rposition(|byte| *byte != 0).map_or(0, |at| at / row_bytes.max(1) + 1);
+    let last = buffer
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |at| at / row_bytes.max(1) + 1);
     if last * 2 <= rows {
         return Err(error);
     }
     if let Some(white) = white {
-        buffer.iter_mut().skip(last * row_bytes).for_each(|byte| *byte = white);
+        buffer
+            .iter_mut()
+            .skip(last * row_bytes)
+            .for_each(|byte| *byte = white);
     }
-    Ok(format!("{error}; the image ends after {last} of {rows} rows"))
+    Ok(format!(
+        "{error}; the image ends after {last} of {rows} rows"
+    ))
 }
 
 #[cfg(test)]

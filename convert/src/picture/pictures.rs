@@ -1,5 +1,6 @@
-//! The text of pictures that documents carry, put below the place where they stand: slides, screenshots and figures are searched by what
-//! they show. Called by the converters' `convert` for every format.
+//! The text of pictures that documents carry, put below the place where they stand: slides,
+//! screenshots and figures are searched by what they show. Called by the converters' `convert` for
+//! every format.
 
 use tributary_schemas::Result;
 
@@ -13,21 +14,35 @@ pub fn read_embedded(converted: &mut Converted, limits: &Limits<'_>) -> Result<(
         return Ok(());
     }
     let mut additions = Vec::new();
-    for (number, file) in converted.blobs.iter().enumerate().filter(|(_, file)| file.media_type.starts_with("image/")) {
+    for (number, file) in converted
+        .blobs
+        .iter()
+        .enumerate()
+        .filter(|(_, file)| file.media_type.starts_with("image/"))
+    {
         limits.check_time()?;
-        let Some(place) = place_of(converted, number) else { continue };
+        let Some(place) = place_of(converted, number) else {
+            continue;
+        };
         if !image::may_show_text(&file.bytes, limits) || !limits.reads_another_picture() {
             continue;
         }
-        let Some(picture) = image::embedded_picture(&file.bytes, limits) else { continue };
-        if let Some(text) = limits.read_picture(&picture)?.filter(|text| !text.trim().is_empty()) {
+        let Some(picture) = image::embedded_picture(&file.bytes, limits) else {
+            continue;
+        };
+        if let Some(text) = limits
+            .read_picture(&picture)?
+            .filter(|text| !text.trim().is_empty())
+        {
             additions.push((place, text));
         }
     }
     // From the end, so that places before stay where they are.
     additions.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
     for (place, text) in additions {
-        converted.markdown.insert_str(place, &format!("\n\n{}", text.trim_end()));
+        converted
+            .markdown
+            .insert_str(place, &format!("\n\n{}", text.trim_end()));
     }
     Ok(())
 }
@@ -35,11 +50,20 @@ pub fn read_embedded(converted: &mut Converted, limits: &Limits<'_>) -> Result<(
 /// Where the block ends in which the file is shown first; `None` if the Markdown does not show it.
 fn place_of(converted: &Converted, file: usize) -> Option<usize> {
     let link = format!("embedded:{file}");
-    let shown = converted.images.iter().enumerate().filter(|(_, image)| image.link == link);
+    let shown = converted
+        .images
+        .iter()
+        .enumerate()
+        .filter(|(_, image)| image.link == link);
     let marks = shown.map(|(image, _)| format!("](image:{image})"));
-    let first = marks.filter_map(|mark| converted.markdown.find(&mark)).min()?;
+    let first = marks
+        .filter_map(|mark| converted.markdown.find(&mark))
+        .min()?;
     let rest = converted.markdown.get(first..)?;
-    let ends = ["\n\n", "\n\u{c}", "\u{c}"].iter().filter_map(|end| rest.find(end)).min();
+    let ends = ["\n\n", "\n\u{c}", "\u{c}"]
+        .iter()
+        .filter_map(|end| rest.find(end))
+        .min();
     Some(first + ends.unwrap_or(rest.trim_end().len()))
 }
 
@@ -55,12 +79,23 @@ mod tests {
 
     #[test]
     fn text_goes_below_the_block_of_the_first_picture() {
-        let image = |file: usize| ImageLink { link: format!("embedded:{file}"), alt: String::new() };
-        let markdown = "Before ![a](image:0) and\nafter\n\nNext\n\u{c}![](image:1)\n\u{c}![](image:2)\n";
-        let converted = Converted { markdown: markdown.into(), images: vec![image(0), image(1), image(0)], ..Converted::default() };
+        let image = |file: usize| ImageLink {
+            link: format!("embedded:{file}"),
+            alt: String::new(),
+        };
+        let markdown =
+            "Before ![a](image:0) and\nafter\n\nNext\n\u{c}![](image:1)\n\u{c}![](image:2)\n";
+        let converted = Converted {
+            markdown: markdown.into(),
+            images: vec![image(0), image(1), image(0)],
+            ..Converted::default()
+        };
         let before = |file| place_of(&converted, file).and_then(|place| markdown.get(..place));
         assert_eq!(before(0), Some("Before ![a](image:0) and\nafter"));
-        assert_eq!(before(1), Some("Before ![a](image:0) and\nafter\n\nNext\n\u{c}![](image:1)"));
+        assert_eq!(
+            before(1),
+            Some("Before ![a](image:0) and\nafter\n\nNext\n\u{c}![](image:1)")
+        );
         assert_eq!(before(2), None);
     }
 
@@ -70,15 +105,36 @@ mod tests {
         let engine = Engine::new(Err(OcrUnavailable::new("no models")));
         let noted = |width: i32, height: i32| {
             // The head of a bitmap alone: decoded, it would be damaged.
-            let sizes = [70, 0, 54, 40, width, height].map(i32::to_le_bytes).concat();
+            let sizes = [70, 0, 54, 40, width, height]
+                .map(i32::to_le_bytes)
+                .concat();
             let bytes = [b"BM".as_slice(), &sizes, &[1, 0, 24, 0], &[0; 24]].concat();
-            let file = EmbeddedFile { media_type: "image/bmp".into(), bytes, ..EmbeddedFile::default() };
-            let images = vec![ImageLink { link: "embedded:0".into(), alt: String::new() }];
-            let mut converted = Converted { markdown: "![](image:0)\n".into(), images, blobs: vec![file], ..Converted::default() };
+            let file = EmbeddedFile {
+                media_type: "image/bmp".into(),
+                bytes,
+                ..EmbeddedFile::default()
+            };
+            let images = vec![ImageLink {
+                link: "embedded:0".into(),
+                alt: String::new(),
+            }];
+            let mut converted = Converted {
+                markdown: "![](image:0)\n".into(),
+                images,
+                blobs: vec![file],
+                ..Converted::default()
+            };
             let reader = PictureReader::new(&engine, &|| Ok(()));
-            read_embedded(&mut converted, &Limits::starting_now(&config).with_pictures(&reader)).unwrap();
+            read_embedded(
+                &mut converted,
+                &Limits::starting_now(&config).with_pictures(&reader),
+            )
+            .unwrap();
             reader.note(&mut converted.metadata);
-            converted.metadata.get(crate::picture::ocr::UNAVAILABLE_KEY).cloned()
+            converted
+                .metadata
+                .get(crate::picture::ocr::UNAVAILABLE_KEY)
+                .cloned()
         };
         assert_eq!(noted(40, 400).as_deref(), Some("no models"));
         assert_eq!(noted(39, 400), None);

@@ -1,9 +1,9 @@
-//! Delimited text (CSV, TSV and relatives) of any encoding: one table as Markdown and as an SQLite database. Called by the converters'
-//! entry.
+//! Delimited text (CSV, TSV and relatives) of any encoding: one table as Markdown and as an SQLite
+//! database. Called by the converters' entry.
 //!
-//! The route: decode → sniff the delimiter (`dialect`) → read the records as often as needed (`records`) → `tables`. Blank lines are
-//! dropped; short rows are filled up; a first line `sep=;` is obeyed. Quotes are `"`, doubled inside quoted fields; a quote that never
-//! closes is text.
+//! The route: decode → sniff the delimiter (`dialect`) → read the records as often as needed
+//! (`records`) → `tables`. Blank lines are dropped; short rows are filled up; a first line `sep=;`
+//! is obeyed. Quotes are `"`, doubled inside quoted fields; a quote that never closes is text.
 
 mod dialect;
 mod records;
@@ -46,7 +46,8 @@ pub struct CsvConfig {
 
 /// Converts delimited text.
 ///
-/// Errors: `Unsupported` for bytes that are no text, `Invalid` over a limit. An empty file is an empty document.
+/// Errors: `Unsupported` for bytes that are no text, `Invalid` over a limit. An empty file is an
+/// empty document.
 pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     let decoded = decode(bytes, None);
     let mut metadata = BTreeMap::new();
@@ -55,12 +56,19 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     let text: &str = &decoded.text;
     refuse_binary(text)?;
     let dialect = Dialect::sniff(text, limits.config.csv.sample_bytes);
-    let media_type = if dialect.delimiter == b'\t' { "text/tab-separated-values" } else { "text/csv" };
+    let media_type = if dialect.delimiter == b'\t' {
+        "text/tab-separated-values"
+    } else {
+        "text/csv"
+    };
     if dialect.delimiter != b',' {
         metadata.insert("delimiter".to_owned(), dialect.name());
     }
-    let mut source =
-        CsvSource { text: dialect.body(text), delimiter: dialect.delimiter, maximum_columns: limits.config.csv.maximum_columns };
+    let mut source = CsvSource {
+        text: dialect.body(text),
+        delimiter: dialect.delimiter,
+        maximum_columns: limits.config.csv.maximum_columns,
+    };
     let mut writer = Writer::new(limits, text.len() as u64);
     if let Some(area) = source.area(limits)? {
         writer.write(TABLE_NAME, &mut source, &[area], &Merges::default())?;
@@ -83,11 +91,16 @@ fn refuse_binary(text: &str) -> Result<()> {
     let (mut characters, mut controls) = (0_usize, 0_usize);
     for character in sample {
         characters += 1;
-        controls += usize::from(matches!(character, '\0' | '\u{2}'..='\u{8}' | '\u{E}'..='\u{1A}' | '\u{FFFD}'));
+        controls += usize::from(
+            matches!(character, '\0' | '\u{2}'..='\u{8}' | '\u{E}'..='\u{1A}' | '\u{FFFD}'),
+        );
     }
     if controls * 10 > characters {
-        return Err(Error::new(ErrorKind::Unsupported, "the bytes are no text, so there are no delimited records in them")
-            .with_hint("name the file by what it is, or export it as CSV"));
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "the bytes are no text, so there are no delimited records in them",
+        )
+        .with_hint("name the file by what it is, or export it as CSV"));
     }
     Ok(())
 }
@@ -109,22 +122,34 @@ impl CsvSource<'_> {
             columns = columns.max(fields.len());
             rows = rows.saturating_add(1);
             if columns > self.maximum_columns {
-                let message = format!("record {rows} has more than {} fields", self.maximum_columns);
-                return Err(
-                    Error::new(ErrorKind::Invalid, message).with_hint("check the delimiter, or raise `convert.csv.maximum_columns`")
+                let message = format!(
+                    "record {rows} has more than {} fields",
+                    self.maximum_columns
                 );
+                return Err(Error::new(ErrorKind::Invalid, message)
+                    .with_hint("check the delimiter, or raise `convert.csv.maximum_columns`"));
             }
             if u64::from(rows).is_multiple_of(ROWS_PER_CHECK) {
                 limits.check_time()?;
             }
         }
         let right = (columns as u32).checked_sub(1);
-        Ok(right.zip(rows.checked_sub(1)).map(|(right, bottom)| Area { top: 0, bottom, left: 0, right }))
+        Ok(right.zip(rows.checked_sub(1)).map(|(right, bottom)| Area {
+            top: 0,
+            bottom,
+            left: 0,
+            right,
+        }))
     }
 }
 
 impl RowSource for CsvSource<'_> {
-    fn visit(&mut self, first: u32, last: u32, visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>) -> Result<()> {
+    fn visit(
+        &mut self,
+        first: u32,
+        last: u32,
+        visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>,
+    ) -> Result<()> {
         let mut records = Records::new(self.text, self.delimiter);
         let mut fields = Vec::new();
         let mut cells: Vec<Cell<'_>> = Vec::new();
@@ -132,9 +157,17 @@ impl RowSource for CsvSource<'_> {
         while index <= last && records.next_into(&mut fields) {
             if index >= first {
                 cells.clear();
-                let filled = fields.drain(..).zip(0..).filter(|(field, _)| !field.is_empty());
-                cells.extend(filled.map(|(field, column): (Cow<'_, str>, u32)| Cell::new(column, Value::Text(field))));
-                let row = Row { index, cells: std::mem::take(&mut cells) };
+                let filled = fields
+                    .drain(..)
+                    .zip(0..)
+                    .filter(|(field, _)| !field.is_empty());
+                cells.extend(filled.map(|(field, column): (Cow<'_, str>, u32)| {
+                    Cell::new(column, Value::Text(field))
+                }));
+                let row = Row {
+                    index,
+                    cells: std::mem::take(&mut cells),
+                };
                 let goes_on = visit(&row)?;
                 cells = row.cells;
                 if !goes_on {

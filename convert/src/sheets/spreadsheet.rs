@@ -1,11 +1,12 @@
-//! Workbooks (xlsx, xlsm, xlsb, xls, ods): each visible sheet as a page of Markdown, all tables as an SQLite database. Called by the
-//! converters' entry.
+//! Workbooks (xlsx, xlsm, xlsb, xls, ods): each visible sheet as a page of Markdown, all tables as
+//! an SQLite database. Called by the converters' entry.
 //!
-//! The route: container → reader of the format (`xlsx`, `ods`, `xls`, `xlsb`), which hands over rows → `sheet` → `tables`. Formulas are
-//! their stored values. Hidden sheets, rows and columns are dropped (`convert.spreadsheet.hidden_…` keeps them; rows that a filter hides
-//! are kept always). Comments, headers, footers, charts and pictures are dropped, texts of
-//! text boxes stand after the tables (xlsx, xlsb); a sheet that is only a chart is named in the
-//! metadata. Sizes that a file claims are never believed: memory grows with what is really read, and only up to the limits.
+//! The route: container → reader of the format (`xlsx`, `ods`, `xls`, `xlsb`), which hands over
+//! rows → `sheet` → `tables`. Formulas are their stored values. Hidden sheets, rows and columns are
+//! dropped (`convert.spreadsheet.hidden_…` keeps them; rows that a filter hides are kept always).
+//! Comments, headers, footers, charts and pictures are dropped, texts of text boxes stand after the
+//! tables (xlsx, xlsb); a sheet that is only a chart is named in the metadata. Sizes that a file
+//! claims are never believed: memory grows with what is really read, and only up to the limits.
 
 mod date;
 mod number_format;
@@ -51,15 +52,19 @@ pub struct SpreadsheetConfig {
     pub hidden_sheets: bool,
     /// Whether hidden rows and columns are read.
     pub hidden_rows_and_columns: bool,
-    /// Whether the text of merged cells is repeated in every row (and, in headers, every column) that they cover.
+    /// Whether the text of merged cells is repeated in every row (and, in headers, every column)
+    /// that they cover.
     pub fill_merged_cells: bool,
     /// Most sheets; a workbook with more is refused as `Invalid`.
     pub maximum_sheets: usize,
-    /// Most cells over all sheets, empty ones with a format among them; a workbook with more is refused as `Invalid`.
+    /// Most cells over all sheets, empty ones with a format among them; a workbook with more is
+    /// refused as `Invalid`.
     pub maximum_cells: u64,
-    /// Most bytes that the parts of a workbook have when unpacked; a workbook with more is refused as `Invalid`.
+    /// Most bytes that the parts of a workbook have when unpacked; a workbook with more is refused
+    /// as `Invalid`.
     pub maximum_unpacked_bytes: u64,
-    /// Most bytes of text that cells share, which is kept in memory; a workbook with more is refused as `Invalid`.
+    /// Most bytes of text that cells share, which is kept in memory; a workbook with more is
+    /// refused as `Invalid`.
     pub maximum_shared_text_bytes: u64,
 }
 
@@ -87,17 +92,23 @@ impl About {
 
 /// Converts a workbook.
 ///
-/// Errors: `Unsupported` for encrypted workbooks and for what is no workbook, `Corrupt` for damaged ones, `Invalid` over a limit. If only
-/// a part is damaged the rest is converted, and `damaged` in the metadata says what is missing.
+/// Errors: `Unsupported` for encrypted workbooks and for what is no workbook, `Corrupt` for damaged
+/// ones, `Invalid` over a limit. If only a part is damaged the rest is converted, and `damaged` in
+/// the metadata says what is missing.
 pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     match bytes {
         [b'P', b'K', 3 | 5, ..] => zipped(bytes, limits),
         [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1, ..] => {
             let stream = xls::stream(bytes)?;
-            converted(limits, stream.len() as u64, |writer| xls::read(&stream, writer, limits))
+            converted(limits, stream.len() as u64, |writer| {
+                xls::read(&stream, writer, limits)
+            })
         }
-        [9, 0 | 2 | 4, 4 | 6, 0, ..] => Err(Error::new(ErrorKind::Unsupported, "a worksheet of Excel 2, 3 or 4, which nothing here reads")
-            .with_hint("open it in a spreadsheet program and save it as .xlsx")),
+        [9, 0 | 2 | 4, 4 | 6, 0, ..] => Err(Error::new(
+            ErrorKind::Unsupported,
+            "a worksheet of Excel 2, 3 or 4, which nothing here reads",
+        )
+        .with_hint("open it in a spreadsheet program and save it as .xlsx")),
         [] => Err(Error::new(ErrorKind::Corrupt, "the workbook has no bytes")),
         _ => Err(not_a_workbook(bytes)),
     }
@@ -107,21 +118,36 @@ fn zipped(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     let mut package = Package::open(bytes, limits)?;
     let expected = package.claimed_bytes();
     if package.has("xl/workbook.bin") {
-        return converted(limits, expected, |writer| xlsb::read(&mut package, writer, limits));
+        return converted(limits, expected, |writer| {
+            xlsb::read(&mut package, writer, limits)
+        });
     }
     if package.has("xl/workbook.xml")
-        || package.has("_rels/.rels") && !package.has("word/document.xml") && !package.has("ppt/presentation.xml")
+        || package.has("_rels/.rels")
+            && !package.has("word/document.xml")
+            && !package.has("ppt/presentation.xml")
     {
-        return converted(limits, expected, |writer| xlsx::read(&mut package, writer, limits));
+        return converted(limits, expected, |writer| {
+            xlsx::read(&mut package, writer, limits)
+        });
     }
     if package.has("content.xml") {
-        return converted(limits, expected, |writer| ods::read(&mut package, writer, limits));
+        return converted(limits, expected, |writer| {
+            ods::read(&mut package, writer, limits)
+        });
     }
-    Err(Error::new(ErrorKind::Unsupported, "a ZIP archive without a workbook in it")
-        .with_hint("supported are xlsx, xlsm, xlsb, xls and ods"))
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "a ZIP archive without a workbook in it",
+    )
+    .with_hint("supported are xlsx, xlsm, xlsb, xls and ods"))
 }
 
-fn converted(limits: &Limits<'_>, expected_bytes: u64, read: impl FnOnce(&mut Writer<'_>) -> Result<About>) -> Result<Converted> {
+fn converted(
+    limits: &Limits<'_>,
+    expected_bytes: u64,
+    read: impl FnOnce(&mut Writer<'_>) -> Result<About>,
+) -> Result<Converted> {
     let mut writer = Writer::new(limits, expected_bytes);
     let about = read(&mut writer)?;
     let written = writer.finish()?;
@@ -140,10 +166,19 @@ fn converted(limits: &Limits<'_>, expected_bytes: u64, read: impl FnOnce(&mut Wr
 
 /// Text under the name of a workbook is mostly HTML or CSV that a program wrote as `.xls`.
 fn not_a_workbook(bytes: &[u8]) -> Error {
-    let start: String = bytes.iter().take(512).map(|byte| char::from(*byte).to_ascii_lowercase()).collect();
+    let start: String = bytes
+        .iter()
+        .take(512)
+        .map(|byte| char::from(*byte).to_ascii_lowercase())
+        .collect();
     let start = start.trim_start_matches(|first: char| !first.is_ascii_graphic());
-    let is_text = bytes.iter().take(4096).all(|byte| *byte >= 0x20 || matches!(byte, b'\t' | b'\n' | b'\r' | 0xC));
-    let what = if start.starts_with('<') && start.contains("urn:schemas-microsoft-com:office:spreadsheet") {
+    let is_text = bytes
+        .iter()
+        .take(4096)
+        .all(|byte| *byte >= 0x20 || matches!(byte, b'\t' | b'\n' | b'\r' | 0xC));
+    let what = if start.starts_with('<')
+        && start.contains("urn:schemas-microsoft-com:office:spreadsheet")
+    {
         "an XML Spreadsheet 2003 file, which nothing here reads"
     } else if start.starts_with('<') {
         "HTML or XML, not a workbook"
@@ -151,14 +186,20 @@ fn not_a_workbook(bytes: &[u8]) -> Error {
         "text, not a workbook"
     } else {
         let message = "the bytes are neither a ZIP nor an OLE2 container, so they are no workbook";
-        return Error::new(ErrorKind::Corrupt, message).with_hint("check that the file arrived whole");
+        return Error::new(ErrorKind::Corrupt, message)
+            .with_hint("check that the file arrived whole");
     };
-    Error::new(ErrorKind::Unsupported, what).with_hint("name the file .html or .csv, or save it as .xlsx in a spreadsheet program")
+    Error::new(ErrorKind::Unsupported, what)
+        .with_hint("name the file .html or .csv, or save it as .xlsx in a spreadsheet program")
 }
 
 /// The refusal of an encrypted workbook.
 fn encrypted(how: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("the document is encrypted ({how})")).with_hint("remove the password and send it again")
+    Error::new(
+        ErrorKind::Unsupported,
+        format!("the document is encrypted ({how})"),
+    )
+    .with_hint("remove the password and send it again")
 }
 
 /// `Invalid` for more sheets than are allowed.
@@ -167,6 +208,9 @@ fn check_sheets(sheets: usize, limits: &Limits<'_>) -> Result<()> {
     if sheets <= maximum {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Invalid, format!("the workbook has {sheets} sheets, more than {maximum}"))
-        .with_hint("split the workbook, or raise `convert.spreadsheet.maximum_sheets`"))
+    Err(Error::new(
+        ErrorKind::Invalid,
+        format!("the workbook has {sheets} sheets, more than {maximum}"),
+    )
+    .with_hint("split the workbook, or raise `convert.spreadsheet.maximum_sheets`"))
 }

@@ -1,6 +1,7 @@
-//! Slides as pictures: what one conversion may ask for ([`SlideDrawing`]), and who draws (`office`: LibreOffice, where it is installed).
-//! The conversion process asks, the process that started it draws: a converter starts no programs. What comes back is a PDF with a page
-//! for each slide, which [`slide_images`] turns into pictures.
+//! Slides as pictures: what one conversion may ask for ([`SlideDrawing`]), and who draws (`office`:
+//! LibreOffice, where it is installed). The conversion process asks, the process that started it
+//! draws: a converter starts no programs. What comes back is a PDF with a page for each slide,
+//! which [`slide_images`] turns into pictures.
 
 pub mod office;
 pub(crate) mod ppt;
@@ -23,20 +24,22 @@ pub struct SlidesConfig {
     pub include_notes: bool,
     /// Whether comments of reviewers are kept, behind the slide that they belong to.
     pub include_comments: bool,
-    /// Whether LibreOffice, where it is installed, draws each slide. The picture is kept and shown with the slide's text; what only the
-    /// picture shows is read from it.
+    /// Whether LibreOffice, where it is installed, draws each slide. The picture is kept and shown
+    /// with the slide's text; what only the picture shows is read from it.
     pub draw: bool,
     /// Path of LibreOffice's `soffice`; empty: the first in `PATH`, then in the usual folders.
     pub program: std::path::PathBuf,
     /// Width in pixels of a slide's picture.
     pub image_width: u16,
-    /// Longest time in milliseconds for drawing one presentation; slides that remain have no picture. It comes on top of the conversion's.
+    /// Longest time in milliseconds for drawing one presentation; slides that remain have no
+    /// picture. It comes on top of the conversion's.
     pub drawing_timeout_ms: u64,
     /// Address space in bytes of each process of LibreOffice.
     pub drawing_memory_bytes: u64,
 }
 
-/// A format of presentations that is drawn. Its name becomes that of a file: nothing else may be asked for.
+/// A format of presentations that is drawn. Its name becomes that of a file: nothing else may be
+/// asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SlideFormat {
@@ -71,7 +74,12 @@ pub struct Area {
 
 impl Area {
     /// All of it.
-    pub const WHOLE: Self = Self { left: 0.0, top: 0.0, width: 1.0, height: 1.0 };
+    pub const WHOLE: Self = Self {
+        left: 0.0,
+        top: 0.0,
+        width: 1.0,
+        height: 1.0,
+    };
 }
 
 /// Draws the slides of one document, and counts the time.
@@ -87,8 +95,16 @@ pub struct SlideDrawing<'a> {
 
 impl<'a> SlideDrawing<'a> {
     /// For one document. `draw` gives it as PDF; `on_slide` is told after each slide.
-    pub fn new(draw: &'a dyn Fn(SlideFormat) -> Result<Vec<u8>>, on_slide: &'a dyn Fn() -> Result<()>) -> Self {
-        Self { draw, on_slide, spent: Cell::default(), unread: RefCell::default() }
+    pub fn new(
+        draw: &'a dyn Fn(SlideFormat) -> Result<Vec<u8>>,
+        on_slide: &'a dyn Fn() -> Result<()>,
+    ) -> Self {
+        Self {
+            draw,
+            on_slide,
+            spent: Cell::default(),
+            unread: RefCell::default(),
+        }
     }
 
     /// Time that drawing took so far: it does not count as time of the conversion.
@@ -96,14 +112,20 @@ impl<'a> SlideDrawing<'a> {
         self.spent.get()
     }
 
-    /// Notes that a slide, counted from 0, shows something there that no converter reads: it is to be read from its picture.
+    /// Notes that a slide, counted from 0, shows something there that no converter reads: it is to
+    /// be read from its picture.
     pub fn note_unread(&self, slide: usize, area: Area) {
         self.unread.borrow_mut().push((slide, area));
     }
 
     /// What was noted for a slide.
     pub fn unread(&self, slide: usize) -> Vec<Area> {
-        self.unread.borrow().iter().filter(|(number, _)| *number == slide).map(|(_, area)| *area).collect()
+        self.unread
+            .borrow()
+            .iter()
+            .filter(|(number, _)| *number == slide)
+            .map(|(_, area)| *area)
+            .collect()
     }
 
     /// The document as PDF, a page for each slide, hidden ones too.
@@ -128,6 +150,9 @@ impl<'a> SlideDrawing<'a> {
 
 impl std::fmt::Debug for SlideDrawing<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("SlideDrawing").field("spent", &self.spent).finish_non_exhaustive()
+        formatter
+            .debug_struct("SlideDrawing")
+            .field("spent", &self.spent)
+            .finish_non_exhaustive()
     }
 }

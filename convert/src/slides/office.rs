@@ -1,5 +1,5 @@
-//! LibreOffice: found, started once for each presentation in a folder and with a profile of its own, confined where conversion is, ended
-//! when it takes too long.
+//! LibreOffice: found, started once for each presentation in a folder and with a profile of its
+//! own, confined where conversion is, ended when it takes too long.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -27,7 +27,8 @@ const USUAL: [&str; 4] = [
 /// What the drawn document is called in its folder, without extension.
 const STEM: &str = "slides";
 /// Hidden slides are drawn too: pages have the numbers of slides.
-const FILTER: &str = r#"pdf:impress_pdf_Export:{"ExportHiddenSlides":{"type":"boolean","value":"true"}}"#;
+const FILTER: &str =
+    r#"pdf:impress_pdf_Export:{"ExportHiddenSlides":{"type":"boolean","value":"true"}}"#;
 /// Time between two looks whether it is done.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Bytes of its last words that are told.
@@ -46,25 +47,35 @@ pub struct Order {
     pub require_confinement: bool,
 }
 
-/// LibreOffice as the configuration names it or as it is installed; `None` if drawing is off or there is none.
+/// LibreOffice as the configuration names it or as it is installed; `None` if drawing is off or
+/// there is none.
 pub fn find(config: &SlidesConfig) -> Option<PathBuf> {
     if !config.draw {
         return None;
     }
     if !config.program.as_os_str().is_empty() {
         // It is started in another folder.
-        return Some(std::path::absolute(&config.program).unwrap_or_else(|_| config.program.clone()));
+        return Some(
+            std::path::absolute(&config.program).unwrap_or_else(|_| config.program.clone()),
+        );
     }
-    let folders: Vec<PathBuf> = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
-    let in_path = NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    in_path.chain(USUAL.iter().map(PathBuf::from)).find(|program| program.is_file())
+    let folders: Vec<PathBuf> = std::env::var_os("PATH")
+        .map(|path| std::env::split_paths(&path).collect())
+        .unwrap_or_default();
+    let in_path = NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    in_path
+        .chain(USUAL.iter().map(PathBuf::from))
+        .find(|program| program.is_file())
 }
 
 /// Draws a presentation in a folder of its own: a PDF with a page for each slide, hidden ones too.
 ///
-/// `launch` says how a confined process is started; without it LibreOffice runs as it is. Errors: `Unavailable` if it cannot be started,
-/// `Timeout` if it takes too long, `Invalid` if the PDF is larger than all embedded files may be, `Corrupt` if it makes nothing of
-/// the document. Takes seconds: call it on a blocking thread.
+/// `launch` says how a confined process is started; without it LibreOffice runs as it is. Errors:
+/// `Unavailable` if it cannot be started, `Timeout` if it takes too long, `Invalid` if the PDF is
+/// larger than all embedded files may be, `Corrupt` if it makes nothing of the document. Takes
+/// seconds: call it on a blocking thread.
 pub fn draw(
     program: &Path,
     launch: Option<&Launch>,
@@ -73,21 +84,45 @@ pub fn draw(
     bytes: &[u8],
     format: SlideFormat,
 ) -> Result<Vec<u8>> {
-    let failed = |error: std::io::Error| Error::io("cannot prepare a folder for LibreOffice", &error);
-    let (input, drawn) = (format!("{STEM}.{}", format.extension()), format!("{STEM}.pdf"));
+    let failed =
+        |error: std::io::Error| Error::io("cannot prepare a folder for LibreOffice", &error);
+    let (input, drawn) = (
+        format!("{STEM}.{}", format.extension()),
+        format!("{STEM}.pdf"),
+    );
     folder.write(&input, bytes).map_err(failed)?;
     let deadline = Instant::now() + Duration::from_millis(config.slides.drawing_timeout_ms);
     let most = config.maximum_embedded_bytes;
     let end = run(program, launch, folder.path(), &input, deadline, config)?;
-    let pdf = folder.read(&drawn, most).map_err(failed)?.unwrap_or_default();
+    let pdf = folder
+        .read(&drawn, most)
+        .map_err(failed)?
+        .unwrap_or_default();
     if pdf.len() as u64 > most {
-        return Err(Error::new(ErrorKind::Invalid, format!("LibreOffice makes more than {most} bytes of it")));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("LibreOffice makes more than {most} bytes of it"),
+        ));
     }
-    if pdf.is_empty() { Err(Error::new(ErrorKind::Corrupt, format!("LibreOffice makes nothing of it ({end})"))) } else { Ok(pdf) }
+    if pdf.is_empty() {
+        Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("LibreOffice makes nothing of it ({end})"),
+        ))
+    } else {
+        Ok(pdf)
+    }
 }
 
 /// Runs it to its end, after which no process of it is left, and says how it ended.
-fn run(program: &Path, launch: Option<&Launch>, folder: &Path, input: &str, deadline: Instant, config: &Config) -> Result<String> {
+fn run(
+    program: &Path,
+    launch: Option<&Launch>,
+    folder: &Path,
+    input: &str,
+    deadline: Instant,
+    config: &Config,
+) -> Result<String> {
     let failed = |error: std::io::Error| Error::io("cannot keep what LibreOffice says", &error);
     // Without a name: what it can write to is no place for a file that is written to for it.
     let said = tempfile::tempfile().map_err(failed)?;
@@ -98,17 +133,40 @@ fn run(program: &Path, launch: Option<&Launch>, folder: &Path, input: &str, dead
     Ok(format!("{}{}", status?, last_words(said)))
 }
 
-fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &str, errors: File, config: &Config) -> Result<Running> {
+fn start(
+    program: &Path,
+    launch: Option<&Launch>,
+    folder: &Path,
+    input: &str,
+    errors: File,
+    config: &Config,
+) -> Result<Running> {
     let arguments = arguments(folder, input);
     let mut command = Command::new(launch.map_or(program, |launch| &launch.program));
     match launch {
-        Some(launch) => command.args(&launch.program_arguments).stdin(Stdio::piped()),
+        Some(launch) => command
+            .args(&launch.program_arguments)
+            .stdin(Stdio::piped()),
         None => command.args(&arguments).stdin(Stdio::null()),
     };
-    let mut variables: Vec<(&str, OsString)> = vec![("HOME", folder.into()), ("TMPDIR", folder.into())];
-    variables.extend([("PATH", "/usr/local/bin:/usr/bin:/bin".into()), ("LANG", "C.UTF-8".into()), ("SAL_USE_VCLPLUGIN", "svp".into())]);
-    command.env_clear().envs(variables).current_dir(folder).stdout(Stdio::null());
-    let unavailable = |error: std::io::Error| Error::new(ErrorKind::Unavailable, format!("cannot start {}: {error}", program.display()));
+    let mut variables: Vec<(&str, OsString)> =
+        vec![("HOME", folder.into()), ("TMPDIR", folder.into())];
+    variables.extend([
+        ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
+        ("LANG", "C.UTF-8".into()),
+        ("SAL_USE_VCLPLUGIN", "svp".into()),
+    ]);
+    command
+        .env_clear()
+        .envs(variables)
+        .current_dir(folder)
+        .stdout(Stdio::null());
+    let unavailable = |error: std::io::Error| {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("cannot start {}: {error}", program.display()),
+        )
+    };
     command.stderr(errors);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -121,8 +179,16 @@ fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &str, er
             folder: folder.to_owned(),
             readable: installation(program).into_iter().collect(),
         };
-        let order = Order { program: program.to_owned(), arguments, bounds, require_confinement: config.require_confinement };
-        serde_json::to_writer(&mut orders, &order).map_err(std::io::Error::from).and_then(|()| orders.flush()).map_err(unavailable)?;
+        let order = Order {
+            program: program.to_owned(),
+            arguments,
+            bounds,
+            require_confinement: config.require_confinement,
+        };
+        serde_json::to_writer(&mut orders, &order)
+            .map_err(std::io::Error::from)
+            .and_then(|()| orders.flush())
+            .map_err(unavailable)?;
     }
     Ok(running)
 }
@@ -131,25 +197,51 @@ fn start(program: &Path, launch: Option<&Launch>, folder: &Path, input: &str, er
 fn installation(program: &Path) -> Option<PathBuf> {
     let real = program.canonicalize().ok()?;
     let folder = real.parent()?;
-    let whole = if folder.ends_with("program") { folder.parent()? } else { folder };
+    let whole = if folder.ends_with("program") {
+        folder.parent()?
+    } else {
+        folder
+    };
     Some(whole.to_owned())
 }
 
 fn arguments(folder: &Path, input: &str) -> Vec<String> {
     let profile = format!("-env:UserInstallation=file://{}/profile", folder.display());
-    let plain = ["--headless", "--norestore", "--nolockcheck", "--nodefault", "--nofirststartwizard", "--convert-to", FILTER, "--outdir"];
+    let plain = [
+        "--headless",
+        "--norestore",
+        "--nolockcheck",
+        "--nodefault",
+        "--nofirststartwizard",
+        "--convert-to",
+        FILTER,
+        "--outdir",
+    ];
     let paths = [folder.to_owned(), folder.join(input)].map(|path| path.display().to_string());
-    std::iter::once(profile).chain(plain.map(str::to_owned)).chain(paths).collect()
+    std::iter::once(profile)
+        .chain(plain.map(str::to_owned))
+        .chain(paths)
+        .collect()
 }
 
 /// The end of what it said.
 fn last_words(mut said: File) -> String {
     let mut end = Vec::new();
     let length = said.seek(SeekFrom::End(0)).unwrap_or(0);
-    let read = said.seek(SeekFrom::Start(length.saturating_sub(LAST_WORDS))).and_then(|_| said.read_to_end(&mut end));
+    let read = said
+        .seek(SeekFrom::Start(length.saturating_sub(LAST_WORDS)))
+        .and_then(|_| said.read_to_end(&mut end));
     let end = String::from_utf8_lossy(&end);
-    let line = end.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    if read.is_err() || line.is_empty() { String::new() } else { format!(": {line}") }
+    let line = end
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    if read.is_err() || line.is_empty() {
+        String::new()
+    } else {
+        format!(": {line}")
+    }
 }
 
 /// LibreOffice and all that it started; ended when this is dropped.
@@ -158,12 +250,19 @@ struct Running(Child);
 impl Running {
     fn wait(&mut self, deadline: Instant, config: &Config) -> Result<ExitStatus> {
         loop {
-            if let Some(status) = self.0.try_wait().map_err(|error| Error::io("cannot wait for LibreOffice", &error))? {
+            if let Some(status) = self
+                .0
+                .try_wait()
+                .map_err(|error| Error::io("cannot wait for LibreOffice", &error))?
+            {
                 return Ok(status);
             }
             if Instant::now() > deadline {
                 let limit = config.slides.drawing_timeout_ms;
-                return Err(Error::new(ErrorKind::Timeout, format!("LibreOffice takes longer than {limit} ms")));
+                return Err(Error::new(
+                    ErrorKind::Timeout,
+                    format!("LibreOffice takes longer than {limit} ms"),
+                ));
             }
             std::thread::sleep(PAUSE);
         }
@@ -173,9 +272,13 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         #[cfg(unix)]
-        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        if let Some(group) = i32::try_from(self.0.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw)
+        {
             // Gone already, as a rule.
-            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap_or_default();
+            rustix::process::kill_process_group(group, rustix::process::Signal::KILL)
+                .unwrap_or_default();
         }
         self.0.kill().unwrap_or_default();
         self.0.wait().map(drop).unwrap_or_default();
@@ -188,14 +291,39 @@ mod tests {
 
     #[test]
     fn a_named_program_is_the_only_one_and_none_is_looked_for_when_drawing_is_off() {
-        let named = SlidesConfig { draw: true, program: "/nowhere/soffice".into(), ..SlidesConfig::default() };
+        let named = SlidesConfig {
+            draw: true,
+            program: "/nowhere/soffice".into(),
+            ..SlidesConfig::default()
+        };
         assert_eq!(find(&named), Some(PathBuf::from("/nowhere/soffice")));
-        assert_eq!(find(&SlidesConfig { draw: false, ..named.clone() }), None);
-        let here = find(&SlidesConfig { program: "bin/soffice".into(), ..named });
-        assert!(here.is_some_and(|program| program.is_absolute() && program.ends_with("bin/soffice")));
-        let error =
-            draw(Path::new("/nowhere/soffice"), None, &folder(&std::env::temp_dir()), &Config::default(), b"x", SlideFormat::Pptx).err();
-        assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Unavailable));
+        assert_eq!(
+            find(&SlidesConfig {
+                draw: false,
+                ..named.clone()
+            }),
+            None
+        );
+        let here = find(&SlidesConfig {
+            program: "bin/soffice".into(),
+            ..named
+        });
+        assert!(
+            here.is_some_and(|program| program.is_absolute() && program.ends_with("bin/soffice"))
+        );
+        let error = draw(
+            Path::new("/nowhere/soffice"),
+            None,
+            &folder(&std::env::temp_dir()),
+            &Config::default(),
+            b"x",
+            SlideFormat::Pptx,
+        )
+        .err();
+        assert_eq!(
+            error.map(|error| error.kind()),
+            Some(ErrorKind::Unavailable)
+        );
     }
 
     fn folder(parent: &Path) -> WorkFolder {
@@ -218,23 +346,61 @@ mod tests {
     fn what_is_drawn_comes_back_and_what_fails_says_why() {
         let scratch = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let run = |script: &str, config: &Config| {
-            draw(&program(scratch.path(), script), None, &folder(scratch.path()), config, b"deck", SlideFormat::Pptx)
+            draw(
+                &program(scratch.path(), script),
+                None,
+                &folder(scratch.path()),
+                config,
+                b"deck",
+                SlideFormat::Pptx,
+            )
         };
         let config = Config::default();
-        assert_eq!(run("cat slides.pptx > slides.pdf; echo ' drawn' >> slides.pdf", &config).ok(), Some(b"deck drawn\n".to_vec()));
-        assert!(run("ln -s slides.pptx slides.pdf", &config).is_err(), "a link is no drawing");
-        let error = run("echo no filter found >&2; exit 3", &config).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("no filter found") && error.contains('3'), "{error}");
-        let small = Config { maximum_embedded_bytes: 4, ..Config::default() };
-        let error = run("cat slides.pptx > slides.pdf; echo ' drawn' >> slides.pdf", &small).err();
+        assert_eq!(
+            run(
+                "cat slides.pptx > slides.pdf; echo ' drawn' >> slides.pdf",
+                &config
+            )
+            .ok(),
+            Some(b"deck drawn\n".to_vec())
+        );
+        assert!(
+            run("ln -s slides.pptx slides.pdf", &config).is_err(),
+            "a link is no drawing"
+        );
+        let error = run("echo no filter found >&2; exit 3", &config)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
+        assert!(
+            error.contains("no filter found") && error.contains('3'),
+            "{error}"
+        );
+        let small = Config {
+            maximum_embedded_bytes: 4,
+            ..Config::default()
+        };
+        let error = run(
+            "cat slides.pptx > slides.pdf; echo ' drawn' >> slides.pdf",
+            &small,
+        )
+        .err();
         assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Invalid));
         let mut hurried = Config::default();
         hurried.slides.drawing_timeout_ms = 200;
         let began = Instant::now();
         let error = run("sleep 60 & wait", &hurried).err();
         assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Timeout));
-        assert!(began.elapsed() < Duration::from_secs(30), "its children are ended too");
-        let left: Vec<_> = std::fs::read_dir(scratch.path()).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect();
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "its children are ended too"
+        );
+        let left: Vec<_> = std::fs::read_dir(scratch.path())
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
         assert_eq!(left, ["soffice"], "folders go");
     }
 }

@@ -1,9 +1,10 @@
-//! A picture of each slide, as LibreOffice draws it: kept beside the slide's text, below its title, and shown with what is found there.
-//! Called by the converters' `convert` for presentations.
+//! A picture of each slide, as LibreOffice draws it: kept beside the slide's text, below its title,
+//! and shown with what is found there. Called by the converters' `convert` for presentations.
 //!
-//! Rules: a slide is read from its picture only where it shows something that nobody else reads (drawings in formats of Windows), or as a
-//! whole if it has no text at all (shapes alone); of that only what the slide does not say already is taken. A presentation that cannot be drawn is indexed without
-//! pictures, and its metadata say why; so are slides beyond a limit.
+//! Rules: a slide is read from its picture only where it shows something that nobody else reads
+//! (drawings in formats of Windows), or as a whole if it has no text at all (shapes alone); of that
+//! only what the slide does not say already is taken. A presentation that cannot be drawn is
+//! indexed without pictures, and its metadata say why; so are slides beyond a limit.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -19,7 +20,8 @@ use crate::limits::Limits;
 use crate::pdf;
 use crate::slides::{Area, SlideDrawing, SlideFormat};
 
-/// Metadata: the numbers of the slides that are hidden and left out, from 1, with blanks between them.
+/// Metadata: the numbers of the slides that are hidden and left out, from 1, with blanks between
+/// them.
 const HIDDEN_KEY: &str = "hidden_slides";
 /// Metadata: why slides have no pictures.
 const MISSING_KEY: &str = "slide_images_missing";
@@ -27,7 +29,8 @@ const MISSING_KEY: &str = "slide_images_missing";
 const JPEG_QUALITY: u8 = 85;
 /// Times as wide as the kept picture is one that text is read from.
 const READING_SCALE: u16 = 2;
-/// Share of a text's pairs of letters from which on it is taken for what the slide says already; the rest is misread.
+/// Share of a text's pairs of letters from which on it is taken for what the slide says already;
+/// the rest is misread.
 const KNOWN_SHARE: f64 = 0.8;
 
 /// What a slide's picture gives.
@@ -40,17 +43,26 @@ struct Drawn {
 /// Draws the slide with that index, so many pixels wide.
 type Draw<'a> = &'a dyn Fn(usize, u16) -> Result<RgbImage>;
 
-/// Adds the pictures of a converted presentation. Errors: those of the recogniser and of whoever waits.
+/// Adds the pictures of a converted presentation. Errors: those of the recogniser and of whoever
+/// waits.
 pub fn add(converted: &mut Converted, format: SlideFormat, limits: &Limits<'_>) -> Result<()> {
-    let Some(slides) = limits.slides else { return Ok(()) };
+    let Some(slides) = limits.slides else {
+        return Ok(());
+    };
     let work = |pages, draw: Draw<'_>| {
         let count = converted.markdown.split('\u{c}').count();
         if pages != count {
-            return Err(Error::new(ErrorKind::Corrupt, format!("{pages} pages were drawn for {count} slides")));
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                format!("{pages} pages were drawn for {count} slides"),
+            ));
         }
         Ok(draw_slides(converted, draw, slides, limits))
     };
-    match slides.pdf(format).and_then(|pdf| pdf::with_pictures(&pdf, limits, work)) {
+    match slides
+        .pdf(format)
+        .and_then(|pdf| pdf::with_pictures(&pdf, limits, work))
+    {
         Ok(drawn) => show(converted, drawn?, limits),
         Err(error) => note(converted, &error.to_string()),
     }
@@ -60,23 +72,41 @@ pub fn add(converted: &mut Converted, format: SlideFormat, limits: &Limits<'_>) 
 /// Notes the numbers of hidden slides that are left out.
 pub fn note_hidden(metadata: &mut BTreeMap<String, String>, numbers: &[usize]) {
     if !numbers.is_empty() {
-        metadata.insert(HIDDEN_KEY.to_owned(), numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(" "));
+        metadata.insert(
+            HIDDEN_KEY.to_owned(),
+            numbers
+                .iter()
+                .map(usize::to_string)
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
     }
 }
 
 fn note(converted: &mut Converted, why: &str) {
-    converted.metadata.insert(MISSING_KEY.to_owned(), why.to_owned());
+    converted
+        .metadata
+        .insert(MISSING_KEY.to_owned(), why.to_owned());
 }
 
 /// The slides in order; `None` for those that stay without a picture.
-fn draw_slides(converted: &Converted, draw: Draw<'_>, slides: &SlideDrawing<'_>, limits: &Limits<'_>) -> Result<Vec<Option<Drawn>>> {
+fn draw_slides(
+    converted: &Converted,
+    draw: Draw<'_>,
+    slides: &SlideDrawing<'_>,
+    limits: &Limits<'_>,
+) -> Result<Vec<Option<Drawn>>> {
     let width = limits.config.slides.image_width;
     let longest = Duration::from_millis(limits.config.slides.drawing_timeout_ms);
     let hidden = hidden(converted);
     let mut drawn = Vec::new();
     for (index, section) in converted.markdown.split('\u{c}').enumerate() {
         let is_wanted = !hidden.contains(&(index + 1)) && slides.spent() < longest;
-        let jpeg = if is_wanted { slides.slide(|| jpeg(&draw(index, width).ok()?))? } else { None };
+        let jpeg = if is_wanted {
+            slides.slide(|| jpeg(&draw(index, width).ok()?))?
+        } else {
+            None
+        };
         let Some(jpeg) = jpeg else {
             drawn.push(None);
             continue;
@@ -95,7 +125,11 @@ fn draw_slides(converted: &Converted, draw: Draw<'_>, slides: &SlideDrawing<'_>,
 
 /// What is read from a slide's picture: all of it if the slide has no text.
 fn areas_to_read(section: &str, unread: Vec<Area>) -> Vec<Area> {
-    if section.trim().is_empty() { vec![Area::WHOLE] } else { unread }
+    if section.trim().is_empty() {
+        vec![Area::WHOLE]
+    } else {
+        unread
+    }
 }
 
 /// The text in areas of a picture.
@@ -103,8 +137,14 @@ fn read(picture: Option<&RgbImage>, areas: &[Area], limits: &Limits<'_>) -> Resu
     let mut texts = Vec::new();
     for area in areas {
         let part = picture.and_then(|picture| cut_out(picture, *area));
-        let part = part.filter(|part| part.width().min(part.height()) >= limits.config.ocr.minimum_picture_side);
-        texts.extend(part.map(|part| limits.read_picture(&part)).transpose()?.flatten());
+        let part = part.filter(|part| {
+            part.width().min(part.height()) >= limits.config.ocr.minimum_picture_side
+        });
+        texts.extend(
+            part.map(|part| limits.read_picture(&part))
+                .transpose()?
+                .flatten(),
+        );
     }
     Ok(texts.join("\n\n"))
 }
@@ -115,29 +155,60 @@ fn cut_out(picture: &RgbImage, area: Area) -> Option<RgbImage> {
         let at = |share: f64| (share.clamp(0.0, 1.0) * f64::from(pixels)).round() as usize;
         at(start)..at(start + length)
     };
-    let (columns, rows) = (range(area.left, area.width, picture.width()), range(area.top, area.height, picture.height()));
-    let size = (u32::try_from(columns.len()).ok()?, u32::try_from(rows.len()).ok()?);
-    let pixels = rows.filter_map(|row| picture.row(row).get(columns.start * 3..columns.end * 3)).flatten().copied().collect();
+    let (columns, rows) = (
+        range(area.left, area.width, picture.width()),
+        range(area.top, area.height, picture.height()),
+    );
+    let size = (
+        u32::try_from(columns.len()).ok()?,
+        u32::try_from(rows.len()).ok()?,
+    );
+    let pixels = rows
+        .filter_map(|row| picture.row(row).get(columns.start * 3..columns.end * 3))
+        .flatten()
+        .copied()
+        .collect();
     RgbImage::new(size.0, size.1, pixels)
 }
 
 /// The numbers of slides that are left out.
 fn hidden(converted: &Converted) -> HashSet<usize> {
-    converted.metadata.get(HIDDEN_KEY).map_or("", String::as_str).split(' ').filter_map(|number| number.parse().ok()).collect()
+    converted
+        .metadata
+        .get(HIDDEN_KEY)
+        .map_or("", String::as_str)
+        .split(' ')
+        .filter_map(|number| number.parse().ok())
+        .collect()
 }
 
 fn jpeg(picture: &RgbImage) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let encoder = JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY);
-    encoder.write_image(picture.pixels(), picture.width(), picture.height(), ExtendedColorType::Rgb8).ok()?;
+    encoder
+        .write_image(
+            picture.pixels(),
+            picture.width(),
+            picture.height(),
+            ExtendedColorType::Rgb8,
+        )
+        .ok()?;
     Some(bytes)
 }
 
 /// Puts pictures and what was read from them where they belong.
 fn show(converted: &mut Converted, drawn: Vec<Option<Drawn>>, limits: &Limits<'_>) {
-    let mut sections: Vec<String> = converted.markdown.split('\u{c}').map(str::to_owned).collect();
+    let mut sections: Vec<String> = converted
+        .markdown
+        .split('\u{c}')
+        .map(str::to_owned)
+        .collect();
     let hidden = hidden(converted);
-    let kept: u64 = converted.blobs.iter().map(|file| file.bytes.len() as u64).sum();
+    let kept: u64 = converted
+        .blobs
+        .iter()
+        .map(|file| file.bytes.len() as u64)
+        .sum();
     let mut room = limits.config.maximum_embedded_bytes.saturating_sub(kept);
     let mut left_out = 0;
     for (index, (section, drawn)) in sections.iter_mut().zip(drawn).enumerate() {
@@ -147,24 +218,41 @@ fn show(converted: &mut Converted, drawn: Vec<Option<Drawn>>, limits: &Limits<'_
         };
         if !text.is_empty() {
             let before = section.trim_end();
-            *section = if before.is_empty() { format!("{text}\n") } else { format!("{before}\n\n{text}\n") };
+            *section = if before.is_empty() {
+                format!("{text}\n")
+            } else {
+                format!("{before}\n\n{text}\n")
+            };
         }
         // A picture alone says nothing that could be found.
         if section.trim().is_empty() {
             continue;
         }
-        if jpeg.len() as u64 > room || converted.blobs.len() >= limits.config.maximum_embedded_files {
+        if jpeg.len() as u64 > room || converted.blobs.len() >= limits.config.maximum_embedded_files
+        {
             left_out += 1;
             continue;
         }
         room -= jpeg.len() as u64;
         insert_picture(section, converted.images.len());
-        converted.images.push(ImageLink { link: format!("embedded:{}", converted.blobs.len()), alt: String::new() });
+        converted.images.push(ImageLink {
+            link: format!("embedded:{}", converted.blobs.len()),
+            alt: String::new(),
+        });
         let name = format!("slide-{}.jpg", index + 1);
-        converted.blobs.push(EmbeddedFile { name, media_type: "image/jpeg".to_owned(), bytes: jpeg });
+        converted.blobs.push(EmbeddedFile {
+            name,
+            media_type: "image/jpeg".to_owned(),
+            bytes: jpeg,
+        });
     }
     if left_out > 0 {
-        note(converted, &format!("{left_out} slides cannot be drawn, took too long or are over the limit of embedded files"));
+        note(
+            converted,
+            &format!(
+                "{left_out} slides cannot be drawn, took too long or are over the limit of embedded files"
+            ),
+        );
     }
     converted.markdown = sections.join("\u{c}");
 }
@@ -181,7 +269,11 @@ fn insert_picture(section: &mut String, number: usize) {
         end += line.len();
         place = if is_heading { end } else { place };
     }
-    let picture = if place == 0 { format!("![](image:{number})\n\n") } else { format!("\n![](image:{number})\n") };
+    let picture = if place == 0 {
+        format!("![](image:{number})\n\n")
+    } else {
+        format!("\n![](image:{number})\n")
+    };
     section.insert_str(place, &picture);
 }
 
@@ -193,13 +285,25 @@ fn unknown_text(known: &str, read: &str) -> String {
         let found = pairs.iter().filter(|pair| known.contains(pair)).count();
         !pairs.is_empty() && (found as f64) < KNOWN_SHARE * pairs.len() as f64
     };
-    read.split("\n\n").map(str::trim).filter(is_new).collect::<Vec<_>>().join("\n\n")
+    read.split("\n\n")
+        .map(str::trim)
+        .filter(is_new)
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 /// Neighbouring letters and digits, in lower case.
 fn pairs(text: &str) -> Vec<(char, char)> {
-    let letters: Vec<char> = text.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    letters.iter().copied().zip(letters.iter().copied().skip(1)).collect()
+    let letters: Vec<char> = text
+        .chars()
+        .filter(|character| character.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect();
+    letters
+        .iter()
+        .copied()
+        .zip(letters.iter().copied().skip(1))
+        .collect()
 }
 
 #[cfg(test)]
@@ -212,23 +316,44 @@ mod tests {
     use crate::picture::ocr::{Engine, PictureReader};
 
     fn deck(markdown: &str) -> Converted {
-        Converted { markdown: markdown.into(), ..Converted::default() }
+        Converted {
+            markdown: markdown.into(),
+            ..Converted::default()
+        }
     }
 
     fn drawn(text: &str) -> Option<Drawn> {
-        Some(Drawn { jpeg: vec![1; 10], text: text.into() })
+        Some(Drawn {
+            jpeg: vec![1; 10],
+            text: text.into(),
+        })
     }
 
     #[test]
     fn pictures_stand_below_titles_and_what_they_show_below_the_text() {
-        let mut converted = deck("# 部分\n\n## Title\n\nText\n\u{c}Text only\n\u{c}\n\u{c}\n\u{c}hidden\n");
+        let mut converted =
+            deck("# 部分\n\n## Title\n\nText\n\u{c}Text only\n\u{c}\n\u{c}\n\u{c}hidden\n");
         let config = crate::Config::default();
         note_hidden(&mut converted.metadata, &[5]);
-        show(&mut converted, vec![drawn("read"), drawn(""), drawn("only pictured"), drawn(""), None], &Limits::starting_now(&config));
+        show(
+            &mut converted,
+            vec![
+                drawn("read"),
+                drawn(""),
+                drawn("only pictured"),
+                drawn(""),
+                None,
+            ],
+            &Limits::starting_now(&config),
+        );
         let expected = "# 部分\n\n## Title\n\n![](image:0)\n\nText\n\nread\n\u{c}![](image:1)\n\nText only\n\u{c}\
             ![](image:2)\n\nonly pictured\n\u{c}\n\u{c}hidden\n";
         assert_eq!(converted.markdown, expected);
-        let links: Vec<&str> = converted.images.iter().map(|image| image.link.as_str()).collect();
+        let links: Vec<&str> = converted
+            .images
+            .iter()
+            .map(|image| image.link.as_str())
+            .collect();
         assert_eq!(links, ["embedded:0", "embedded:1", "embedded:2"]);
         assert_eq!(converted.blobs[2].name, "slide-3.jpg");
         assert!(!converted.metadata.contains_key(MISSING_KEY));
@@ -236,41 +361,84 @@ mod tests {
 
     #[test]
     fn slides_without_a_picture_are_counted() {
-        let config = crate::Config { maximum_embedded_bytes: 15, ..crate::Config::default() };
+        let config = crate::Config {
+            maximum_embedded_bytes: 15,
+            ..crate::Config::default()
+        };
         let mut converted = deck("a\n\u{c}b\n\u{c}c\n\u{c}");
         note_hidden(&mut converted.metadata, &[4]);
-        show(&mut converted, vec![drawn(""), drawn(""), None, None], &Limits::starting_now(&config));
-        assert_eq!(converted.markdown, "![](image:0)\n\na\n\u{c}b\n\u{c}c\n\u{c}");
-        assert!(converted.metadata[MISSING_KEY].starts_with("2 slides"), "one over the limit, one not drawn, and one is hidden");
+        show(
+            &mut converted,
+            vec![drawn(""), drawn(""), None, None],
+            &Limits::starting_now(&config),
+        );
+        assert_eq!(
+            converted.markdown,
+            "![](image:0)\n\na\n\u{c}b\n\u{c}c\n\u{c}"
+        );
+        assert!(
+            converted.metadata[MISSING_KEY].starts_with("2 slides"),
+            "one over the limit, one not drawn, and one is hidden"
+        );
     }
 
     #[test]
     fn a_presentation_that_cannot_be_drawn_stays_as_it_is() {
         let config = crate::Config::default();
-        let draw = |format: SlideFormat| Err(Error::new(ErrorKind::Timeout, format!("{} takes too long", format.extension())));
+        let draw = |format: SlideFormat| {
+            Err(Error::new(
+                ErrorKind::Timeout,
+                format!("{} takes too long", format.extension()),
+            ))
+        };
         let slides = SlideDrawing::new(&draw, &|| Ok(()));
         let mut converted = deck("a\n");
-        add(&mut converted, SlideFormat::Pptx, &Limits::starting_now(&config).with_slides(&slides)).unwrap();
-        assert_eq!((converted.markdown.as_str(), converted.metadata[MISSING_KEY].as_str()), ("a\n", "pptx takes too long"));
+        add(
+            &mut converted,
+            SlideFormat::Pptx,
+            &Limits::starting_now(&config).with_slides(&slides),
+        )
+        .unwrap();
+        assert_eq!(
+            (
+                converted.markdown.as_str(),
+                converted.metadata[MISSING_KEY].as_str()
+            ),
+            ("a\n", "pptx takes too long")
+        );
     }
 
     #[test]
     fn what_the_slide_says_already_is_not_said_again() {
         let known = "## 载波聚合\n\nThroughput grows with the number of carriers\n";
-        let read = "载波聚合\n\nThroughput qrows with the number of carriers\n\n下行峰值速率\n\n---";
+        let read =
+            "载波聚合\n\nThroughput qrows with the number of carriers\n\n下行峰值速率\n\n---";
         assert_eq!(unknown_text(known, read), "下行峰值速率");
     }
 
     #[test]
     fn a_slide_is_read_where_nobody_else_reads() {
-        let area = Area { left: 0.5, top: 0.25, width: 0.75, height: 0.25 };
+        let area = Area {
+            left: 0.5,
+            top: 0.25,
+            width: 0.75,
+            height: 0.25,
+        };
         assert_eq!(areas_to_read("Text", vec![area]), [area]);
         assert_eq!(areas_to_read("Text", Vec::new()), []);
-        assert_eq!(areas_to_read("\n", Vec::new()), [Area::WHOLE], "shapes alone");
+        assert_eq!(
+            areas_to_read("\n", Vec::new()),
+            [Area::WHOLE],
+            "shapes alone"
+        );
 
         let picture = RgbImage::new(4, 4, (0..48).collect()).unwrap();
         let part = cut_out(&picture, area).unwrap();
-        assert_eq!((part.width(), part.height(), part.pixels()), (2, 1, [18, 19, 20, 21, 22, 23].as_slice()), "its right end lies outside");
+        assert_eq!(
+            (part.width(), part.height(), part.pixels()),
+            (2, 1, [18, 19, 20, 21, 22, 23].as_slice()),
+            "its right end lies outside"
+        );
         assert!(cut_out(&picture, Area { left: 1.5, ..area }).is_none());
         assert_eq!(cut_out(&picture, Area::WHOLE), Some(picture));
     }
@@ -287,19 +455,44 @@ mod tests {
         };
         let never = |format: SlideFormat| panic!("{format:?}");
         let slides = SlideDrawing::new(&never, &|| Ok(()));
-        slides.note_unread(1, Area { width: 0.5, ..Area::WHOLE });
-        slides.note_unread(1, Area { width: 0.1, ..Area::WHOLE });
+        slides.note_unread(
+            1,
+            Area {
+                width: 0.5,
+                ..Area::WHOLE
+            },
+        );
+        slides.note_unread(
+            1,
+            Area {
+                width: 0.1,
+                ..Area::WHOLE
+            },
+        );
         slides.note_unread(3, Area::WHOLE);
         let mut converted = deck("a\n\u{c}b\n\u{c}c\n\u{c}");
         note_hidden(&mut converted.metadata, &[4]);
         let engine = Engine::with(Box::new(Mirror::default()));
         let pictures = PictureReader::new(&engine, &|| Ok(()));
         let limits = Limits::starting_now(&config);
-        let drawn = draw_slides(&converted, &draw, &slides, &limits.with_pictures(&pictures)).unwrap();
-        let texts: Vec<Option<&str>> = drawn.iter().map(|drawn| Some(drawn.as_ref()?.text.as_str())).collect();
-        assert_eq!(texts, [Some(""), Some("50x100 [0, 0, 0] [0, 0, 0]"), Some(""), None], "what is too small shows no text");
+        let drawn =
+            draw_slides(&converted, &draw, &slides, &limits.with_pictures(&pictures)).unwrap();
+        let texts: Vec<Option<&str>> = drawn
+            .iter()
+            .map(|drawn| Some(drawn.as_ref()?.text.as_str()))
+            .collect();
+        assert_eq!(
+            texts,
+            [Some(""), Some("50x100 [0, 0, 0] [0, 0, 0]"), Some(""), None],
+            "what is too small shows no text"
+        );
         assert_eq!(widths.take(), [(0, 1), (1, 1), (1, READING_SCALE), (2, 1)]);
-        assert_eq!(draw_slides(&converted, &draw, &slides, &limits).unwrap().len(), 4);
+        assert_eq!(
+            draw_slides(&converted, &draw, &slides, &limits)
+                .unwrap()
+                .len(),
+            4
+        );
         assert_eq!(widths.take(), [(0, 1), (1, 1), (2, 1)], "nobody reads");
     }
 }

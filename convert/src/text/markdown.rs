@@ -1,5 +1,6 @@
-//! Markdown: front matter becomes metadata, images become `image:N`, HTML inside becomes Markdown, reference links become inline ones;
-//! everything else stays byte for byte. Called by [`super::convert`] and by the notebook converter.
+//! Markdown: front matter becomes metadata, images become `image:N`, HTML inside becomes Markdown,
+//! reference links become inline ones; everything else stays byte for byte. Called by
+//! [`super::convert`] and by the notebook converter.
 
 mod front_matter;
 mod html_inside;
@@ -37,7 +38,11 @@ pub fn convert_text(text: &str, limits: &Limits) -> Result<Converted> {
     let (metadata, body) = front_matter::split(text, limits.config.maximum_front_matter_bytes);
     let body = html_inside::replace_blocks(body, limits)?;
     let rewritten = rewrite(&body, limits)?;
-    let title = metadata.get("title").cloned().filter(|title| !title.trim().is_empty()).or(rewritten.title);
+    let title = metadata
+        .get("title")
+        .cloned()
+        .filter(|title| !title.trim().is_empty())
+        .or(rewritten.title);
     Ok(Converted {
         markdown: rewritten.markdown,
         title,
@@ -56,7 +61,10 @@ struct Rewritten {
 
 /// One pass over the parser's events collects replacements of byte ranges; a second applies them.
 fn rewrite(body: &str, limits: &Limits) -> Result<Rewritten> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_FOOTNOTES;
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_FOOTNOTES;
     let mut rewriter = Rewriter::default();
     let mut events = Parser::new_ext(body, options).into_offset_iter();
     for (count, (event, range)) in events.by_ref().enumerate() {
@@ -71,10 +79,15 @@ fn rewrite(body: &str, limits: &Limits) -> Result<Rewritten> {
         .filter(|(_, definition)| definition.dest.len() <= MAXIMUM_LINK_BYTES)
         .map(|(_, definition)| definition.span.clone())
         .collect();
-    rewriter.edits.extend(definitions.into_iter().map(|span| (span, String::new())));
+    rewriter
+        .edits
+        .extend(definitions.into_iter().map(|span| (span, String::new())));
     Ok(Rewritten {
         markdown: apply(body, rewriter.edits),
-        title: rewriter.first_level_title.or(rewriter.first_title).filter(|title| !title.trim().is_empty()),
+        title: rewriter
+            .first_level_title
+            .or(rewriter.first_title)
+            .filter(|title| !title.trim().is_empty()),
         images: rewriter.images,
     })
 }
@@ -104,14 +117,26 @@ struct Rewriter {
 
 impl Rewriter {
     fn event(&mut self, event: Event, range: Range<usize>) {
-        if let Some(open) = self.open.last_mut().filter(|open| open.range.end >= range.end && open.range.start < range.start) {
+        if let Some(open) = self
+            .open
+            .last_mut()
+            .filter(|open| open.range.end >= range.end && open.range.start < range.start)
+        {
             open.inner_end = open.inner_end.max(range.end);
         }
         match event {
             Event::Start(Tag::Heading { level, .. }) => self.heading = Some((level, String::new())),
             Event::End(TagEnd::Heading(_)) => self.end_heading(),
-            Event::Start(Tag::Image { link_type, dest_url, .. }) => self.start(link_type, &dest_url, range, true),
-            Event::Start(Tag::Link { link_type, dest_url, .. }) => self.start(link_type, &dest_url, range, false),
+            Event::Start(Tag::Image {
+                link_type,
+                dest_url,
+                ..
+            }) => self.start(link_type, &dest_url, range, true),
+            Event::Start(Tag::Link {
+                link_type,
+                dest_url,
+                ..
+            }) => self.start(link_type, &dest_url, range, false),
             Event::End(TagEnd::Image | TagEnd::Link) => self.end(),
             Event::Text(text) | Event::Code(text) => self.text(&text),
             Event::SoftBreak | Event::HardBreak => self.text(" "),
@@ -132,7 +157,9 @@ impl Rewriter {
     }
 
     fn end_heading(&mut self) {
-        let Some((level, text)) = self.heading.take() else { return };
+        let Some((level, text)) = self.heading.take() else {
+            return;
+        };
         if level == HeadingLevel::H1 {
             self.first_level_title.get_or_insert_with(|| text.clone());
         }
@@ -140,11 +167,20 @@ impl Rewriter {
     }
 
     fn start(&mut self, link_type: LinkType, link: &str, range: Range<usize>, is_image: bool) {
-        let is_reference =
-            matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut) && link.len() <= MAXIMUM_LINK_BYTES;
+        let is_reference = matches!(
+            link_type,
+            LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut
+        ) && link.len() <= MAXIMUM_LINK_BYTES;
         self.open_images += usize::from(is_image);
         let inner_end = range.start + 1;
-        self.open.push(Open { range, link: link.to_owned(), inner_end, is_image, is_reference, alt: String::new() });
+        self.open.push(Open {
+            range,
+            link: link.to_owned(),
+            inner_end,
+            is_image,
+            is_reference,
+            alt: String::new(),
+        });
     }
 
     fn end(&mut self) {
@@ -161,12 +197,17 @@ impl Rewriter {
             let replacement = image(&open.alt, open.link, &mut self.images);
             self.edits.push((open.range, replacement));
         } else if open.is_reference && self.open_images == 0 {
-            self.edits.push((open.inner_end..open.range.end, format!("]({})", destination(&open.link))));
+            self.edits.push((
+                open.inner_end..open.range.end,
+                format!("]({})", destination(&open.link)),
+            ));
         }
     }
 
     fn inline_html(&mut self, html: &str, range: Range<usize>) {
-        if let Some(replacement) = html_inside::inline_replacement(html, &mut self.anchors, &mut self.images) {
+        if let Some(replacement) =
+            html_inside::inline_replacement(html, &mut self.anchors, &mut self.images)
+        {
             self.edits.push((range, replacement));
         }
     }
@@ -174,7 +215,11 @@ impl Rewriter {
 
 /// The Markdown of an image; its link goes into `images`. Data URLs are no links: their text stays.
 pub(super) fn image(alt: &str, link: String, images: &mut Vec<ImageLink>) -> String {
-    let alt: String = alt.split_whitespace().collect::<Vec<_>>().join(" ").replace(['[', ']'], "");
+    let alt: String = alt
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace(['[', ']'], "");
     if link.is_empty() || link.starts_with("data:") {
         return alt;
     }

@@ -1,5 +1,7 @@
-//! Jupyter notebooks: Markdown cells as Markdown, code cells as code blocks of the kernel's language, their outputs as text within a limit
-//! and as pictures, raw cells as they are unless they are for another program. Pictures of outputs and attachments become files of the document. Called by [`super::convert`].
+//! Jupyter notebooks: Markdown cells as Markdown, code cells as code blocks of the kernel's
+//! language, their outputs as text within a limit and as pictures, raw cells as they are unless
+//! they are for another program. Pictures of outputs and attachments become files of the document.
+//! Called by [`super::convert`].
 
 mod outputs;
 
@@ -23,35 +25,65 @@ pub const NAME: &str = "notebook/3";
 /// Converts a notebook. `Corrupt` if it is not JSON, `Invalid` if it has no cells.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let text = decode(bytes, None).text;
-    let notebook: Value = serde_json::from_str(text.trim_start_matches('\u{FEFF}'))
-        .map_err(|error| Error::new(ErrorKind::Corrupt, format!("the notebook is not JSON: {error}")))?;
+    let notebook: Value =
+        serde_json::from_str(text.trim_start_matches('\u{FEFF}')).map_err(|error| {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("the notebook is not JSON: {error}"),
+            )
+        })?;
     let cells = cells(&notebook).ok_or_else(|| {
         Error::new(ErrorKind::Invalid, "the notebook has no list `cells`")
             .with_hint("give the file another extension than .ipynb if it is no notebook")
     })?;
     let language = language(&notebook);
-    let mut writer = Writer { markdown: String::new(), embedded: Embedded::new(limits.config), limits, language };
+    let mut writer = Writer {
+        markdown: String::new(),
+        embedded: Embedded::new(limits.config),
+        limits,
+        language,
+    };
     for cell in cells {
         limits.check_time()?;
         writer.cell(cell);
     }
     let mut converted = markdown::convert_text(&writer.markdown, limits)?;
     converted.blobs = writer.embedded.finish(&mut converted.metadata);
-    converted.metadata.insert("language_name".to_owned(), language.to_owned());
-    Ok(Converted { converter: NAME.into(), ..converted })
+    converted
+        .metadata
+        .insert("language_name".to_owned(), language.to_owned());
+    Ok(Converted {
+        converter: NAME.into(),
+        ..converted
+    })
 }
 
 fn language(notebook: &Value) -> &str {
-    let places = ["/metadata/kernelspec/language", "/metadata/language_info/name", "/worksheets/0/cells/0/language"];
-    let is_plain =
-        |name: &&str| !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '+' | '#' | '-'));
-    let found = places.iter().filter_map(|place| notebook.pointer(place)).filter_map(Value::as_str).find(is_plain);
+    let places = [
+        "/metadata/kernelspec/language",
+        "/metadata/language_info/name",
+        "/worksheets/0/cells/0/language",
+    ];
+    let is_plain = |name: &&str| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || matches!(letter, '+' | '#' | '-'))
+    };
+    let found = places
+        .iter()
+        .filter_map(|place| notebook.pointer(place))
+        .filter_map(Value::as_str)
+        .find(is_plain);
     found.unwrap_or("python")
 }
 
 /// Cells of format 4, or of the first worksheet of format 3.
 fn cells(notebook: &Value) -> Option<&Vec<Value>> {
-    notebook.get("cells").or_else(|| notebook.pointer("/worksheets/0/cells"))?.as_array()
+    notebook
+        .get("cells")
+        .or_else(|| notebook.pointer("/worksheets/0/cells"))?
+        .as_array()
 }
 
 /// One text, or a list of lines with their line ends.
@@ -79,8 +111,16 @@ impl Writer<'_> {
                 self.push(&source);
             }
             Some("heading") => {
-                let level = cell.get("level").and_then(Value::as_u64).unwrap_or(1).clamp(1, 6);
-                self.push(&format!("{} {}", "#".repeat(usize::try_from(level).unwrap_or(1)), source.replace('\n', " ")));
+                let level = cell
+                    .get("level")
+                    .and_then(Value::as_u64)
+                    .unwrap_or(1)
+                    .clamp(1, 6);
+                self.push(&format!(
+                    "{} {}",
+                    "#".repeat(usize::try_from(level).unwrap_or(1)),
+                    source.replace('\n', " ")
+                ));
             }
             Some("code") => {
                 if !source.trim().is_empty() {
@@ -92,7 +132,10 @@ impl Writer<'_> {
                 }
             }
             // Raw cells in the notation of another program are for that program.
-            Some("raw") if raw_format(cell).is_none_or(|format| matches!(format, "" | "text/plain" | "text/markdown")) => {
+            Some("raw")
+                if raw_format(cell)
+                    .is_none_or(|format| matches!(format, "" | "text/plain" | "text/markdown")) =>
+            {
                 self.push(&source);
             }
             _ => {}
@@ -108,10 +151,16 @@ impl Writer<'_> {
 
     /// Links to `attachment:name` become links to files of the document.
     fn with_attachments(&mut self, cell: &Value, source: String) -> String {
-        let Some(Value::Object(attachments)) = cell.get("attachments") else { return source };
+        let Some(Value::Object(attachments)) = cell.get("attachments") else {
+            return source;
+        };
         let mut links: HashMap<&str, String> = HashMap::new();
         for (name, bundle) in attachments {
-            let Some((media_type, data)) = bundle.as_object().and_then(|bundle| bundle.iter().next()) else { continue };
+            let Some((media_type, data)) =
+                bundle.as_object().and_then(|bundle| bundle.iter().next())
+            else {
+                continue;
+            };
             if let Some(link) = self.embed(name, media_type, &text_of(Some(data))) {
                 links.insert(name, link);
             }
@@ -119,7 +168,9 @@ impl Writer<'_> {
         let mut result = String::with_capacity(source.len());
         let mut rest = source.as_str();
         while let Some((before, after)) = rest.split_once("attachment:") {
-            let end = after.find([')', '"', '\'', ' ', '>', '\n']).unwrap_or(after.len());
+            let end = after
+                .find([')', '"', '\'', ' ', '>', '\n'])
+                .unwrap_or(after.len());
             let (name, behind) = after.split_at(end);
             result.push_str(before);
             let unquoted = name.replace("%20", " ");
@@ -134,20 +185,32 @@ impl Writer<'_> {
 
     /// The link to a file of the document.
     fn embed(&mut self, name: &str, media_type: &str, base64: &str) -> Option<String> {
-        let data: Vec<u8> = base64.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let data: Vec<u8> = base64
+            .bytes()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
         let bytes = STANDARD.decode(data).ok()?;
-        self.embedded.add(name, media_type, bytes).map(|number| format!("embedded:{number}"))
+        self.embedded
+            .add(name, media_type, bytes)
+            .map(|number| format!("embedded:{number}"))
     }
 }
 
 /// The notation of a raw cell, if it names one.
 fn raw_format(cell: &Value) -> Option<&str> {
-    ["/metadata/raw_mimetype", "/metadata/format"].iter().find_map(|place| cell.pointer(place)).and_then(Value::as_str)
+    ["/metadata/raw_mimetype", "/metadata/format"]
+        .iter()
+        .find_map(|place| cell.pointer(place))
+        .and_then(Value::as_str)
 }
 
 /// The language that a cell's magic names.
 fn cell_language(source: &str) -> Option<&'static str> {
-    let magic = source.trim_start().strip_prefix("%%")?.split_whitespace().next()?;
+    let magic = source
+        .trim_start()
+        .strip_prefix("%%")?
+        .split_whitespace()
+        .next()?;
     match magic {
         "bash" | "sh" | "script" | "system" => Some("bash"),
         "html" | "HTML" => Some("html"),

@@ -1,10 +1,12 @@
 //! reStructuredText, as docutils and Sphinx read it, to Markdown. Called by [`super::convert`].
 //!
-//! The route: decode → collect targets, substitutions and roles of the whole text (`references`) → blocks (`parser`, `lists`, `tables`,
-//! `explicit`, `directives`, `objects`, `inline`) → Markdown ([`super::render`]).
+//! The route: decode → collect targets, substitutions and roles of the whole text (`references`) →
+//! blocks (`parser`, `lists`, `tables`, `explicit`, `directives`, `objects`, `inline`) → Markdown
+//! ([`super::render`]).
 //!
-//! Comments, raw HTML and LaTeX, `contents` and other directives for the layout are left out; files that `include` and `literalinclude`
-//! name are named, not read. Where authors miss a blank line or an indentation, the text is read as it was meant.
+//! Comments, raw HTML and LaTeX, `contents` and other directives for the layout are left out; files
+//! that `include` and `literalinclude` name are named, not read. Where authors miss a blank line or
+//! an indentation, the text is read as it was meant.
 
 mod directives;
 mod explicit;
@@ -46,6 +48,18 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let blocks = parser.document(&lines)?;
     let markdown = render(&blocks);
     limits.check_time()?;
-    let parser::Parser { title, metadata, images, .. } = parser;
-    Ok(Converted { markdown, title, converter: NAME.into(), metadata, images, ..Converted::default() })
+    let parser::Parser {
+        title,
+        metadata,
+        images,
+        ..
+    } = parser;
+    Ok(Converted {
+        markdown,
+        title,
+        converter: NAME.into(),
+        metadata,
+        images,
+        ..Converted::default()
+    })
 }

@@ -1,5 +1,6 @@
-//! JSON, JSON Lines, YAML and XML as text to search in: names become headings and list entries, lists of flat records tables, long texts
-//! paragraphs. What does not parse, and data of which little is prose (settings, measurements without records), goes into a code block as
+//! JSON, JSON Lines, YAML and XML as text to search in: names become headings and list entries,
+//! lists of flat records tables, long texts paragraphs. What does not parse, and data of which
+//! little is prose (settings, measurements without records), goes into a code block as
 //! it is. Called by [`super::convert`].
 
 mod tree;
@@ -23,7 +24,8 @@ use crate::text_encoding::unix_line_ends;
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "structured/1";
 
-/// Brackets of YAML that may be open at the same time: its parser looks at all of them again and again, and refuses far fewer in the end.
+/// Brackets of YAML that may be open at the same time: its parser looks at all of them again and
+/// again, and refuses far fewer in the end.
 const MAXIMUM_OPEN_BRACKETS: usize = 1000;
 
 /// A notation for nested data.
@@ -55,20 +57,31 @@ const TITLES: [&str; 4] = ["title", "name", "标题", "名称"];
 
 /// Converts data of any encoding.
 pub fn convert(bytes: &[u8], notation: Notation, limits: &Limits) -> Result<Converted> {
-    let declared = (notation == Notation::Xml).then(|| xml::declared_encoding(bytes)).flatten();
+    let declared = (notation == Notation::Xml)
+        .then(|| xml::declared_encoding(bytes))
+        .flatten();
     let decoded = decode(bytes, declared.as_deref());
     let mut metadata = BTreeMap::new();
     note_encoding(&mut metadata, decoded.encoding, decoded.replaced_characters);
     let text = unix_line_ends(decoded.text);
     let tree = parse(&text, notation, limits)?;
     limits.check_time()?;
-    let title = tree.as_ref().and_then(|tree| tree.title(&TITLES).or_else(|| tree.only_value()?.title(&TITLES)));
+    let title = tree.as_ref().and_then(|tree| {
+        tree.title(&TITLES)
+            .or_else(|| tree.only_value()?.title(&TITLES))
+    });
     let markdown = match tree.filter(|tree| write::is_text(tree, limits.config)) {
         Some(tree) => render(&write::blocks(tree, limits)?),
         None if text.trim().is_empty() => String::new(),
         None => fenced(notation.language(), &text),
     };
-    Ok(Converted { markdown, title, converter: NAME.into(), metadata, ..Converted::default() })
+    Ok(Converted {
+        markdown,
+        title,
+        converter: NAME.into(),
+        metadata,
+        ..Converted::default()
+    })
 }
 
 /// The data as a tree; `None` if it does not parse.
@@ -84,7 +97,11 @@ fn parse(text: &str, notation: Notation, limits: &Limits) -> Result<Option<Tree>
 
 fn json_lines(text: &str, limits: &Limits) -> Result<Option<Tree>> {
     let mut records = Vec::new();
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (number, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
         if number.is_multiple_of(256) {
             limits.check_time()?;
         }

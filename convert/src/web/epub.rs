@@ -1,5 +1,6 @@
-//! EPUB 2 and 3: the chapters in the order of the spine through the HTML converter, with the titles of the table of contents where a
-//! chapter has no heading of its own; metadata of the package; pictures as files of the document. Called by [`super::convert`].
+//! EPUB 2 and 3: the chapters in the order of the spine through the HTML converter, with the titles
+//! of the table of contents where a chapter has no heading of its own; metadata of the package;
+//! pictures as files of the document. Called by [`super::convert`].
 
 mod contents;
 mod package;
@@ -25,7 +26,8 @@ const CONTAINER: &str = "META-INF/container.xml";
 /// Share of the chapters that must be readable; with fewer the book is refused.
 const MINIMUM_READABLE_SHARE: f64 = 0.5;
 
-/// Converts a book. `Corrupt` if the container, the package or most chapters cannot be read, `Unsupported` if it is encrypted.
+/// Converts a book. `Corrupt` if the container, the package or most chapters cannot be read,
+/// `Unsupported` if it is encrypted.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let mut archive = Archive::open(bytes, limits.config)?;
     let package = Package::read(&mut archive, CONTAINER)?;
@@ -33,14 +35,24 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
         return Err(encrypted());
     }
     let titles = contents::titles(&mut archive, &package, limits);
-    let mut book =
-        Book { archive, package: &package, limits, images: Vec::new(), embedded: Embedded::new(limits.config), pictures: HashMap::new() };
+    let mut book = Book {
+        archive,
+        package: &package,
+        limits,
+        images: Vec::new(),
+        embedded: Embedded::new(limits.config),
+        pictures: HashMap::new(),
+    };
     let mut markdown = String::new();
     let mut lost = Vec::new();
     for item in package.chapters() {
         limits.check_time()?;
         match book.chapter(item)? {
-            Some(chapter) => push_chapter(&mut markdown, titles.get(&item.path).map(String::as_str), &chapter),
+            Some(chapter) => push_chapter(
+                &mut markdown,
+                titles.get(&item.path).map(String::as_str),
+                &chapter,
+            ),
             None => lost.push(item.path.clone()),
         }
     }
@@ -48,19 +60,39 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     note_lost(&lost, package.chapters().count(), &mut metadata)?;
     let title = metadata.get("title").cloned();
     let blobs = book.embedded.finish(&mut metadata);
-    Ok(Converted { markdown, title, converter: NAME.into(), metadata, images: book.images, blobs, ..Converted::default() })
+    Ok(Converted {
+        markdown,
+        title,
+        converter: NAME.into(),
+        metadata,
+        images: book.images,
+        blobs,
+        ..Converted::default()
+    })
 }
 
 /// Chapters that cannot be read: a note if they are few, `Corrupt` if they are most.
-fn note_lost(lost: &[String], chapters: usize, metadata: &mut std::collections::BTreeMap<String, String>) -> Result<()> {
+fn note_lost(
+    lost: &[String],
+    chapters: usize,
+    metadata: &mut std::collections::BTreeMap<String, String>,
+) -> Result<()> {
     let readable = chapters.saturating_sub(lost.len());
     if readable == 0 || (readable as f64) < chapters as f64 * MINIMUM_READABLE_SHARE {
         let message = format!("the book lacks {} of {chapters} chapters", lost.len());
-        return Err(Error::new(ErrorKind::Corrupt, message).with_hint("the file is damaged or ends early; fetch it again"));
+        return Err(Error::new(ErrorKind::Corrupt, message)
+            .with_hint("the file is damaged or ends early; fetch it again"));
     }
     if !lost.is_empty() {
         let names: Vec<&str> = lost.iter().take(10).map(String::as_str).collect();
-        metadata.insert("damaged".to_owned(), format!("{} of {chapters} chapters cannot be read: {}", lost.len(), names.join(", ")));
+        metadata.insert(
+            "damaged".to_owned(),
+            format!(
+                "{} of {chapters} chapters cannot be read: {}",
+                lost.len(),
+                names.join(", ")
+            ),
+        );
     }
     Ok(())
 }
@@ -69,7 +101,9 @@ fn note_lost(lost: &[String], chapters: usize, metadata: &mut std::collections::
 fn is_protected(archive: &mut Archive, package: &Package) -> Result<bool> {
     let rights = archive.read("META-INF/encryption.xml")?.unwrap_or_default();
     let text = String::from_utf8_lossy(&rights);
-    Ok(package.chapters().any(|chapter| text.contains(&format!("\"{}\"", chapter.path))))
+    Ok(package
+        .chapters()
+        .any(|chapter| text.contains(&format!("\"{}\"", chapter.path))))
 }
 
 struct Book<'a> {
@@ -92,10 +126,17 @@ impl Book<'_> {
             Err(error) => return Err(error),
         };
         let before = self.images.len();
-        let markdown = html::convert_part(&page, self.limits, &mut self.images, &mut self.embedded)?;
+        let markdown =
+            html::convert_part(&page, self.limits, &mut self.images, &mut self.embedded)?;
         for index in before..self.images.len() {
-            let link = self.images.get(index).map(|image| image.link.clone()).unwrap_or_default();
-            if let (Some(embedded), Some(image)) = (self.picture(&item.path, &link)?, self.images.get_mut(index)) {
+            let link = self
+                .images
+                .get(index)
+                .map(|image| image.link.clone())
+                .unwrap_or_default();
+            if let (Some(embedded), Some(image)) =
+                (self.picture(&item.path, &link)?, self.images.get_mut(index))
+            {
                 image.link = embedded;
             }
         }
@@ -116,7 +157,9 @@ impl Book<'_> {
             other => other?,
         };
         let media_type = self.package.media_type(&path);
-        let added = bytes.and_then(|bytes| self.embedded.add(&path, media_type, bytes)).map(|number| format!("embedded:{number}"));
+        let added = bytes
+            .and_then(|bytes| self.embedded.add(&path, media_type, bytes))
+            .map(|number| format!("embedded:{number}"));
         self.pictures.insert(path, added.clone());
         Ok(added)
     }

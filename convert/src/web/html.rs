@@ -1,8 +1,9 @@
-//! HTML: the main content of a page as Markdown, its `<title>` and `<meta>` as metadata. Called by [`super::convert`], and by the
-//! Markdown converter for tables inside Markdown.
+//! HTML: the main content of a page as Markdown, its `<title>` and `<meta>` as metadata. Called by
+//! [`super::convert`], and by the Markdown converter for tables inside Markdown.
 //!
-//! The route: decode → bound the nesting (`nesting`) → parse (html5ever, in pieces, under a deadline) → leave out what is not content
-//! (`content`) → blocks (`blocks`, `inline`, `table`) → Markdown ([`super::render`]).
+//! The route: decode → bound the nesting (`nesting`) → parse (html5ever, in pieces, under a
+//! deadline) → leave out what is not content (`content`) → blocks (`blocks`, `inline`, `table`) →
+//! Markdown ([`super::render`]).
 
 mod blocks;
 mod content;
@@ -51,12 +52,26 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let mut embedded = Embedded::new(limits.config);
     let markdown = main_markdown(root, limits, &mut images, &mut embedded)?;
     let blobs = embedded.finish(&mut head.metadata);
-    Ok(Converted { markdown, title: head.title, converter: NAME.into(), metadata: head.metadata, images, blobs, ..Converted::default() })
+    Ok(Converted {
+        markdown,
+        title: head.title,
+        converter: NAME.into(),
+        metadata: head.metadata,
+        images,
+        blobs,
+        ..Converted::default()
+    })
 }
 
-/// Converts HTML that is a part of a document (a chapter, a message): everything in it is content, its images go on in the numbering of
-/// `images`, and pictures that it carries join the document's files.
-pub fn convert_part(bytes: &[u8], limits: &Limits, images: &mut Vec<ImageLink>, embedded: &mut Embedded) -> Result<String> {
+/// Converts HTML that is a part of a document (a chapter, a message): everything in it is content,
+/// its images go on in the numbering of `images`, and pictures that it carries join the document's
+/// files.
+pub fn convert_part(
+    bytes: &[u8],
+    limits: &Limits,
+    images: &mut Vec<ImageLink>,
+    embedded: &mut Embedded,
+) -> Result<String> {
     let text = unix_line_ends(decode(bytes, declared_charset(bytes).as_deref()).text);
     let page = parse(&text, limits)?;
     let root = page.tree.root();
@@ -66,7 +81,8 @@ pub fn convert_part(bytes: &[u8], limits: &Limits, images: &mut Vec<ImageLink>, 
     markdown_of(root, builder, images, embedded)
 }
 
-/// Converts HTML that stands inside Markdown: everything is content, and images are Markdown images with their links.
+/// Converts HTML that stands inside Markdown: everything is content, and images are Markdown images
+/// with their links.
 pub fn convert_fragment(html: &str, limits: &Limits) -> Result<String> {
     let page = parse(html, limits)?;
     let root = page.tree.root();
@@ -78,16 +94,35 @@ pub fn convert_fragment(html: &str, limits: &Limits) -> Result<String> {
 }
 
 /// The page's main content; the whole page where the choice leaves too little of it, or nothing.
-fn main_markdown(root: Tree, limits: &Limits, images: &mut Vec<ImageLink>, embedded: &mut Embedded) -> Result<String> {
+fn main_markdown(
+    root: Tree,
+    limits: &Limits,
+    images: &mut Vec<ImageLink>,
+    embedded: &mut Embedded,
+) -> Result<String> {
     let everything = content::Selection::everything(root);
     if !limits.config.html.main_content_only {
-        return markdown_of(root, blocks::Builder::new(&everything, limits.deadline), images, embedded);
+        return markdown_of(
+            root,
+            blocks::Builder::new(&everything, limits.deadline),
+            images,
+            embedded,
+        );
     }
     let chosen = content::Selection::main_content(root);
     let whole = everything.characters(root) as f64;
     let kept = chosen.characters(chosen.root(root)) as f64;
-    let selection = if kept == 0.0 || kept < whole * limits.config.html.minimum_main_share { &everything } else { &chosen };
-    markdown_of(selection.root(root), blocks::Builder::new(selection, limits.deadline), images, embedded)
+    let selection = if kept == 0.0 || kept < whole * limits.config.html.minimum_main_share {
+        &everything
+    } else {
+        &chosen
+    };
+    markdown_of(
+        selection.root(root),
+        blocks::Builder::new(selection, limits.deadline),
+        images,
+        embedded,
+    )
 }
 
 fn markdown_of<'s>(
@@ -106,8 +141,13 @@ fn markdown_of<'s>(
 /// Parses in pieces, so that markup made to keep the parser busy is stopped by the clock.
 fn parse(html: &str, limits: &Limits) -> Result<Html> {
     let bounded = nesting::bound(html, limits.config.html.maximum_depth);
-    let options =
-        ParseOpts { tree_builder: TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() }, ..ParseOpts::default() };
+    let options = ParseOpts {
+        tree_builder: TreeBuilderOpts {
+            scripting_enabled: false,
+            ..TreeBuilderOpts::default()
+        },
+        ..ParseOpts::default()
+    };
     let mut parser = driver::parse_document(HtmlTreeSink::new(Html::new_document()), options);
     let mut rest: &str = &bounded;
     while !rest.is_empty() {
@@ -121,8 +161,11 @@ fn parse(html: &str, limits: &Limits) -> Result<Html> {
     // Twice: the parser adds elements of its own, and each list or table level has several.
     let allowed = 2 * limits.config.html.maximum_depth + 64;
     if depth > allowed {
-        return Err(Error::new(ErrorKind::Invalid, format!("HTML is nested {depth} levels deep, more than {allowed}"))
-            .with_hint("flatten the page, or raise `convert.html.maximum_depth`"));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("HTML is nested {depth} levels deep, more than {allowed}"),
+        )
+        .with_hint("flatten the page, or raise `convert.html.maximum_depth`"));
     }
     limits.check_time()?;
     Ok(page)
@@ -146,7 +189,16 @@ fn depth(root: Tree) -> usize {
 /// The charset that `<meta>` or the XML declaration names.
 fn declared_charset(bytes: &[u8]) -> Option<String> {
     let start = bytes.get(..DECLARATION_BYTES.min(bytes.len()))?;
-    let text: String = start.iter().map(|byte| if byte.is_ascii() { char::from(*byte).to_ascii_lowercase() } else { ' ' }).collect();
+    let text: String = start
+        .iter()
+        .map(|byte| {
+            if byte.is_ascii() {
+                char::from(*byte).to_ascii_lowercase()
+            } else {
+                ' '
+            }
+        })
+        .collect();
     let after = ["charset", "encoding"].iter().find_map(|name| {
         let (_, after) = text.split_once(name)?;
         after.trim_start().strip_prefix('=')

@@ -1,9 +1,10 @@
-//! Word 97 to 2003 (.doc): text by the piece table, headings and lists by the style sheet, tables, notes. Called by the converters'
-//! `convert`.
+//! Word 97 to 2003 (.doc): text by the piece table, headings and lists by the style sheet, tables,
+//! notes. Called by the converters' `convert`.
 //!
-//! The route: compound file → file information block (`fib`) → text (`text`), properties (`runs`, `properties`), styles (`styles`,
-//! `lists`) → blocks (`story`, `paragraph`, `tables`) with notes and text boxes (`notes`) → Markdown. Kept: inserted text, footnotes,
-//! endnotes, text boxes. Dropped: headers and footers, deleted text, hidden text and comments (both by a setting).
+//! The route: compound file → file information block (`fib`) → text (`text`), properties (`runs`,
+//! `properties`), styles (`styles`, `lists`) → blocks (`story`, `paragraph`, `tables`) with notes
+//! and text boxes (`notes`) → Markdown. Kept: inserted text, footnotes, endnotes, text boxes.
+//! Dropped: headers and footers, deleted text, hidden text and comments (both by a setting).
 
 mod fib;
 mod fonts;
@@ -47,7 +48,8 @@ struct Document<'a> {
     references: BTreeMap<usize, String>,
     /// Ranges of text boxes and the positions that they hang on, in the order of these.
     text_boxes: VecDeque<(usize, std::ops::Range<usize>)>,
-    /// The stream `Data`, in which pictures of the text lie, and `WordDocument`, in which floating ones lie.
+    /// The stream `Data`, in which pictures of the text lie, and `WordDocument`, in which floating
+    /// ones lie.
     data: &'a [u8],
     word: &'a [u8],
     /// Offsets of floating pictures, by the position that each hangs on.
@@ -56,7 +58,8 @@ struct Document<'a> {
     keep_hidden: bool,
 }
 
-/// Converts a document. Errors: `Unsupported` if encrypted or older than Word 97, `Corrupt` if damaged beyond use.
+/// Converts a document. Errors: `Unsupported` if encrypted or older than Word 97, `Corrupt` if
+/// damaged beyond use.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     limits.check_time()?;
     let compound = Compound::open(bytes)?;
@@ -67,21 +70,49 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let fib = Fib::read(&word)?;
     let table = compound.required_stream(fib.table_stream)?;
     let data = compound.stream("Data").unwrap_or_default();
-    let mut metadata = compound.stream(summary::STREAM).map(|stream| summary::read(&stream)).unwrap_or_default();
+    let mut metadata = compound
+        .stream(summary::STREAM)
+        .map(|stream| summary::read(&stream))
+        .unwrap_or_default();
     let mut document = open(&fib, &word, &table, &data, limits)?;
     if document.text.is_damaged {
-        metadata.insert("damaged".to_owned(), "text that the piece table names is missing".to_owned());
+        metadata.insert(
+            "damaged".to_owned(),
+            "text that the piece table names is missing".to_owned(),
+        );
     }
-    let notes = notes::find(&fib, &table, limits.config.doc.include_comments, &mut document);
+    let notes = notes::find(
+        &fib,
+        &table,
+        limits.config.doc.include_comments,
+        &mut document,
+    );
     let mut blocks = story::blocks(&mut document, 0, fib.lengths.main, limits)?;
     blocks.extend(notes::left_over_boxes(&mut document, limits)?);
-    let title = metadata.get("title").cloned().or_else(|| first_heading(&blocks));
+    let title = metadata
+        .get("title")
+        .cloned()
+        .or_else(|| first_heading(&blocks));
     let markdown = render(&blocks) + &notes::definitions(&notes, &mut document, limits)?;
     let (images, blobs) = (document.pictures.images, document.pictures.blobs);
-    Ok(Converted { markdown, title, media_type: MEDIA_TYPE.to_owned(), converter: NAME.into(), metadata, images, blobs })
+    Ok(Converted {
+        markdown,
+        title,
+        media_type: MEDIA_TYPE.to_owned(),
+        converter: NAME.into(),
+        metadata,
+        images,
+        blobs,
+    })
 }
 
-fn open<'a>(fib: &Fib, word: &'a [u8], table: &'a [u8], data: &'a [u8], limits: &Limits) -> Result<Document<'a>> {
+fn open<'a>(
+    fib: &Fib,
+    word: &'a [u8],
+    table: &'a [u8],
+    data: &'a [u8],
+    limits: &Limits,
+) -> Result<Document<'a>> {
     let lists_at = fib.offset(Place::Lists);
     Ok(Document {
         text: text::Text::read(fib.place(table, Place::PieceTable), word, fib.language)?,

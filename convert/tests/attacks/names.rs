@@ -1,4 +1,5 @@
-//! Names that lead elsewhere: left by a program in place of its drawing, or changed while the server looks.
+//! Names that lead elsewhere: left by a program in place of its drawing, or changed while the
+//! server looks.
 
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
@@ -8,7 +9,8 @@ use tributary_convert::isolation::WorkFolder;
 
 use crate::scene::{DRAWN, SECRET, Scene, Targets, draw};
 
-/// Ways to leave something else than a drawing. The last changes the name from a process of its own, beyond the end of the first one.
+/// Ways to leave something else than a drawing. The last changes the name from a process of its
+/// own, beyond the end of the first one.
 const WAYS: [&str; 6] = ["link", "hard link", "folder", "pipe", "socket", "swap"];
 /// What a drawing may be that is one.
 const HARMLESS: &[u8] = b"harmless";
@@ -29,7 +31,8 @@ pub fn leave(targets: &Targets) {
 
 fn swap_from_elsewhere(secret: &Path, drawn: &Path) -> Option<()> {
     std::fs::write(drawn, HARMLESS).ok()?;
-    // SAFETY: this process has one thread; the child leaves its group if it may, and goes on until it is ended.
+    // SAFETY: this process has one thread; the child leaves its group if it may, and goes on until
+    // it is ended.
     if unsafe { libc::fork() } == 0 {
         // SAFETY: it changes nothing in memory.
         unsafe { libc::setsid() };
@@ -52,17 +55,23 @@ pub fn a_program_leaves_nothing_that_is_followed() {
         let document = scene.document();
         for _ in 0..tries {
             let left = draw(scene.folder.path(), &document);
-            assert!(!left.as_ref().is_ok_and(|left| left != HARMLESS), "{way}: {left:?}");
+            assert!(
+                !left.as_ref().is_ok_and(|left| left != HARMLESS),
+                "{way}: {left:?}"
+            );
         }
         let still = std::fs::read_dir(scene.folder.path()).unwrap().flatten();
-        let still: Vec<_> = still.filter(|entry| entry.file_name().to_string_lossy().starts_with("slides-")).collect();
+        let still: Vec<_> = still
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("slides-"))
+            .collect();
         assert!(still.is_empty(), "{way}: {still:?}");
         println!("a program leaves a {way}: {tries} tries, 0 followed");
     }
     assert_eq!(std::fs::metadata(&scene.targets.secret).unwrap().nlink(), 1);
 }
 
-/// Without any confinement: somebody changes names as fast as he can while the server reads and writes them.
+/// Without any confinement: somebody changes names as fast as he can while the server reads and
+/// writes them.
 pub fn names_that_change_lead_nowhere() {
     let scene = Scene::new();
     let tries = scene.targets.tries;
@@ -80,9 +89,18 @@ pub fn names_that_change_lead_nowhere() {
         }
         is_done.store(true, Ordering::SeqCst);
     });
-    assert_eq!(std::fs::read_to_string(&scene.targets.secret).unwrap(), SECRET);
-    assert_eq!(std::fs::read_dir(&scene.targets.outside).unwrap().count(), 0);
-    println!("names that change: {} tries, {seen} read and {written} written where they should be, 0 elsewhere", tries * 20);
+    assert_eq!(
+        std::fs::read_to_string(&scene.targets.secret).unwrap(),
+        SECRET
+    );
+    assert_eq!(
+        std::fs::read_dir(&scene.targets.outside).unwrap().count(),
+        0
+    );
+    println!(
+        "names that change: {} tries, {seen} read and {written} written where they should be, 0 elsewhere",
+        tries * 20
+    );
 }
 
 fn swap(folder: &Path, secret: &Path, is_done: &AtomicBool) {

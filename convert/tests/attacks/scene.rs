@@ -70,10 +70,18 @@ impl Scene {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = tcp.local_addr().unwrap().port();
         let udp = UdpSocket::bind(("127.0.0.1", port)).unwrap();
-        let (socket, datagrams) = (folder.path().join("socket"), folder.path().join("datagrams"));
+        let (socket, datagrams) = (
+            folder.path().join("socket"),
+            folder.path().join("datagrams"),
+        );
         let abstract_name = format!("tributary-attacks-{}-{port}", std::process::id());
-        let hidden = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap()).unwrap();
-        let (path, received) = (UnixListener::bind(&socket).unwrap(), UnixDatagram::bind(&datagrams).unwrap());
+        let hidden =
+            UnixListener::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap())
+                .unwrap();
+        let (path, received) = (
+            UnixListener::bind(&socket).unwrap(),
+            UnixDatagram::bind(&datagrams).unwrap(),
+        );
         tcp.set_nonblocking(true).unwrap();
         udp.set_nonblocking(true).unwrap();
         path.set_nonblocking(true).unwrap();
@@ -88,9 +96,29 @@ impl Scene {
         }
         let server = i32::try_from(std::process::id()).unwrap();
         let (tries, only, leave, neighbours) = (tries(), vec![], String::new(), vec![]);
-        let targets = Targets { tries, only, leave, server, secret, outside, neighbours, socket, datagrams, abstract_name, port };
+        let targets = Targets {
+            tries,
+            only,
+            leave,
+            server,
+            secret,
+            outside,
+            neighbours,
+            socket,
+            datagrams,
+            abstract_name,
+            port,
+        };
         SIGNALS.store(0, Ordering::SeqCst);
-        Self { targets, folder, tcp, udp, path, hidden, datagrams: received }
+        Self {
+            targets,
+            folder,
+            tcp,
+            udp,
+            path,
+            hidden,
+            datagrams: received,
+        }
     }
 
     /// The document that says what to attack.
@@ -100,48 +128,105 @@ impl Scene {
 
     /// Fails if any trick worked, or anything is not as it was.
     pub fn assert_untouched(&self, who: &str, tally: &Tally) {
-        let worked: Vec<_> = tally.iter().filter(|(_, (_, successes))| *successes > 0).collect();
+        let worked: Vec<_> = tally
+            .iter()
+            .filter(|(_, (_, successes))| *successes > 0)
+            .collect();
         assert!(worked.is_empty(), "{who}: {worked:?}");
-        assert!(tally.values().all(|(tries, _)| *tries == self.targets.tries), "{who}: {tally:?}");
-        assert_eq!(std::fs::read_to_string(&self.targets.secret).unwrap(), SECRET);
-        assert_eq!(std::fs::read_dir(&self.targets.outside).unwrap().count(), 0, "something was made outside");
-        let connected = [self.tcp.accept().is_ok(), self.path.accept().is_ok(), self.hidden.accept().is_ok()];
-        let received = [self.udp.recv(&mut [0]).is_ok(), self.datagrams.recv(&mut [0]).is_ok()];
-        assert_eq!((connected, received), ([false; 3], [false; 2]), "{who}: connections, datagrams");
+        assert!(
+            tally
+                .values()
+                .all(|(tries, _)| *tries == self.targets.tries),
+            "{who}: {tally:?}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(&self.targets.secret).unwrap(),
+            SECRET
+        );
+        assert_eq!(
+            std::fs::read_dir(&self.targets.outside).unwrap().count(),
+            0,
+            "something was made outside"
+        );
+        let connected = [
+            self.tcp.accept().is_ok(),
+            self.path.accept().is_ok(),
+            self.hidden.accept().is_ok(),
+        ];
+        let received = [
+            self.udp.recv(&mut [0]).is_ok(),
+            self.datagrams.recv(&mut [0]).is_ok(),
+        ];
+        assert_eq!(
+            (connected, received),
+            ([false; 3], [false; 2]),
+            "{who}: connections, datagrams"
+        );
         assert_eq!(SIGNALS.load(Ordering::SeqCst), 0, "{who}: signals");
-        println!("{who}: {} tricks, {} tries each, 0 worked", tally.len(), self.targets.tries);
+        println!(
+            "{who}: {} tricks, {} tries each, 0 worked",
+            tally.len(),
+            self.targets.tries
+        );
     }
 }
 
 fn tries() -> usize {
-    std::env::var("TRIBUTARY_ATTACKS").ok().and_then(|tries| tries.parse().ok()).unwrap_or(10)
+    std::env::var("TRIBUTARY_ATTACKS")
+        .ok()
+        .and_then(|tries| tries.parse().ok())
+        .unwrap_or(10)
 }
 
 pub fn config() -> Config {
     let config: Config = test_config::config();
     // A thousand tries of each trick take a while on a busy machine.
-    Config { conversion_timeout_ms: 300_000, ..config }
+    Config {
+        conversion_timeout_ms: 300_000,
+        ..config
+    }
 }
 
 pub fn launch(worker: &str) -> Launch {
     let program = std::env::current_exe().unwrap();
-    Launch { program, arguments: vec![worker.into()], program_arguments: vec![PROGRAM.into()], readable: vec![] }
+    Launch {
+        program,
+        arguments: vec![worker.into()],
+        program_arguments: vec![PROGRAM.into()],
+        readable: vec![],
+    }
 }
 
 pub fn pool(config: Config, worker: &str) -> ConversionPool {
-    ConversionPool::new(config, Err(OcrUnavailable::new("no models")), Some(launch(worker)))
+    ConversionPool::new(
+        config,
+        Err(OcrUnavailable::new("no models")),
+        Some(launch(worker)),
+    )
 }
 
 /// In the converter's place: where it works for a name of `where`, else the tally of its tricks.
-pub fn attack_as_converter(bytes: &[u8], name: Option<&str>, _media_type: Option<&str>, _limits: &Limits<'_>) -> Result<Converted> {
+pub fn attack_as_converter(
+    bytes: &[u8],
+    name: Option<&str>,
+    _media_type: Option<&str>,
+    _limits: &Limits<'_>,
+) -> Result<Converted> {
     let markdown = if name == Some("where") {
         // As long as others are asked, they work elsewhere.
         std::thread::sleep(std::time::Duration::from_millis(200));
         std::env::current_dir().unwrap().display().to_string()
     } else {
-        serde_json::to_string(&tricks::try_all(&serde_json::from_slice(bytes).unwrap(), &tricks::of_converters())).unwrap()
+        serde_json::to_string(&tricks::try_all(
+            &serde_json::from_slice(bytes).unwrap(),
+            &tricks::of_converters(),
+        ))
+        .unwrap()
     };
-    Ok(Converted { markdown, ..Converted::default() })
+    Ok(Converted {
+        markdown,
+        ..Converted::default()
+    })
 }
 
 /// In LibreOffice's place: what is left where the drawing is looked for.
@@ -155,7 +240,13 @@ pub fn attack_as_program() {
 }
 
 fn convert(pool: &ConversionPool, bytes: &[u8], name: &str) -> String {
-    pool.convert(Job { bytes, name: Some(name), media_type: None }).unwrap_or_else(|error| panic!("{}", error.full_message())).markdown
+    pool.convert(Job {
+        bytes,
+        name: Some(name),
+        media_type: None,
+    })
+    .unwrap_or_else(|error| panic!("{}", error.full_message()))
+    .markdown
 }
 
 /// Folders of two workers of a pool that are kept.
@@ -177,7 +268,10 @@ fn folders(pool: &ConversionPool) -> Vec<PathBuf> {
 pub fn a_converter_that_was_taken_over_reaches_nothing() {
     let mut scene = Scene::new();
     let pool = pool(config(), WORKER);
-    let confinement = pool.confinement().unwrap_or_else(|error| panic!("{}", error.full_message())).unwrap();
+    let confinement = pool
+        .confinement()
+        .unwrap_or_else(|error| panic!("{}", error.full_message()))
+        .unwrap();
     println!("{}", confinement.enforced());
     scene.targets.neighbours = folders(&pool);
     for folder in &scene.targets.neighbours {
@@ -194,7 +288,14 @@ pub fn a_converter_that_was_taken_over_reaches_nothing() {
 pub fn draw(parent: &Path, document: &[u8]) -> Result<Vec<u8>> {
     let folder = WorkFolder::new_in(parent, "slides-").unwrap();
     let program = std::env::current_exe().unwrap();
-    office::draw(&program, Some(&launch(WORKER)), &folder, &config(), document, SlideFormat::Pptx)
+    office::draw(
+        &program,
+        Some(&launch(WORKER)),
+        &folder,
+        &config(),
+        document,
+        SlideFormat::Pptx,
+    )
 }
 
 pub fn a_program_that_was_taken_over_reaches_nothing() {
@@ -204,16 +305,30 @@ pub fn a_program_that_was_taken_over_reaches_nothing() {
     for folder in &scene.targets.neighbours {
         std::fs::write(folder.join("secret"), SECRET).unwrap();
     }
-    let left = draw(scene.folder.path(), &scene.document()).unwrap_or_else(|error| panic!("{}", error.full_message()));
+    let left = draw(scene.folder.path(), &scene.document())
+        .unwrap_or_else(|error| panic!("{}", error.full_message()));
     scene.assert_untouched("program", &serde_json::from_slice(&left).unwrap());
 }
 
 pub fn workers_are_replaced_as_often_as_is_wanted() {
     let folders_of = |documents_per_worker| {
-        let pool = pool(Config { documents_per_worker, ..config() }, WORKER);
+        let pool = pool(
+            Config {
+                documents_per_worker,
+                ..config()
+            },
+            WORKER,
+        );
         let mut folders: Vec<String> = (0..3).map(|_| convert(&pool, b"", "where")).collect();
         folders.dedup();
-        assert!(folders.iter().rev().skip(1).all(|folder| documents_per_worker > 1 || !Path::new(folder).exists()), "{folders:?}");
+        assert!(
+            folders
+                .iter()
+                .rev()
+                .skip(1)
+                .all(|folder| documents_per_worker > 1 || !Path::new(folder).exists()),
+            "{folders:?}"
+        );
         folders.len()
     };
     assert_eq!((folders_of(1), folders_of(500)), (3, 1));

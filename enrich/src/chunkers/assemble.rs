@@ -1,4 +1,5 @@
-//! Turns byte ranges of a document into chunks: ids, pages, images, ordinals and the links between parents and children.
+//! Turns byte ranges of a document into chunks: ids, pages, images, ordinals and the links between
+//! parents and children.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -29,7 +30,11 @@ pub(super) struct Assembly<'a> {
 
 impl<'a> Assembly<'a> {
     pub fn new(clean: &'a CleanDocument) -> Self {
-        Self { clean, chunks: Vec::new(), occurrences: HashMap::new() }
+        Self {
+            clean,
+            chunks: Vec::new(),
+            occurrences: HashMap::new(),
+        }
     }
 
     /// Adds a chunk and returns its position.
@@ -67,11 +72,21 @@ impl<'a> Assembly<'a> {
 
     fn identify(&mut self, draft: &Draft) -> ChunkId {
         let derive = |occurrence| {
-            ChunkId::derive(&self.clean.document.document_id, draft.kind.as_str(), &draft.section_path, &draft.text, occurrence)
+            ChunkId::derive(
+                &self.clean.document.document_id,
+                draft.kind.as_str(),
+                &draft.section_path,
+                &draft.text,
+                occurrence,
+            )
         };
         let first = derive(0);
         let occurrence = self.occurrences.get(&first).copied().unwrap_or(0);
-        let id = if occurrence == 0 { first } else { derive(occurrence) };
+        let id = if occurrence == 0 {
+            first
+        } else {
+            derive(occurrence)
+        };
         self.occurrences.insert(first, occurrence + 1);
         id
     }
@@ -85,15 +100,26 @@ impl<'a> Assembly<'a> {
         }
         let first = begun_by(range.start).max(1);
         let last = begun_by(range.end - 1).max(first);
-        (first..=last).filter_map(|page| u32::try_from(page).ok()).collect()
+        (first..=last)
+            .filter_map(|page| u32::try_from(page).ok())
+            .collect()
     }
 
-    /// Links of the images, each once: `image:N` is looked up, another destination is the link itself.
+    /// Links of the images, each once: `image:N` is looked up, another destination is the link
+    /// itself.
     fn links(&self, images: &[ImagePlace]) -> Vec<String> {
         let mut links: Vec<String> = Vec::new();
         for image in images {
-            let link = match image.destination.strip_prefix("image:").and_then(|number| number.parse::<usize>().ok()) {
-                Some(number) => self.clean.images.get(number).map(|image| image.link.clone()),
+            let link = match image
+                .destination
+                .strip_prefix("image:")
+                .and_then(|number| number.parse::<usize>().ok())
+            {
+                Some(number) => self
+                    .clean
+                    .images
+                    .get(number)
+                    .map(|image| image.link.clone()),
                 None => Some(image.destination.clone()),
             };
             links.extend(link.filter(|link| !link.is_empty()));
@@ -105,6 +131,12 @@ impl<'a> Assembly<'a> {
 }
 
 /// The text of a byte range as a chunk shows it, and the images in it.
-pub(super) fn excerpt<'o>(outline: &'o Outline<'_>, range: &Range<usize>) -> (String, &'o [ImagePlace]) {
-    (outline.text(range.clone()).trim_end().to_owned(), outline.images_in(range))
+pub(super) fn excerpt<'o>(
+    outline: &'o Outline<'_>,
+    range: &Range<usize>,
+) -> (String, &'o [ImagePlace]) {
+    (
+        outline.text(range.clone()).trim_end().to_owned(),
+        outline.images_in(range),
+    )
 }

@@ -1,5 +1,6 @@
-//! Cuts a run of blocks into leaves: between the leaf limits, at the best semantic break, each repeating the end of the one before;
-//! code, formulas and tables are never cut. Called by [`super::sections`].
+//! Cuts a run of blocks into leaves: between the leaf limits, at the best semantic break, each
+//! repeating the end of the one before; code, formulas and tables are never cut. Called by
+//! [`super::sections`].
 
 use std::ops::Range;
 
@@ -15,7 +16,8 @@ use crate::sentences::{Break, clause_ends, floor_boundary, run_ends, sentence_en
 pub(super) struct Piece {
     pub range: Range<usize>,
     pub tokens: usize,
-    /// It is one code, formula or table block longer than a leaf (with a short lead-in, if there is one).
+    /// It is one code, formula or table block longer than a leaf (with a short lead-in, if there
+    /// is one).
     pub is_block: bool,
 }
 
@@ -63,7 +65,13 @@ struct Unit {
 }
 
 /// Cuts the blocks. `counts` are the tokens of all blocks of the outline.
-pub(super) fn cut(outline: &Outline<'_>, blocks: Range<usize>, counts: &[usize], limits: &Limits, tokens: &dyn TokenCounter) -> Vec<Piece> {
+pub(super) fn cut(
+    outline: &Outline<'_>,
+    blocks: Range<usize>,
+    counts: &[usize],
+    limits: &Limits,
+    tokens: &dyn TokenCounter,
+) -> Vec<Piece> {
     let mut units = Vec::new();
     for position in blocks {
         if let (Some(block), Some(count)) = (outline.blocks.get(position), counts.get(position)) {
@@ -73,8 +81,20 @@ pub(super) fn cut(outline: &Outline<'_>, blocks: Range<usize>, counts: &[usize],
     Packing::new(outline, limits, tokens, &units).run()
 }
 
-fn split_block(outline: &Outline<'_>, block: &Block, tokens_in: usize, limits: &Limits, tokens: &dyn TokenCounter, units: &mut Vec<Unit>) {
-    let whole = |after| Unit { range: block.range.clone(), tokens: tokens_in, after, unbreakable: block.kind.is_unbreakable() };
+fn split_block(
+    outline: &Outline<'_>,
+    block: &Block,
+    tokens_in: usize,
+    limits: &Limits,
+    tokens: &dyn TokenCounter,
+    units: &mut Vec<Unit>,
+) {
+    let whole = |after| Unit {
+        range: block.range.clone(),
+        tokens: tokens_in,
+        after,
+        unbreakable: block.kind.is_unbreakable(),
+    };
     if block.kind.is_unbreakable() {
         if tokens_in <= limits.block {
             units.push(whole(Break::Block))
@@ -95,37 +115,73 @@ fn split_block(outline: &Outline<'_>, block: &Block, tokens_in: usize, limits: &
 }
 
 /// A block over the safety limit, at line ends; a single line over the limit stays whole.
-fn split_lines(outline: &Outline<'_>, block: &Block, limits: &Limits, tokens: &dyn TokenCounter, units: &mut Vec<Unit>) {
+fn split_lines(
+    outline: &Outline<'_>,
+    block: &Block,
+    limits: &Limits,
+    tokens: &dyn TokenCounter,
+    units: &mut Vec<Unit>,
+) {
     let mut start = block.range.start;
     let mut end = start;
     let mut sum = 0;
     for line in outline.text(block.range.clone()).split_inclusive('\n') {
         let line_tokens = count(tokens, line);
         if sum + line_tokens > limits.block && end > start {
-            units.push(Unit { range: start..end, tokens: sum, after: Break::Clause, unbreakable: true });
+            units.push(Unit {
+                range: start..end,
+                tokens: sum,
+                after: Break::Clause,
+                unbreakable: true,
+            });
             (start, sum) = (end, 0);
         }
         end += line.len();
         sum += line_tokens;
     }
-    units.push(Unit { range: start..block.range.end, tokens: sum, after: Break::Block, unbreakable: true });
+    units.push(Unit {
+        range: start..block.range.end,
+        tokens: sum,
+        after: Break::Block,
+        unbreakable: true,
+    });
 }
 
-/// Text as sentences; a long sentence as clauses; a long clause as runs of words, and of characters if need be.
-fn split_text(outline: &Outline<'_>, range: &Range<usize>, tokens: &dyn TokenCounter, limits: &Limits, units: &mut Vec<Unit>) {
+/// Text as sentences; a long sentence as clauses; a long clause as runs of words, and of characters
+/// if need be.
+fn split_text(
+    outline: &Outline<'_>,
+    range: &Range<usize>,
+    tokens: &dyn TokenCounter,
+    limits: &Limits,
+    units: &mut Vec<Unit>,
+) {
     let text = outline.text(range.clone());
     let spans = relative(outline.spans_in(range), range.start);
     for sentence in consecutive(&sentence_ends(text, &spans)) {
         let sentence_text = text.get(sentence.clone()).unwrap_or_default();
         let sentence_tokens = count(tokens, sentence_text);
         if sentence_tokens <= limits.unit {
-            units.push(Unit { range: shift(sentence, range.start), tokens: sentence_tokens, after: Break::Sentence, unbreakable: false });
+            units.push(Unit {
+                range: shift(sentence, range.start),
+                tokens: sentence_tokens,
+                after: Break::Sentence,
+                unbreakable: false,
+            });
             continue;
         }
         let inside = relative_within(&spans, &sentence);
         for clause in consecutive(&clause_ends(sentence_text, &inside)) {
             let clause_spans = relative_within(&inside, &clause);
-            split_clause(sentence_text, clause, &clause_spans, range.start + sentence.start, tokens, limits, units);
+            split_clause(
+                sentence_text,
+                clause,
+                &clause_spans,
+                range.start + sentence.start,
+                tokens,
+                limits,
+                units,
+            );
         }
         if let Some(last) = units.last_mut() {
             last.after = Break::Sentence;
@@ -150,7 +206,12 @@ fn split_clause(
         let run_tokens = count(tokens, run_text);
         if run_tokens <= limits.unit || run_text.chars().nth(1).is_none() {
             let range = base + clause.start + run.start..base + clause.start + run.end;
-            units.push(Unit { range, tokens: run_tokens, after, unbreakable: false });
+            units.push(Unit {
+                range,
+                tokens: run_tokens,
+                after,
+                unbreakable: false,
+            });
             continue;
         }
         let bytes = (run_text.len() as f64 * limits.unit as f64 * 0.8 / run_tokens as f64) as usize;
@@ -171,7 +232,10 @@ fn split_clause(
 
 fn consecutive(ends: &[usize]) -> Vec<Range<usize>> {
     let starts = std::iter::once(0).chain(ends.iter().copied());
-    starts.zip(ends.iter().copied()).map(|(start, end)| start..end).collect()
+    starts
+        .zip(ends.iter().copied())
+        .map(|(start, end)| start..end)
+        .collect()
 }
 
 fn shift(range: Range<usize>, by: usize) -> Range<usize> {
@@ -179,7 +243,10 @@ fn shift(range: Range<usize>, by: usize) -> Range<usize> {
 }
 
 fn relative(spans: &[Range<usize>], base: usize) -> Vec<Range<usize>> {
-    spans.iter().map(|span| span.start - base..span.end - base).collect()
+    spans
+        .iter()
+        .map(|span| span.start - base..span.end - base)
+        .collect()
 }
 
 fn relative_within(spans: &[Range<usize>], range: &Range<usize>) -> Vec<Range<usize>> {
@@ -207,7 +274,12 @@ struct Overlap {
 }
 
 impl<'a> Packing<'a> {
-    fn new(outline: &'a Outline<'a>, limits: &'a Limits, tokens: &'a dyn TokenCounter, units: &'a [Unit]) -> Self {
+    fn new(
+        outline: &'a Outline<'a>,
+        limits: &'a Limits,
+        tokens: &'a dyn TokenCounter,
+        units: &'a [Unit],
+    ) -> Self {
         let mut before = Vec::with_capacity(units.len() + 1);
         let mut sum = 0;
         before.push(0);
@@ -215,7 +287,14 @@ impl<'a> Packing<'a> {
             sum += unit.tokens;
             before.push(sum);
         }
-        Self { outline, limits, tokens, units, before, pieces: Vec::new() }
+        Self {
+            outline,
+            limits,
+            tokens,
+            units,
+            before,
+            pieces: Vec::new(),
+        }
     }
 
     fn run(mut self) -> Vec<Piece> {
@@ -227,21 +306,31 @@ impl<'a> Packing<'a> {
                 (first, overlap) = (first + 1, None);
                 continue;
             }
-            let none = Overlap { start: unit.range.start, tokens: 0 };
-            let lead = overlap.take().filter(|overlap: &Overlap| overlap.tokens + unit.tokens <= self.limits.maximum).unwrap_or(none);
+            let none = Overlap {
+                start: unit.range.start,
+                tokens: 0,
+            };
+            let lead = overlap
+                .take()
+                .filter(|overlap: &Overlap| overlap.tokens + unit.tokens <= self.limits.maximum)
+                .unwrap_or(none);
             (first, overlap) = self.next_piece(first, lead);
         }
         self.pieces
     }
 
-    /// Makes the piece that begins with unit `first`; returns the unit after it and what the next piece repeats.
+    /// Makes the piece that begins with unit `first`; returns the unit after it and what the next
+    /// piece repeats.
     fn next_piece(&mut self, first: usize, lead: Overlap) -> (usize, Option<Overlap>) {
         let fitting = self.fitting(first, lead.tokens);
         let end = match self.units.get(fitting) {
             None => fitting,
             Some(block) if self.is_long_block(block) => {
                 if self.sum(first, fitting) <= self.limits.lead_in() {
-                    let start = self.units.get(first).map_or(lead.start, |unit| unit.range.start);
+                    let start = self
+                        .units
+                        .get(first)
+                        .map_or(lead.start, |unit| unit.range.start);
                     self.push(start..block.range.end, self.sum(first, fitting + 1), true);
                     return (fitting + 1, None);
                 }
@@ -250,9 +339,16 @@ impl<'a> Packing<'a> {
             Some(_) => self.best_cut(first, fitting, lead.tokens),
         };
         let tokens = lead.tokens + self.sum(first, end);
-        let stop = self.units.get(end - 1).map_or(lead.start, |unit| unit.range.end);
+        let stop = self
+            .units
+            .get(end - 1)
+            .map_or(lead.start, |unit| unit.range.end);
         self.push(lead.start..stop, tokens, false);
-        let overlap = if end < self.units.len() { self.overlap(first, end, tokens) } else { None };
+        let overlap = if end < self.units.len() {
+            self.overlap(first, end, tokens)
+        } else {
+            None
+        };
         (end, overlap)
     }
 
@@ -260,7 +356,9 @@ impl<'a> Packing<'a> {
     fn fitting(&self, first: usize, lead_tokens: usize) -> usize {
         let mut end = first + 1;
         while let Some(unit) = self.units.get(end) {
-            if self.is_long_block(unit) || lead_tokens + self.sum(first, end + 1) > self.limits.maximum {
+            if self.is_long_block(unit)
+                || lead_tokens + self.sum(first, end + 1) > self.limits.maximum
+            {
                 break;
             }
             end += 1;
@@ -268,25 +366,39 @@ impl<'a> Packing<'a> {
         end
     }
 
-    /// The best break between the limits; the latest of equals. A cut that leaves too short a rest is taken only if no good one does not.
+    /// The best break between the limits; the latest of equals. A cut that leaves too short a rest
+    /// is taken only if no good one does not.
     fn best_cut(&self, first: usize, fitting: usize, lead_tokens: usize) -> usize {
         let length = |end: usize| lead_tokens + self.sum(first, end);
         let all = lead_tokens + self.sum(first, self.units.len());
         let leaves_rest = |end: usize| all - length(end) >= self.limits.minimum;
-        let candidates = || (first + 1..=fitting).rev().filter(|end| length(*end) >= self.limits.minimum);
-        let after = |end: usize| self.units.get(end - 1).map_or(Break::Character, |unit| unit.after);
+        let candidates = || {
+            (first + 1..=fitting)
+                .rev()
+                .filter(|end| length(*end) >= self.limits.minimum)
+        };
+        let after = |end: usize| {
+            self.units
+                .get(end - 1)
+                .map_or(Break::Character, |unit| unit.after)
+        };
         let best = |ends: &mut dyn Iterator<Item = usize>| {
-            // `max_by_key` keeps the last of equals, so going backwards needs an explicit comparison.
+            // `max_by_key` keeps the last of equals, so going backwards needs an explicit
+            // comparison.
             ends.fold(None, |best: Option<usize>, end| match best {
                 Some(best) if after(best) >= after(end) => Some(best),
                 _ => Some(end),
             })
         };
-        let balanced = best(&mut candidates().filter(|end| leaves_rest(*end))).filter(|end| after(*end) >= Break::Sentence);
-        balanced.or_else(|| best(&mut candidates())).unwrap_or(fitting)
+        let balanced = best(&mut candidates().filter(|end| leaves_rest(*end)))
+            .filter(|end| after(*end) >= Break::Sentence);
+        balanced
+            .or_else(|| best(&mut candidates()))
+            .unwrap_or(fitting)
     }
 
-    /// What the piece after `first..end` repeats: whole sentences where their length allows, else the end of one.
+    /// What the piece after `first..end` repeats: whole sentences where their length allows, else
+    /// the end of one.
     fn overlap(&self, first: usize, end: usize, piece_tokens: usize) -> Option<Overlap> {
         let most = (piece_tokens as f64 * self.limits.overlap_maximum) as usize;
         let least = (piece_tokens as f64 * self.limits.overlap_minimum).ceil() as usize;
@@ -300,30 +412,58 @@ impl<'a> Packing<'a> {
         }
         let whole = self.sum(start, end);
         let begin = self.units.get(start).map(|unit| unit.range.start)?;
-        let partial = self.units.get(start.checked_sub(1)?).filter(|unit| whole < least && !unit.unbreakable && start > first);
-        if let Some(overlap) = partial.and_then(|unit| self.tail(unit, least - whole, most - whole)) {
-            return Some(Overlap { start: overlap.start, tokens: whole + overlap.tokens });
+        let partial = self
+            .units
+            .get(start.checked_sub(1)?)
+            .filter(|unit| whole < least && !unit.unbreakable && start > first);
+        if let Some(overlap) = partial.and_then(|unit| self.tail(unit, least - whole, most - whole))
+        {
+            return Some(Overlap {
+                start: overlap.start,
+                tokens: whole + overlap.tokens,
+            });
         }
-        (whole > 0).then_some(Overlap { start: begin, tokens: whole })
+        (whole > 0).then_some(Overlap {
+            start: begin,
+            tokens: whole,
+        })
     }
 
-    /// The end of a unit with between `least` and `most` tokens: from a clause on, else from a word or character on.
+    /// The end of a unit with between `least` and `most` tokens: from a clause on, else from a word
+    /// or character on.
     fn tail(&self, unit: &Unit, least: usize, most: usize) -> Option<Overlap> {
         let text = self.outline.text(unit.range.clone());
         let spans = relative(self.outline.spans_in(&unit.range), unit.range.start);
         let fits = |start: usize| {
             let tokens = count(self.tokens, text.get(start..)?);
-            (least..=most).contains(&tokens).then_some(Overlap { start: unit.range.start + start, tokens })
+            (least..=most).contains(&tokens).then_some(Overlap {
+                start: unit.range.start + start,
+                tokens,
+            })
         };
         let clauses = clause_ends(text, &spans);
-        let at_clause = clauses.iter().rev().skip(1).take(16).find_map(|start| fits(*start));
+        let at_clause = clauses
+            .iter()
+            .rev()
+            .skip(1)
+            .take(16)
+            .find_map(|start| fits(*start));
         at_clause.or_else(|| {
             let share = (least + most) as f64 / 2.0 / unit.tokens.max(1) as f64;
             let guess = text.len() - ((text.len() as f64 * share) as usize).min(text.len());
             let guess = floor_boundary(text, guess);
-            let word = text.get(..guess)?.rfind(char::is_whitespace).map(|space| floor_boundary(text, space + 1));
-            let outside = |start: &usize| !spans.iter().any(|span| span.start < *start && *start < span.end);
-            word.filter(outside).and_then(fits).or_else(|| Some(guess).filter(outside).and_then(fits))
+            let word = text
+                .get(..guess)?
+                .rfind(char::is_whitespace)
+                .map(|space| floor_boundary(text, space + 1));
+            let outside = |start: &usize| {
+                !spans
+                    .iter()
+                    .any(|span| span.start < *start && *start < span.end)
+            };
+            word.filter(outside)
+                .and_then(fits)
+                .or_else(|| Some(guess).filter(outside).and_then(fits))
         })
     }
 
@@ -339,6 +479,10 @@ impl<'a> Packing<'a> {
     }
 
     fn push(&mut self, range: Range<usize>, tokens: usize, is_block: bool) {
-        self.pieces.push(Piece { range, tokens, is_block });
+        self.pieces.push(Piece {
+            range,
+            tokens,
+            is_block,
+        });
     }
 }

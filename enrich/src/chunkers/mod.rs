@@ -1,4 +1,5 @@
-//! Cutting clean documents into chunks (W10): one file per strategy. The chunk stage and the verb `tributary chunk` call [`chunk`].
+//! Cutting clean documents into chunks (W10): one file per strategy. The chunk stage and the verb
+//! `tributary chunk` call [`chunk`].
 
 mod assemble;
 mod leaves;
@@ -25,8 +26,8 @@ pub struct Chunked {
     pub summary_degraded: bool,
 }
 
-/// Cuts a document. Deterministic: the same input gives the same chunks with the same ids. Never fails: a blank document gives one
-/// chunk of its title, or none without a title.
+/// Cuts a document. Deterministic: the same input gives the same chunks with the same ids. Never
+/// fails: a blank document gives one chunk of its title, or none without a title.
 pub fn chunk(
     clean: &CleanDocument,
     strategy: Strategy,
@@ -52,13 +53,22 @@ pub fn chunk_document(
     }
 }
 
-/// Hash over strategy, settings, summariser and code version; `lineage.chunker`. 16 hexadecimal digits.
+/// Hash over strategy, settings, summariser and code version; `lineage.chunker`. 16 hexadecimal
+/// digits.
 pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig, summarizer: &str) -> String {
-    let settings = format!("{CODE_VERSION}/{}/{config:?}/{summarizer}", strategy.as_str());
-    blake3::hash(settings.as_bytes()).to_hex().chars().take(16).collect()
+    let settings = format!(
+        "{CODE_VERSION}/{}/{config:?}/{summarizer}",
+        strategy.as_str()
+    );
+    blake3::hash(settings.as_bytes())
+        .to_hex()
+        .chars()
+        .take(16)
+        .collect()
 }
 
-/// Tokens of a text of any length: long ones are counted in runs, so that no tokenizer sees megabytes at once.
+/// Tokens of a text of any length: long ones are counted in runs, so that no tokenizer sees
+/// megabytes at once.
 pub(crate) fn count(tokens: &dyn TokenCounter, text: &str) -> usize {
     const RUN_BYTES: usize = 8192;
     if text.len() <= RUN_BYTES {

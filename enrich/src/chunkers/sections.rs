@@ -1,8 +1,9 @@
 //! Section-structured cutting (W10).
 //!
-//! A section with sections below it is one chunk of kind `Section` up to the section limit; above it, a `Summary` stands for it and
-//! the sections below are cut in turn. A section without sections below it is one `Section` up to the leaf limit and is cut into
-//! leaves above it, as is the text between a heading and the first heading below it. Every chunk's text is a contiguous part of the
+//! A section with sections below it is one chunk of kind `Section` up to the section limit; above
+//! it, a `Summary` stands for it and the sections below are cut in turn. A section without sections
+//! below it is one `Section` up to the leaf limit and is cut into leaves above it, as is the text
+//! between a heading and the first heading below it. Every chunk's text is a contiguous part of the
 //! source, so all chunks together hold every non-blank character of it.
 
 use std::ops::Range;
@@ -22,9 +23,18 @@ use crate::summarize::{Summarizer, SummaryRequest};
 const LEAD_BYTES: usize = 4096;
 
 /// Cuts a document with text in it.
-pub(super) fn chunk(clean: &CleanDocument, config: &ChunkerConfig, tokens: &dyn TokenCounter, summarizer: &dyn Summarizer) -> Chunked {
+pub(super) fn chunk(
+    clean: &CleanDocument,
+    config: &ChunkerConfig,
+    tokens: &dyn TokenCounter,
+    summarizer: &dyn Summarizer,
+) -> Chunked {
     let outline = Outline::parse(&clean.markdown);
-    let counts: Vec<usize> = outline.blocks.iter().map(|block| count(tokens, outline.text(block.range.clone()))).collect();
+    let counts: Vec<usize> = outline
+        .blocks
+        .iter()
+        .map(|block| count(tokens, outline.text(block.range.clone())))
+        .collect();
     let mut before = Vec::with_capacity(counts.len() + 1);
     let mut sum = 0;
     before.push(sum);
@@ -66,22 +76,32 @@ struct Cutter<'a> {
 }
 
 impl<'a> Cutter<'a> {
-    /// Walks the sections in document order; a section that became one chunk is stepped over with all below it.
+    /// Walks the sections in document order; a section that became one chunk is stepped over with
+    /// all below it.
     fn run(mut self) -> Chunked {
         let outline = self.outline;
         let mut index = 0;
         while let Some(section) = outline.sections.get(index) {
             index = self.section(index, section);
         }
-        Chunked { chunks: self.assembly.finish(), summary_degraded: self.summary_degraded }
+        Chunked {
+            chunks: self.assembly.finish(),
+            summary_degraded: self.summary_degraded,
+        }
     }
 
     /// Cuts one section and returns the next one to look at.
     fn section(&mut self, index: usize, section: &Section) -> usize {
         let has_sections = section.sections_end > index + 1;
-        let limit = if has_sections { self.config.section_limit_tokens } else { self.config.leaf_maximum_tokens };
+        let limit = if has_sections {
+            self.config.section_limit_tokens
+        } else {
+            self.config.leaf_maximum_tokens
+        };
         let path = self.path(index);
-        let parent = section.parent.and_then(|parent| self.summary_of.get(parent).copied().flatten());
+        let parent = section
+            .parent
+            .and_then(|parent| self.summary_of.get(parent).copied().flatten());
         if self.is_only_a_frame(index, section) {
             return index + 1;
         }
@@ -106,11 +126,16 @@ impl<'a> Cutter<'a> {
 
     /// The document around a single top section with all the text needs no chunk of its own.
     fn is_only_a_frame(&self, index: usize, section: &Section) -> bool {
-        let only_child = self.outline.sections.get(1).is_some_and(|child| child.sections_end == section.sections_end);
+        let only_child = self
+            .outline
+            .sections
+            .get(1)
+            .is_some_and(|child| child.sections_end == section.sections_end);
         index == 0 && section.own_blocks.is_empty() && only_child
     }
 
-    /// Whether there is more than a short heading before the first heading below; such a heading goes into the summary instead.
+    /// Whether there is more than a short heading before the first heading below; such a heading
+    /// goes into the summary instead.
     fn has_text_of_its_own(&self, section: &Section) -> bool {
         let is_short = self.tokens_of(&section.own_blocks) <= self.config.summary_limit_tokens / 4;
         match section.own_blocks.len() {
@@ -120,59 +145,124 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    fn whole_section(&mut self, section: &Section, section_path: Vec<String>, parent: Option<usize>) {
+    fn whole_section(
+        &mut self,
+        section: &Section,
+        section_path: Vec<String>,
+        parent: Option<usize>,
+    ) {
         let outline = self.outline;
         let range = outline.span(section.blocks.clone());
         let (text, images) = excerpt(outline, &range);
         let tokens = self.tokens_of(&section.blocks);
-        let draft = Draft { kind: ChunkKind::Section, section_path, text, tokens, range, parent, is_continuation: false };
+        let draft = Draft {
+            kind: ChunkKind::Section,
+            section_path,
+            text,
+            tokens,
+            range,
+            parent,
+            is_continuation: false,
+        };
         self.assembly.push(draft, images);
     }
 
     /// Cuts the section's own blocks.
     fn leaves(&mut self, section: &Section, section_path: Vec<String>, parent: Option<usize>) {
         let outline = self.outline;
-        let pieces = leaves::cut(outline, section.own_blocks.clone(), &self.counts, &self.limits, self.tokens);
+        let pieces = leaves::cut(
+            outline,
+            section.own_blocks.clone(),
+            &self.counts,
+            &self.limits,
+            self.tokens,
+        );
         for (position, piece) in pieces.into_iter().enumerate() {
             let (text, images) = excerpt(outline, &piece.range);
-            let kind = if piece.is_block { ChunkKind::Continuation } else { ChunkKind::Leaf };
+            let kind = if piece.is_block {
+                ChunkKind::Continuation
+            } else {
+                ChunkKind::Leaf
+            };
             let is_continuation = position > 0 || piece.is_block;
             let section_path = section_path.clone();
-            let draft = Draft { kind, section_path, text, tokens: piece.tokens, range: piece.range, parent, is_continuation };
+            let draft = Draft {
+                kind,
+                section_path,
+                text,
+                tokens: piece.tokens,
+                range: piece.range,
+                parent,
+                is_continuation,
+            };
             self.assembly.push(draft, images);
         }
     }
 
     /// Adds the summary chunk of a section.
-    fn summary(&mut self, index: usize, section: &Section, path: &[String], parent: Option<usize>, with_heading: bool) -> usize {
+    fn summary(
+        &mut self,
+        index: usize,
+        section: &Section,
+        path: &[String],
+        parent: Option<usize>,
+        with_heading: bool,
+    ) -> usize {
         let outline = self.outline;
         let range = outline.span(section.blocks.clone());
-        let heading = if with_heading { outline.text(outline.span(section.own_blocks.clone())).trim() } else { "" };
+        let heading = if with_heading {
+            outline
+                .text(outline.span(section.own_blocks.clone()))
+                .trim()
+        } else {
+            ""
+        };
         let request = SummaryRequest {
             document_title: &self.clean.document.title,
             section_path: path,
             text: outline.text(range.clone()),
             lead: self.lead(section.own_blocks.clone()),
             children: self.children(index, section),
-            limit_tokens: self.config.summary_limit_tokens.saturating_sub(count(self.tokens, heading)).max(16),
+            limit_tokens: self
+                .config
+                .summary_limit_tokens
+                .saturating_sub(count(self.tokens, heading))
+                .max(16),
         };
         let summary = self.summarizer.summarize(&request, self.tokens);
         self.summary_degraded |= summary.degraded;
-        let parts: Vec<&str> = [heading, summary.text.trim()].into_iter().filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> = [heading, summary.text.trim()]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
         let mut text = parts.join("\n\n");
         if text.is_empty() {
             text = path.last().unwrap_or(&self.clean.document.title).clone();
         }
         let tokens = count(self.tokens, &text);
-        let draft = Draft { kind: ChunkKind::Summary, section_path: path.to_vec(), text, tokens, range, parent, is_continuation: false };
+        let draft = Draft {
+            kind: ChunkKind::Summary,
+            section_path: path.to_vec(),
+            text,
+            tokens,
+            range,
+            parent,
+            is_continuation: false,
+        };
         self.assembly.push(draft, &[])
     }
 
-    /// Title and first paragraph of the sections directly below, no more than could be named in a summary.
+    /// Title and first paragraph of the sections directly below, no more than could be named in a
+    /// summary.
     fn children(&self, index: usize, section: &Section) -> Vec<(String, String)> {
         let mut children = Vec::new();
         let mut next = index + 1;
-        while let Some(child) = self.outline.sections.get(next).filter(|_| next < section.sections_end) {
+        while let Some(child) = self
+            .outline
+            .sections
+            .get(next)
+            .filter(|_| next < section.sections_end)
+        {
             if children.len() >= self.config.summary_limit_tokens {
                 break;
             }
@@ -185,12 +275,20 @@ impl<'a> Cutter<'a> {
     /// The first text block as plain text, bounded.
     fn lead(&self, blocks: Range<usize>) -> String {
         let run = self.outline.blocks.get(blocks).unwrap_or_default();
-        let mut texts = run.iter().filter(|block| block.kind == BlockKind::Text).take(8);
+        let mut texts = run
+            .iter()
+            .filter(|block| block.kind == BlockKind::Text)
+            .take(8);
         let bounded = |range: &Range<usize>| {
             let text = self.outline.text(range.clone());
-            plain_line(text.get(..text.floor_char_boundary(LEAD_BYTES.min(text.len()))).unwrap_or_default())
+            plain_line(
+                text.get(..text.floor_char_boundary(LEAD_BYTES.min(text.len())))
+                    .unwrap_or_default(),
+            )
         };
-        texts.find_map(|block| Some(bounded(&block.range)).filter(|text| !text.is_empty())).unwrap_or_default()
+        texts
+            .find_map(|block| Some(bounded(&block.range)).filter(|text| !text.is_empty()))
+            .unwrap_or_default()
     }
 
     /// Titles from the top down to the section; without the document's own title at the top.
@@ -203,7 +301,10 @@ impl<'a> Cutter<'a> {
             }
             next = section.parent;
         }
-        if path.last().is_some_and(|top| top.trim() == self.clean.document.title.trim()) {
+        if path
+            .last()
+            .is_some_and(|top| top.trim() == self.clean.document.title.trim())
+        {
             path.pop();
         }
         path.reverse();

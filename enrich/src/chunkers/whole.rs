@@ -15,7 +15,15 @@ pub(super) fn chunk(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Chunked
     let tokens = count(tokens, &text);
     one(
         clean,
-        Draft { kind: ChunkKind::Whole, section_path: Vec::new(), text, tokens, range, parent: None, is_continuation: false },
+        Draft {
+            kind: ChunkKind::Whole,
+            section_path: Vec::new(),
+            text,
+            tokens,
+            range,
+            parent: None,
+            is_continuation: false,
+        },
         images,
     )
 }
@@ -27,12 +35,23 @@ pub(super) fn chunk_title(clean: &CleanDocument, tokens: &dyn TokenCounter) -> C
         return Chunked::default();
     }
     let tokens = count(tokens, &text);
-    let draft = Draft { kind: ChunkKind::Whole, section_path: Vec::new(), text, tokens, range: 0..0, parent: None, is_continuation: false };
+    let draft = Draft {
+        kind: ChunkKind::Whole,
+        section_path: Vec::new(),
+        text,
+        tokens,
+        range: 0..0,
+        parent: None,
+        is_continuation: false,
+    };
     one(clean, draft, &[])
 }
 
 fn one(clean: &CleanDocument, draft: Draft, images: &[crate::markdown::ImagePlace]) -> Chunked {
     let mut assembly = Assembly::new(clean);
     assembly.push(draft, images);
-    Chunked { chunks: assembly.finish(), summary_degraded: false }
+    Chunked {
+        chunks: assembly.finish(),
+        summary_degraded: false,
+    }
 }

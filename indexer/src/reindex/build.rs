@@ -1,5 +1,6 @@
-//! The stage `reindex`: makes the generation that a request asks for, waits until everything that can be found today is in it, and
-//! promotes it. The documents themselves come through the generation's own chunk reader; here is only the watching.
+//! The stage `reindex`: makes the generation that a request asks for, waits until everything that
+//! can be found today is in it, and promotes it. The documents themselves come through the
+//! generation's own chunk reader; here is only the watching.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ use super::{Origin, history};
 const LOOK_PAUSE: Duration = Duration::from_millis(250);
 /// Pause before a build that lacks documents is looked at again.
 const BLOCKED_PAUSE: Duration = Duration::from_secs(5);
-/// Rounds after which the documents that are published all the time no longer hold up the promotion.
+/// Rounds after which the documents that are published all the time no longer hold up the
+/// promotion.
 const ROUNDS: usize = 10;
 /// Looks at the difference of the two generations before it is called missing rather than late.
 const DIFFERENCE_LOOKS: usize = 3;
@@ -37,9 +39,14 @@ const FORGET_TRIES: usize = 40;
 /// Settings for new generations, made by whoever knows the whole configuration.
 #[async_trait]
 pub trait GenerationBuilder: Send + Sync {
-    /// Settings of the generation that a request asks for, with its [`Origin`]; read anew from the configuration of today. Everything of
-    /// documents that the request leaves alone stays as in `serving`.
-    async fn settings(&self, request: &ReindexRequest, serving: &GenerationStatus) -> Result<IndexSettings>;
+    /// Settings of the generation that a request asks for, with its [`Origin`]; read anew from the
+    /// configuration of today. Everything of documents that the request leaves alone stays as
+    /// in `serving`.
+    async fn settings(
+        &self,
+        request: &ReindexRequest,
+        serving: &GenerationStatus,
+    ) -> Result<IndexSettings>;
 }
 
 /// What the stage needs of the rest of the product.
@@ -82,8 +89,24 @@ enum Progress {
 impl ReindexStage {
     /// Builds in `index` until `shutdown`; what is half done goes on at the next start.
     pub fn new(parts: ReindexParts, keeps_previous: bool, shutdown: CancellationToken) -> Self {
-        let ReindexParts { topics, table, index, generations, builder, clock } = parts;
-        Self { topics, table, index, generations, builder, keeps_previous, clock, shutdown }
+        let ReindexParts {
+            topics,
+            table,
+            index,
+            generations,
+            builder,
+            clock,
+        } = parts;
+        Self {
+            topics,
+            table,
+            index,
+            generations,
+            builder,
+            keeps_previous,
+            clock,
+            shutdown,
+        }
     }
 
     async fn build(&self, request: &ReindexRequest) -> Result<()> {
@@ -92,37 +115,74 @@ impl ReindexStage {
         }
         let generations = self.generations.refresh().await?;
         let Some(serving) = generations.iter().find(|generation| generation.serving) else {
-            return Err(Error::new(ErrorKind::Unavailable, "no generation of the index serves queries yet"));
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                "no generation of the index serves queries yet",
+            ));
         };
         if serves(serving, request) {
             // A crash came between the promotion and its report.
-            return self.report(request, ReindexState::Promoted, &serving.name, &previous_of(&generations, &serving.name), None).await;
+            return self
+                .report(
+                    request,
+                    ReindexState::Promoted,
+                    &serving.name,
+                    &previous_of(&generations, &serving.name),
+                    None,
+                )
+                .await;
         }
-        let name = match generations.iter().find(|generation| serves(generation, request)) {
+        let name = match generations
+            .iter()
+            .find(|generation| serves(generation, request))
+        {
             Some(begun) => begun.name.clone(),
             None => match self.begin(request, serving).await {
                 Ok(name) => name,
-                Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout | ErrorKind::Exhausted) => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::Unavailable | ErrorKind::Timeout | ErrorKind::Exhausted
+                    ) =>
+                {
                     return Err(error);
                 }
-                Err(error) => return self.report(request, ReindexState::Failed, "", &serving.name, Some(error.full_message())).await,
+                Err(error) => {
+                    return self
+                        .report(
+                            request,
+                            ReindexState::Failed,
+                            "",
+                            &serving.name,
+                            Some(error.full_message()),
+                        )
+                        .await;
+                }
             },
         };
         // Again after a crash: it may have come between the two.
         remember_removals(&self.table, &self.index, &name).await?;
-        self.report(request, ReindexState::Building, &name, &serving.name, None).await?;
+        self.report(request, ReindexState::Building, &name, &serving.name, None)
+            .await?;
         self.complete(request, &name, &serving.name).await
     }
 
     /// Makes room and creates the generation.
     async fn begin(&self, request: &ReindexRequest, serving: &GenerationStatus) -> Result<String> {
         let settings = self.builder.settings(request, serving).await?;
-        for old in self.generations.current().iter().filter(|generation| !generation.serving) {
+        for old in self
+            .generations
+            .current()
+            .iter()
+            .filter(|generation| !generation.serving)
+        {
             drop_generation(&self.topics, &self.index, &self.generations, &old.name).await?;
         }
         let name = next_name(&serving.name, &request.request_id);
         // Before its reader exists, so that no tombstone goes that it has yet to read.
-        self.topics.hold_for(Topic::DocumentsClean, &chunk_group(&name)).await?;
+        self.topics
+            .hold_for(Topic::DocumentsClean, &chunk_group(&name))
+            .await?;
         self.index.create(&name, &settings).await?;
         self.generations.refresh().await?;
         tracing::info!(generation = %name, previous = %serving.name, "a new generation of the index is being built");
@@ -140,11 +200,25 @@ impl ReindexStage {
             match self.difference(previous, name).await? {
                 Progress::Complete => break,
                 Progress::Missing(count, named) => {
-                    let reason = format!("{count} documents of generation `{previous}` are missing, such as {}", named.join(", "));
-                    tracing::error!(generation = name, reason, "the new generation is not promoted");
+                    let reason = format!(
+                        "{count} documents of generation `{previous}` are missing, such as {}",
+                        named.join(", ")
+                    );
+                    tracing::error!(
+                        generation = name,
+                        reason,
+                        "the new generation is not promoted"
+                    );
                     if !is_blocked {
                         let hint = "see `tributary dead-letters list` for why, replay or delete them, or cancel the reindex";
-                        self.report(request, ReindexState::Blocked, name, previous, Some(format!("{reason}; {hint}"))).await?;
+                        self.report(
+                            request,
+                            ReindexState::Blocked,
+                            name,
+                            previous,
+                            Some(format!("{reason}; {hint}")),
+                        )
+                        .await?;
                     }
                     is_blocked = true;
                     self.pause(BLOCKED_PAUSE).await?;
@@ -153,8 +227,13 @@ impl ReindexStage {
         }
         self.index.promote(name).await?;
         self.generations.refresh().await?;
-        self.report(request, ReindexState::Promoted, name, previous, None).await?;
-        tracing::info!(generation = name, previous, "queries go to the new generation");
+        self.report(request, ReindexState::Promoted, name, previous, None)
+            .await?;
+        tracing::info!(
+            generation = name,
+            previous,
+            "queries go to the new generation"
+        );
         if !self.keeps_previous {
             // Searches that began before the promotion still read it.
             self.pause(BLOCKED_PAUSE).await?;
@@ -163,13 +242,24 @@ impl ReindexStage {
         Ok(())
     }
 
-    /// Waits until all that was in the log has gone through the generation's stages, and those published meanwhile are no longer many.
+    /// Waits until all that was in the log has gone through the generation's stages, and those
+    /// published meanwhile are no longer many.
     async fn replayed(&self, request: &ReindexRequest, name: &str) -> Result<()> {
         let group = chunk_group(name);
-        let steps = [(Topic::DocumentsClean, group.as_str()), (Topic::ChunksTagged, "embed"), (Topic::ChunksEmbedded, "index")];
+        let steps = [
+            (Topic::DocumentsClean, group.as_str()),
+            (Topic::ChunksTagged, "embed"),
+            (Topic::ChunksEmbedded, "index"),
+        ];
         for _ in 0..ROUNDS {
             for (topic, group) in steps {
-                let goal: BTreeMap<u32, u64> = self.topics.lag(topic, group).await?.iter().map(|lag| (lag.partition, lag.end)).collect();
+                let goal: BTreeMap<u32, u64> = self
+                    .topics
+                    .lag(topic, group)
+                    .await?
+                    .iter()
+                    .map(|lag| (lag.partition, lag.end))
+                    .collect();
                 while !self.reached(topic, group, &goal).await? {
                     if self.has_ended(request).await? {
                         return Ok(());
@@ -177,7 +267,13 @@ impl ReindexStage {
                     self.pause(LOOK_PAUSE).await?;
                 }
             }
-            if self.topics.lag(Topic::DocumentsClean, &group).await?.iter().all(|lag| lag.records() == 0) {
+            if self
+                .topics
+                .lag(Topic::DocumentsClean, &group)
+                .await?
+                .iter()
+                .all(|lag| lag.records() == 0)
+            {
                 break;
             }
         }
@@ -186,10 +282,14 @@ impl ReindexStage {
 
     async fn reached(&self, topic: Topic, group: &str, goal: &BTreeMap<u32, u64>) -> Result<bool> {
         let lag: Vec<PartitionLag> = self.topics.lag(topic, group).await?;
-        Ok(lag.iter().all(|lag| goal.get(&lag.partition).is_none_or(|end| lag.committed >= *end || lag.records() == 0)))
+        Ok(lag.iter().all(|lag| {
+            goal.get(&lag.partition)
+                .is_none_or(|end| lag.committed >= *end || lag.records() == 0)
+        }))
     }
 
-    /// Documents that can be found in one generation and are not in the other: late ones come within a few looks.
+    /// Documents that can be found in one generation and are not in the other: late ones come
+    /// within a few looks.
     async fn difference(&self, previous: &str, name: &str) -> Result<Progress> {
         let mut missing = Vec::new();
         for _ in 0..DIFFERENCE_LOOKS {
@@ -199,17 +299,28 @@ impl ReindexStage {
             }
             self.pause(LOOK_PAUSE * 4).await?;
         }
-        Ok(Progress::Missing(missing.len(), missing.into_iter().take(NAMED).collect()))
+        Ok(Progress::Missing(
+            missing.len(),
+            missing.into_iter().take(NAMED).collect(),
+        ))
     }
 
     async fn missing(&self, previous: &str, name: &str) -> Result<Vec<String>> {
         let mut missing = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let page = self.index.list_documents(Some(previous), after.as_deref(), PAGE).await?;
-            let Some(last) = page.last() else { return Ok(missing) };
+            let page = self
+                .index
+                .list_documents(Some(previous), after.as_deref(), PAGE)
+                .await?;
+            let Some(last) = page.last() else {
+                return Ok(missing);
+            };
             after = Some(last.document.document_id.clone());
-            let ids: Vec<String> = page.iter().map(|document| document.document.document_id.clone()).collect();
+            let ids: Vec<String> = page
+                .iter()
+                .map(|document| document.document.document_id.clone())
+                .collect();
             let found = self.index.documents(Some(name), &ids).await?;
             for (old, new) in page.into_iter().zip(found) {
                 let is_there = new.is_some_and(|new| new.document.version >= old.document.version);
@@ -222,7 +333,9 @@ impl ReindexStage {
 
     async fn has_ended(&self, request: &ReindexRequest) -> Result<bool> {
         let builds = history::read(&self.topics).await?;
-        Ok(builds.iter().any(|build| build.request.request_id == request.request_id && build.report.state.is_final()))
+        Ok(builds.iter().any(|build| {
+            build.request.request_id == request.request_id && build.report.state.is_final()
+        }))
     }
 
     async fn report(
@@ -254,36 +367,67 @@ impl ReindexStage {
 
 /// Whether the generation was made for this request.
 fn serves(generation: &GenerationStatus, request: &ReindexRequest) -> bool {
-    Origin::decode(&generation.settings.origin).ok().flatten().is_some_and(|origin| origin.request_id == request.request_id)
+    Origin::decode(&generation.settings.origin)
+        .ok()
+        .flatten()
+        .is_some_and(|origin| origin.request_id == request.request_id)
 }
 
 fn previous_of(generations: &[GenerationStatus], serving: &str) -> String {
-    generations.iter().find(|generation| generation.name != serving).map(|generation| generation.name.clone()).unwrap_or_default()
+    generations
+        .iter()
+        .find(|generation| generation.name != serving)
+        .map(|generation| generation.name.clone())
+        .unwrap_or_default()
 }
 
-/// `g1` is followed by `g2-<8 digits of the request>`: a name never comes twice, so that records left of a build that was given up never
-/// get into another one.
+/// `g1` is followed by `g2-<8 digits of the request>`: a name never comes twice, so that records
+/// left of a build that was given up never get into another one.
 fn next_name(serving: &str, request_id: &str) -> String {
-    let number: String = serving.chars().skip(1).take_while(char::is_ascii_digit).collect();
-    let suffix: String = blake3::hash(request_id.as_bytes()).to_hex().chars().take(8).collect();
-    format!("g{}-{suffix}", number.parse::<u64>().unwrap_or(0).saturating_add(1))
+    let number: String = serving
+        .chars()
+        .skip(1)
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let suffix: String = blake3::hash(request_id.as_bytes())
+        .to_hex()
+        .chars()
+        .take(8)
+        .collect();
+    format!(
+        "g{}-{suffix}",
+        number.parse::<u64>().unwrap_or(0).saturating_add(1)
+    )
 }
 
 /// Drops a generation, if it is there, and forgets its reader's positions.
-pub(super) async fn drop_generation(topics: &Topics, index: &SharedSearchIndex, generations: &Generations, name: &str) -> Result<()> {
+pub(super) async fn drop_generation(
+    topics: &Topics,
+    index: &SharedSearchIndex,
+    generations: &Generations,
+    name: &str,
+) -> Result<()> {
     match index.drop_generation(name).await {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         other => other?,
     }
     generations.refresh().await?;
     for _ in 0..FORGET_TRIES {
-        match topics.forget_group(Topic::DocumentsClean, &chunk_group(name)).await {
+        match topics
+            .forget_group(Topic::DocumentsClean, &chunk_group(name))
+            .await
+        {
             // Its reader, in whichever process, has yet to see that the generation is gone.
-            Err(error) if error.kind() == ErrorKind::Conflict => tokio::time::sleep(LOOK_PAUSE).await,
+            Err(error) if error.kind() == ErrorKind::Conflict => {
+                tokio::time::sleep(LOOK_PAUSE).await
+            }
             other => return other,
         }
     }
-    tracing::warn!(generation = name, "the positions of the reader of a generation that is gone are kept: it still reads");
+    tracing::warn!(
+        generation = name,
+        "the positions of the reader of a generation that is gone are kept: it still reads"
+    );
     Ok(())
 }
 
@@ -298,8 +442,12 @@ impl Stage for ReindexStage {
             Some(event::TYPE_REINDEX_STATE) => return Ok(Vec::new()),
             Some(event::TYPE_REINDEX_REQUESTED) => {}
             other => {
-                let what = format!("`{}` is no type of record of this topic", other.unwrap_or_default());
-                return Err(Error::new(ErrorKind::Invalid, what).with_hint(format!("ce_type is {}", event::TYPE_REINDEX_REQUESTED)));
+                let what = format!(
+                    "`{}` is no type of record of this topic",
+                    other.unwrap_or_default()
+                );
+                return Err(Error::new(ErrorKind::Invalid, what)
+                    .with_hint(format!("ce_type is {}", event::TYPE_REINDEX_REQUESTED)));
             }
         }
         if let Some(request) = message::decode::<ReindexRequest>(&input.record)? {
@@ -323,6 +471,10 @@ mod tests {
         assert!(second.starts_with("g2-"), "{second}");
         assert!(next_name(&second, "b").starts_with("g3-"));
         assert_ne!(next_name("g1", "a"), next_name("g1", "b"));
-        assert!(second.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-'));
+        assert!(
+            second.chars().all(|letter| letter.is_ascii_lowercase()
+                || letter.is_ascii_digit()
+                || letter == '-')
+        );
     }
 }

@@ -1,8 +1,12 @@
-//! What users do with builds: ask for one, look, cancel, go back. Called by the HTTP server of any process.
+//! What users do with builds: ask for one, look, cancel, go back. Called by the HTTP server of any
+//! process.
 
 use std::sync::Arc;
 
-use tributary_schemas::reindex::{GenerationSummary, ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState};
+use tributary_schemas::reindex::{
+    GenerationSummary, ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest,
+    ReindexState,
+};
 use tributary_schemas::{Error, ErrorKind, Result, Topic, event};
 use tributary_store::Clock;
 use tributary_store::event_log::message;
@@ -26,48 +30,105 @@ pub struct ReindexDesk {
 
 impl ReindexDesk {
     /// Over the given log and index.
-    pub fn new(topics: Topics, index: SharedSearchIndex, generations: Arc<Generations>, clock: Clock) -> Self {
-        Self { topics, index, generations, clock }
+    pub fn new(
+        topics: Topics,
+        index: SharedSearchIndex,
+        generations: Arc<Generations>,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            topics,
+            index,
+            generations,
+            clock,
+        }
     }
 
-    /// Asks for a build of these knowledge sets (all documents if empty); on return the request is durable. Another build that is under
-    /// way comes first.
+    /// Asks for a build of these knowledge sets (all documents if empty); on return the request is
+    /// durable. Another build that is under way comes first.
     pub async fn request(&self, knowledge_sets: Vec<String>) -> Result<ReindexRequest> {
         let requested_at_ms = (self.clock)();
-        let seed = format!("{requested_at_ms} {knowledge_sets:?} {}", std::process::id());
-        let suffix: String = blake3::hash(seed.as_bytes()).to_hex().chars().take(8).collect();
-        let request = ReindexRequest { request_id: format!("{requested_at_ms}-{suffix}"), knowledge_sets, requested_at_ms };
+        let seed = format!(
+            "{requested_at_ms} {knowledge_sets:?} {}",
+            std::process::id()
+        );
+        let suffix: String = blake3::hash(seed.as_bytes())
+            .to_hex()
+            .chars()
+            .take(8)
+            .collect();
+        let request = ReindexRequest {
+            request_id: format!("{requested_at_ms}-{suffix}"),
+            knowledge_sets,
+            requested_at_ms,
+        };
         let version = requested_at_ms.unsigned_abs();
-        let record = message::encode(event::TYPE_REINDEX_REQUESTED, KEY, version, &request, requested_at_ms)?;
-        self.topics.append(Topic::ReindexRequests, vec![record]).await?;
+        let record = message::encode(
+            event::TYPE_REINDEX_REQUESTED,
+            KEY,
+            version,
+            &request,
+            requested_at_ms,
+        )?;
+        self.topics
+            .append(Topic::ReindexRequests, vec![record])
+            .await?;
         Ok(request)
     }
 
-    /// Gives up the newest build that has not ended; its generation goes. `NotFound` if there is none.
+    /// Gives up the newest build that has not ended; its generation goes. `NotFound` if there is
+    /// none.
     pub async fn cancel(&self) -> Result<ReindexReport> {
         let builds = history::read(&self.topics).await?;
-        let Some(build) = builds.into_iter().rev().find(|build| !build.report.state.is_final()) else {
+        let Some(build) = builds
+            .into_iter()
+            .rev()
+            .find(|build| !build.report.state.is_final())
+        else {
             return Err(Error::new(ErrorKind::NotFound, "no reindex is under way"));
         };
-        let cancelled = ReindexReport { state: ReindexState::Cancelled, reason: None, at_ms: (self.clock)(), ..build.report };
+        let cancelled = ReindexReport {
+            state: ReindexState::Cancelled,
+            reason: None,
+            at_ms: (self.clock)(),
+            ..build.report
+        };
         // The report first: a builder that has not begun yet then does not begin.
         history::report(&self.topics, &cancelled).await?;
         if !cancelled.generation.is_empty() {
-            build::drop_generation(&self.topics, &self.index, &self.generations, &cancelled.generation).await?;
+            build::drop_generation(
+                &self.topics,
+                &self.index,
+                &self.generations,
+                &cancelled.generation,
+            )
+            .await?;
         }
         Ok(cancelled)
     }
 
-    /// Makes queries go to the generation before the last promotion. `NotFound` if there is none, or if it is gone.
+    /// Makes queries go to the generation before the last promotion. `NotFound` if there is none,
+    /// or if it is gone.
     pub async fn rollback(&self) -> Result<ReindexReport> {
         let builds = history::read(&self.topics).await?;
-        let serving =
-            self.generations.refresh().await?.iter().find(|generation| generation.serving).map(|generation| generation.name.clone());
+        let serving = self
+            .generations
+            .refresh()
+            .await?
+            .iter()
+            .find(|generation| generation.serving)
+            .map(|generation| generation.name.clone());
         let promoted = builds.into_iter().rev().find(|build| {
-            build.report.state == ReindexState::Promoted && serving.as_ref().is_some_and(|serving| *serving == build.report.generation)
+            build.report.state == ReindexState::Promoted
+                && serving
+                    .as_ref()
+                    .is_some_and(|serving| *serving == build.report.generation)
         });
         let Some(build) = promoted else {
-            return Err(Error::new(ErrorKind::NotFound, "there is no promotion to go back from"));
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                "there is no promotion to go back from",
+            ));
         };
         let previous = build.report.previous.clone();
         if self.generations.find(&previous).await?.is_none() {
@@ -76,33 +137,65 @@ impl ReindexDesk {
         }
         self.index.promote(&previous).await?;
         self.generations.refresh().await?;
-        let report = ReindexReport { state: ReindexState::RolledBack, reason: None, at_ms: (self.clock)(), ..build.report };
+        let report = ReindexReport {
+            state: ReindexState::RolledBack,
+            reason: None,
+            at_ms: (self.clock)(),
+            ..build.report
+        };
         history::report(&self.topics, &report).await?;
         Ok(report)
     }
 
-    /// Builds and generations. `outdated` is what the caller knows of settings that wait for a reindex.
+    /// Builds and generations. `outdated` is what the caller knows of settings that wait for a
+    /// reindex.
     pub async fn overview(&self, outdated: Vec<String>) -> Result<ReindexOverview> {
         let builds = history::read(&self.topics).await?;
         let generations = self.generations.refresh().await?;
         let now_ms = (self.clock)();
-        let builds = builds.into_iter().rev().take(SHOWN).map(|build| progress(build, &generations, now_ms)).collect();
-        Ok(ReindexOverview { builds, generations: generations.iter().map(summary).collect(), outdated })
+        let builds = builds
+            .into_iter()
+            .rev()
+            .take(SHOWN)
+            .map(|build| progress(build, &generations, now_ms))
+            .collect();
+        Ok(ReindexOverview {
+            builds,
+            generations: generations.iter().map(summary).collect(),
+            outdated,
+        })
     }
 }
 
 fn progress(build: Build, generations: &GenerationList, now_ms: i64) -> ReindexProgress {
-    let Build { request, report, building_since_ms } = build;
-    let documents = |name: &str| generations.iter().find(|generation| generation.name == name).map_or(0, |found| found.documents);
+    let Build {
+        request,
+        report,
+        building_since_ms,
+    } = build;
+    let documents = |name: &str| {
+        generations
+            .iter()
+            .find(|generation| generation.name == name)
+            .map_or(0, |found| found.documents)
+    };
     let documents_done = documents(&report.generation);
     // The serving generation is the measure for as long as the build runs.
     let documents_total = documents(&report.previous).max(documents_done);
     let elapsed = building_since_ms.map(|since| (now_ms - since).max(0) as f64 / 1000.0);
-    let remaining_seconds = elapsed.filter(|_| report.state == ReindexState::Building && documents_done > 0).map(|seconds| {
-        let pace = documents_done as f64 / seconds.max(0.001);
-        (documents_total - documents_done) as f64 / pace
-    });
-    ReindexProgress { request, report, documents_total, documents_done, remaining_seconds }
+    let remaining_seconds = elapsed
+        .filter(|_| report.state == ReindexState::Building && documents_done > 0)
+        .map(|seconds| {
+            let pace = documents_done as f64 / seconds.max(0.001);
+            (documents_total - documents_done) as f64 / pace
+        });
+    ReindexProgress {
+        request,
+        report,
+        documents_total,
+        documents_done,
+        remaining_seconds,
+    }
 }
 
 fn summary(generation: &GenerationStatus) -> GenerationSummary {

@@ -29,16 +29,30 @@ pub async fn read(topics: &Topics) -> Result<Vec<Build>> {
 /// Makes a report durable.
 pub async fn report(topics: &Topics, report: &ReindexReport) -> Result<()> {
     let version = report.at_ms.unsigned_abs();
-    let record = message::encode(event::TYPE_REINDEX_STATE, KEY, version, report, report.at_ms)?;
-    topics.append(Topic::ReindexRequests, vec![record]).await.map(drop)
+    let record = message::encode(
+        event::TYPE_REINDEX_STATE,
+        KEY,
+        version,
+        report,
+        report.at_ms,
+    )?;
+    topics
+        .append(Topic::ReindexRequests, vec![record])
+        .await
+        .map(drop)
 }
 
 /// What cannot be read says nothing: the stage sends it to the dead letters.
 fn add(builds: &mut Vec<Build>, record: &Record) {
     match record.header(event::CE_TYPE) {
         Some(event::TYPE_REINDEX_REQUESTED) => {
-            let Ok(Some(request)) = message::decode::<ReindexRequest>(record) else { return };
-            if builds.iter().any(|build| build.request.request_id == request.request_id) {
+            let Ok(Some(request)) = message::decode::<ReindexRequest>(record) else {
+                return;
+            };
+            if builds
+                .iter()
+                .any(|build| build.request.request_id == request.request_id)
+            {
                 return;
             }
             let report = ReindexReport {
@@ -49,13 +63,26 @@ fn add(builds: &mut Vec<Build>, record: &Record) {
                 reason: None,
                 at_ms: request.requested_at_ms,
             };
-            builds.push(Build { request, report, building_since_ms: None });
+            builds.push(Build {
+                request,
+                report,
+                building_since_ms: None,
+            });
         }
         Some(event::TYPE_REINDEX_STATE) => {
-            let Ok(Some(report)) = message::decode::<ReindexReport>(record) else { return };
-            let Some(build) = builds.iter_mut().find(|build| build.request.request_id == report.request_id) else { return };
-            // Ended is ended: a report of a builder that had not heard of a cancellation does not count. Only a promotion can be taken back.
-            let is_news = !build.report.state.is_final() || report.state == ReindexState::RolledBack;
+            let Ok(Some(report)) = message::decode::<ReindexReport>(record) else {
+                return;
+            };
+            let Some(build) = builds
+                .iter_mut()
+                .find(|build| build.request.request_id == report.request_id)
+            else {
+                return;
+            };
+            // Ended is ended: a report of a builder that had not heard of a cancellation does not
+            // count. Only a promotion can be taken back.
+            let is_news =
+                !build.report.state.is_final() || report.state == ReindexState::RolledBack;
             if is_news {
                 let began = (report.state == ReindexState::Building).then_some(report.at_ms);
                 build.building_since_ms = build.building_since_ms.or(began);
@@ -72,20 +99,40 @@ mod tests {
     use super::*;
 
     fn request(id: &str) -> Record {
-        let request = ReindexRequest { request_id: id.to_owned(), knowledge_sets: Vec::new(), requested_at_ms: 1 };
+        let request = ReindexRequest {
+            request_id: id.to_owned(),
+            knowledge_sets: Vec::new(),
+            requested_at_ms: 1,
+        };
         message::encode(event::TYPE_REINDEX_REQUESTED, KEY, 1, &request, 1).unwrap()
     }
 
     fn state(id: &str, state: ReindexState, at_ms: i64) -> Record {
         let (generation, previous) = ("g2".to_owned(), "g1".to_owned());
-        let report = ReindexReport { request_id: id.to_owned(), state, generation, previous, reason: None, at_ms };
+        let report = ReindexReport {
+            request_id: id.to_owned(),
+            state,
+            generation,
+            previous,
+            reason: None,
+            at_ms,
+        };
         message::encode(event::TYPE_REINDEX_STATE, KEY, 1, &report, at_ms).unwrap()
     }
 
     fn added(records: &[Record]) -> Vec<(String, ReindexState, Option<i64>)> {
         let mut builds = Vec::new();
         records.iter().for_each(|record| add(&mut builds, record));
-        builds.into_iter().map(|build| (build.request.request_id, build.report.state, build.building_since_ms)).collect()
+        builds
+            .into_iter()
+            .map(|build| {
+                (
+                    build.request.request_id,
+                    build.report.state,
+                    build.building_since_ms,
+                )
+            })
+            .collect()
     }
 
     #[test]
@@ -98,15 +145,35 @@ mod tests {
             state("a", ReindexState::Blocked, 6),
             state("a", ReindexState::Building, 7),
         ];
-        assert_eq!(added(&records), [("a".to_owned(), ReindexState::Building, Some(5)), ("b".to_owned(), ReindexState::Waiting, None)]);
+        assert_eq!(
+            added(&records),
+            [
+                ("a".to_owned(), ReindexState::Building, Some(5)),
+                ("b".to_owned(), ReindexState::Waiting, None)
+            ]
+        );
     }
 
     #[test]
     fn a_cancelled_build_stays_cancelled_and_a_promotion_can_be_taken_back() {
-        let cancelled = [request("a"), state("a", ReindexState::Cancelled, 5), state("a", ReindexState::Promoted, 6)];
-        assert_eq!(added(&cancelled), [("a".to_owned(), ReindexState::Cancelled, None)]);
-        let back = [request("a"), state("a", ReindexState::Promoted, 5), state("a", ReindexState::RolledBack, 6)];
-        assert_eq!(added(&back), [("a".to_owned(), ReindexState::RolledBack, None)]);
+        let cancelled = [
+            request("a"),
+            state("a", ReindexState::Cancelled, 5),
+            state("a", ReindexState::Promoted, 6),
+        ];
+        assert_eq!(
+            added(&cancelled),
+            [("a".to_owned(), ReindexState::Cancelled, None)]
+        );
+        let back = [
+            request("a"),
+            state("a", ReindexState::Promoted, 5),
+            state("a", ReindexState::RolledBack, 6),
+        ];
+        assert_eq!(
+            added(&back),
+            [("a".to_owned(), ReindexState::RolledBack, None)]
+        );
     }
 
     #[test]

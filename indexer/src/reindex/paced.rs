@@ -1,5 +1,6 @@
-//! A stage that does not run ahead of the ones behind it. The replay of a whole log would put all of its documents before the next one that
-//! somebody publishes; paced, at most a handful stand in the way. Around the chunk stage of every generation; the serving one's is not held.
+//! A stage that does not run ahead of the ones behind it. The replay of a whole log would put all
+//! of its documents before the next one that somebody publishes; paced, at most a handful stand in
+//! the way. Around the chunk stage of every generation; the serving one's is not held.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +38,8 @@ struct Allowance {
 }
 
 impl PacedStage {
-    /// Holds `stage` while `is_held` says so, until `shutdown`, after which records wait for the next start.
+    /// Holds `stage` while `is_held` says so, until `shutdown`, after which records wait for the
+    /// next start.
     pub fn new(
         stage: Arc<dyn Stage>,
         topics: Topics,
@@ -46,14 +48,25 @@ impl PacedStage {
         is_held: Arc<dyn Fn() -> bool + Send + Sync>,
         shutdown: CancellationToken,
     ) -> Self {
-        Self { stage, topics, behind, limit: limit.max(1), is_held, allowance: Mutex::default(), shutdown }
+        Self {
+            stage,
+            topics,
+            behind,
+            limit: limit.max(1),
+            is_held,
+            allowance: Mutex::default(),
+            shutdown,
+        }
     }
 
     /// Waits for a place.
     async fn place(&self) -> Result<()> {
         let mut allowance = self.allowance.lock().await;
         while allowance.records == 0 && (self.is_held)() {
-            if let Some(pause) = allowance.looked.and_then(|looked| LOOK_PAUSE.checked_sub(looked.elapsed())) {
+            if let Some(pause) = allowance
+                .looked
+                .and_then(|looked| LOOK_PAUSE.checked_sub(looked.elapsed()))
+            {
                 tokio::select! {
                     () = self.shutdown.cancelled() => return Err(Error::new(ErrorKind::Unavailable, "stopping; the replay goes on later")),
                     () = tokio::time::sleep(pause) => {}
@@ -69,7 +82,13 @@ impl PacedStage {
     async fn waiting(&self) -> Result<u64> {
         let mut waiting = 0;
         for (group, topic) in &self.behind {
-            waiting += self.topics.lag(*topic, group).await?.iter().map(PartitionLag::records).sum::<u64>();
+            waiting += self
+                .topics
+                .lag(*topic, group)
+                .await?
+                .iter()
+                .map(PartitionLag::records)
+                .sum::<u64>();
         }
         Ok(waiting)
     }

@@ -1,5 +1,6 @@
-//! What a new generation must know of documents that are gone: their tombstones in the log may be compacted away, and an older version
-//! that comes late (a replayed dead letter, a record delivered again) would bring them back.
+//! What a new generation must know of documents that are gone: their tombstones in the log may be
+//! compacted away, and an older version that comes late (a replayed dead letter, a record delivered
+//! again) would bring them back.
 
 use tributary_schemas::{Result, State};
 use tributary_store::manifest::table::{DocumentRow, DocumentTable, ListFilter};
@@ -7,16 +8,25 @@ use tributary_store::search_index::{Operation, SharedSearchIndex};
 
 const PAGE: usize = 1000;
 
-/// Writes the removal of every document of which nothing is searchable, as one of the version before: what the removing version itself
-/// or a later one brings still gets in, in whatever order both come.
-pub async fn remember_removals(table: &DocumentTable, index: &SharedSearchIndex, generation: &str) -> Result<()> {
+/// Writes the removal of every document of which nothing is searchable, as one of the version
+/// before: what the removing version itself or a later one brings still gets in, in whatever order
+/// both come.
+pub async fn remember_removals(
+    table: &DocumentTable,
+    index: &SharedSearchIndex,
+    generation: &str,
+) -> Result<()> {
     let mut after: Option<String> = None;
     let mut written = 0;
     loop {
         let page = table.page(&ListFilter::default(), after.as_deref(), PAGE);
         let Some(last) = page.last() else { break };
         after = Some(last.latest.document_id.clone());
-        let removals: Vec<Operation> = page.into_iter().filter(is_removed).filter_map(removal).collect();
+        let removals: Vec<Operation> = page
+            .into_iter()
+            .filter(is_removed)
+            .filter_map(removal)
+            .collect();
         if !removals.is_empty() {
             written += removals.len();
             index.write(generation, removals).await?;
@@ -24,7 +34,11 @@ pub async fn remember_removals(table: &DocumentTable, index: &SharedSearchIndex,
     }
     if written > 0 {
         index.flush(generation, None).await?;
-        tracing::info!(generation, removals = written, "the new generation knows which documents are gone");
+        tracing::info!(
+            generation,
+            removals = written,
+            "the new generation knows which documents are gone"
+        );
     }
     Ok(())
 }
@@ -36,5 +50,8 @@ fn is_removed(row: &DocumentRow) -> bool {
 
 fn removal(row: DocumentRow) -> Option<Operation> {
     let version = row.latest.version.checked_sub(1)?;
-    Some(Operation::Delete { document_id: row.latest.document_id, version })
+    Some(Operation::Delete {
+        document_id: row.latest.document_id,
+        version,
+    })
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, EmbeddedDocument};
+use tributary_schemas::{
+    Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, EmbeddedDocument,
+};
 use tributary_store::blobs::Blobs;
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
 use tributary_store::search_index::{IndexSettings, SharedSearchIndex};
@@ -13,8 +15,14 @@ pub const G: &str = "g1";
 
 /// An empty embedded index, whose generation [`G`] serves, and blobs beside it.
 pub async fn stores(folder: &Path) -> (SharedSearchIndex, Blobs) {
-    let config = Config { writer_memory_mib: 16, pending_memory_mib: 16, search_threads: 1, prefilter_from_chunks: 1_000_000 };
-    let index: SharedSearchIndex = Arc::new(EmbeddedIndex::open(&folder.join("index"), config).unwrap());
+    let config = Config {
+        writer_memory_mib: 16,
+        pending_memory_mib: 16,
+        search_threads: 1,
+        prefilter_from_chunks: 1_000_000,
+    };
+    let index: SharedSearchIndex =
+        Arc::new(EmbeddedIndex::open(&folder.join("index"), config).unwrap());
     index.create(G, &settings()).await.unwrap();
     index.promote(G).await.unwrap();
     (index, Blobs::local(&folder.join("blobs")).unwrap())
@@ -51,6 +59,16 @@ pub fn embedded(document: DocumentHeader, texts: &[String]) -> EmbeddedDocument 
         analyzed: text.clone(),
     };
     let chunks = texts.iter().enumerate().map(chunk).collect();
-    let vectors = vec![ChunkVectors { coarse: vec![1.0, 0.0], fine: Vec::new() }; texts.len()];
-    EmbeddedDocument { document, chunks, vectors }
+    let vectors = vec![
+        ChunkVectors {
+            coarse: vec![1.0, 0.0],
+            fine: Vec::new()
+        };
+        texts.len()
+    ];
+    EmbeddedDocument {
+        document,
+        chunks,
+        vectors,
+    }
 }

@@ -1,4 +1,5 @@
-//! Blocks of a Markdown text: runs of lines without a blank one between them. Headings, code and page marks are no blocks and end one.
+//! Blocks of a Markdown text: runs of lines without a blank one between them. Headings, code and
+//! page marks are no blocks and end one.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,7 +11,8 @@ use tributary_taxonomy::fold;
 use tributary_convert::lines::{LineKind, classified};
 
 /// `](destination)`: where a link leads is no part of what it says.
-static DESTINATION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)").ok());
+static DESTINATION: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)").ok());
 
 /// Spaces that HTML has names for.
 const NAMED_SPACES: [&str; 4] = ["&nbsp;", "&ensp;", "&emsp;", "&thinsp;"];
@@ -36,7 +38,8 @@ pub(super) fn blocks(markdown: &str) -> Vec<Range<usize>> {
     blocks
 }
 
-/// The text that two copies of a block share: folded, without link destinations, marks and odd spaces, every number as 0.
+/// The text that two copies of a block share: folded, without link destinations, marks and odd
+/// spaces, every number as 0.
 pub(super) fn normalised(block: &str) -> String {
     let said = match DESTINATION.as_ref() {
         Some(destination) => destination.replace_all(block, "]"),
@@ -53,7 +56,9 @@ pub(super) fn normalised(block: &str) -> String {
         match character {
             digit if digit.is_ascii_digit() && normal.ends_with('0') => {}
             digit if digit.is_ascii_digit() => normal.push('0'),
-            '*' | '_' | '`' | '[' | ']' | '!' | '>' | '|' | '#' | '-' | '=' | '\\' => space(&mut normal),
+            '*' | '_' | '`' | '[' | ']' | '!' | '>' | '|' | '#' | '-' | '=' | '\\' => {
+                space(&mut normal)
+            }
             white if white.is_whitespace() => space(&mut normal),
             other => normal.push(other),
         }
@@ -69,10 +74,15 @@ fn space(text: &mut String) {
 
 /// 16 hexadecimal digits of the BLAKE3 hash of a normalised block.
 pub(super) fn hash(normalised: &str) -> String {
-    blake3::hash(normalised.as_bytes()).to_hex().chars().take(16).collect()
+    blake3::hash(normalised.as_bytes())
+        .to_hex()
+        .chars()
+        .take(16)
+        .collect()
 }
 
-/// The text without the blocks of these hashes, and how many it had. A heading below which nothing else stood goes with them.
+/// The text without the blocks of these hashes, and how many it had. A heading below which nothing
+/// else stood goes with them.
 pub fn without(markdown: &str, hashes: &HashSet<String>) -> (String, usize) {
     let is_learned = |range: &Range<usize>| {
         let block = markdown.get(range.clone()).unwrap_or_default();
@@ -87,7 +97,11 @@ pub fn without(markdown: &str, hashes: &HashSet<String>) -> (String, usize) {
     let (mut offset, mut goes) = (0, false);
     for (line, kind) in classified(markdown) {
         // An underline goes with its heading.
-        goes = if kind == LineKind::Underline { goes } else { holds(&dropped, offset) || emptied.contains(&offset) };
+        goes = if kind == LineKind::Underline {
+            goes
+        } else {
+            holds(&dropped, offset) || emptied.contains(&offset)
+        };
         if !goes {
             kept.push_str(line);
         }
@@ -98,12 +112,16 @@ pub fn without(markdown: &str, hashes: &HashSet<String>) -> (String, usize) {
 
 /// Whether one of the ranges, which are in order, holds the offset.
 fn holds(ranges: &[Range<usize>], offset: usize) -> bool {
-    ranges.get(ranges.partition_point(|range| range.end <= offset)).is_some_and(|range| range.contains(&offset))
+    ranges
+        .get(ranges.partition_point(|range| range.end <= offset))
+        .is_some_and(|range| range.contains(&offset))
 }
 
-/// Offsets of the headings below which only dropped blocks stood. The first heading of a text, its title, stays.
+/// Offsets of the headings below which only dropped blocks stood. The first heading of a text, its
+/// title, stays.
 fn emptied_headings(markdown: &str, dropped: &[Range<usize>]) -> HashSet<usize> {
-    // Headings above the line at hand: offset, level, whether something was dropped below, whether something else is left there.
+    // Headings above the line at hand: offset, level, whether something was dropped below, whether
+    // something else is left there.
     let mut open: Vec<(usize, usize, bool, bool)> = Vec::new();
     let mut emptied = HashSet::new();
     let (mut offset, mut is_first) = (0, true);
@@ -145,24 +163,37 @@ mod tests {
     use super::*;
 
     fn texts(markdown: &str) -> Vec<&str> {
-        blocks(markdown).into_iter().map(|range| markdown.get(range).unwrap_or_default()).collect()
+        blocks(markdown)
+            .into_iter()
+            .map(|range| markdown.get(range).unwrap_or_default())
+            .collect()
     }
 
     fn hashes(blocks: &[&str]) -> HashSet<String> {
-        blocks.iter().map(|block| hash(&normalised(block))).collect()
+        blocks
+            .iter()
+            .map(|block| hash(&normalised(block)))
+            .collect()
     }
 
     #[test]
     fn blocks_end_at_blank_lines_headings_and_code() {
-        let markdown = "# T\none\ntwo\n\nthree\n```\ncode\n\ncode\n```\nfour\n## H\n| a |\n|---|\n| b |\n";
-        assert_eq!(texts(markdown), ["one\ntwo\n", "three\n", "four\n", "| a |\n|---|\n| b |\n"]);
+        let markdown =
+            "# T\none\ntwo\n\nthree\n```\ncode\n\ncode\n```\nfour\n## H\n| a |\n|---|\n| b |\n";
+        assert_eq!(
+            texts(markdown),
+            ["one\ntwo\n", "three\n", "four\n", "| a |\n|---|\n| b |\n"]
+        );
         assert_eq!(texts("# \n#hash is text\n"), ["#hash is text\n"]);
     }
 
     #[test]
     fn copies_differ_in_links_numbers_marks_and_case() {
         for (left, right) in [
-            ("[![查看源文件](https://a/logo.svg)](https://a/1(2).md)", "[![查看源文件](https://b/x.svg)](b.md)"),
+            (
+                "[![查看源文件](https://a/logo.svg)](https://a/1(2).md)",
+                "[![查看源文件](https://b/x.svg)](b.md)",
+            ),
             ("Page 3 of 12", "**page 14** of&nbsp;2"),
             ("> Was this\n> helpful?", "was this helpful?"),
         ] {
@@ -174,10 +205,22 @@ mod tests {
     #[test]
     fn learned_blocks_go_with_the_headings_that_they_leave_empty() {
         let learned = hashes(&["Windows 8", "footer"]);
-        let (text, dropped) = without("# T\n\ntext\n\n## Requirements\n\n### Client\n\nWindows 10\n\n## More\n\nfooter\n\nx\n", &learned);
-        assert_eq!((text.as_str(), dropped), ("# T\n\ntext\n\n\n\n\n## More\n\n\nx\n", 2));
-        let (text, _) = without("Title\n===\n\ntext\n\nRequirements\n---\n\nWindows 11\n", &learned);
-        assert_eq!(text, "Title\n===\n\ntext\n\n\n", "an underlined heading goes with its underline");
+        let (text, dropped) = without(
+            "# T\n\ntext\n\n## Requirements\n\n### Client\n\nWindows 10\n\n## More\n\nfooter\n\nx\n",
+            &learned,
+        );
+        assert_eq!(
+            (text.as_str(), dropped),
+            ("# T\n\ntext\n\n\n\n\n## More\n\n\nx\n", 2)
+        );
+        let (text, _) = without(
+            "Title\n===\n\ntext\n\nRequirements\n---\n\nWindows 11\n",
+            &learned,
+        );
+        assert_eq!(
+            text, "Title\n===\n\ntext\n\n\n",
+            "an underlined heading goes with its underline"
+        );
         let (text, _) = without("# Title\n\nfooter\n", &learned);
         assert_eq!(text, "# Title\n\n", "a title stays");
         let code = "```\nfooter\n```\n";

@@ -1,8 +1,10 @@
-//! Boilerplate that is learned across the documents of one source: blocks of text that repeat in many of them. [`learn`] counts them over a
-//! sample, a person reviews the file that [`Learned::to_toml`] writes, and the step `drop_learned_boilerplate` removes what stayed in it.
+//! Boilerplate that is learned across the documents of one source: blocks of text that repeat in
+//! many of them. [`learn`] counts them over a sample, a person reviews the file that
+//! [`Learned::to_toml`] writes, and the step `drop_learned_boilerplate` removes what stayed in it.
 //!
-//! The file is data of the source profile, so what becomes of a document follows from its content and the profile alone, whichever process
-//! cleans it and whatever came before. Its format, version 1:
+//! The file is data of the source profile, so what becomes of a document follows from its content
+//! and the profile alone, whichever process cleans it and whatever came before. Its format, version
+//! 1:
 //!
 //! ```toml
 //! format = 1
@@ -64,13 +66,29 @@ pub struct LearnedBlock {
 impl Learned {
     /// Reads a file. `Invalid` if it is none, or if the text of a block is not that of its hash.
     pub fn from_toml(text: &str) -> Result<Self> {
-        let invalid = |what: String| Error::new(ErrorKind::Invalid, format!("learned boilerplate: {what}"));
-        let learned: Self =
-            toml::from_str(text).map_err(|error| invalid(error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")))?;
+        let invalid =
+            |what: String| Error::new(ErrorKind::Invalid, format!("learned boilerplate: {what}"));
+        let learned: Self = toml::from_str(text).map_err(|error| {
+            invalid(
+                error
+                    .to_string()
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )
+        })?;
         if learned.format != FORMAT {
-            return Err(invalid(format!("format {} is not known, only {FORMAT}", learned.format)).with_hint("learn the file again"));
+            return Err(invalid(format!(
+                "format {} is not known, only {FORMAT}",
+                learned.format
+            ))
+            .with_hint("learn the file again"));
         }
-        let edited = learned.blocks.iter().enumerate().find(|(_, block)| blocks::hash(&block.text) != block.hash);
+        let edited = learned
+            .blocks
+            .iter()
+            .enumerate()
+            .find(|(_, block)| blocks::hash(&block.text) != block.hash);
         if let Some((number, block)) = edited {
             let start: String = block.text.chars().take(40).collect();
             return Err(invalid(format!("the text of block {} (`{start}`) is not that of its hash", number + 1))
@@ -81,8 +99,12 @@ impl Learned {
 
     /// The file.
     pub fn to_toml(&self) -> Result<String> {
-        let written = toml::to_string(self)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("learned boilerplate cannot be written: {error}")))?;
+        let written = toml::to_string(self).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("learned boilerplate cannot be written: {error}"),
+            )
+        })?;
         Ok(format!("{EXPLANATION}\n{written}"))
     }
 

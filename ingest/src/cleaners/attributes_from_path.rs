@@ -1,5 +1,6 @@
-//! `attributes_from_path`: parts of the path into attributes, by a pattern with named groups and templates: `api/nn/Conv2d.rst` → category
-//! API, subcategory nn, and the page's official URL. What a document has already stays.
+//! `attributes_from_path`: parts of the path into attributes, by a pattern with named groups and
+//! templates: `api/nn/Conv2d.rst` → category API, subcategory nn, and the page's official URL. What
+//! a document has already stays.
 
 use regex::{Captures, Regex};
 use tributary_schemas::Result;
@@ -27,7 +28,11 @@ pub(super) fn make(settings: &mut Settings, config: &CleanersConfig) -> Result<B
     let mut templates = Vec::new();
     for (name, template) in settings.required_table("attributes", HINT)? {
         if NUMERIC_ATTRIBUTES.contains(&name.as_str()) {
-            return Err(settings.invalid(format!("attribute `{name}` is a number, which no path gives")).with_hint(HINT));
+            return Err(settings
+                .invalid(format!(
+                    "attribute `{name}` is a number, which no path gives"
+                ))
+                .with_hint(HINT));
         }
         templates.push((name, parse(&template, &pattern, settings)?));
     }
@@ -40,12 +45,22 @@ fn parse(template: &str, pattern: &Regex, settings: &Settings) -> Result<Vec<Par
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((group, after)) = after.split_once('}') else {
-            return Err(settings.invalid(format!("`{template}` opens a brace that it does not close")).with_hint(HINT));
+            return Err(settings
+                .invalid(format!("`{template}` opens a brace that it does not close"))
+                .with_hint(HINT));
         };
         let known: Vec<&str> = pattern.capture_names().flatten().collect();
         if !known.contains(&group) {
-            let has = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(settings.invalid(format!("`{template}` names the group `{group}`; the pattern has {has}")).with_hint(HINT));
+            let has = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
+            return Err(settings
+                .invalid(format!(
+                    "`{template}` names the group `{group}`; the pattern has {has}"
+                ))
+                .with_hint(HINT));
         }
         parts.push(Part::Text(before.to_owned()));
         parts.push(Part::Group(group.to_owned()));
@@ -58,7 +73,9 @@ fn parse(template: &str, pattern: &Regex, settings: &Settings) -> Result<Vec<Par
 impl Cleaner for AttributesFromPath {
     fn clean(&self, draft: &mut Draft) {
         let path = draft.source_path.clone();
-        let Some(found) = self.pattern.captures(&path) else { return };
+        let Some(found) = self.pattern.captures(&path) else {
+            return;
+        };
         for (name, template) in &self.templates {
             if let Some(value) = filled(template, &found).filter(|value| !value.trim().is_empty()) {
                 draft.fill(name, value);

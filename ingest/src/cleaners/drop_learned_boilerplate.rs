@@ -1,5 +1,5 @@
-//! `drop_learned_boilerplate`: removes the blocks that were learned to repeat across the documents of the source, see
-//! [`crate::boilerplate`].
+//! `drop_learned_boilerplate`: removes the blocks that were learned to repeat across the documents
+//! of the source, see [`crate::boilerplate`].
 
 use std::collections::HashSet;
 
@@ -18,15 +18,26 @@ struct DropLearnedBoilerplate {
 }
 
 pub(super) fn make(settings: &mut Settings, _: &CleanersConfig) -> Result<Box<dyn Cleaner>> {
-    let file = settings.required_text("file", "name the file, such as `file = \"learned/wiki.toml\"`")?;
+    let file = settings.required_text(
+        "file",
+        "name the file, such as `file = \"learned/wiki.toml\"`",
+    )?;
     let Some(text) = settings.file_text.take() else {
         return Err(settings.invalid(format!("file `{file}` was not read")));
     };
     let learned = Learned::from_toml(&text).map_err(|error| {
-        let located = Error::new(error.kind(), format!("{}: file `{file}`: {error}", settings.place));
-        error.hint().map(|hint| located.clone().with_hint(hint)).unwrap_or(located)
+        let located = Error::new(
+            error.kind(),
+            format!("{}: file `{file}`: {error}", settings.place),
+        );
+        error
+            .hint()
+            .map(|hint| located.clone().with_hint(hint))
+            .unwrap_or(located)
     })?;
-    Ok(Box::new(DropLearnedBoilerplate { hashes: learned.hashes() }))
+    Ok(Box::new(DropLearnedBoilerplate {
+        hashes: learned.hashes(),
+    }))
 }
 
 impl Cleaner for DropLearnedBoilerplate {

@@ -1,5 +1,6 @@
-//! `drop_sections`: drops sections whose heading one of the patterns matches, down to the next heading of the same level or a higher one
-//! (reference lists, exercises). The first heading of a text, its title, is never taken for one.
+//! `drop_sections`: drops sections whose heading one of the patterns matches, down to the next
+//! heading of the same level or a higher one (reference lists, exercises). The first heading of a
+//! text, its title, is never taken for one.
 
 use regex::{RegexSet, RegexSetBuilder};
 use tributary_schemas::Result;
@@ -20,8 +21,12 @@ pub(super) fn make(settings: &mut Settings, config: &CleanersConfig) -> Result<B
             .invalid("`headings` is missing or empty")
             .with_hint("give a list of regular expressions, such as `headings = ['^(References|参考文献)$']`"));
     }
-    let compiled = RegexSetBuilder::new(&headings).size_limit(config.maximum_pattern_bytes).build();
-    let headings = compiled.map_err(|error| settings.invalid(format!("a pattern of `headings` does not compile: {error}")))?;
+    let compiled = RegexSetBuilder::new(&headings)
+        .size_limit(config.maximum_pattern_bytes)
+        .build();
+    let headings = compiled.map_err(|error| {
+        settings.invalid(format!("a pattern of `headings` does not compile: {error}"))
+    })?;
     Ok(Box::new(DropSections { headings }))
 }
 
@@ -34,7 +39,8 @@ impl Cleaner for DropSections {
         for (line, kind) in classified(&draft.markdown) {
             if let LineKind::Heading(level) = kind {
                 if dropping.is_none_or(|dropped| level <= dropped) {
-                    dropping = (!is_first && self.headings.is_match(heading_text(line))).then_some(level);
+                    dropping =
+                        (!is_first && self.headings.is_match(heading_text(line))).then_some(level);
                 }
                 is_first = false;
             }

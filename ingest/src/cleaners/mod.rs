@@ -1,4 +1,5 @@
-//! Cleaning steps: small, named, chosen and set per source profile (W9). Called by [`crate::process`] after conversion.
+//! Cleaning steps: small, named, chosen and set per source profile (W9). Called by
+//! [`crate::process`] after conversion.
 //!
 //! | step | what it does | settings |
 //! |---|---|---|
@@ -61,7 +62,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Gives an attribute a value if the document has none; names that are no attributes are custom ones.
+    /// Gives an attribute a value if the document has none; names that are no attributes are custom
+    /// ones.
     fn fill(&mut self, name: &str, value: String) {
         let attributes = &mut self.attributes;
         let slot = match name {
@@ -104,14 +106,20 @@ type Make = fn(&mut Settings, &CleanersConfig) -> Result<Box<dyn Cleaner>>;
 const STEPS: [(&str, Make); 15] = [
     ("attributes_from_path", attributes_from_path::make),
     ("drop_anchors", drop_anchors::make),
-    (drop_learned_boilerplate::NAME, drop_learned_boilerplate::make),
+    (
+        drop_learned_boilerplate::NAME,
+        drop_learned_boilerplate::make,
+    ),
     ("drop_sections", drop_sections::make),
     ("normalize_whitespace", normalize_whitespace::make),
     ("organization_note", organization_note::make),
     ("path_metadata", path_metadata::make),
     ("repair_indentation", repair_indentation::make),
     ("replace_text", replace_text::make),
-    ("spec_number_from_file_name", spec_number_from_file_name::make),
+    (
+        "spec_number_from_file_name",
+        spec_number_from_file_name::make,
+    ),
     ("strip_boilerplate", strip_boilerplate::make),
     ("strip_comments", strip_comments::make),
     ("title_prefix", title_prefix::make),
@@ -131,20 +139,35 @@ pub struct Cleaners {
 }
 
 impl Cleaners {
-    /// Checks the steps of a profile. `Invalid` for an unknown step (with the nearest known one), an unknown or missing setting, or a
-    /// pattern that does not compile.
+    /// Checks the steps of a profile. `Invalid` for an unknown step (with the nearest known one),
+    /// an unknown or missing setting, or a pattern that does not compile.
     pub fn new(profile: &SourceProfile, config: &CleanersConfig) -> Result<Self> {
         Self::of(&profile.cleaners, profile, config)
     }
 
-    /// The same with the steps before `drop_learned_boilerplate` alone: what that step gets to see. All of them if there is none.
-    pub fn before_learned_boilerplate(profile: &SourceProfile, config: &CleanersConfig) -> Result<Self> {
-        let before = profile.cleaners.iter().take_while(|step| step.step != drop_learned_boilerplate::NAME).count();
-        Self::of(profile.cleaners.get(..before).unwrap_or_default(), profile, config)
+    /// The same with the steps before `drop_learned_boilerplate` alone: what that step gets to see.
+    /// All of them if there is none.
+    pub fn before_learned_boilerplate(
+        profile: &SourceProfile,
+        config: &CleanersConfig,
+    ) -> Result<Self> {
+        let before = profile
+            .cleaners
+            .iter()
+            .take_while(|step| step.step != drop_learned_boilerplate::NAME)
+            .count();
+        Self::of(
+            profile.cleaners.get(..before).unwrap_or_default(),
+            profile,
+            config,
+        )
     }
 
     fn of(steps: &[CleanerStep], profile: &SourceProfile, config: &CleanersConfig) -> Result<Self> {
-        let steps: Result<Vec<_>> = steps.iter().map(|step| make(step, &profile.name, config)).collect();
+        let steps: Result<Vec<_>> = steps
+            .iter()
+            .map(|step| make(step, &profile.name, config))
+            .collect();
         Ok(Self { steps: steps? })
     }
 
@@ -158,13 +181,25 @@ impl Cleaners {
 
 fn make(step: &CleanerStep, profile: &str, config: &CleanersConfig) -> Result<Box<dyn Cleaner>> {
     let Some((_, make)) = STEPS.iter().find(|(name, _)| *name == step.step) else {
-        let nearest = names().min_by_key(|name| distance(name, &step.step)).unwrap_or_default();
-        let message = format!("source profile {profile}: unknown cleaning step `{}`", step.step);
+        let nearest = names()
+            .min_by_key(|name| distance(name, &step.step))
+            .unwrap_or_default();
+        let message = format!(
+            "source profile {profile}: unknown cleaning step `{}`",
+            step.step
+        );
         let all: Vec<&str> = names().collect();
-        return Err(Error::new(ErrorKind::Invalid, message).with_hint(format!("did you mean `{nearest}`? known are {}", all.join(", "))));
+        return Err(Error::new(ErrorKind::Invalid, message).with_hint(format!(
+            "did you mean `{nearest}`? known are {}",
+            all.join(", ")
+        )));
     };
     let place = format!("source profile {profile}: cleaning step {}", step.step);
-    let mut settings = Settings { place, values: step.settings.clone(), file_text: step.file_text.clone() };
+    let mut settings = Settings {
+        place,
+        values: step.settings.clone(),
+        file_text: step.file_text.clone(),
+    };
     let cleaner = make(&mut settings, config)?;
     settings.finish()?;
     Ok(cleaner)
@@ -193,14 +228,24 @@ impl Settings {
 
     fn required_text(&mut self, name: &str, hint: &str) -> Result<String> {
         let text = self.text(name)?.filter(|text| !text.is_empty());
-        text.ok_or_else(|| self.invalid(format!("`{name}` is missing or empty")).with_hint(hint))
+        text.ok_or_else(|| {
+            self.invalid(format!("`{name}` is missing or empty"))
+                .with_hint(hint)
+        })
     }
 
     /// A table of texts, in the order of their names; it may not be empty.
     fn required_table(&mut self, name: &str, hint: &str) -> Result<Vec<(String, String)>> {
-        let Some(Value::Object(table)) = self.values.remove(name).filter(|value| value.as_object().is_none_or(|table| !table.is_empty()))
+        let Some(Value::Object(table)) = self
+            .values
+            .remove(name)
+            .filter(|value| value.as_object().is_none_or(|table| !table.is_empty()))
         else {
-            return Err(self.invalid(format!("`{name}` must be a table of texts with something in it")).with_hint(hint));
+            return Err(self
+                .invalid(format!(
+                    "`{name}` must be a table of texts with something in it"
+                ))
+                .with_hint(hint));
         };
         let entry = |(key, value): (String, Value)| match value {
             Value::String(text) => Ok((key, text)),
@@ -210,13 +255,31 @@ impl Settings {
     }
 
     /// A regular expression with the named groups that are asked for.
-    fn pattern(&mut self, name: &str, groups: &[&str], config: &CleanersConfig, hint: &str) -> Result<Regex> {
+    fn pattern(
+        &mut self,
+        name: &str,
+        groups: &[&str],
+        config: &CleanersConfig,
+        hint: &str,
+    ) -> Result<Regex> {
         let written = self.required_text(name, hint)?;
-        let compiled = RegexBuilder::new(&written).size_limit(config.maximum_pattern_bytes).build();
-        let pattern = compiled.map_err(|error| self.invalid(format!("`{name}` does not compile: {error}")).with_hint(hint))?;
-        match groups.iter().find(|group| !pattern.capture_names().flatten().any(|name| name == **group)) {
+        let compiled = RegexBuilder::new(&written)
+            .size_limit(config.maximum_pattern_bytes)
+            .build();
+        let pattern = compiled.map_err(|error| {
+            self.invalid(format!("`{name}` does not compile: {error}"))
+                .with_hint(hint)
+        })?;
+        match groups.iter().find(|group| {
+            !pattern
+                .capture_names()
+                .flatten()
+                .any(|name| name == **group)
+        }) {
             None => Ok(pattern),
-            Some(group) => Err(self.invalid(format!("`{name}` has no group `(?<{group}>…)`")).with_hint(hint)),
+            Some(group) => Err(self
+                .invalid(format!("`{name}` has no group `(?<{group}>…)`"))
+                .with_hint(hint)),
         }
     }
 
@@ -224,9 +287,16 @@ impl Settings {
         let is_wrong = |place: &Self| place.invalid(format!("`{name}` must be a list of texts"));
         match self.values.remove(name) {
             None => Ok(Vec::new()),
-            Some(Value::Array(items)) => {
-                items.into_iter().map(|item| if let Value::String(text) = item { Ok(text) } else { Err(is_wrong(self)) }).collect()
-            }
+            Some(Value::Array(items)) => items
+                .into_iter()
+                .map(|item| {
+                    if let Value::String(text) = item {
+                        Ok(text)
+                    } else {
+                        Err(is_wrong(self))
+                    }
+                })
+                .collect(),
             Some(_) => Err(is_wrong(self)),
         }
     }
@@ -247,7 +317,9 @@ fn distance(left: &str, right: &str) -> usize {
         let mut diagonal = index;
         let mut before = index + 1;
         for (cell, to) in row.iter_mut().skip(1).zip(&right) {
-            let value = (diagonal + usize::from(from != *to)).min(before + 1).min(*cell + 1);
+            let value = (diagonal + usize::from(from != *to))
+                .min(before + 1)
+                .min(*cell + 1);
             diagonal = *cell;
             *cell = value;
             before = value;

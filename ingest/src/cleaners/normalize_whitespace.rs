@@ -1,5 +1,5 @@
-//! `normalize_whitespace`: control and zero-width characters go, odd spaces become blanks, trailing blanks and runs of more than two blank
-//! lines go. Code keeps its bytes.
+//! `normalize_whitespace`: control and zero-width characters go, odd spaces become blanks, trailing
+//! blanks and runs of more than two blank lines go. Code keeps its bytes.
 
 use tributary_schemas::Result;
 
@@ -38,7 +38,9 @@ pub(crate) fn normalize(markdown: &str) -> String {
         let begins = result.len();
         result.extend(text.chars().filter_map(visible));
         // Two trailing blanks are a line break in Markdown; the line end says as much to a reader.
-        let length = result.get(begins..).map_or(0, |added| added.trim_end().len());
+        let length = result
+            .get(begins..)
+            .map_or(0, |added| added.trim_end().len());
         result.truncate(begins + length);
         blank_lines = if length == 0 { blank_lines + 1 } else { 0 };
         if blank_lines <= MAXIMUM_BLANK_LINES {
@@ -57,10 +59,22 @@ pub(crate) fn normalize(markdown: &str) -> String {
 fn visible(character: char) -> Option<char> {
     match character {
         '\t' => Some('\t'),
-        '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{2028}' | '\u{2029}' | '\u{85}' => {
-            Some(' ')
-        }
-        '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{AD}' => None,
+        '\u{A0}'
+        | '\u{1680}'
+        | '\u{2000}'..='\u{200A}'
+        | '\u{202F}'
+        | '\u{205F}'
+        | '\u{3000}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{85}' => Some(' '),
+        '\u{200B}'
+        | '\u{200E}'
+        | '\u{200F}'
+        | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{FEFF}'
+        | '\u{AD}' => None,
         other if other.is_control() => None,
         other => Some(other),
     }

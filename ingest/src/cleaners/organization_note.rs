@@ -1,4 +1,5 @@
-//! `organization_note`: organisation and department as a line under the title, so that design documents are found by who owns them (W9).
+//! `organization_note`: organisation and department as a line under the title, so that design
+//! documents are found by who owns them (W9).
 
 use tributary_schemas::Result;
 
@@ -24,7 +25,11 @@ impl Cleaner for OrganizationNote {
             return;
         }
         let note = format!("**{}**\n\n", parts.join(" / "));
-        let heading = draft.markdown.split_inclusive('\n').next().filter(|line| line.starts_with("# "));
+        let heading = draft
+            .markdown
+            .split_inclusive('\n')
+            .next()
+            .filter(|line| line.starts_with("# "));
         let at = heading.map_or(0, str::len);
         let (before, after) = draft.markdown.split_at(at);
         let after = after.trim_start_matches('\n');

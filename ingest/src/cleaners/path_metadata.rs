@@ -1,5 +1,6 @@
-//! `path_metadata`: the folders of a document's path into metadata (`path`, `path_1`, `path_2` …) and, where `levels` names them, into
-//! attributes (Support: product/version/chapter; Wiki: space/page).
+//! `path_metadata`: the folders of a document's path into metadata (`path`, `path_1`, `path_2` …)
+//! and, where `levels` names them, into attributes (Support: product/version/chapter; Wiki:
+//! space/page).
 
 use tributary_schemas::Result;
 
@@ -16,7 +17,9 @@ struct PathMetadata {
 }
 
 pub(super) fn make(settings: &mut Settings, _: &CleanersConfig) -> Result<Box<dyn Cleaner>> {
-    Ok(Box::new(PathMetadata { levels: settings.texts("levels")? }))
+    Ok(Box::new(PathMetadata {
+        levels: settings.texts("levels")?,
+    }))
 }
 
 impl Cleaner for PathMetadata {
@@ -25,11 +28,20 @@ impl Cleaner for PathMetadata {
         if folders.is_empty() {
             return;
         }
-        draft.metadata.insert("path".to_owned(), folders.join(" / "));
+        draft
+            .metadata
+            .insert("path".to_owned(), folders.join(" / "));
         for (place, folder) in folders.iter().enumerate() {
-            draft.metadata.insert(format!("path_{}", place + 1), folder.clone());
+            draft
+                .metadata
+                .insert(format!("path_{}", place + 1), folder.clone());
         }
-        for (name, folder) in self.levels.iter().zip(folders).filter(|(name, _)| !name.is_empty()) {
+        for (name, folder) in self
+            .levels
+            .iter()
+            .zip(folders)
+            .filter(|(name, _)| !name.is_empty())
+        {
             draft.fill(name, folder);
         }
     }
@@ -37,9 +49,20 @@ impl Cleaner for PathMetadata {
 
 /// Names of the folders above the document, without scheme and host.
 fn folders(source_path: &str) -> Vec<String> {
-    let path = source_path.split_once("://").map_or(source_path, |(_, after)| after.split_once('/').map_or("", |(_, path)| path));
+    let path = source_path
+        .split_once("://")
+        .map_or(source_path, |(_, after)| {
+            after.split_once('/').map_or("", |(_, path)| path)
+        });
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != "." && *part != "..").collect();
+    let mut parts: Vec<&str> = path
+        .split(['/', '\\'])
+        .filter(|part| !part.is_empty() && *part != "." && *part != "..")
+        .collect();
     parts.pop();
-    parts.into_iter().take(MAXIMUM_LEVELS).map(|part| part.trim().to_owned()).collect()
+    parts
+        .into_iter()
+        .take(MAXIMUM_LEVELS)
+        .map(|part| part.trim().to_owned())
+        .collect()
 }

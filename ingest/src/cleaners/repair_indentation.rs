@@ -1,5 +1,5 @@
-//! `repair_indentation`: text that an export indented is no code (3GPP): paragraphs lose the indentation that Markdown would read as a
-//! code block, list items keep their nesting.
+//! `repair_indentation`: text that an export indented is no code (3GPP): paragraphs lose the
+//! indentation that Markdown would read as a code block, list items keep their nesting.
 
 use tributary_schemas::Result;
 
@@ -27,7 +27,8 @@ impl Cleaner for RepairIndentation {
     }
 }
 
-/// The line with the indentation of its list level; `levels` holds the columns of the open list levels.
+/// The line with the indentation of its list level; `levels` holds the columns of the open list
+/// levels.
 fn repaired(line: &str, levels: &mut Vec<usize>) -> String {
     let text = line.trim_start_matches([' ', '\t', '\u{A0}', '\u{3000}']);
     if text.is_empty() {
@@ -50,13 +51,21 @@ fn repaired(line: &str, levels: &mut Vec<usize>) -> String {
 }
 
 fn column_of(white: &str) -> usize {
-    white.chars().fold(0, |column, character| if character == '\t' { (column / TAB + 1) * TAB } else { column + 1 })
+    white.chars().fold(0, |column, character| {
+        if character == '\t' {
+            (column / TAB + 1) * TAB
+        } else {
+            column + 1
+        }
+    })
 }
 
 /// `- x`, `* x`, `1. x`, `1) x`, `a) x`, and the `-` + tab of 3GPP.
 fn is_list_item(text: &str) -> bool {
     let mut characters = text.chars();
-    let Some(first) = characters.next() else { return false };
+    let Some(first) = characters.next() else {
+        return false;
+    };
     let after = characters.as_str();
     let spaced = |rest: &str| rest.starts_with([' ', '\t']);
     if matches!(first, '-' | '*' | '+' | '•' | '–') {
@@ -64,7 +73,8 @@ fn is_list_item(text: &str) -> bool {
     }
     let digits = text.chars().take_while(char::is_ascii_digit).count();
     let after_number = text.get(digits..).unwrap_or_default();
-    let numbered = (1..=3).contains(&digits) && (after_number.strip_prefix(['.', ')']).is_some_and(spaced));
+    let numbered =
+        (1..=3).contains(&digits) && (after_number.strip_prefix(['.', ')']).is_some_and(spaced));
     let lettered = first.is_ascii_lowercase() && after.strip_prefix(')').is_some_and(spaced);
     numbered || lettered
 }

@@ -1,4 +1,5 @@
-//! `replace_text`: puts other text in the place of some, in text and title: placeholders that an export did not fill in. Code stays.
+//! `replace_text`: puts other text in the place of some, in text and title: placeholders that an
+//! export did not fill in. Code stays.
 
 use tributary_schemas::Result;
 
@@ -12,7 +13,10 @@ struct ReplaceText {
 }
 
 pub(super) fn make(settings: &mut Settings, _: &CleanersConfig) -> Result<Box<dyn Cleaner>> {
-    let replacements = settings.required_table("replacements", "such as `replacements = { \"|product|\" = \"gNodeB\" }`")?;
+    let replacements = settings.required_table(
+        "replacements",
+        "such as `replacements = { \"|product|\" = \"gNodeB\" }`",
+    )?;
     if replacements.iter().any(|(text, _)| text.is_empty()) {
         return Err(settings.invalid("an empty text cannot be replaced"));
     }
@@ -29,7 +33,11 @@ impl Cleaner for ReplaceText {
 impl ReplaceText {
     fn replaced(&self, text: &str) -> String {
         let mut result = text.to_owned();
-        for (from, to) in self.replacements.iter().filter(|(from, _)| text.contains(from)) {
+        for (from, to) in self
+            .replacements
+            .iter()
+            .filter(|(from, _)| text.contains(from))
+        {
             result = result.replace(from, to);
         }
         result

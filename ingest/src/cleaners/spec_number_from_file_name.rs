@@ -1,5 +1,6 @@
-//! `spec_number_from_file_name`: 3GPP names its files by number and version: `38331-f40.md` is TS 38.331, version 15.4.0 (W9).
-//! The version's three characters are release, technical and editorial version, digits going on with letters (3GPP TR 21.900, 4.1).
+//! `spec_number_from_file_name`: 3GPP names its files by number and version: `38331-f40.md` is TS
+//! 38.331, version 15.4.0 (W9). The version's three characters are release, technical and editorial
+//! version, digits going on with letters (3GPP TR 21.900, 4.1).
 
 use tributary_schemas::Result;
 
@@ -16,17 +17,31 @@ pub(super) fn make(_: &mut Settings, _: &CleanersConfig) -> Result<Box<dyn Clean
 
 impl Cleaner for SpecNumberFromFileName {
     fn clean(&self, draft: &mut Draft) {
-        let Some(specification) = file_stem(&draft.source_path).and_then(|stem| parse(&stem)) else { return };
+        let Some(specification) = file_stem(&draft.source_path).and_then(|stem| parse(&stem))
+        else {
+            return;
+        };
         if !draft.title.contains(&specification.number) {
             draft.title = format!("{} {}", specification.number, draft.title);
         }
-        draft.metadata.insert("specification".to_owned(), specification.number.clone());
-        draft.attributes.custom.entry("specification".to_owned()).or_insert(specification.number);
+        draft
+            .metadata
+            .insert("specification".to_owned(), specification.number.clone());
+        draft
+            .attributes
+            .custom
+            .entry("specification".to_owned())
+            .or_insert(specification.number);
         if let Some(version) = specification.version {
             let release = version.split('.').next().unwrap_or_default().to_owned();
             draft.metadata.insert("release".to_owned(), release);
-            draft.attributes.product_version.get_or_insert_with(|| version.clone());
-            draft.metadata.insert("specification_version".to_owned(), version);
+            draft
+                .attributes
+                .product_version
+                .get_or_insert_with(|| version.clone());
+            draft
+                .metadata
+                .insert("specification_version".to_owned(), version);
         }
     }
 }
@@ -47,12 +62,24 @@ fn parse(stem: &str) -> Option<Specification> {
     let digits = |text: &str| text.chars().all(|character| character.is_ascii_digit());
     let series_number: u32 = series.parse().ok()?;
     // Series 21 to 55 are those of 3GPP.
-    if !digits(number) || !(21..=55).contains(&series_number) || rest.starts_with(|next: char| next.is_ascii_alphanumeric()) {
+    if !digits(number)
+        || !(21..=55).contains(&series_number)
+        || rest.starts_with(|next: char| next.is_ascii_alphanumeric())
+    {
         return None;
     }
-    let mut parts = rest.split(['-', '_']).filter(|part| !part.is_empty()).peekable();
-    let part = parts.next_if(|part| part.len() <= 2 && digits(part)).map(|part| format!("-{part}")).unwrap_or_default();
-    Some(Specification { number: format!("{series}.{number}{part}"), version: parts.find_map(version) })
+    let mut parts = rest
+        .split(['-', '_'])
+        .filter(|part| !part.is_empty())
+        .peekable();
+    let part = parts
+        .next_if(|part| part.len() <= 2 && digits(part))
+        .map(|part| format!("-{part}"))
+        .unwrap_or_default();
+    Some(Specification {
+        number: format!("{series}.{number}{part}"),
+        version: parts.find_map(version),
+    })
 }
 
 /// `f40` → `15.4.0`.
@@ -60,8 +87,11 @@ fn version(code: &str) -> Option<String> {
     if code.chars().count() != 3 {
         return None;
     }
-    let digits: Option<Vec<String>> =
-        code.to_ascii_lowercase().chars().map(|character| character.to_digit(36).map(|digit| digit.to_string())).collect();
+    let digits: Option<Vec<String>> = code
+        .to_ascii_lowercase()
+        .chars()
+        .map(|character| character.to_digit(36).map(|digit| digit.to_string()))
+        .collect();
     Some(digits?.join("."))
 }
 
@@ -79,7 +109,11 @@ mod tests {
             ("23501-ha0", "23.501", Some("17.10.0")),
         ] {
             let found = parse(stem).map(|found| (found.number, found.version));
-            assert_eq!(found, Some((number.to_owned(), version.map(str::to_owned))), "{stem}");
+            assert_eq!(
+                found,
+                Some((number.to_owned(), version.map(str::to_owned))),
+                "{stem}"
+            );
         }
         for stem in ["readme", "12345-f40", "383311", "38", "2024-01-01", "载波"] {
             assert!(parse(stem).is_none(), "{stem}");

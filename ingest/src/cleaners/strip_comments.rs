@@ -15,7 +15,8 @@ pub(super) fn make(_: &mut Settings, _: &CleanersConfig) -> Result<Box<dyn Clean
 
 impl Cleaner for StripComments {
     fn clean(&self, draft: &mut Draft) {
-        // Without an end a comment hides nothing: the rest of the document is worth more than strictness.
+        // Without an end a comment hides nothing: the rest of the document is worth more than
+        // strictness.
         let mut left = draft.markdown.matches("-->").count();
         if left == 0 {
             return;
@@ -28,13 +29,16 @@ impl Cleaner for StripComments {
     }
 }
 
-/// The line without its comments; `inside` says whether one goes on over the line end, `left` counts the ends still to come.
+/// The line without its comments; `inside` says whether one goes on over the line end, `left`
+/// counts the ends still to come.
 fn without_comments(line: &str, inside: &mut bool, left: &mut usize) -> String {
     let mut result = String::with_capacity(line.len());
     let mut rest = line;
     loop {
         let mark = if *inside { "-->" } else { "<!--" };
-        let Some((before, after)) = rest.split_once(mark) else { break };
+        let Some((before, after)) = rest.split_once(mark) else {
+            break;
+        };
         if *inside {
             *left = left.saturating_sub(1);
         } else if *left == 0 {

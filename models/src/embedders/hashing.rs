@@ -1,6 +1,6 @@
-//! Feature hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"): signed hashes of words, of pairs of
-//! ideographs and of character trigrams. Needs no model and is deterministic: the fallback when none is there. It finds shared words,
-//! not meanings.
+//! Feature hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"):
+//! signed hashes of words, of pairs of ideographs and of character trigrams. Needs no model and is
+//! deterministic: the fallback when none is there. It finds shared words, not meanings.
 
 use crate::terms::terms;
 use crate::{Embedder, Error, Result, TextRole};
@@ -22,17 +22,30 @@ impl HashingEmbedder {
     /// An embedder of vectors of this length, at least 8.
     pub fn new(dimensions: usize) -> Result<Self> {
         if dimensions < 8 {
-            return Err(Error::new(ErrorKind::Invalid, format!("hashing vectors of {dimensions} dimensions are too short"))
-                .with_hint("set `models.hashing_dimensions` to 8 or more; 384 is usual"));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("hashing vectors of {dimensions} dimensions are too short"),
+            )
+            .with_hint("set `models.hashing_dimensions` to 8 or more; 384 is usual"));
         }
-        Ok(Self { dimensions, name: format!("hashing-{dimensions}@1") })
+        Ok(Self {
+            dimensions,
+            name: format!("hashing-{dimensions}@1"),
+        })
     }
 
     fn embed_one(&self, text: &str) -> Vec<f32> {
         let mut counts: HashMap<u64, (f32, f32)> = HashMap::new();
         let mut add = |hash: u64, weight: f32| counts.entry(hash).or_insert((weight, 0.0)).1 += 1.0;
         for term in terms(text) {
-            add(hash(&term.text, 1), if term.is_word { WORD_WEIGHT } else { IDEOGRAPH_WEIGHT });
+            add(
+                hash(&term.text, 1),
+                if term.is_word {
+                    WORD_WEIGHT
+                } else {
+                    IDEOGRAPH_WEIGHT
+                },
+            );
             if term.is_word && term.text.is_ascii() {
                 for trigram in term.text.as_bytes().windows(3) {
                     add(hash_bytes(trigram, 2), TRIGRAM_WEIGHT);
@@ -72,7 +85,8 @@ fn hash(text: &str, kind: u64) -> u64 {
     hash_bytes(text.as_bytes(), kind)
 }
 
-/// FNV-1a with a final mix (that of SplitMix64), so that both the low bits and the sign bit are good.
+/// FNV-1a with a final mix (that of SplitMix64), so that both the low bits and the sign bit are
+/// good.
 fn hash_bytes(bytes: &[u8], kind: u64) -> u64 {
     let mut state = 0xcbf2_9ce4_8422_2325 ^ kind.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for byte in bytes {
@@ -89,13 +103,21 @@ mod tests {
     use super::*;
 
     fn dot(left: &[f32], right: &[f32]) -> f32 {
-        left.iter().zip(right).map(|(left, right)| left * right).sum()
+        left.iter()
+            .zip(right)
+            .map(|(left, right)| left * right)
+            .sum()
     }
 
     #[test]
     fn shared_words_bring_texts_together_and_vectors_are_stable() {
         let embedder = HashingEmbedder::new(384).unwrap();
-        let texts = ["基站如何配置邻区关系", "配置邻区关系的步骤：先登录基站", "今天的天气很好，适合出门散步", ""];
+        let texts = [
+            "基站如何配置邻区关系",
+            "配置邻区关系的步骤：先登录基站",
+            "今天的天气很好，适合出门散步",
+            "",
+        ];
         let vectors = embedder.embed(&texts, TextRole::Passage).unwrap();
         assert!(dot(&vectors[0], &vectors[1]) > 0.3 + dot(&vectors[0], &vectors[2]));
         for vector in &vectors {

@@ -1,5 +1,6 @@
-//! Connected regions of a probability map, each as the ends of its pixel runs: all that a surrounding rectangle needs.
-//! Called by `detection`. One pass over the map with union-find over runs; costs no more than the map has pixels.
+//! Connected regions of a probability map, each as the ends of its pixel runs: all that a
+//! surrounding rectangle needs. Called by `detection`. One pass over the map with union-find over
+//! runs; costs no more than the map has pixels.
 
 use super::geometry::Point;
 
@@ -11,8 +12,8 @@ struct Run {
     last: usize,
 }
 
-/// The end points of the runs of each region of `mask` (`width` values a row), regions in the order of their first pixel. Pixels that touch
-/// at a corner belong together. At most `maximum` regions.
+/// The end points of the runs of each region of `mask` (`width` values a row), regions in the order
+/// of their first pixel. Pixels that touch at a corner belong together. At most `maximum` regions.
 pub fn regions(mask: &[bool], width: usize, maximum: usize) -> Vec<Vec<Point>> {
     let mut runs: Vec<Run> = Vec::new();
     let mut parents: Vec<usize> = Vec::new();
@@ -33,7 +34,11 @@ fn collect_runs(row: usize, values: &[bool], runs: &mut Vec<Run>) {
         match (set, open) {
             (true, None) => open = Some(column),
             (false, Some(first)) => {
-                runs.push(Run { row, first, last: column - 1 });
+                runs.push(Run {
+                    row,
+                    first,
+                    last: column - 1,
+                });
                 open = None;
             }
             _ => {}
@@ -41,18 +46,30 @@ fn collect_runs(row: usize, values: &[bool], runs: &mut Vec<Run>) {
     }
 }
 
-/// Joins each run with those of the row above that it touches; both rows are in order, so this is one walk along both.
-fn join_rows(runs: &[Run], parents: &mut [usize], above: std::ops::Range<usize>, here: std::ops::Range<usize>) {
+/// Joins each run with those of the row above that it touches; both rows are in order, so this is
+/// one walk along both.
+fn join_rows(
+    runs: &[Run],
+    parents: &mut [usize],
+    above: std::ops::Range<usize>,
+    here: std::ops::Range<usize>,
+) {
     let (mut upper, mut lower) = (above.start, here.start);
     while upper < above.end && lower < here.end {
-        let (Some(one), Some(other)) = (runs.get(upper), runs.get(lower)) else { return };
+        let (Some(one), Some(other)) = (runs.get(upper), runs.get(lower)) else {
+            return;
+        };
         if one.first <= other.last + 1 && other.first <= one.last + 1 {
             let (low, high) = (root(parents, upper), root(parents, lower));
             if let Some(parent) = parents.get_mut(low.max(high)) {
                 *parent = low.min(high);
             }
         }
-        if one.last < other.last { upper += 1 } else { lower += 1 }
+        if one.last < other.last {
+            upper += 1
+        } else {
+            lower += 1
+        }
     }
 }
 
@@ -73,7 +90,9 @@ fn gather(runs: &[Run], parents: &mut [usize], maximum: usize) -> Vec<Vec<Point>
     let mut regions: Vec<Vec<Point>> = Vec::new();
     for (index, run) in runs.iter().enumerate() {
         let first = root(parents, index);
-        let Some(place) = places.get_mut(first) else { continue };
+        let Some(place) = places.get_mut(first) else {
+            continue;
+        };
         if *place == usize::MAX {
             if regions.len() == maximum {
                 continue;
@@ -82,7 +101,9 @@ fn gather(runs: &[Run], parents: &mut [usize], maximum: usize) -> Vec<Vec<Point>
             regions.push(Vec::new());
         }
         if let Some(region) = regions.get_mut(*place) {
-            region.extend([run.first, run.last].map(|column| Point::new(column as f32, run.row as f32)));
+            region.extend(
+                [run.first, run.last].map(|column| Point::new(column as f32, run.row as f32)),
+            );
         }
     }
     regions
@@ -93,7 +114,12 @@ mod tests {
     use super::*;
 
     fn map(rows: &[&str]) -> (Vec<bool>, usize) {
-        (rows.iter().flat_map(|row| row.chars().map(|letter| letter == '#')).collect(), rows[0].len())
+        (
+            rows.iter()
+                .flat_map(|row| row.chars().map(|letter| letter == '#'))
+                .collect(),
+            rows[0].len(),
+        )
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Finds the lines of a page: a network gives each pixel the probability of text (DB, Liao et al. 2020), regions of likely pixels become
-//! rotated boxes. Called by `ppocr`. Thresholds are those that the PP-OCR models are published with.
+//! Finds the lines of a page: a network gives each pixel the probability of text (DB, Liao et al.
+//! 2020), regions of likely pixels become rotated boxes. Called by `ppocr`. Thresholds are those
+//! that the PP-OCR models are published with.
 
 use tributary_schemas::ErrorKind;
 
@@ -22,24 +23,43 @@ const UNCLIP_RATIO: f32 = 1.6;
 const SMALLEST_SIDE: (f32, f32) = (3.0, 5.0);
 /// The network halves the image five times.
 const MULTIPLE: usize = 32;
-/// Area of the copy in squares of its longest side, at most: that of a page. Bounds the memory of a run.
+/// Area of the copy in squares of its longest side, at most: that of a page. Bounds the memory of a
+/// run.
 const PAGE_SHAPE: f32 = 0.72;
 /// An image is enlarged at most by this for the search.
 const MAXIMUM_ENLARGEMENT: f32 = 4.0;
 
-/// The boxes of all lines in pixels of the image, corners from the upper left one clockwise, at most `maximum_lines_per_page`.
+/// The boxes of all lines in pixels of the image, corners from the upper left one clockwise, at
+/// most `maximum_lines_per_page`.
 pub fn find_lines(pool: &SessionPool, image: &RgbImage, config: &OcrConfig) -> Result<Vec<Quad>> {
     let copy = SearchCopy::new(image, config);
     let boxes = pool.with(|session| {
-        run(session, [1, 3, copy.height, copy.width], &copy.values, |shape, probabilities| {
-            if shape != [1, 1, copy.height as i64, copy.width as i64] {
-                return Err(Error::new(ErrorKind::Corrupt, format!("the OCR detection model gives an output of shape {shape:?}")));
-            }
-            Ok(boxes_of(probabilities, copy.width, config.maximum_lines_per_page))
-        })
+        run(
+            session,
+            [1, 3, copy.height, copy.width],
+            &copy.values,
+            |shape, probabilities| {
+                if shape != [1, 1, copy.height as i64, copy.width as i64] {
+                    return Err(Error::new(
+                        ErrorKind::Corrupt,
+                        format!("the OCR detection model gives an output of shape {shape:?}"),
+                    ));
+                }
+                Ok(boxes_of(
+                    probabilities,
+                    copy.width,
+                    config.maximum_lines_per_page,
+                ))
+            },
+        )
     })?;
     let (right, bottom) = (image.width() as f32, image.height() as f32);
-    let place = |point: Point| Point::new((point.x * copy.step_x).clamp(0.0, right), (point.y * copy.step_y).clamp(0.0, bottom));
+    let place = |point: Point| {
+        Point::new(
+            (point.x * copy.step_x).clamp(0.0, right),
+            (point.y * copy.step_y).clamp(0.0, bottom),
+        )
+    };
     Ok(boxes.iter().map(|quad| quad.map(place)).collect())
 }
 
@@ -65,23 +85,38 @@ impl SearchCopy {
             let start = y * width;
             let planes = [(&mut *red, 0), (&mut *green, 1), (&mut *blue, 2)];
             for (plane, channel) in planes {
-                let target = plane.get_mut(start..start + scaled_width).unwrap_or_default();
+                let target = plane
+                    .get_mut(start..start + scaled_width)
+                    .unwrap_or_default();
                 let source = row.iter().skip(channel).step_by(3);
-                target.iter_mut().zip(source).for_each(|(target, value)| *target = value / 127.5 - 1.0);
+                target
+                    .iter_mut()
+                    .zip(source)
+                    .for_each(|(target, value)| *target = value / 127.5 - 1.0);
             }
         });
         let step_x = image.width() as f32 / scaled_width as f32;
         let step_y = image.height() as f32 / scaled_height as f32;
-        Self { values, width, height, step_x, step_y }
+        Self {
+            values,
+            width,
+            height,
+            step_x,
+            step_y,
+        }
     }
 }
 
-/// Size of the copy before it is filled up: the shorter side at least, the longer side at most what the configuration says.
+/// Size of the copy before it is filled up: the shorter side at least, the longer side at most what
+/// the configuration says.
 fn search_size(image: &RgbImage, config: &OcrConfig) -> (usize, usize) {
     let (width, height) = (image.width() as f32, image.height() as f32);
-    let enlarged = (config.minimum_detection_side as f32 / width.min(height)).clamp(1.0, MAXIMUM_ENLARGEMENT);
+    let enlarged =
+        (config.minimum_detection_side as f32 / width.min(height)).clamp(1.0, MAXIMUM_ENLARGEMENT);
     let longest = config.maximum_detection_side.max(MULTIPLE as u32) as f32;
-    let scale = enlarged.min(longest / width.max(height)).min(longest * (PAGE_SHAPE / (width * height)).sqrt());
+    let scale = enlarged
+        .min(longest / width.max(height))
+        .min(longest * (PAGE_SHAPE / (width * height)).sqrt());
     let size = |side: f32| ((side * scale).round() as usize).max(1);
     (size(width), size(height))
 }
@@ -90,15 +125,28 @@ fn search_size(image: &RgbImage, config: &OcrConfig) -> (usize, usize) {
 fn boxes_of(probabilities: &[f32], width: usize, maximum: usize) -> Vec<Quad> {
     let mask = likely_pixels(probabilities, width);
     let found = regions(&mask, width, maximum);
-    found.iter().filter_map(|points| box_of(points, probabilities, width)).collect()
+    found
+        .iter()
+        .filter_map(|points| box_of(points, probabilities, width))
+        .collect()
 }
 
-/// Pixels over the threshold, each thickened to the right and down so that broken strokes hang together.
+/// Pixels over the threshold, each thickened to the right and down so that broken strokes hang
+/// together.
 fn likely_pixels(probabilities: &[f32], width: usize) -> Vec<bool> {
     let mut mask = vec![false; probabilities.len()];
-    for (at, _) in probabilities.iter().enumerate().filter(|(_, probability)| **probability > PIXEL_THRESHOLD) {
+    for (at, _) in probabilities
+        .iter()
+        .enumerate()
+        .filter(|(_, probability)| **probability > PIXEL_THRESHOLD)
+    {
         let is_last = (at + 1) % width.max(1) == 0;
-        let neighbours = [Some(at), (!is_last).then_some(at + 1), Some(at + width), (!is_last).then_some(at + width + 1)];
+        let neighbours = [
+            Some(at),
+            (!is_last).then_some(at + 1),
+            Some(at + width),
+            (!is_last).then_some(at + width + 1),
+        ];
         for neighbour in neighbours.into_iter().flatten() {
             if let Some(slot) = mask.get_mut(neighbour) {
                 *slot = true;
@@ -110,24 +158,48 @@ fn likely_pixels(probabilities: &[f32], width: usize) -> Vec<bool> {
 
 fn box_of(points: &[Point], probabilities: &[f32], width: usize) -> Option<Quad> {
     let rectangle: Rectangle = smallest_rectangle(points)?;
-    if rectangle.short_side() < SMALLEST_SIDE.0 || mean_inside(&rectangle.quad(), probabilities, width) < BOX_THRESHOLD {
+    if rectangle.short_side() < SMALLEST_SIDE.0
+        || mean_inside(&rectangle.quad(), probabilities, width) < BOX_THRESHOLD
+    {
         return None;
     }
     let grown = rectangle.grown(rectangle.unclip_distance(UNCLIP_RATIO));
     // Half a pixel: the region's points are the centres of its pixels.
-    (grown.short_side() >= SMALLEST_SIDE.1).then(|| grown.quad().map(|point| Point::new(point.x + 0.5, point.y + 0.5)))
+    (grown.short_side() >= SMALLEST_SIDE.1).then(|| {
+        grown
+            .quad()
+            .map(|point| Point::new(point.x + 0.5, point.y + 0.5))
+    })
 }
 
 /// Mean probability of the pixels inside a box.
 fn mean_inside(quad: &Quad, probabilities: &[f32], width: usize) -> f32 {
     let rows = probabilities.len() / width.max(1);
-    let top = quad.0.iter().map(|point| point.y).fold(f32::INFINITY, f32::min).floor().max(0.0) as usize;
-    let bottom = quad.0.iter().map(|point| point.y).fold(0.0, f32::max).ceil() as usize;
+    let top = quad
+        .0
+        .iter()
+        .map(|point| point.y)
+        .fold(f32::INFINITY, f32::min)
+        .floor()
+        .max(0.0) as usize;
+    let bottom = quad
+        .0
+        .iter()
+        .map(|point| point.y)
+        .fold(0.0, f32::max)
+        .ceil() as usize;
     let (mut sum, mut count) = (0.0_f32, 0_usize);
     for y in top..=bottom.min(rows.saturating_sub(1)) {
-        let Some((left, right)) = crossing(quad, y as f32) else { continue };
-        let (first, last) = (left.round().max(0.0) as usize, (right.round().max(0.0) as usize).min(width.saturating_sub(1)));
-        let inside = probabilities.get(y * width + first..=y * width + last).unwrap_or_default();
+        let Some((left, right)) = crossing(quad, y as f32) else {
+            continue;
+        };
+        let (first, last) = (
+            left.round().max(0.0) as usize,
+            (right.round().max(0.0) as usize).min(width.saturating_sub(1)),
+        );
+        let inside = probabilities
+            .get(y * width + first..=y * width + last)
+            .unwrap_or_default();
         sum += inside.iter().sum::<f32>();
         count += inside.len();
     }
@@ -142,8 +214,12 @@ fn crossing(quad: &Quad, y: f32) -> Option<(f32, f32)> {
         if y < low - 0.5 || y > high + 0.5 {
             continue;
         }
-        let ends =
-            if high - low < 1e-3 { [from.x, to.x] } else { [from.toward(*to, ((y - from.y) / (to.y - from.y)).clamp(0.0, 1.0)).x; 2] };
+        let ends = if high - low < 1e-3 {
+            [from.x, to.x]
+        } else {
+            [from.toward(*to, ((y - from.y) / (to.y - from.y)).clamp(0.0, 1.0))
+                .x; 2]
+        };
         for x in ends {
             (left, right) = (left.min(x), right.max(x));
         }
@@ -169,15 +245,26 @@ mod tests {
         let boxes = boxes_of(&map, width, 10);
         assert_eq!(boxes.len(), 1, "one pixel is no text: {boxes:?}");
         let [top_left, _, bottom_right, _] = boxes[0].0;
-        assert!(top_left.x < 6.0 && top_left.y < 16.0 && bottom_right.x > 84.0 && bottom_right.y > 34.0, "{boxes:?}");
-        assert!(boxes_of(&vec![0.35; width * height], width, 10).is_empty(), "a grey veil is no text");
+        assert!(
+            top_left.x < 6.0 && top_left.y < 16.0 && bottom_right.x > 84.0 && bottom_right.y > 34.0,
+            "{boxes:?}"
+        );
+        assert!(
+            boxes_of(&vec![0.35; width * height], width, 10).is_empty(),
+            "a grey veil is no text"
+        );
     }
 
     #[test]
     fn sizes_stay_within_the_limits() {
-        let config = OcrConfig { maximum_detection_side: 1000, minimum_detection_side: 700, ..OcrConfig::default() };
+        let config = OcrConfig {
+            maximum_detection_side: 1000,
+            minimum_detection_side: 700,
+            ..OcrConfig::default()
+        };
         let size = |width: u32, height: u32| {
-            let image = RgbImage::new(width, height, vec![0; (width * height * 3) as usize]).unwrap();
+            let image =
+                RgbImage::new(width, height, vec![0; (width * height * 3) as usize]).unwrap();
             search_size(&image, &config)
         };
         assert_eq!(size(4000, 1000), (1000, 250));

@@ -1,12 +1,13 @@
-//! Recognition of text in pixels: the trait that converters use and the engine behind it (PP-OCRv6 small on ONNX Runtime).
-//! Used by ingest, which makes Markdown of the lines.
+//! Recognition of text in pixels: the trait that converters use and the engine behind it (PP-OCRv6
+//! small on ONNX Runtime). Used by ingest, which makes Markdown of the lines.
 //!
-//! The route of a page: find lines (`detection`, `components`) → cut each one out upright (`sampling`, `orientation`) → read it
-//! (`recognition`).
+//! The route of a page: find lines (`detection`, `components`) → cut each one out upright
+//! (`sampling`, `orientation`) → read it (`recognition`).
 //!
 //! # Models
-//! A folder with these files (names as in the wheel `rapidocr` 3.10.0, its folder `rapidocr/models/`, Apache-2.0, weights by the PaddleOCR
-//! authors; `MODEL_LICENSES.md` of the wheel says what a redistribution must carry):
+//! A folder with these files (names as in the wheel `rapidocr` 3.10.0, its folder
+//! `rapidocr/models/`, Apache-2.0, weights by the PaddleOCR authors; `MODEL_LICENSES.md` of the
+//! wheel says what a redistribution must carry):
 //!
 //! | file | for | bytes |
 //! |---|---|---|
@@ -42,12 +43,15 @@ use crate::{Error, Result};
 /// Asked between the steps of a page; its error ends the reading.
 pub type GoOn<'a> = &'a dyn Fn() -> Result<()>;
 
-/// Reads the text of one page image. Callers hold it for many pages; implementations open what they need when it is first needed.
+/// Reads the text of one page image. Callers hold it for many pages; implementations open what they
+/// need when it is first needed.
 pub trait TextRecognizer: Send + Sync {
-    /// All lines of a page, in no particular order, those of too little confidence left out. A page without text has no lines.
+    /// All lines of a page, in no particular order, those of too little confidence left out. A page
+    /// without text has no lines.
     ///
-    /// Errors: that of `go_on`, `Corrupt` for a model file that does not load, `Internal` if the runtime fails. Takes CPU time (a tenth of
-    /// a second to several seconds): call it on a blocking thread.
+    /// Errors: that of `go_on`, `Corrupt` for a model file that does not load, `Internal` if the
+    /// runtime fails. Takes CPU time (a tenth of a second to several seconds): call it on a
+    /// blocking thread.
     fn recognize(&self, image: &RgbImage, go_on: GoOn<'_>) -> Result<RecognizedPage>;
 }
 
@@ -67,13 +71,15 @@ pub struct RecognizedLine {
     pub text: String,
     /// Mean probability of its characters, 0 to 1.
     pub confidence: f32,
-    /// Where it stands, in pixels of the page image. Corners go round from where the text begins, so an upright line's first corner is
-    /// the upper left one, and that of a line upside down is the lower right one.
+    /// Where it stands, in pixels of the page image. Corners go round from where the text begins,
+    /// so an upright line's first corner is the upper left one, and that of a line upside down
+    /// is the lower right one.
     pub quad: Quad,
 }
 
-/// Why no text can be recognised on this machine: the models or the runtime are not there. No error, because nothing is wrong with the
-/// document: the caller ends it as skipped or partial with this reason.
+/// Why no text can be recognised on this machine: the models or the runtime are not there. No
+/// error, because nothing is wrong with the document: the caller ends it as skipped or partial with
+/// this reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OcrUnavailable {
     reason: String,
@@ -82,7 +88,9 @@ pub struct OcrUnavailable {
 impl OcrUnavailable {
     /// With a reason such as `the model file … is not there`: lowercase, no full stop.
     pub fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into() }
+        Self {
+            reason: reason.into(),
+        }
     }
 
     /// What is missing, and what to do about it.
@@ -100,12 +108,26 @@ impl std::fmt::Display for OcrUnavailable {
 /// Chinese, Japanese, Korean and full-width characters.
 pub fn is_wide(character: char) -> bool {
     let code = u32::from(character);
-    [0x2E80..=0x9FFF, 0xAC00..=0xD7AF, 0xF900..=0xFAFF, 0xFF00..=0xFF60, 0x20000..=0x3FFFF].iter().any(|block| block.contains(&code))
+    [
+        0x2E80..=0x9FFF,
+        0xAC00..=0xD7AF,
+        0xF900..=0xFAFF,
+        0xFF00..=0xFF60,
+        0x20000..=0x3FFFF,
+    ]
+    .iter()
+    .any(|block| block.contains(&code))
 }
 
 /// Runs a model of one float input and hands shape and values of its first output to `read`.
-fn run<T>(session: &mut Session, shape: [usize; 4], values: &[f32], read: impl FnOnce(&[i64], &[f32]) -> Result<T>) -> Result<T> {
-    let failed = |error: ort::Error| runtime_error(ErrorKind::Internal, "running an OCR model", error);
+fn run<T>(
+    session: &mut Session,
+    shape: [usize; 4],
+    values: &[f32],
+    read: impl FnOnce(&[i64], &[f32]) -> Result<T>,
+) -> Result<T> {
+    let failed =
+        |error: ort::Error| runtime_error(ErrorKind::Internal, "running an OCR model", error);
     let tensor = TensorRef::from_array_view((shape, values)).map_err(failed)?;
     let outputs = session.run(ort::inputs![tensor]).map_err(failed)?;
     let Some(value) = outputs.values().next() else {

@@ -1,4 +1,5 @@
-//! Tells lines that are upside down, so that a page can be read the right way round. Called by `ppocr`.
+//! Tells lines that are upside down, so that a page can be read the right way round. Called by
+//! `ppocr`.
 
 use tributary_schemas::ErrorKind;
 
@@ -24,7 +25,8 @@ pub fn upside_down(pool: &SessionPool, image: &RgbImage, quads: &[Quad]) -> Resu
         for quad in batch {
             Strip::new(quad, WIDTH).write(image, WIDTH, &mut values);
         }
-        let found = pool.with(|session| run(session, [batch.len(), 3, HEIGHT, WIDTH], &values, read))?;
+        let found =
+            pool.with(|session| run(session, [batch.len(), 3, HEIGHT, WIDTH], &values, read))?;
         answers.extend(found);
     }
     Ok(answers)
@@ -32,7 +34,13 @@ pub fn upside_down(pool: &SessionPool, image: &RgbImage, quads: &[Quad]) -> Resu
 
 fn read(shape: &[i64], output: &[f32]) -> Result<Vec<bool>> {
     match shape {
-        [_, 2] => Ok(output.chunks_exact(2).map(|pair| pair.last().is_some_and(|turned| *turned > THRESHOLD)).collect()),
-        other => Err(Error::new(ErrorKind::Corrupt, format!("the OCR orientation model gives an output of shape {other:?}"))),
+        [_, 2] => Ok(output
+            .chunks_exact(2)
+            .map(|pair| pair.last().is_some_and(|turned| *turned > THRESHOLD))
+            .collect()),
+        other => Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("the OCR orientation model gives an output of shape {other:?}"),
+        )),
     }
 }

@@ -1,5 +1,6 @@
-//! The recogniser: PP-OCRv6 small (detection, recognition) and the PP-OCR line orientation classifier, run by ONNX Runtime.
-//! Opened once per process by the service and by `tributary convert`.
+//! The recogniser: PP-OCRv6 small (detection, recognition) and the PP-OCR line orientation
+//! classifier, run by ONNX Runtime. Opened once per process by the service and by `tributary
+//! convert`.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -11,7 +12,9 @@ use super::config::OcrConfig;
 use super::geometry::Quad;
 use super::pixels::RgbImage;
 use super::recognition::{Characters, Reading, read_lines};
-use super::{GoOn, OcrUnavailable, RecognizedLine, RecognizedPage, TextRecognizer, detection, orientation};
+use super::{
+    GoOn, OcrUnavailable, RecognizedLine, RecognizedPage, TextRecognizer, detection, orientation,
+};
 use crate::sessions::{Memory, SessionPool};
 use crate::{Error, Result};
 
@@ -26,9 +29,11 @@ pub const ORIENTATION_FILE: &str = "ch_ppocr_mobile_v2.0_cls_mobile.onnx";
 
 /// A box this much higher than wide holds text that runs up or down.
 const TURNED_RATIO: f32 = 1.5;
-/// The same where most lines are level: there a box that is a little higher than wide is a single letter or digit.
+/// The same where most lines are level: there a box that is a little higher than wide is a single
+/// letter or digit.
 const TURNED_RATIO_ON_LEVEL_PAGE: f32 = 2.2;
-/// Lines whose orientation is looked at, of those that are level and of those that run up or down; the others stand as most of these do.
+/// Lines whose orientation is looked at, of those that are level and of those that run up or down;
+/// the others stand as most of these do.
 const PROBED_LINES: usize = 8;
 
 /// The recogniser. Cheap to make: models are opened when the first page comes.
@@ -41,13 +46,16 @@ pub struct PpOcr {
 }
 
 impl PpOcr {
-    /// With the models of a folder. Looks whether the files are there; damaged ones are found on the first page. ONNX Runtime must have
-    /// been loaded.
+    /// With the models of a folder. Looks whether the files are there; damaged ones are found on
+    /// the first page. ONNX Runtime must have been loaded.
     pub fn open(folder: &Path, config: &OcrConfig) -> std::result::Result<Self, OcrUnavailable> {
         let pool = |file: &str| {
             let path = folder.join(file);
             match path.is_file() {
-                true => Ok(SessionPool::new(&path, config.sessions, config.session_threads).with_memory(Memory::GivenBack)),
+                true => Ok(
+                    SessionPool::new(&path, config.sessions, config.session_threads)
+                        .with_memory(Memory::GivenBack),
+                ),
                 false => Err(OcrUnavailable::new(format!(
                     "the OCR models are not installed ({} is missing): get them with `tributary models pull ocr`",
                     path.display()
@@ -69,7 +77,9 @@ impl PpOcr {
             return Ok(characters);
         }
         let dictionary = self.recognition.with(|session| dictionary_of(session))?;
-        Ok(self.characters.get_or_init(|| Characters::parse(&dictionary)))
+        Ok(self
+            .characters
+            .get_or_init(|| Characters::parse(&dictionary)))
     }
 
     /// Boxes turned so that their text is level and the right way up.
@@ -77,7 +87,12 @@ impl PpOcr {
         let mut quads = levelled(boxes);
         for was_level in [true, false] {
             let in_group = |(quad, before): &(&mut Quad, &Quad)| (**quad == **before) == was_level;
-            let group: Vec<&mut Quad> = quads.iter_mut().zip(boxes).filter(in_group).map(|(quad, _)| quad).collect();
+            let group: Vec<&mut Quad> = quads
+                .iter_mut()
+                .zip(boxes)
+                .filter(in_group)
+                .map(|(quad, _)| quad)
+                .collect();
             if self.are_upside_down(image, &group)? {
                 group.into_iter().for_each(|quad| *quad = quad.turned(2));
             }
@@ -85,7 +100,8 @@ impl PpOcr {
         Ok(quads)
     }
 
-    /// Whether most of the longest of these lines stand on their heads; single short lines are often taken for it wrongly.
+    /// Whether most of the longest of these lines stand on their heads; single short lines are
+    /// often taken for it wrongly.
     fn are_upside_down(&self, image: &RgbImage, lines: &[&mut Quad]) -> Result<bool> {
         let mut longest: Vec<Quad> = lines.iter().map(|quad| **quad).collect();
         longest.sort_by(|one, other| other.width().total_cmp(&one.width()));
@@ -108,18 +124,41 @@ impl TextRecognizer for PpOcr {
 
 /// Boxes of text that runs up or down, turned so that it is level.
 fn levelled(boxes: &[Quad]) -> Vec<Quad> {
-    let level: f32 = boxes.iter().filter(|quad| quad.width() > quad.height()).map(Quad::width).sum();
-    let turned: f32 = boxes.iter().filter(|quad| quad.height() > quad.width()).map(Quad::height).sum();
-    let ratio = if level > turned { TURNED_RATIO_ON_LEVEL_PAGE } else { TURNED_RATIO };
-    boxes.iter().map(|quad| quad.turned(usize::from(quad.height() >= ratio * quad.width()))).collect()
+    let level: f32 = boxes
+        .iter()
+        .filter(|quad| quad.width() > quad.height())
+        .map(Quad::width)
+        .sum();
+    let turned: f32 = boxes
+        .iter()
+        .filter(|quad| quad.height() > quad.width())
+        .map(Quad::height)
+        .sum();
+    let ratio = if level > turned {
+        TURNED_RATIO_ON_LEVEL_PAGE
+    } else {
+        TURNED_RATIO
+    };
+    boxes
+        .iter()
+        .map(|quad| quad.turned(usize::from(quad.height() >= ratio * quad.width())))
+        .collect()
 }
 
 /// Keeps what was read with enough confidence.
 fn page_of(quads: &[Quad], readings: Vec<Reading>, minimum_confidence: f32) -> RecognizedPage {
     let mut page = RecognizedPage::default();
-    for (quad, (text, confidence)) in quads.iter().zip(readings).filter(|(_, (text, _))| !text.is_empty()) {
+    for (quad, (text, confidence)) in quads
+        .iter()
+        .zip(readings)
+        .filter(|(_, (text, _))| !text.is_empty())
+    {
         match confidence >= minimum_confidence {
-            true => page.lines.push(RecognizedLine { text, confidence, quad: *quad }),
+            true => page.lines.push(RecognizedLine {
+                text,
+                confidence,
+                quad: *quad,
+            }),
             false => page.uncertain_lines += 1,
         }
     }
@@ -127,8 +166,17 @@ fn page_of(quads: &[Quad], readings: Vec<Reading>, minimum_confidence: f32) -> R
 }
 
 fn dictionary_of(session: &Session) -> Result<String> {
-    session.metadata().ok().and_then(|metadata| metadata.custom("character")).ok_or_else(|| {
-        Error::new(ErrorKind::Corrupt, format!("the model {RECOGNITION_FILE} holds no dictionary (metadata key `character`)"))
+    session
+        .metadata()
+        .ok()
+        .and_then(|metadata| metadata.custom("character"))
+        .ok_or_else(|| {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "the model {RECOGNITION_FILE} holds no dictionary (metadata key `character`)"
+                ),
+            )
             .with_hint("fetch the model again with `tributary models pull ocr`")
-    })
+        })
 }

@@ -1,5 +1,6 @@
-//! Finds the models and the runtime that recognition needs, so that another process can open them. Called by the command line, which
-//! knows the folders; opened by ingest's conversion processes, which know nothing else.
+//! Finds the models and the runtime that recognition needs, so that another process can open them.
+//! Called by the command line, which knows the folders; opened by ingest's conversion processes,
+//! which know nothing else.
 
 use std::path::{Path, PathBuf};
 
@@ -25,13 +26,21 @@ impl OcrSetup {
     pub fn find(config: &Config, models_folder: &Path) -> Result<Self, OcrUnavailable> {
         let ocr = &config.ocr;
         if !ocr.enabled {
-            return Err(OcrUnavailable::new("reading text in pictures is turned off (`models.ocr.enabled`)"));
+            return Err(OcrUnavailable::new(
+                "reading text in pictures is turned off (`models.ocr.enabled`)",
+            ));
         }
         let folders = config.folders(models_folder);
         // An absolute path takes the place of the folder that it is joined to.
         let places = folders.iter().map(|folder| folder.join(&ocr.folder));
-        let Some(models) = places.into_iter().find(|folder| missing_file(folder).is_none()) else {
-            let first = folders.first().map(|folder| folder.join(&ocr.folder)).unwrap_or_default();
+        let Some(models) = places
+            .into_iter()
+            .find(|folder| missing_file(folder).is_none())
+        else {
+            let first = folders
+                .first()
+                .map(|folder| folder.join(&ocr.folder))
+                .unwrap_or_default();
             return Err(OcrUnavailable::new(format!(
                 "the models that read text in pictures are not installed (no {} in {}): get them with `tributary models pull ocr`",
                 missing_file(&first).unwrap_or(DETECTION_FILE),
@@ -39,18 +48,26 @@ impl OcrSetup {
             )));
         };
         match runtime::find_library(config, models_folder) {
-            Ok(library) => Ok(Self { library, models, config: ocr.clone() }),
+            Ok(library) => Ok(Self {
+                library,
+                models,
+                config: ocr.clone(),
+            }),
             Err(error) => Err(OcrUnavailable::new(error.to_string())),
         }
     }
 
-    /// Loads the runtime, unless this process has one, and the recogniser. Its models are opened when the first page comes.
+    /// Loads the runtime, unless this process has one, and the recogniser. Its models are opened
+    /// when the first page comes.
     pub fn open(&self) -> Result<PpOcr, OcrUnavailable> {
-        runtime::initialize_from(&self.library).map_err(|error| OcrUnavailable::new(error.to_string()))?;
+        runtime::initialize_from(&self.library)
+            .map_err(|error| OcrUnavailable::new(error.to_string()))?;
         PpOcr::open(&self.models, &self.config)
     }
 }
 
 fn missing_file(folder: &Path) -> Option<&'static str> {
-    [DETECTION_FILE, RECOGNITION_FILE, ORIENTATION_FILE].into_iter().find(|file| !folder.join(file).is_file())
+    [DETECTION_FILE, RECOGNITION_FILE, ORIENTATION_FILE]
+        .into_iter()
+        .find(|file| !folder.join(file).is_file())
 }

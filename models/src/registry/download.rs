@@ -1,5 +1,5 @@
-//! Downloads files over HTTP: an attempt that broke off is taken up again, and what arrives has the checksum that was told.
-//! Used by the hub and by the package index.
+//! Downloads files over HTTP: an attempt that broke off is taken up again, and what arrives has the
+//! checksum that was told. Used by the hub and by the package index.
 
 use super::pull::{Progress, copy_bytes};
 use crate::folder::file_sha256;
@@ -12,12 +12,20 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 const ATTEMPTS: u32 = 3;
 
-/// The certificates that this machine trusts (`SSL_CERT_FILE` and `SSL_CERT_DIR` count), which may be those of a company's proxy; where it
-/// names none, as in a small container, those that browsers trust.
+/// The certificates that this machine trusts (`SSL_CERT_FILE` and `SSL_CERT_DIR` count), which may
+/// be those of a company's proxy; where it names none, as in a small container, those that browsers
+/// trust.
 fn trusted() -> RootCerts {
     let found = rustls_native_certs::load_native_certs().certs;
-    let certificates: Vec<_> = found.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
-    if certificates.is_empty() { RootCerts::WebPki } else { certificates.into() }
+    let certificates: Vec<_> = found
+        .iter()
+        .map(|certificate| Certificate::from_der(certificate).to_owned())
+        .collect();
+    if certificates.is_empty() {
+        RootCerts::WebPki
+    } else {
+        certificates.into()
+    }
 }
 
 /// A client.
@@ -45,21 +53,38 @@ impl Downloader {
             .timeout_recv_response(Some(Duration::from_secs(60)))
             .tls_config(TlsConfig::builder().root_certs(trusted()).build())
             .user_agent("tributary");
-        Self { agent: config.build().into() }
+        Self {
+            agent: config.build().into(),
+        }
     }
 
     /// A small text of one of the media types of `accept`; `None` if it is not there or not public.
     pub(super) fn text(&self, url: &str, accept: &str) -> Result<Option<String>> {
-        let mut response = self.agent.get(url).header("accept", accept).call().map_err(|error| unreachable_host(url, &error))?;
+        let mut response = self
+            .agent
+            .get(url)
+            .header("accept", accept)
+            .call()
+            .map_err(|error| unreachable_host(url, &error))?;
         match response.status().as_u16() {
-            200 => response.body_mut().read_to_string().map(Some).map_err(|error| unreachable_host(url, &error)),
+            200 => response
+                .body_mut()
+                .read_to_string()
+                .map(Some)
+                .map_err(|error| unreachable_host(url, &error)),
             401 | 403 | 404 => Ok(None),
             status => Err(bad_status(url, status)),
         }
     }
 
-    /// Fetches a file, taking up an earlier attempt, and returns its SHA-256; `Corrupt` if it should be another.
-    pub(super) fn fetch(&self, file: &RemoteFile, target: &Path, progress: &mut dyn FnMut(&Progress<'_>)) -> Result<String> {
+    /// Fetches a file, taking up an earlier attempt, and returns its SHA-256; `Corrupt` if it
+    /// should be another.
+    pub(super) fn fetch(
+        &self,
+        file: &RemoteFile,
+        target: &Path,
+        progress: &mut dyn FnMut(&Progress<'_>),
+    ) -> Result<String> {
         if target.is_file()
             && let Some(expected) = &file.sha256
             && file_sha256(target)? == *expected
@@ -71,7 +96,9 @@ impl Downloader {
         let part = Path::new(&part);
         let mut attempt = 1;
         while let Err(error) = self.fetch_rest(file, part, progress) {
-            if attempt == ATTEMPTS || !matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout) {
+            if attempt == ATTEMPTS
+                || !matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout)
+            {
                 return Err(error);
             }
             tracing::warn!(error = %error, attempt, "download broke off; going on");
@@ -81,17 +108,33 @@ impl Downloader {
         if let Some(expected) = &file.sha256
             && *expected != checksum
         {
-            std::fs::remove_file(part).map_err(|error| Error::io(format_args!("removing {}", part.display()), &error))?;
-            return Err(Error::new(ErrorKind::Corrupt, format!("checksum of {} is {checksum}, the hub says {expected}", file.name))
-                .with_hint("pull again; if it stays wrong, something between you and the hub changes files"));
+            std::fs::remove_file(part)
+                .map_err(|error| Error::io(format_args!("removing {}", part.display()), &error))?;
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "checksum of {} is {checksum}, the hub says {expected}",
+                    file.name
+                ),
+            )
+            .with_hint(
+                "pull again; if it stays wrong, something between you and the hub changes files",
+            ));
         }
-        std::fs::rename(part, target).map_err(|error| Error::io(format_args!("renaming {}", part.display()), &error))?;
+        std::fs::rename(part, target)
+            .map_err(|error| Error::io(format_args!("renaming {}", part.display()), &error))?;
         Ok(checksum)
     }
 
     /// One attempt: asks for what is missing and appends it.
-    fn fetch_rest(&self, file: &RemoteFile, part: &Path, progress: &mut dyn FnMut(&Progress<'_>)) -> Result<()> {
-        let failed = |error: std::io::Error| Error::io(format_args!("writing {}", part.display()), &error);
+    fn fetch_rest(
+        &self,
+        file: &RemoteFile,
+        part: &Path,
+        progress: &mut dyn FnMut(&Progress<'_>),
+    ) -> Result<()> {
+        let failed =
+            |error: std::io::Error| Error::io(format_args!("writing {}", part.display()), &error);
         let have = std::fs::metadata(part).map_or(0, |metadata| metadata.len());
         if have > 0 && have == file.bytes {
             return Ok(());
@@ -101,29 +144,54 @@ impl Downloader {
         if have > 0 {
             request = request.header("range", format!("bytes={have}-"));
         }
-        let response = request.call().map_err(|error| unreachable_host(url, &error))?;
+        let response = request
+            .call()
+            .map_err(|error| unreachable_host(url, &error))?;
         let start = match response.status().as_u16() {
             200 => 0,
             206 => have,
             // What we have is longer than the file: begin again.
             416 => {
                 std::fs::remove_file(part).map_err(failed)?;
-                return Err(Error::new(ErrorKind::Unavailable, format!("{url}: the part on disk does not fit; starting over")));
+                return Err(Error::new(
+                    ErrorKind::Unavailable,
+                    format!("{url}: the part on disk does not fit; starting over"),
+                ));
             }
             status => return Err(bad_status(url, status)),
         };
-        let mut output =
-            std::fs::OpenOptions::new().create(true).append(start > 0).write(true).truncate(start == 0).open(part).map_err(failed)?;
+        let mut output = std::fs::OpenOptions::new()
+            .create(true)
+            .append(start > 0)
+            .write(true)
+            .truncate(start == 0)
+            .open(part)
+            .map_err(failed)?;
         let total_bytes = (file.bytes > 0).then_some(file.bytes);
         let mut reader = response.into_body().into_reader();
         let copied = copy_bytes(&mut reader, &mut output, &mut |done| {
-            progress(&Progress { file: &file.name, done_bytes: start + done, total_bytes });
+            progress(&Progress {
+                file: &file.name,
+                done_bytes: start + done,
+                total_bytes,
+            });
         })
         .map_err(|error| {
-            Error::new(ErrorKind::Unavailable, format!("downloading {url}: {error}")).with_hint("pull again: it goes on where it stopped")
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("downloading {url}: {error}"),
+            )
+            .with_hint("pull again: it goes on where it stopped")
         })?;
         if file.bytes > 0 && start + copied != file.bytes {
-            return Err(Error::new(ErrorKind::Unavailable, format!("{url} ended after {} of {} bytes", start + copied, file.bytes)));
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "{url} ended after {} of {} bytes",
+                    start + copied,
+                    file.bytes
+                ),
+            ));
         }
         Ok(())
     }

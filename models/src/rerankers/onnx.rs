@@ -1,4 +1,5 @@
-//! A cross-encoder in a model folder: question and passage go through the model as one pair; the logit becomes a score by the sigmoid.
+//! A cross-encoder in a model folder: question and passage go through the model as one pair; the
+//! logit becomes a score by the sigmoid.
 
 use crate::embedders::onnx::batches;
 use crate::folder::{ModelFolder, ModelKind};
@@ -23,7 +24,11 @@ impl OnnxReranker {
         if model.settings.kind != ModelKind::Reranker {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!("{} is an {} model, not a reranker", model.settings.name, model.settings.kind.as_str()),
+                format!(
+                    "{} is an {} model, not a reranker",
+                    model.settings.name,
+                    model.settings.kind.as_str()
+                ),
             )
             .with_hint("name a cross-encoder in `models.reranker.folder`"));
         }
@@ -31,7 +36,11 @@ impl OnnxReranker {
         let reranker = Self {
             name: model.versioned_name()?,
             encoder: TextEncoder::open(&model.tokenizer_file())?,
-            sessions: SessionPool::new(&model.onnx_file(), config.session_limit(), config.session_threads),
+            sessions: SessionPool::new(
+                &model.onnx_file(),
+                config.session_limit(),
+                config.session_threads,
+            ),
             batch_token_budget: config.batch_token_budget,
             model,
         };
@@ -44,16 +53,30 @@ impl OnnxReranker {
         let rows_match = shape.first() == Some(&(rows as i64));
         let scores: Vec<f32> = match shape {
             [_] | [_, 1] if rows_match => values.iter().map(|logit| sigmoid(*logit)).collect(),
-            [_, 2] if rows_match => values.as_chunks::<2>().0.iter().map(|[other, relevant]| sigmoid(relevant - other)).collect(),
+            [_, 2] if rows_match => values
+                .as_chunks::<2>()
+                .0
+                .iter()
+                .map(|[other, relevant]| sigmoid(relevant - other))
+                .collect(),
             _ => {
-                let message =
-                    format!("model {} gives an output of shape {shape:?} for {rows} pairs, not one logit each", self.model.settings.name);
-                return Err(Error::new(ErrorKind::Invalid, message).with_hint("correct `output` in the model's config.json"));
+                let message = format!(
+                    "model {} gives an output of shape {shape:?} for {rows} pairs, not one logit each",
+                    self.model.settings.name
+                );
+                return Err(Error::new(ErrorKind::Invalid, message)
+                    .with_hint("correct `output` in the model's config.json"));
             }
         };
         match scores.iter().all(|score| score.is_finite()) {
             true => Ok(scores),
-            false => Err(Error::new(ErrorKind::Internal, format!("model {} gave a score that is not a number", self.model.settings.name))),
+            false => Err(Error::new(
+                ErrorKind::Internal,
+                format!(
+                    "model {} gave a score that is not a number",
+                    self.model.settings.name
+                ),
+            )),
         }
     }
 }
@@ -68,15 +91,29 @@ impl Reranker for OnnxReranker {
         let query = format!("{}{query}", settings.query_prefix);
         let pairs = passages
             .iter()
-            .map(|passage| self.encoder.encode_pair(&query, &format!("{}{passage}", settings.passage_prefix), settings.max_length))
+            .map(|passage| {
+                self.encoder.encode_pair(
+                    &query,
+                    &format!("{}{passage}", settings.passage_prefix),
+                    settings.max_length,
+                )
+            })
             .collect::<Result<Vec<_>>>()?;
         let lengths: Vec<usize> = pairs.iter().map(|pair| pair.ids.len()).collect();
         let mut scores = vec![0.0; passages.len()];
         for batch in batches(&lengths, self.batch_token_budget) {
-            let rows = batch.iter().filter_map(|index| pairs.get(*index)).collect::<Vec<_>>();
+            let rows = batch
+                .iter()
+                .filter_map(|index| pairs.get(*index))
+                .collect::<Vec<_>>();
             let tokens = TokenBatch::new(rows.iter().copied(), settings.pad_token_id);
             let made = self.sessions.with(|session| {
-                run_batch(session, &tokens, settings.output.as_deref(), |shape, values| self.read_scores(tokens.rows, shape, values))
+                run_batch(
+                    session,
+                    &tokens,
+                    settings.output.as_deref(),
+                    |shape, values| self.read_scores(tokens.rows, shape, values),
+                )
             })?;
             for (index, score) in batch.into_iter().zip(made) {
                 if let Some(slot) = scores.get_mut(index) {

@@ -1,4 +1,5 @@
-//! Token counts without a model: characters by class, with weights fitted to the XLM-R vocabulary. Used when no tokenizer is there.
+//! Token counts without a model: characters by class, with weights fitted to the XLM-R vocabulary.
+//! Used when no tokenizer is there.
 
 use crate::TokenCounter;
 
@@ -45,7 +46,9 @@ impl TokenCounter for EstimatedTokens {
                     sums.end_run();
                     sums.tokens += match character {
                         _ if character.is_whitespace() || character.is_control() => 0.0,
-                        '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => TOKENS_PER_IDEOGRAPH,
+                        '\u{2e80}'..='\u{9fff}'
+                        | '\u{f900}'..='\u{faff}'
+                        | '\u{20000}'..='\u{3ffff}' => TOKENS_PER_IDEOGRAPH,
                         _ if character.is_alphanumeric() => TOKENS_PER_OTHER_LETTER,
                         _ => TOKENS_PER_SIGN,
                     };
@@ -66,7 +69,10 @@ mod tests {
         assert_eq!(EstimatedTokens.count(""), 0);
         assert_eq!(EstimatedTokens.count(" \n\t"), 0);
         // The model counts 11 and 8.
-        assert!((8..=14).contains(&EstimatedTokens.count("The quick brown fox jumps over the lazy dog")));
+        assert!(
+            (8..=14)
+                .contains(&EstimatedTokens.count("The quick brown fox jumps over the lazy dog"))
+        );
         assert!((5..=12).contains(&EstimatedTokens.count("北京是中华人民共和国的首都")));
     }
 
@@ -75,7 +81,8 @@ mod tests {
         let text = "配置 ini 文件 a1b2c3 的 gNodeB，38.331 节";
         let mut last = 0;
         for (end, character) in text.char_indices() {
-            let count = EstimatedTokens.count(text.get(..end + character.len_utf8()).unwrap_or_default());
+            let count =
+                EstimatedTokens.count(text.get(..end + character.len_utf8()).unwrap_or_default());
             assert!(count >= last);
             last = count;
         }

@@ -1,12 +1,13 @@
-//! The `tokenizers` crate behind our interface: for WordPiece and every tokenizer.json that our own encoder does not know, and for the
-//! texts about which it is not certain.
+//! The `tokenizers` crate behind our interface: for WordPiece and every tokenizer.json that our own
+//! encoder does not know, and for the texts about which it is not certain.
 
 use super::{EncodedText, truncation};
 use crate::{Error, Result};
 use tokenizers::{Encoding, Tokenizer, TruncationDirection};
 use tributary_schemas::ErrorKind;
 
-/// A tokenizer of the `tokenizers` crate, without the truncation and padding that its file may bake in.
+/// A tokenizer of the `tokenizers` crate, without the truncation and padding that its file may bake
+/// in.
 pub struct LibraryTokenizer {
     tokenizer: Tokenizer,
     single_extra: usize,
@@ -18,11 +19,20 @@ impl LibraryTokenizer {
     pub fn parse(json: &[u8]) -> std::result::Result<Self, String> {
         let mut tokenizer = Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;
         tokenizer.with_padding(None);
-        tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
-        let extra =
-            |pair: bool| tokenizer.get_post_processor().map_or(0, |processor| tokenizers::PostProcessor::added_tokens(processor, pair));
+        tokenizer
+            .with_truncation(None)
+            .map_err(|error| error.to_string())?;
+        let extra = |pair: bool| {
+            tokenizer.get_post_processor().map_or(0, |processor| {
+                tokenizers::PostProcessor::added_tokens(processor, pair)
+            })
+        };
         let (single_extra, pair_extra) = (extra(false), extra(true));
-        Ok(Self { tokenizer, single_extra, pair_extra })
+        Ok(Self {
+            tokenizer,
+            single_extra,
+            pair_extra,
+        })
     }
 
     /// Tokens of the text, without special tokens.
@@ -38,7 +48,11 @@ impl LibraryTokenizer {
     /// Encodes a text, cut to `max_length` tokens.
     pub fn encode(&self, text: &str, max_length: usize) -> Result<EncodedText> {
         let mut encoding = self.plain(text)?;
-        encoding.truncate(max_length.saturating_sub(self.single_extra), 0, TruncationDirection::Right);
+        encoding.truncate(
+            max_length.saturating_sub(self.single_extra),
+            0,
+            TruncationDirection::Right,
+        );
         self.finish(encoding, None)
     }
 
@@ -57,8 +71,14 @@ impl LibraryTokenizer {
     }
 
     fn finish(&self, first: Encoding, second: Option<Encoding>) -> Result<EncodedText> {
-        let encoding = self.tokenizer.post_process(first, second, true).map_err(failed)?;
-        Ok(EncodedText { ids: encoding.get_ids().to_vec(), type_ids: encoding.get_type_ids().to_vec() })
+        let encoding = self
+            .tokenizer
+            .post_process(first, second, true)
+            .map_err(failed)?;
+        Ok(EncodedText {
+            ids: encoding.get_ids().to_vec(),
+            type_ids: encoding.get_type_ids().to_vec(),
+        })
     }
 }
 

@@ -1,5 +1,6 @@
-//! Texts to model tokens, and token counts. `TextEncoder` opens a model's tokenizer.json: our own fast unigram encoder where the file
-//! has the shape it knows (XLM-R and relatives), the `tokenizers` crate otherwise. Used by the embedders, the rerankers and `load`.
+//! Texts to model tokens, and token counts. `TextEncoder` opens a model's tokenizer.json: our own
+//! fast unigram encoder where the file has the shape it knows (XLM-R and relatives), the
+//! `tokenizers` crate otherwise. Used by the embedders, the rerankers and `load`.
 
 pub mod charsmap;
 pub mod estimate;
@@ -26,8 +27,9 @@ pub struct EncodedText {
     pub type_ids: Vec<u32>,
 }
 
-/// Longest text in bytes that is looked at per token of the model's limit: no text needs more bytes per token, unless it is mostly
-/// blank, and a book handed over as one text must not be tokenised to its end.
+/// Longest text in bytes that is looked at per token of the model's limit: no text needs more bytes
+/// per token, unless it is mostly blank, and a book handed over as one text must not be tokenised
+/// to its end.
 const BYTES_PER_TOKEN_LIMIT: usize = 256;
 
 /// A loaded tokenizer.
@@ -41,13 +43,20 @@ pub enum TextEncoder {
 impl TextEncoder {
     /// Reads a tokenizer.json.
     pub fn open(file: &Path) -> Result<Self> {
-        let json = std::fs::read(file).map_err(|error| Error::io(format_args!("reading {}", file.display()), &error))?;
+        let json = std::fs::read(file)
+            .map_err(|error| Error::io(format_args!("reading {}", file.display()), &error))?;
         match UnigramTokenizer::parse(&json, file) {
             Ok(unigram) => return Ok(Self::Unigram(Box::new(unigram))),
-            Err(reason) => tracing::debug!(file = %file.display(), %reason, "using the tokenizers library"),
+            Err(reason) => {
+                tracing::debug!(file = %file.display(), %reason, "using the tokenizers library")
+            }
         }
         let library = LibraryTokenizer::parse(&json).map_err(|error| {
-            Error::new(ErrorKind::Corrupt, format!("{} is not a tokenizer: {error}", file.display())).with_hint("fetch the model again")
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("{} is not a tokenizer: {error}", file.display()),
+            )
+            .with_hint("fetch the model again")
         })?;
         Ok(Self::Library(Box::new(library)))
     }
@@ -93,13 +102,14 @@ fn bounded(text: &str, max_length: usize) -> &str {
     text.get(..text.floor_char_boundary(limit)).unwrap_or(text)
 }
 
-/// The counter for this configuration: exact for the fine model's tokenizer, an estimate when there is no model or it cannot be read.
+/// The counter for this configuration: exact for the fine model's tokenizer, an estimate when there
+/// is no model or it cannot be read.
 pub fn token_counter(config: &Config, models_folder: &Path) -> Arc<dyn TokenCounter> {
     if config.kind == EmbedderKind::Hashing {
         return Arc::new(EstimatedTokens);
     }
-    let opened =
-        ModelFolder::find(&config.folder, &config.folders(models_folder)).and_then(|model| TextEncoder::open(&model.tokenizer_file()));
+    let opened = ModelFolder::find(&config.folder, &config.folders(models_folder))
+        .and_then(|model| TextEncoder::open(&model.tokenizer_file()));
     match opened {
         Ok(encoder) => Arc::new(encoder),
         Err(error) => {

@@ -1,13 +1,16 @@
-//! A double-array trie over the bytes of a vocabulary: all pieces that a text starts with, in one walk. Built once per tokenizer from
-//! 250,000 pieces in tens of milliseconds; used by the unigram tokenizer.
+//! A double-array trie over the bytes of a vocabulary: all pieces that a text starts with, in one
+//! walk. Built once per tokenizer from 250,000 pieces in tens of milliseconds; used by the unigram
+//! tokenizer.
 //!
-//! A unit is eight bytes: `base` (24 bits), label (8 bits), then piece id + 1 (31 bits, 0 = no piece ends here) and a bit that says
-//! whether the unit is taken. The child of a node for byte `b` is the unit `base ^ b` if its label is `b`; bases are unique, so a label
-//! cannot belong to another parent.
+//! A unit is eight bytes: `base` (24 bits), label (8 bits), then piece id + 1 (31 bits, 0 = no
+//! piece ends here) and a bit that says whether the unit is taken. The child of a node for byte `b`
+//! is the unit `base ^ b` if its label is `b`; bases are unique, so a label cannot belong to
+//! another parent.
 
 const BASE_LIMIT: u32 = 1 << 24;
 const BLOCK: u32 = 256;
-/// Blocks that are tried for a node before a new one is opened, and failures after which a block is given up.
+/// Blocks that are tried for a node before a new one is opened, and failures after which a block is
+/// given up.
 const OPEN_BLOCKS: usize = 12;
 const FAILURES: u32 = 16;
 
@@ -46,13 +49,23 @@ struct Pending {
 }
 
 impl Trie {
-    /// Builds the trie. Of equal pieces the last one counts. `None` if it grows beyond what a unit can address.
+    /// Builds the trie. Of equal pieces the last one counts. `None` if it grows beyond what a unit
+    /// can address.
     pub fn build(pieces: &[&[u8]]) -> Option<Self> {
         let sorted = sort_pieces(pieces);
-        let mut builder = Builder { units: Vec::new(), used_bases: Vec::new(), open: Vec::new() };
+        let mut builder = Builder {
+            units: Vec::new(),
+            used_bases: Vec::new(),
+            open: Vec::new(),
+        };
         builder.add_block()?;
         builder.take(0, 0);
-        let mut pending = vec![Pending { unit: 0, start: 0, end: sorted.len(), depth: 0 }];
+        let mut pending = vec![Pending {
+            unit: 0,
+            start: 0,
+            end: sorted.len(),
+            depth: 0,
+        }];
         let mut children: Vec<(u8, usize)> = Vec::with_capacity(256);
         while let Some(mut node) = pending.pop() {
             while node.start < node.end && sorted.get(node.start)?.0.len() == node.depth {
@@ -74,19 +87,30 @@ impl Trie {
             builder.set_base(node.unit, base)?;
             for (index, (label, start)) in children.iter().enumerate() {
                 let end = children.get(index + 1).map_or(node.end, |(_, next)| *next);
-                pending.push(Pending { unit: base ^ u32::from(*label), start: *start, end, depth: node.depth + 1 });
+                pending.push(Pending {
+                    unit: base ^ u32::from(*label),
+                    start: *start,
+                    end,
+                    depth: node.depth + 1,
+                });
             }
         }
-        Some(Self { units: builder.units })
+        Some(Self {
+            units: builder.units,
+        })
     }
 
     /// Calls `found(length, id)` for every piece that the text starts with, shortest first.
     #[inline]
     pub fn prefixes(&self, text: &[u8], mut found: impl FnMut(usize, u32)) {
-        let Some(root) = self.units.first() else { return };
+        let Some(root) = self.units.first() else {
+            return;
+        };
         let mut base = root.base_label >> 8;
         for (index, byte) in text.iter().enumerate() {
-            let Some(unit) = self.units.get((base ^ u32::from(*byte)) as usize) else { return };
+            let Some(unit) = self.units.get((base ^ u32::from(*byte)) as usize) else {
+                return;
+            };
             if unit.value & 1 == 0 || unit.base_label & 0xff != u32::from(*byte) {
                 return;
             }
@@ -106,14 +130,23 @@ fn sort_pieces<'a>(pieces: &[&'a [u8]]) -> Vec<(&'a [u8], u32)> {
     let mut keyed: Vec<(u64, u32)> = Vec::with_capacity(pieces.len());
     for (id, piece) in pieces.iter().enumerate() {
         let mut front = [0; 8];
-        front.iter_mut().zip(piece.iter()).for_each(|(slot, byte)| *slot = *byte);
+        front
+            .iter_mut()
+            .zip(piece.iter())
+            .for_each(|(slot, byte)| *slot = *byte);
         keyed.push((u64::from_be_bytes(front), id as u32));
     }
     let piece_of = |id: u32| pieces.get(id as usize).copied().unwrap_or_default();
     keyed.sort_unstable_by(|left, right| {
-        left.0.cmp(&right.0).then_with(|| piece_of(left.1).cmp(piece_of(right.1))).then(left.1.cmp(&right.1))
+        left.0
+            .cmp(&right.0)
+            .then_with(|| piece_of(left.1).cmp(piece_of(right.1)))
+            .then(left.1.cmp(&right.1))
     });
-    keyed.into_iter().map(|(_, id)| (piece_of(id), id)).collect()
+    keyed
+        .into_iter()
+        .map(|(_, id)| (piece_of(id), id))
+        .collect()
 }
 
 impl Builder {
@@ -127,11 +160,15 @@ impl Builder {
         if self.open.len() >= OPEN_BLOCKS {
             self.open.remove(0);
         }
-        self.open.push(OpenBlock { number: first / BLOCK, failures: 0 });
+        self.open.push(OpenBlock {
+            number: first / BLOCK,
+            failures: 0,
+        });
         Some(first)
     }
 
-    /// Finds a base for these labels and takes their units. Base 0 means "no children" and is never given.
+    /// Finds a base for these labels and takes their units. Base 0 means "no children" and is never
+    /// given.
     fn place(&mut self, children: &[(u8, usize)]) -> Option<u32> {
         let mut found = None;
         for block in self.open.iter_mut().rev() {
@@ -158,7 +195,10 @@ impl Builder {
 
     fn take(&mut self, unit: u32, label: u8) {
         if let Some(unit) = self.units.get_mut(unit as usize) {
-            *unit = Unit { base_label: u32::from(label), value: 1 };
+            *unit = Unit {
+                base_label: u32::from(label),
+                value: 1,
+            };
         }
     }
 
@@ -168,25 +208,41 @@ impl Builder {
     }
 
     fn set_id(&mut self, unit: u32, id: u32) -> Option<()> {
-        self.units.get_mut(unit as usize)?.value = id.checked_add(1).filter(|id| *id < 1 << 31)? << 1 | 1;
+        self.units.get_mut(unit as usize)?.value =
+            id.checked_add(1).filter(|id| *id < 1 << 31)? << 1 | 1;
         Some(())
     }
 }
 
 /// A free base in the block such that every child's unit is free.
-fn free_base(units: &[Unit], used_bases: &[u64], block: u32, children: &[(u8, usize)]) -> Option<u32> {
+fn free_base(
+    units: &[Unit],
+    used_bases: &[u64],
+    block: u32,
+    children: &[(u8, usize)],
+) -> Option<u32> {
     let first = block * BLOCK;
     let slots = units.get(first as usize..(first + BLOCK) as usize)?;
     let (first_label, _) = children.first()?;
-    (0..BLOCK).filter(|slot| slots.get(*slot as usize).is_some_and(|unit| unit.value & 1 == 0)).find_map(|slot| {
-        let low = slot ^ u32::from(*first_label);
-        let base = first + low;
-        let used = used_bases.get(base as usize / 64)? >> (base % 64) & 1 == 1;
-        let fits = base != 0
-            && !used
-            && children.iter().all(|(label, _)| slots.get((low ^ u32::from(*label)) as usize).is_some_and(|unit| unit.value & 1 == 0));
-        fits.then_some(base)
-    })
+    (0..BLOCK)
+        .filter(|slot| {
+            slots
+                .get(*slot as usize)
+                .is_some_and(|unit| unit.value & 1 == 0)
+        })
+        .find_map(|slot| {
+            let low = slot ^ u32::from(*first_label);
+            let base = first + low;
+            let used = used_bases.get(base as usize / 64)? >> (base % 64) & 1 == 1;
+            let fits = base != 0
+                && !used
+                && children.iter().all(|(label, _)| {
+                    slots
+                        .get((low ^ u32::from(*label)) as usize)
+                        .is_some_and(|unit| unit.value & 1 == 0)
+                });
+            fits.then_some(base)
+        })
 }
 
 #[cfg(test)]
@@ -201,7 +257,10 @@ mod tests {
 
     #[test]
     fn all_prefixes_are_found_shortest_first() {
-        let pieces: Vec<&[u8]> = ["a", "ab", "abcd", "b", "北", "北京", "", "ab"].iter().map(|piece| piece.as_bytes()).collect();
+        let pieces: Vec<&[u8]> = ["a", "ab", "abcd", "b", "北", "北京", "", "ab"]
+            .iter()
+            .map(|piece| piece.as_bytes())
+            .collect();
         let trie = Trie::build(&pieces).expect("small enough");
         assert_eq!(found(&trie, "abcde"), [(1, 0), (2, 7), (4, 2)]);
         assert_eq!(found(&trie, "北京是"), [(3, 4), (6, 5)]);
@@ -213,18 +272,27 @@ mod tests {
     fn a_large_random_vocabulary_agrees_with_a_map() {
         let mut state = 7_u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             state >> 33
         };
-        let words: Vec<Vec<u8>> = (0..20_000).map(|_| (0..next() % 6 + 1).map(|_| (next() % 256) as u8).collect()).collect();
+        let words: Vec<Vec<u8>> = (0..20_000)
+            .map(|_| (0..next() % 6 + 1).map(|_| (next() % 256) as u8).collect())
+            .collect();
         let pieces: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         let trie = Trie::build(&pieces).expect("small enough");
-        let map: std::collections::HashMap<&[u8], u32> = pieces.iter().enumerate().map(|(id, piece)| (*piece, id as u32)).collect();
+        let map: std::collections::HashMap<&[u8], u32> = pieces
+            .iter()
+            .enumerate()
+            .map(|(id, piece)| (*piece, id as u32))
+            .collect();
         for word in &words {
             let mut text = word.clone();
             text.extend((0..4).map(|_| (next() % 256) as u8));
-            let expected: Vec<(usize, u32)> =
-                (1..=text.len()).filter_map(|length| map.get(text.get(..length)?).map(|id| (length, *id))).collect();
+            let expected: Vec<(usize, u32)> = (1..=text.len())
+                .filter_map(|length| map.get(text.get(..length)?).map(|id| (length, *id)))
+                .collect();
             let mut all = Vec::new();
             trie.prefixes(&text, |length, id| all.push((length, id)));
             assert_eq!(all, expected);

@@ -1,5 +1,5 @@
-//! How many tokens of each text of a pair stay when both do not fit: the longer one is cut first ("longest first", the rule that
-//! cross-encoders are trained with). Used by both tokenizers.
+//! How many tokens of each text of a pair stay when both do not fit: the longer one is cut first
+//! ("longest first", the rule that cross-encoders are trained with). Used by both tokenizers.
 
 /// Tokens that stay of the first and of the second text, for `limit` tokens in all.
 pub fn longest_first(first: usize, second: usize, limit: usize) -> (usize, usize) {
@@ -8,10 +8,18 @@ pub fn longest_first(first: usize, second: usize, limit: usize) -> (usize, usize
     }
     let half = limit / 2;
     if first.min(second) <= half {
-        return if first <= second { (first, limit - first) } else { (limit - second, second) };
+        return if first <= second {
+            (first, limit - first)
+        } else {
+            (limit - second, second)
+        };
     }
     // Both are longer than half: the longer one gets the odd token.
-    if first <= second { (half, limit - half) } else { (limit - half, half) }
+    if first <= second {
+        (half, limit - half)
+    } else {
+        (limit - half, half)
+    }
 }
 
 #[cfg(test)]
@@ -29,7 +37,11 @@ mod tests {
             ((5, 6, 0), (0, 0)),
         ];
         for ((first, second, limit), expected) in cases {
-            assert_eq!(longest_first(first, second, limit), expected, "{first} {second} {limit}");
+            assert_eq!(
+                longest_first(first, second, limit),
+                expected,
+                "{first} {second} {limit}"
+            );
         }
     }
 }

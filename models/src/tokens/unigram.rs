@@ -1,9 +1,12 @@
-//! Our own encoder and counter for tokenizer.json files of the XLM-R shape: a SentencePiece character map, collapsed spaces, metaspace,
-//! a unigram vocabulary. It gives the ids of the `tokenizers` crate, loads in a tenth of its time and is many times faster (the crate
-//! builds a hash map per trie node and keeps offsets that nobody here reads). Any other shape is refused by `parse`.
+//! Our own encoder and counter for tokenizer.json files of the XLM-R shape: a SentencePiece
+//! character map, collapsed spaces, metaspace, a unigram vocabulary. It gives the ids of the
+//! `tokenizers` crate, loads in a tenth of its time and is many times faster (the crate
+//! builds a hash map per trie node and keeps offsets that nobody here reads). Any other shape is
+//! refused by `parse`.
 //!
-//! The best segmentation is found by Viterbi over the pieces (Kudo 2018, "Subword Regularization", section 3.1), with the scores added
-//! in the same order as the crate adds them, so that equal sums stay equal.
+//! The best segmentation is found by Viterbi over the pieces (Kudo 2018, "Subword Regularization",
+//! section 3.1), with the scores added in the same order as the crate adds them, so that equal sums
+//! stay equal.
 
 use super::charsmap::{CharacterMap, METASPACE, Normalized};
 use super::library::LibraryTokenizer;
@@ -90,7 +93,11 @@ struct Step {
     id: u32,
 }
 
-const UNREACHED: Step = Step { score: f64::NEG_INFINITY, start: u32::MAX, id: 0 };
+const UNREACHED: Step = Step {
+    score: f64::NEG_INFINITY,
+    start: u32::MAX,
+    id: 0,
+};
 
 /// Buffers of one thread.
 struct Scratch {
@@ -107,7 +114,8 @@ thread_local! {
 impl UnigramTokenizer {
     /// Reads the content of a tokenizer.json; the error says why it is not of the known shape.
     pub fn parse(json: &[u8], file: &Path) -> std::result::Result<Self, String> {
-        let parsed: TokenizerFile<'_> = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        let parsed: TokenizerFile<'_> =
+            serde_json::from_slice(json).map_err(|error| error.to_string())?;
         if parsed.model.r#type != "Unigram" || parsed.model.byte_fallback {
             return Err("not a unigram vocabulary without byte fallback".to_owned());
         }
@@ -115,7 +123,12 @@ impl UnigramTokenizer {
         let map = character_map(&parsed.normalizer)?;
         let added = added_tokens(parsed.added_tokens)?;
         let (single, pair) = templates(&parsed.post_processor)?;
-        let pieces: Vec<&[u8]> = parsed.model.vocab.iter().map(|piece| piece.0.as_bytes()).collect();
+        let pieces: Vec<&[u8]> = parsed
+            .model
+            .vocab
+            .iter()
+            .map(|piece| piece.0.as_bytes())
+            .collect();
         let trie = Trie::build(&pieces).ok_or("the vocabulary is too large")?;
         let scores: Vec<f64> = parsed.model.vocab.iter().map(|piece| piece.1).collect();
         let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
@@ -174,9 +187,17 @@ impl UnigramTokenizer {
     }
 
     /// Hands over the ids of word after word, until `limit` ids are known.
-    fn for_each_section(&self, text: &str, limit: usize, emit: &mut impl FnMut(&[u32])) -> Result<()> {
+    fn for_each_section(
+        &self,
+        text: &str,
+        limit: usize,
+        emit: &mut impl FnMut(&[u32]),
+    ) -> Result<()> {
         if u32::try_from(text.len()).is_err() || text.len() > u32::MAX as usize / 8 {
-            return Err(Error::new(ErrorKind::Exhausted, format!("a text of {} bytes is too long to tokenise", text.len())));
+            return Err(Error::new(
+                ErrorKind::Exhausted,
+                format!("a text of {} bytes is too long to tokenise", text.len()),
+            ));
         }
         if self.is_doubtful(text)
             && let Some(library) = self.library()
@@ -201,7 +222,8 @@ impl UnigramTokenizer {
         Ok(())
     }
 
-    /// Zero bytes end a lookup in the character map, whose behaviour inside a longer grapheme is best left to the crate.
+    /// Zero bytes end a lookup in the character map, whose behaviour inside a longer grapheme is
+    /// best left to the crate.
     fn is_doubtful(&self, text: &str) -> bool {
         text.as_bytes().contains(&0)
     }
@@ -210,7 +232,11 @@ impl UnigramTokenizer {
     fn library(&self) -> Option<&LibraryTokenizer> {
         let load = || {
             let json = std::fs::read(&self.file).ok()?;
-            LibraryTokenizer::parse(&json).inspect_err(|error| tracing::warn!(error, "the tokenizer file cannot be read again")).ok()
+            LibraryTokenizer::parse(&json)
+                .inspect_err(|error| {
+                    tracing::warn!(error, "the tokenizer file cannot be read again")
+                })
+                .ok()
         };
         self.library.get_or_init(load).as_ref()
     }
@@ -219,16 +245,34 @@ impl UnigramTokenizer {
     fn split_at_added_token<'a>(&self, text: &'a str) -> (&'a str, Option<u32>, &'a str) {
         for (position, _) in text.match_indices('<') {
             let (before, here) = text.split_at(position);
-            if let Some((content, id)) = self.added.iter().find(|(content, _)| here.starts_with(content.as_str())) {
-                return (before, Some(*id), here.get(content.len()..).unwrap_or_default());
+            if let Some((content, id)) = self
+                .added
+                .iter()
+                .find(|(content, _)| here.starts_with(content.as_str()))
+            {
+                return (
+                    before,
+                    Some(*id),
+                    here.get(content.len()..).unwrap_or_default(),
+                );
             }
         }
         (text, None, "")
     }
 
     /// Normalises a section without added tokens and hands over the ids of each of its words.
-    fn section_ids(&self, section: &str, scratch: &mut Scratch, left: &mut usize, emit: &mut impl FnMut(&[u32])) {
-        let Scratch { normalized, steps, reversed } = scratch;
+    fn section_ids(
+        &self,
+        section: &str,
+        scratch: &mut Scratch,
+        left: &mut usize,
+        emit: &mut impl FnMut(&[u32]),
+    ) {
+        let Scratch {
+            normalized,
+            steps,
+            reversed,
+        } = scratch;
         normalized.clear();
         self.map.normalize_into(section, normalized);
         if !normalized.text.is_empty() && !normalized.text.starts_with(METASPACE) {
@@ -260,20 +304,35 @@ impl UnigramTokenizer {
         let mut start = 0;
         while let Some(lead) = word.get(start) {
             let width = character_width(*lead);
-            let Some((here, targets)) = steps.get_mut(start..).and_then(<[Step]>::split_first_mut) else { return };
+            let Some((here, targets)) = steps.get_mut(start..).and_then(<[Step]>::split_first_mut)
+            else {
+                return;
+            };
             let mut single = false;
             let mut offer = |length: usize, score: f64, id: u32| {
                 let candidate = here.score + score;
                 if let Some(target) = targets.get_mut(length - 1)
                     && candidate > target.score
                 {
-                    *target = Step { score: candidate, start: start as u32, id };
+                    *target = Step {
+                        score: candidate,
+                        start: start as u32,
+                        id,
+                    };
                 }
             };
-            self.trie.prefixes(word.get(start..).unwrap_or_default(), |length, id| {
-                single |= length == width;
-                offer(length, self.scores.get(id as usize).copied().unwrap_or(self.unknown_score), id);
-            });
+            self.trie
+                .prefixes(word.get(start..).unwrap_or_default(), |length, id| {
+                    single |= length == width;
+                    offer(
+                        length,
+                        self.scores
+                            .get(id as usize)
+                            .copied()
+                            .unwrap_or(self.unknown_score),
+                        id,
+                    );
+                });
             if !single {
                 offer(width, self.unknown_score, self.unknown_id);
             }
@@ -287,10 +346,13 @@ fn memory_find(text: &[u8], from: usize) -> usize {
     let mut encoded = [0; 4];
     let needle = METASPACE.encode_utf8(&mut encoded).as_bytes();
     let tail = text.get(from..).unwrap_or_default();
-    tail.windows(needle.len()).position(|window| window == needle).map_or(text.len(), |position| from + position)
+    tail.windows(needle.len())
+        .position(|window| window == needle)
+        .map_or(text.len(), |position| from + position)
 }
 
-/// Follows the best path back to front and leaves its ids in order, neighbouring unknown characters fused into one token.
+/// Follows the best path back to front and leaves its ids in order, neighbouring unknown characters
+/// fused into one token.
 fn read_back(steps: &[Step], unknown_id: u32, ids: &mut Vec<u32>) {
     ids.clear();
     let mut end = steps.len().saturating_sub(1);
@@ -319,7 +381,10 @@ fn character_width(lead: u8) -> usize {
 
 /// Number of special tokens in a template.
 fn specials(template: &[TemplatePart]) -> usize {
-    template.iter().filter(|part| matches!(part, TemplatePart::Special { .. })).count()
+    template
+        .iter()
+        .filter(|part| matches!(part, TemplatePart::Special { .. }))
+        .count()
 }
 
 /// Joins special tokens and texts.
@@ -332,7 +397,9 @@ fn fill_template(template: &[TemplatePart], first: &[u32], second: &[u32]) -> En
             TemplatePart::Second { type_id } => (second, *type_id),
         };
         encoded.ids.extend_from_slice(ids);
-        encoded.type_ids.extend(std::iter::repeat_n(type_id, ids.len()));
+        encoded
+            .type_ids
+            .extend(std::iter::repeat_n(type_id, ids.len()));
     }
     encoded
 }
@@ -344,30 +411,53 @@ fn check_pre_tokenizer(value: &Value) -> std::result::Result<(), String> {
         && value["add_prefix_space"] != false
         && (value["prepend_scheme"].is_null() || value["prepend_scheme"] == "always")
         && value["split"] != false;
-    if plain { Ok(()) } else { Err("the pre-tokenizer is not a plain metaspace".to_owned()) }
+    if plain {
+        Ok(())
+    } else {
+        Err("the pre-tokenizer is not a plain metaspace".to_owned())
+    }
 }
 
 /// The character map of a normaliser that consists of one and of collapsing spaces.
 fn character_map(value: &Value) -> std::result::Result<CharacterMap, String> {
-    let parts = value["normalizers"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let [precompiled, spaces] = parts else { return Err("the normalizer has other steps".to_owned()) };
-    let collapses = spaces["type"] == "Replace" && spaces["pattern"]["Regex"] == " {2,}" && spaces["content"] == " ";
+    let parts = value["normalizers"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let [precompiled, spaces] = parts else {
+        return Err("the normalizer has other steps".to_owned());
+    };
+    let collapses = spaces["type"] == "Replace"
+        && spaces["pattern"]["Regex"] == " {2,}"
+        && spaces["content"] == " ";
     if precompiled["type"] != "Precompiled" || !collapses {
         return Err("the normalizer has other steps".to_owned());
     }
-    let encoded = precompiled["precompiled_charsmap"].as_str().unwrap_or_default();
-    let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).map_err(|error| error.to_string())?;
+    let encoded = precompiled["precompiled_charsmap"]
+        .as_str()
+        .unwrap_or_default();
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(encoded)
+        .map_err(|error| error.to_string())?;
     CharacterMap::parse(&bytes).ok_or_else(|| "the character map is damaged".to_owned())
 }
 
 /// Added tokens, longest first; only plain ones that start with `<` are known here.
 fn added_tokens(tokens: Vec<AddedToken>) -> std::result::Result<Vec<(String, u32)>, String> {
-    let plain =
-        |token: &AddedToken| !token.single_word && !token.lstrip && !token.rstrip && !token.normalized && token.content.starts_with('<');
+    let plain = |token: &AddedToken| {
+        !token.single_word
+            && !token.lstrip
+            && !token.rstrip
+            && !token.normalized
+            && token.content.starts_with('<')
+    };
     if !tokens.iter().all(plain) {
         return Err("an added token has conditions".to_owned());
     }
-    let mut added: Vec<(String, u32)> = tokens.into_iter().map(|token| (token.content, token.id)).collect();
+    let mut added: Vec<(String, u32)> = tokens
+        .into_iter()
+        .map(|token| (token.content, token.id))
+        .collect();
     added.sort_by_key(|(content, _)| std::cmp::Reverse(content.len()));
     Ok(added)
 }
@@ -378,9 +468,16 @@ fn templates(value: &Value) -> std::result::Result<(Vec<TemplatePart>, Vec<Templ
         return Err("the post-processor is not a template".to_owned());
     }
     let specials = &value["special_tokens"];
-    let read =
-        |name: &str| -> Option<Vec<TemplatePart>> { value[name].as_array()?.iter().map(|part| template_part(part, specials)).collect() };
-    read("single").zip(read("pair")).ok_or_else(|| "the template has unknown parts".to_owned())
+    let read = |name: &str| -> Option<Vec<TemplatePart>> {
+        value[name]
+            .as_array()?
+            .iter()
+            .map(|part| template_part(part, specials))
+            .collect()
+    };
+    read("single")
+        .zip(read("pair"))
+        .ok_or_else(|| "the template has unknown parts".to_owned())
 }
 
 fn template_part(part: &Value, specials: &Value) -> Option<TemplatePart> {
@@ -394,8 +491,14 @@ fn template_part(part: &Value, specials: &Value) -> Option<TemplatePart> {
         };
     }
     let special = part.get("SpecialToken")?;
-    match specials[special["id"].as_str()?]["ids"].as_array()?.as_slice() {
-        [id] => Some(TemplatePart::Special { id: u32::try_from(id.as_u64()?).ok()?, type_id: type_of(special)? }),
+    match specials[special["id"].as_str()?]["ids"]
+        .as_array()?
+        .as_slice()
+    {
+        [id] => Some(TemplatePart::Special {
+            id: u32::try_from(id.as_u64()?).ok()?,
+            type_id: type_of(special)?,
+        }),
         _ => None,
     }
 }

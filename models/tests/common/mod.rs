@@ -1,4 +1,5 @@
-//! Finds the shared models, texts and runtime for the tests and benchmarks of this crate; what is absent is told loudly.
+//! Finds the shared models, texts and runtime for the tests and benchmarks of this crate; what is
+//! absent is told loudly.
 #![allow(dead_code, clippy::unwrap_used, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
@@ -8,11 +9,15 @@ use tributary_models::{Config, EmbedderKind, RerankerConfig, RerankerKind};
 /// The folder of shared test material.
 pub fn shared() -> Option<PathBuf> {
     let named = std::env::var_os("TRIBUTARY_SHARED").map(PathBuf::from);
-    let folder = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"));
+    let folder =
+        named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"));
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!("SKIPPED: {} is not there (set TRIBUTARY_SHARED)", folder.display());
+    eprintln!(
+        "SKIPPED: {} is not there (set TRIBUTARY_SHARED)",
+        folder.display()
+    );
     None
 }
 
@@ -22,7 +27,10 @@ pub fn models_folder() -> Option<PathBuf> {
     if folder.join("multilingual-e5-small/config.json").is_file() {
         return Some(folder);
     }
-    eprintln!("SKIPPED: {} holds no multilingual-e5-small", folder.display());
+    eprintln!(
+        "SKIPPED: {} holds no multilingual-e5-small",
+        folder.display()
+    );
     None
 }
 
@@ -47,7 +55,10 @@ pub fn config(folder: &str) -> Config {
         batch_token_budget: 512,
         hub_url: String::new(),
         package_index_url: String::new(),
-        reranker: RerankerConfig { kind: RerankerKind::None, folder: String::new() },
+        reranker: RerankerConfig {
+            kind: RerankerKind::None,
+            folder: String::new(),
+        },
         ocr: ocr_config(),
     }
 }
@@ -68,7 +79,12 @@ pub fn ocr_config() -> OcrConfig {
 
 /// Where a fetched runtime may lie: the default target of `deploy/models/fetch`.
 fn runtime_folders() -> Vec<String> {
-    vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tributary/models").display().to_string()]
+    vec![
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../.tributary/models")
+            .display()
+            .to_string(),
+    ]
 }
 
 /// A configuration whose runtime is there, or a loud skip.
@@ -83,15 +99,31 @@ pub fn runnable(folder: &str) -> Option<Config> {
     }
 }
 
-/// All paragraphs of the shared corpora: JSON lines' titles and texts, and the lines of the document folders.
+/// All paragraphs of the shared corpora: JSON lines' titles and texts, and the lines of the
+/// document folders.
 pub fn paragraphs() -> Option<Vec<String>> {
     let data = shared()?.join("data");
     let mut all = Vec::new();
-    for set in ["cmrc2018-zh", "drcd-zht", "xquad-zh-en", "wireless-zh", "zh-large", "cranfield-en", "npl-en-11k"] {
-        let Ok(text) = std::fs::read_to_string(data.join(set).join("corpus.jsonl")) else { continue };
+    for set in [
+        "cmrc2018-zh",
+        "drcd-zht",
+        "xquad-zh-en",
+        "wireless-zh",
+        "zh-large",
+        "cranfield-en",
+        "npl-en-11k",
+    ] {
+        let Ok(text) = std::fs::read_to_string(data.join(set).join("corpus.jsonl")) else {
+            continue;
+        };
         for line in text.lines() {
             let value: serde_json::Value = serde_json::from_str(line).unwrap();
-            all.extend(["title", "text"].iter().filter_map(|key| value[*key].as_str()).map(str::to_owned));
+            all.extend(
+                ["title", "text"]
+                    .iter()
+                    .filter_map(|key| value[*key].as_str())
+                    .map(str::to_owned),
+            );
         }
     }
     for folder in ["mindspore", "os-textbook", "wireless-docs"] {
@@ -106,7 +138,11 @@ fn collect_lines(folder: &Path, all: &mut Vec<String>) {
         if path.is_dir() {
             collect_lines(&path, all);
         } else if let Ok(text) = std::fs::read_to_string(&path) {
-            all.extend(text.split("\n\n").filter(|paragraph| !paragraph.is_empty()).map(str::to_owned));
+            all.extend(
+                text.split("\n\n")
+                    .filter(|paragraph| !paragraph.is_empty())
+                    .map(str::to_owned),
+            );
         }
     }
 }
@@ -114,10 +150,17 @@ fn collect_lines(folder: &Path, all: &mut Vec<String>) {
 /// CPU seconds that this thread has used.
 pub fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+    text.split(' ')
+        .next()
+        .and_then(|field| field.parse::<f64>().ok())
+        .unwrap_or(0.0)
+        / 1e9
 }
 
 /// The dot product.
 pub fn dot(left: &[f32], right: &[f32]) -> f32 {
-    left.iter().zip(right).map(|(left, right)| left * right).sum()
+    left.iter()
+        .zip(right)
+        .map(|(left, right)| left * right)
+        .sum()
 }

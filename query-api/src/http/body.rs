@@ -1,5 +1,5 @@
-//! Reads request bodies within limits of size, pace and memory, and turns whatever is wrong with them into a problem that names it. Used by
-//! every route with a body.
+//! Reads request bodies within limits of size, pace and memory, and turns whatever is wrong with
+//! them into a problem that names it. Used by every route with a body.
 
 use std::time::{Duration, Instant};
 
@@ -19,16 +19,27 @@ use crate::server::ServerState;
 const QUICK_BYTES: usize = 64 * 1024;
 /// Pieces of a body that is not needed in one: each is freed when it is done with.
 const BLOCK_BYTES: usize = 256 * 1024;
-/// How long the rest of a body that is refused is read and thrown away, so that the sender gets to read the answer.
+/// How long the rest of a body that is refused is read and thrown away, so that the sender gets to
+/// read the answer.
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Media type of the request without parameters, lowercase; empty when it has none.
 pub fn media_type(request: &HttpRequest) -> String {
-    let value = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    let value = request
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    value
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
 }
 
-/// A body on its way in. It holds its share of the memory for bodies, so it is kept for as long as what was made of it.
+/// A body on its way in. It holds its share of the memory for bodies, so it is kept for as long as
+/// what was made of it.
 pub struct Incoming {
     payload: web::Payload,
     limit_bytes: usize,
@@ -59,11 +70,22 @@ impl Incoming {
     /// A document. It may take its time while it makes progress.
     pub fn document(state: &ServerState, request: &HttpRequest, payload: web::Payload) -> Self {
         let progress = request.extensions().get::<Progress>().cloned();
-        Self { progress, ..Self::new(state, request, payload, state.config.document_limit_bytes) }
+        Self {
+            progress,
+            ..Self::new(state, request, payload, state.config.document_limit_bytes)
+        }
     }
 
-    fn new(state: &ServerState, request: &HttpRequest, payload: web::Payload, limit_bytes: usize) -> Self {
-        let declared = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    fn new(
+        state: &ServerState,
+        request: &HttpRequest,
+        payload: web::Payload,
+        limit_bytes: usize,
+    ) -> Self {
+        let declared = request
+            .headers()
+            .get(header::CONTENT_LENGTH)
+            .and_then(|length| length.to_str().ok()?.parse().ok());
         Self {
             payload,
             limit_bytes,
@@ -89,7 +111,8 @@ impl Incoming {
     /// The whole body in one piece, to be parsed as JSON or the like.
     pub async fn read(&mut self) -> Result<Bytes, Problem> {
         let mut body = BytesMut::new();
-        self.each_part(JSON_COPIES, |part| body.extend_from_slice(part)).await?;
+        self.each_part(JSON_COPIES, |part| body.extend_from_slice(part))
+            .await?;
         Ok(body.freeze())
     }
 
@@ -108,7 +131,11 @@ impl Incoming {
         Ok(blocks)
     }
 
-    async fn each_part(&mut self, copies: usize, mut take: impl FnMut(&[u8])) -> Result<(), Problem> {
+    async fn each_part(
+        &mut self,
+        copies: usize,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), Problem> {
         if let Err(problem) = self.admit(self.declared_bytes, copies) {
             return self.refuse(problem).await;
         }
@@ -117,7 +144,9 @@ impl Incoming {
                 return Err(self.pace.too_slow(self.received_bytes));
             };
             let Some(part) = part else { return Ok(()) };
-            let part = part.map_err(|error| Problem::new(Code::MalformedBody, format!("body did not arrive: {error}")))?;
+            let part = part.map_err(|error| {
+                Problem::new(Code::MalformedBody, format!("body did not arrive: {error}"))
+            })?;
             self.received_bytes += part.len();
             if let Err(problem) = self.admit(self.received_bytes, copies) {
                 return self.refuse(problem).await;
@@ -136,7 +165,11 @@ impl Incoming {
     fn admit(&mut self, bytes: usize, copies: usize) -> Result<(), Problem> {
         if bytes > self.limit_bytes {
             let hint = "send less, or raise `query_api.server.document_limit_bytes` (documents) or `request_limit_bytes` (all else) there";
-            return Err(Problem::new(Code::BodyTooLarge, format!("body is larger than {} bytes", self.limit_bytes)).with_hint(hint));
+            return Err(Problem::new(
+                Code::BodyTooLarge,
+                format!("body is larger than {} bytes", self.limit_bytes),
+            )
+            .with_hint(hint));
         }
         self.share.grow_to(bytes, copies)
     }
@@ -162,19 +195,32 @@ impl Pace {
 
     /// The longer a body takes, the more of it must have come.
     fn check(&self, received_bytes: usize) -> Result<(), Problem> {
-        let earned = Duration::from_millis((received_bytes as u64).saturating_mul(1000) / self.bytes_per_second.max(1));
-        if self.started.elapsed() > self.base + earned { Err(self.too_slow(received_bytes)) } else { Ok(()) }
+        let earned = Duration::from_millis(
+            (received_bytes as u64).saturating_mul(1000) / self.bytes_per_second.max(1),
+        );
+        if self.started.elapsed() > self.base + earned {
+            Err(self.too_slow(received_bytes))
+        } else {
+            Ok(())
+        }
     }
 
     fn too_slow(&self, received_bytes: usize) -> Problem {
-        let what = format!("{received_bytes} bytes of the body came within {} ms", self.started.elapsed().as_millis());
+        let what = format!(
+            "{received_bytes} bytes of the body came within {} ms",
+            self.started.elapsed().as_millis()
+        );
         let hint = "send it faster, or change `query_api.server.body_idle_timeout_ms` or `body_minimum_bytes_per_second` there";
         Problem::new(Code::BodyTooSlow, what).with_hint(hint)
     }
 }
 
 /// The body as JSON. The content type must say so.
-pub async fn read_json<T>(state: &ServerState, request: &HttpRequest, payload: web::Payload) -> Result<T, Problem>
+pub async fn read_json<T>(
+    state: &ServerState,
+    request: &HttpRequest,
+    payload: web::Payload,
+) -> Result<T, Problem>
 where
     T: DeserializeOwned + Send + 'static,
 {
@@ -192,14 +238,19 @@ pub async fn parse_json<T: DeserializeOwned + Send + 'static>(body: Bytes) -> Re
         return parse_object(&body);
     }
     let parsing = tokio::task::spawn_blocking(move || parse_object(&body));
-    parsing.await.map_err(|error| Problem::new(Code::Internal, format!("parser stopped: {error}")))?
+    parsing
+        .await
+        .map_err(|error| Problem::new(Code::Internal, format!("parser stopped: {error}")))?
 }
 
 /// serde would also take an array, its elements being the fields in their order; nobody means that.
 fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let value = serde_json::from_slice(body).map_err(|error| json_problem(&error))?;
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err(Problem::new(Code::Invalid, "body does not follow its schema: it is no JSON object"));
+        return Err(Problem::new(
+            Code::Invalid,
+            "body does not follow its schema: it is no JSON object",
+        ));
     }
     Ok(value)
 }
@@ -212,11 +263,23 @@ fn json_problem(error: &serde_json::Error) -> Problem {
     if text.starts_with("unknown field") {
         return Problem::new(Code::UnknownField, text).with_hint("the schema is at /openapi.json");
     }
-    Problem::new(Code::Invalid, format!("body does not follow its schema: {text}")).with_hint("the schema is at /openapi.json")
+    Problem::new(
+        Code::Invalid,
+        format!("body does not follow its schema: {text}"),
+    )
+    .with_hint("the schema is at /openapi.json")
 }
 
 /// The content type is none that the route reads.
 pub fn unsupported_media_type(found: &str, accepted: &str) -> Problem {
-    let found = if found.is_empty() { "no content type" } else { found };
-    Problem::new(Code::UnsupportedMediaType, format!("{found} is not supported here")).with_hint(format!("send {accepted}"))
+    let found = if found.is_empty() {
+        "no content type"
+    } else {
+        found
+    };
+    Problem::new(
+        Code::UnsupportedMediaType,
+        format!("{found} is not supported here"),
+    )
+    .with_hint(format!("send {accepted}"))
 }

@@ -1,4 +1,5 @@
-//! How much of request bodies may be in memory at the same time. Whoever is over it is refused at once and told when to come again.
+//! How much of request bodies may be in memory at the same time. Whoever is over it is refused at
+//! once and told when to come again.
 
 use std::sync::Arc;
 
@@ -7,11 +8,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 
-/// Bodies up to this size are free: connections bound how many there are, and neither searches nor deletions wait for uploads.
+/// Bodies up to this size are free: connections bound how many there are, and neither searches nor
+/// deletions wait for uploads.
 const FREE_BYTES: usize = 64 * 1024;
-/// Copies of a JSON body while it is parsed: as it came, its text without escapes, and the event (2.7 measured).
+/// Copies of a JSON body while it is parsed: as it came, its text without escapes, and the event
+/// (2.7 measured).
 pub const JSON_COPIES: usize = 3;
-/// Copies of a form while its parts are taken out: each piece is freed when it was read (1.1 measured).
+/// Copies of a form while its parts are taken out: each piece is freed when it was read (1.1
+/// measured).
 pub const FORM_COPIES: usize = 2;
 /// What is counted: the semaphore's numbers are too small for bytes.
 const UNIT_BYTES: usize = 1024;
@@ -32,13 +36,22 @@ pub struct Share {
 impl BodyBudget {
     /// Room for so many bytes.
     pub fn new(bytes: u64, metrics: Metrics) -> Self {
-        let all_units = u32::try_from(bytes / UNIT_BYTES as u64).unwrap_or(u32::MAX).max(1);
-        Self { units: Arc::new(Semaphore::new(all_units as usize)), all_units, metrics }
+        let all_units = u32::try_from(bytes / UNIT_BYTES as u64)
+            .unwrap_or(u32::MAX)
+            .max(1);
+        Self {
+            units: Arc::new(Semaphore::new(all_units as usize)),
+            all_units,
+            metrics,
+        }
     }
 
     /// A share that holds nothing yet.
     pub fn share(self: &Arc<Self>) -> Share {
-        Share { budget: Arc::clone(self), held: None }
+        Share {
+            budget: Arc::clone(self),
+            held: None,
+        }
     }
 
     /// Units of a body; one that is larger than everything is still taken alone.
@@ -46,16 +59,24 @@ impl BodyBudget {
         if body_bytes <= FREE_BYTES {
             return 0;
         }
-        u32::try_from(body_bytes.saturating_mul(copies).div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX).min(self.all_units)
+        u32::try_from(body_bytes.saturating_mul(copies).div_ceil(UNIT_BYTES))
+            .unwrap_or(u32::MAX)
+            .min(self.all_units)
     }
 }
 
 impl Share {
     /// Holds enough for so many copies of a body of so many bytes, or says that there is no room.
     pub fn grow_to(&mut self, body_bytes: usize, copies: usize) -> Result<(), Problem> {
-        let held_units = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let missing = (self.budget.units_of(body_bytes, copies) as usize).saturating_sub(held_units);
-        let Some(missing) = u32::try_from(missing).ok().filter(|missing| *missing > 0) else { return Ok(()) };
+        let held_units = self
+            .held
+            .as_ref()
+            .map_or(0, OwnedSemaphorePermit::num_permits);
+        let missing =
+            (self.budget.units_of(body_bytes, copies) as usize).saturating_sub(held_units);
+        let Some(missing) = u32::try_from(missing).ok().filter(|missing| *missing > 0) else {
+            return Ok(());
+        };
         let Ok(more) = Arc::clone(&self.budget.units).try_acquire_many_owned(missing) else {
             self.budget.metrics.observe_shed("body");
             return Err(Problem::new(Code::Overloaded, "too many large bodies are being received at once")
@@ -75,7 +96,10 @@ mod tests {
     use super::*;
 
     fn budget(bytes: u64) -> Arc<BodyBudget> {
-        Arc::new(BodyBudget::new(bytes, Metrics::register(&prometheus::Registry::new()).unwrap()))
+        Arc::new(BodyBudget::new(
+            bytes,
+            Metrics::register(&prometheus::Registry::new()).unwrap(),
+        ))
     }
 
     #[test]
@@ -85,7 +109,10 @@ mod tests {
         first.grow_to(1 << 20, 2).unwrap();
         first.grow_to(1 << 20, 2).unwrap();
         second.grow_to(1 << 20, 2).unwrap();
-        assert_eq!(second.grow_to((1 << 20) + 1, 2).unwrap_err().code(), Code::Overloaded);
+        assert_eq!(
+            second.grow_to((1 << 20) + 1, 2).unwrap_err().code(),
+            Code::Overloaded
+        );
         second.grow_to(FREE_BYTES, 2).unwrap();
         drop(first);
         second.grow_to(2 << 20, 2).unwrap();

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::{ChunkId, DocumentEvent, DocumentState, Error, ErrorKind, Filter, State, limits};
+use tributary_schemas::{
+    ChunkId, DocumentEvent, DocumentState, Error, ErrorKind, Filter, State, limits,
+};
 use tributary_store::search_index::IndexedDocument;
 
 use super::body::Incoming;
@@ -59,18 +61,29 @@ pub struct DocumentDetail {
 }
 
 /// `POST /v1/documents`: one document as JSON, or one file as a form.
-pub async fn publish(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+pub async fn publish(
+    state: web::Data<ServerState>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
     let media_type = body::media_type(&request);
     let is_form = media_type == "multipart/form-data";
     if !is_form && media_type != "application/json" && !media_type.ends_with("+json") {
-        return Err(body::unsupported_media_type(&media_type, "application/json or multipart/form-data"));
+        return Err(body::unsupported_media_type(
+            &media_type,
+            "application/json or multipart/form-data",
+        ));
     }
     let key = idempotency_key(&request)?;
     let mut incoming = Incoming::document(&state, &request, payload);
     if key.is_some() {
         incoming.hash_bytes();
     }
-    let body = if is_form { Body::Form(incoming.read_blocks().await?) } else { Body::Json(incoming.read().await?) };
+    let body = if is_form {
+        Body::Form(incoming.read_blocks().await?)
+    } else {
+        Body::Json(incoming.read().await?)
+    };
     let accepted = match key.zip(incoming.hash()) {
         None => accept(&state, &request, body).await?,
         Some((key, hash)) => match state.idempotency_keys.claim(&key, hash)? {
@@ -95,15 +108,28 @@ enum Body {
 }
 
 fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
-    let Some(key) = request.headers().get("idempotency-key") else { return Ok(None) };
-    let key = key.to_str().map_err(|_| Problem::new(Code::Invalid, "Idempotency-Key has characters other than visible ASCII"))?;
+    let Some(key) = request.headers().get("idempotency-key") else {
+        return Ok(None);
+    };
+    let key = key.to_str().map_err(|_| {
+        Problem::new(
+            Code::Invalid,
+            "Idempotency-Key has characters other than visible ASCII",
+        )
+    })?;
     Ok(Some(key.to_owned()))
 }
 
-async fn accept(state: &ServerState, request: &HttpRequest, body: Body) -> Result<Accepted, Problem> {
+async fn accept(
+    state: &ServerState,
+    request: &HttpRequest,
+    body: Body,
+) -> Result<Accepted, Problem> {
     let (mut event, file) = match body {
         Body::Json(body) => (body::parse_json::<DocumentEvent>(body).await?, None),
-        Body::Form(blocks) => upload::event(request, blocks).await.map(|(event, file)| (event, Some(file)))?,
+        Body::Form(blocks) => upload::event(request, blocks)
+            .await
+            .map(|(event, file)| (event, Some(file)))?,
     };
     check(&event, file.is_some())?;
     access::check_knowledge_sets(&event.knowledge_sets, &state.knowledge_sets.current())?;
@@ -117,11 +143,18 @@ async fn accept(state: &ServerState, request: &HttpRequest, body: Body) -> Resul
 /// Rules of an event that its types cannot say.
 fn check(event: &DocumentEvent, has_file: bool) -> Result<(), Problem> {
     limits::check(event)?;
-    let invalid = |detail: &str, hint: &str| Err(Problem::new(Code::Invalid, detail).with_hint(hint));
+    let invalid =
+        |detail: &str, hint: &str| Err(Problem::new(Code::Invalid, detail).with_hint(hint));
     if event.source.trim().is_empty() {
-        return invalid("`source` is missing or empty", "name the source, such as `wiki`; it picks the source profile");
+        return invalid(
+            "`source` is missing or empty",
+            "name the source, such as `wiki`; it picks the source profile",
+        );
     }
-    let contents = [&event.content, &event.content_base64, &event.content_url].into_iter().filter(|content| content.is_some()).count();
+    let contents = [&event.content, &event.content_base64, &event.content_url]
+        .into_iter()
+        .filter(|content| content.is_some())
+        .count();
     if contents != 1 && !has_file {
         return invalid(
             &format!("{contents} of `content`, `content_base64` and `content_url` are given"),
@@ -129,24 +162,50 @@ fn check(event: &DocumentEvent, has_file: bool) -> Result<(), Problem> {
         );
     }
     if event.document_id.is_none() && event.source_path.as_deref().unwrap_or_default().is_empty() {
-        return invalid("neither `document_id` nor `source_path` is given", "the id is derived from source and source path when absent");
+        return invalid(
+            "neither `document_id` nor `source_path` is given",
+            "the id is derived from source and source path when absent",
+        );
     }
     let id = event.document_id.as_deref().unwrap_or("derived");
     if id.is_empty() {
-        return invalid("`document_id` has 0 bytes", &format!("give 1 to {MAX_DOCUMENT_ID_BYTES} bytes"));
+        return invalid(
+            "`document_id` has 0 bytes",
+            &format!("give 1 to {MAX_DOCUMENT_ID_BYTES} bytes"),
+        );
     }
     if id.chars().any(char::is_control) {
-        return invalid("`document_id` holds a control character", "use a hash or a path as the id, or leave it out to have one derived");
+        return invalid(
+            "`document_id` holds a control character",
+            "use a hash or a path as the id, or leave it out to have one derived",
+        );
     }
     Ok(())
 }
 
 /// `GET /v1/documents`.
-pub async fn list(state: web::Data<ServerState>, parameters: web::Query<ListParameters>) -> Result<HttpResponse, Problem> {
-    let ListParameters { state: wanted, source, after, limit } = parameters.into_inner();
+pub async fn list(
+    state: web::Data<ServerState>,
+    parameters: web::Query<ListParameters>,
+) -> Result<HttpResponse, Problem> {
+    let ListParameters {
+        state: wanted,
+        source,
+        after,
+        limit,
+    } = parameters.into_inner();
     let limit = state.page_limit(limit)?;
-    let conditions = DocumentConditions { state: wanted, source };
-    json(StatusCode::OK, &state.documents.list(&conditions, after.as_deref(), limit).await?)
+    let conditions = DocumentConditions {
+        state: wanted,
+        source,
+    };
+    json(
+        StatusCode::OK,
+        &state
+            .documents
+            .list(&conditions, after.as_deref(), limit)
+            .await?,
+    )
 }
 
 /// `GET /v1/documents/{id}`.
@@ -155,29 +214,66 @@ pub async fn get(
     id: web::Path<String>,
     parameters: web::Query<GetParameters>,
 ) -> Result<HttpResponse, Problem> {
-    let report = state.documents.get(&id).await?.ok_or_else(|| not_found(&id))?;
+    let report = state
+        .documents
+        .get(&id)
+        .await?
+        .ok_or_else(|| not_found(&id))?;
     let indexed = match indexed(&state, &id).await {
         // Nothing was indexed yet.
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         found => found?,
     };
-    let duplicate_of = indexed.as_ref().and_then(|indexed| indexed.document.duplicate_of.clone());
-    let filter = access::filter(&Filter::default(), &Principal::unrestricted(), &state.knowledge_sets.current())?;
+    let duplicate_of = indexed
+        .as_ref()
+        .and_then(|indexed| indexed.document.duplicate_of.clone());
+    let filter = access::filter(
+        &Filter::default(),
+        &Principal::unrestricted(),
+        &state.knowledge_sets.current(),
+    )?;
     let family = match &indexed {
         Some(indexed) => state.retriever.family(&indexed.document, &filter).await?,
         None => Vec::new(),
     };
-    let passages = if parameters.passages { Some(passages(&state, indexed, &filter).await?) } else { None };
-    json(StatusCode::OK, &DocumentDetail { state: report, duplicate_of, family, passages })
+    let passages = if parameters.passages {
+        Some(passages(&state, indexed, &filter).await?)
+    } else {
+        None
+    };
+    json(
+        StatusCode::OK,
+        &DocumentDetail {
+            state: report,
+            duplicate_of,
+            family,
+            passages,
+        },
+    )
 }
 
-async fn indexed(state: &ServerState, id: &str) -> tributary_schemas::Result<Option<IndexedDocument>> {
-    Ok(state.retriever.index().documents(None, &[id.to_owned()]).await?.pop().flatten())
+async fn indexed(
+    state: &ServerState,
+    id: &str,
+) -> tributary_schemas::Result<Option<IndexedDocument>> {
+    Ok(state
+        .retriever
+        .index()
+        .documents(None, &[id.to_owned()])
+        .await?
+        .pop()
+        .flatten())
 }
 
 /// An exact duplicate has none of its own: it shows those of the document that stands for it.
-async fn passages(state: &ServerState, found: Option<IndexedDocument>, filter: &Filter) -> Result<Vec<Passage>, Problem> {
-    let canonical = found.as_ref().and_then(|found| found.document.duplicate_of.clone());
+async fn passages(
+    state: &ServerState,
+    found: Option<IndexedDocument>,
+    filter: &Filter,
+) -> Result<Vec<Passage>, Problem> {
+    let canonical = found
+        .as_ref()
+        .and_then(|found| found.document.duplicate_of.clone());
     let found = match canonical {
         Some(canonical) => indexed(state, &canonical).await?,
         None => found,
@@ -186,19 +282,36 @@ async fn passages(state: &ServerState, found: Option<IndexedDocument>, filter: &
     chunk_ids.truncate(state.config.maximum_page);
     let passages = state.retriever.passages(&chunk_ids, filter).await?;
     let is_shown = |id: &ChunkId| passages.iter().any(|passage| passage.chunk_id == *id);
-    let absent: Vec<ChunkId> = chunk_ids.iter().copied().filter(|id| !is_shown(id)).collect();
-    let damaged = if absent.is_empty() { Vec::new() } else { state.retriever.index().damaged(None, &absent).await? };
+    let absent: Vec<ChunkId> = chunk_ids
+        .iter()
+        .copied()
+        .filter(|id| !is_shown(id))
+        .collect();
+    let damaged = if absent.is_empty() {
+        Vec::new()
+    } else {
+        state.retriever.index().damaged(None, &absent).await?
+    };
     if !damaged.is_empty() {
-        let message = format!("{} of {} passages are damaged in the index", damaged.len(), chunk_ids.len());
+        let message = format!(
+            "{} of {} passages are damaged in the index",
+            damaged.len(),
+            chunk_ids.len()
+        );
         return Err(Error::new(ErrorKind::Corrupt, message)
-            .with_hint("`tributary knowledge-sets reindex --all` builds the index again from the log")
+            .with_hint(
+                "`tributary knowledge-sets reindex --all` builds the index again from the log",
+            )
             .into());
     }
     Ok(passages)
 }
 
 /// `DELETE /v1/documents/{id}`.
-pub async fn delete(state: web::Data<ServerState>, id: web::Path<String>) -> Result<HttpResponse, Problem> {
+pub async fn delete(
+    state: web::Data<ServerState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
     // What the index has and no report tells of, as after the loss of the log, can be deleted too.
     if state.documents.get(&id).await?.is_none() {
         match indexed(&state, &id).await {
@@ -227,11 +340,20 @@ pub struct StatesAnswer {
 }
 
 /// `POST /v1/documents/states`: what became of several documents, for those who wait for them.
-pub async fn states(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+pub async fn states(
+    state: web::Data<ServerState>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
     let body = Incoming::small(&state, &request, payload).read().await?;
     let asked: StatesRequest = body::parse_json(body).await?;
     state.page_limit(Some(asked.document_ids.len().max(1)))?;
-    json(StatusCode::OK, &StatesAnswer { documents: state.documents.get_many(&asked.document_ids).await? })
+    json(
+        StatusCode::OK,
+        &StatesAnswer {
+            documents: state.documents.get_many(&asked.document_ids).await?,
+        },
+    )
 }
 
 /// `POST /v1/documents/reconcile`.
@@ -240,6 +362,9 @@ pub async fn reconcile(state: web::Data<ServerState>) -> Result<HttpResponse, Pr
 }
 
 fn not_found(id: &str) -> Problem {
-    Problem::new(Code::DocumentNotFound, format!("document `{id}` was never accepted"))
-        .with_hint("GET /v1/documents lists those that were; percent-encode the id in the path")
+    Problem::new(
+        Code::DocumentNotFound,
+        format!("document `{id}` was never accepted"),
+    )
+    .with_hint("GET /v1/documents lists those that were; percent-encode the id in the path")
 }

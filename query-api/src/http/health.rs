@@ -47,20 +47,27 @@ pub struct Version {
 /// Looks at everything that the process needs.
 #[async_trait]
 pub trait ReadinessProbe: Send + Sync {
-    /// One check per thing; called often, and answers within a few seconds also when something does not answer at all.
+    /// One check per thing; called often, and answers within a few seconds also when something does
+    /// not answer at all.
     async fn check(&self) -> Vec<Check>;
 }
 
 /// The process answers.
 pub async fn livez() -> HttpResponse {
-    HttpResponse::Ok().content_type("text/plain; charset=utf-8").body("ok\n")
+    HttpResponse::Ok()
+        .content_type("text/plain; charset=utf-8")
+        .body("ok\n")
 }
 
 /// 200 when requests can be answered, else 503, both with the checks.
 pub async fn readyz(operations: web::Data<Operations>) -> Result<HttpResponse, Problem> {
     let checks = operations.readiness.check().await;
     let ready = checks.iter().all(|check| check.ok);
-    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
     json(status, &Readiness { ready, checks })
 }
 
@@ -68,9 +75,18 @@ pub async fn readyz(operations: web::Data<Operations>) -> Result<HttpResponse, P
 pub async fn metrics(operations: web::Data<Operations>) -> Result<HttpResponse, Problem> {
     let encoder = TextEncoder::new();
     let mut text = Vec::new();
-    let failed = |error| Error::new(ErrorKind::Internal, format!("cannot write metrics: {error}"));
-    encoder.encode(&operations.registry.gather(), &mut text).map_err(failed)?;
-    Ok(HttpResponse::Ok().content_type(encoder.format_type()).body(text))
+    let failed = |error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot write metrics: {error}"),
+        )
+    };
+    encoder
+        .encode(&operations.registry.gather(), &mut text)
+        .map_err(failed)?;
+    Ok(HttpResponse::Ok()
+        .content_type(encoder.format_type())
+        .body(text))
 }
 
 /// Which program answers.

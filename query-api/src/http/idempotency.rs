@@ -1,5 +1,6 @@
-//! `Idempotency-Key`: the same key and body within a run of the server give the same answer and publish nothing twice. (Across a
-//! restart a repetition is a new version of the same document, which the pipeline skips as unchanged.)
+//! `Idempotency-Key`: the same key and body within a run of the server give the same answer and
+//! publish nothing twice. (Across a restart a repetition is a new version of the same document,
+//! which the pipeline skips as unchanged.)
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,7 +30,8 @@ struct Entry {
 
 /// What is known of a key.
 pub enum Claim<'a> {
-    /// Nothing: do the work, then call [`Reservation::answer`]. Dropped without it, the key is free again.
+    /// Nothing: do the work, then call [`Reservation::answer`]. Dropped without it, the key is free
+    /// again.
     New(Reservation<'a>),
     /// The answer to the same request before.
     Answered(Accepted),
@@ -45,27 +47,45 @@ pub struct Reservation<'a> {
 impl IdempotencyKeys {
     /// Remembers at most `capacity` keys.
     pub fn new(capacity: usize) -> Self {
-        Self { keys: Mutex::default(), capacity: capacity.max(1) }
+        Self {
+            keys: Mutex::default(),
+            capacity: capacity.max(1),
+        }
     }
 
     /// Claims a key for a request whose body has this hash.
     pub fn claim(&self, key: &str, body: blake3::Hash) -> Result<Claim<'_>, Problem> {
         if key.is_empty() || key.len() > MAXIMUM_KEY_BYTES {
-            return Err(Problem::new(Code::Invalid, format!("Idempotency-Key must have 1 to {MAXIMUM_KEY_BYTES} bytes")));
+            return Err(Problem::new(
+                Code::Invalid,
+                format!("Idempotency-Key must have 1 to {MAXIMUM_KEY_BYTES} bytes"),
+            ));
         }
         let mut keys = self.lock();
         match keys.entries.get(key) {
-            Some(entry) if entry.body != body => {
-                Err(Problem::new(Code::IdempotencyMismatch, format!("Idempotency-Key `{key}` was used with another body"))
-                    .with_hint("use a new key for each request"))
-            }
-            Some(Entry { answer: Some(answer), .. }) => Ok(Claim::Answered(answer.clone())),
-            Some(_) => Err(Problem::new(Code::IdempotencyInProgress, format!("a request with Idempotency-Key `{key}` is being worked on"))),
+            Some(entry) if entry.body != body => Err(Problem::new(
+                Code::IdempotencyMismatch,
+                format!("Idempotency-Key `{key}` was used with another body"),
+            )
+            .with_hint("use a new key for each request")),
+            Some(Entry {
+                answer: Some(answer),
+                ..
+            }) => Ok(Claim::Answered(answer.clone())),
+            Some(_) => Err(Problem::new(
+                Code::IdempotencyInProgress,
+                format!("a request with Idempotency-Key `{key}` is being worked on"),
+            )),
             None => {
-                keys.entries.insert(key.to_owned(), Entry { body, answer: None });
+                keys.entries
+                    .insert(key.to_owned(), Entry { body, answer: None });
                 keys.oldest_first.push_back(key.to_owned());
                 keys.forget_oldest(self.capacity);
-                Ok(Claim::New(Reservation { keys: self, key: key.to_owned(), done: false }))
+                Ok(Claim::New(Reservation {
+                    keys: self,
+                    key: key.to_owned(),
+                    done: false,
+                }))
             }
         }
     }
@@ -113,17 +133,35 @@ mod tests {
     use super::*;
 
     fn accepted() -> Accepted {
-        Accepted { document_id: "d".into(), version: 1, state: State::Accepted }
+        Accepted {
+            document_id: "d".into(),
+            version: 1,
+            state: State::Accepted,
+        }
     }
 
     #[test]
     fn a_key_answers_the_same_request_and_refuses_another() {
         let keys = IdempotencyKeys::new(2);
-        let Claim::New(reservation) = keys.claim("a", blake3::hash(b"1")).unwrap() else { panic!("key is new") };
-        assert_eq!(keys.claim("a", blake3::hash(b"1")).err().map(|problem| problem.code()), Some(Code::IdempotencyInProgress));
+        let Claim::New(reservation) = keys.claim("a", blake3::hash(b"1")).unwrap() else {
+            panic!("key is new")
+        };
+        assert_eq!(
+            keys.claim("a", blake3::hash(b"1"))
+                .err()
+                .map(|problem| problem.code()),
+            Some(Code::IdempotencyInProgress)
+        );
         reservation.answer(&accepted());
-        assert!(matches!(keys.claim("a", blake3::hash(b"1")).unwrap(), Claim::Answered(answer) if answer == accepted()));
-        assert_eq!(keys.claim("a", blake3::hash(b"2")).err().map(|problem| problem.code()), Some(Code::IdempotencyMismatch));
+        assert!(
+            matches!(keys.claim("a", blake3::hash(b"1")).unwrap(), Claim::Answered(answer) if answer == accepted())
+        );
+        assert_eq!(
+            keys.claim("a", blake3::hash(b"2"))
+                .err()
+                .map(|problem| problem.code()),
+            Some(Code::IdempotencyMismatch)
+        );
         assert!(keys.claim("", blake3::hash(b"")).is_err());
     }
 
@@ -132,10 +170,18 @@ mod tests {
         let keys = IdempotencyKeys::new(2);
         drop(keys.claim("a", blake3::hash(b"1")).unwrap());
         for key in ["a", "b", "c"] {
-            let Claim::New(reservation) = keys.claim(key, blake3::hash(b"2")).unwrap() else { panic!("key is free") };
+            let Claim::New(reservation) = keys.claim(key, blake3::hash(b"2")).unwrap() else {
+                panic!("key is free")
+            };
             reservation.answer(&accepted());
         }
-        assert!(matches!(keys.claim("c", blake3::hash(b"2")).unwrap(), Claim::Answered(_)));
-        assert!(matches!(keys.claim("a", blake3::hash(b"other")).unwrap(), Claim::New(_)));
+        assert!(matches!(
+            keys.claim("c", blake3::hash(b"2")).unwrap(),
+            Claim::Answered(_)
+        ));
+        assert!(matches!(
+            keys.claim("a", blake3::hash(b"other")).unwrap(),
+            Claim::New(_)
+        ));
     }
 }

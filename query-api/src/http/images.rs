@@ -1,5 +1,6 @@
-//! `/v1/images/{id}`: pictures that documents carry, kept as blobs. What a document brought is not trusted: only formats that are nothing but
-//! pixels are answered, each as what its first bytes show.
+//! `/v1/images/{id}`: pictures that documents carry, kept as blobs. What a document brought is not
+//! trusted: only formats that are nothing but pixels are answered, each as what its first bytes
+//! show.
 
 use actix_web::{HttpResponse, web};
 
@@ -13,19 +14,36 @@ const SCHEME: &str = "blob:";
 const PATH: &str = "/v1/images/";
 
 /// One picture. Its address is the hash of its content, so it never changes.
-pub async fn get(state: web::Data<ServerState>, id: web::Path<String>) -> Result<HttpResponse, Problem> {
-    let missing = || Problem::new(Code::NotFound, "there is no picture of this name").with_hint("hits name theirs in `images`");
-    let bytes = state.blobs.get(&format!("{SCHEME}{id}")).await.map_err(|error| match Problem::from(error) {
-        problem if matches!(problem.code(), Code::NotFound | Code::Invalid) => missing(),
-        problem => problem,
-    })?;
+pub async fn get(
+    state: web::Data<ServerState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let missing = || {
+        Problem::new(Code::NotFound, "there is no picture of this name")
+            .with_hint("hits name theirs in `images`")
+    };
+    let bytes =
+        state
+            .blobs
+            .get(&format!("{SCHEME}{id}"))
+            .await
+            .map_err(|error| match Problem::from(error) {
+                problem if matches!(problem.code(), Code::NotFound | Code::Invalid) => missing(),
+                problem => problem,
+            })?;
     let media_type = media_type(&bytes).ok_or_else(missing)?;
-    Ok(HttpResponse::Ok().content_type(media_type).insert_header(("cache-control", "private, max-age=31536000, immutable")).body(bytes))
+    Ok(HttpResponse::Ok()
+        .content_type(media_type)
+        .insert_header(("cache-control", "private, max-age=31536000, immutable"))
+        .body(bytes))
 }
 
-/// The link under which a reader gets a picture: a path of this server for those that are kept, otherwise what the document says.
+/// The link under which a reader gets a picture: a path of this server for those that are kept,
+/// otherwise what the document says.
 pub fn link(stored: &str) -> String {
-    stored.strip_prefix(SCHEME).map_or_else(|| stored.to_owned(), |hash| format!("{PATH}{hash}"))
+    stored
+        .strip_prefix(SCHEME)
+        .map_or_else(|| stored.to_owned(), |hash| format!("{PATH}{hash}"))
 }
 
 /// The media type of a picture of pixels, by its first bytes.
@@ -40,8 +58,15 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
         (0, b"II*\0", "image/tiff"),
         (0, b"MM\0*", "image/tiff"),
     ];
-    let shows = |(offset, sign, _): &&(usize, &[u8], &str)| bytes.get(*offset..).is_some_and(|rest| rest.starts_with(sign));
-    SIGNS.iter().find(shows).map(|(_, _, media_type)| *media_type)
+    let shows = |(offset, sign, _): &&(usize, &[u8], &str)| {
+        bytes
+            .get(*offset..)
+            .is_some_and(|rest| rest.starts_with(sign))
+    };
+    SIGNS
+        .iter()
+        .find(shows)
+        .map(|(_, _, media_type)| *media_type)
 }
 
 #[cfg(test)]
@@ -52,7 +77,13 @@ mod tests {
     fn only_pixels_are_shown() {
         assert_eq!(media_type(b"\x89PNG\r\n\x1A\n...."), Some("image/png"));
         assert_eq!(media_type(b"RIFF\0\0\0\0WEBPVP8 "), Some("image/webp"));
-        for other in [&b"<svg onload='alert(1)'/>"[..], b"<html>", b"{\"kind\": \"recipe\"}", b"SQLite format 3\0", b""] {
+        for other in [
+            &b"<svg onload='alert(1)'/>"[..],
+            b"<html>",
+            b"{\"kind\": \"recipe\"}",
+            b"SQLite format 3\0",
+            b"",
+        ] {
             assert_eq!(media_type(other), None);
         }
     }

@@ -20,21 +20,44 @@ pub struct KnowledgeSetList {
 
 /// `GET /v1/knowledge-sets`.
 pub async fn list(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
-    json(StatusCode::OK, &KnowledgeSetList { knowledge_sets: state.knowledge_sets.current().as_ref().clone() })
+    json(
+        StatusCode::OK,
+        &KnowledgeSetList {
+            knowledge_sets: state.knowledge_sets.current().as_ref().clone(),
+        },
+    )
 }
 
-/// `PUT /v1/knowledge-sets`: JSON as `GET` gives it, or TOML with `[[knowledge_set]]` tables. Replaces all of them.
-pub async fn apply(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+/// `PUT /v1/knowledge-sets`: JSON as `GET` gives it, or TOML with `[[knowledge_set]]` tables.
+/// Replaces all of them.
+pub async fn apply(
+    state: web::Data<ServerState>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
     let knowledge_sets = match body::media_type(&request).as_str() {
-        "application/json" => body::read_json::<KnowledgeSetList>(&state, &request, payload).await?.knowledge_sets,
-        "application/toml" | "text/toml" | "text/x-toml" => parse_toml(&Incoming::small(&state, &request, payload).read().await?)?,
-        other => return Err(body::unsupported_media_type(other, "application/json or application/toml")),
+        "application/json" => {
+            body::read_json::<KnowledgeSetList>(&state, &request, payload)
+                .await?
+                .knowledge_sets
+        }
+        "application/toml" | "text/toml" | "text/x-toml" => {
+            parse_toml(&Incoming::small(&state, &request, payload).read().await?)?
+        }
+        other => {
+            return Err(body::unsupported_media_type(
+                other,
+                "application/json or application/toml",
+            ));
+        }
     };
     state.knowledge_sets.apply(knowledge_sets).await?;
     list(state).await
 }
 
 fn parse_toml(body: &[u8]) -> Result<KnowledgeSets, Problem> {
-    let text = std::str::from_utf8(body).map_err(|error| Problem::new(Code::MalformedBody, format!("body is not UTF-8: {error}")))?;
+    let text = std::str::from_utf8(body).map_err(|error| {
+        Problem::new(Code::MalformedBody, format!("body is not UTF-8: {error}"))
+    })?;
     Ok(KnowledgeSets::from_toml(text)?)
 }

@@ -28,17 +28,40 @@ use crate::problem::{Code, Problem};
 pub fn routes(config: &mut web::ServiceConfig) {
     operation_routes(config);
     config
-        .app_data(web::PathConfig::default().error_handler(|error, _| Problem::new(Code::Invalid, error.to_string()).into()))
-        .app_data(web::QueryConfig::default().error_handler(|error, _| Problem::new(Code::InvalidParameter, error.to_string()).into()))
-        // a resource of one route: other methods go on to `/v1/documents/{id}`, so that `reconcile` can be a document id
+        .app_data(
+            web::PathConfig::default()
+                .error_handler(|error, _| Problem::new(Code::Invalid, error.to_string()).into()),
+        )
+        .app_data(web::QueryConfig::default().error_handler(|error, _| {
+            Problem::new(Code::InvalidParameter, error.to_string()).into()
+        }))
+        // a resource of one route: other methods go on to `/v1/documents/{id}`, so that `reconcile`
+        // can be a document id
         .route("/v1/documents/states", web::post().to(documents::states))
-        .route("/v1/documents/reconcile", web::post().to(documents::reconcile))
-        .service(resource("/v1/documents").route(web::post().to(documents::publish)).route(web::get().to(documents::list)))
-        .service(resource("/v1/documents/{id:.+}").route(web::get().to(documents::get)).route(web::delete().to(documents::delete)))
+        .route(
+            "/v1/documents/reconcile",
+            web::post().to(documents::reconcile),
+        )
+        .service(
+            resource("/v1/documents")
+                .route(web::post().to(documents::publish))
+                .route(web::get().to(documents::list)),
+        )
+        .service(
+            resource("/v1/documents/{id:.+}")
+                .route(web::get().to(documents::get))
+                .route(web::delete().to(documents::delete)),
+        )
         .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
-        .service(resource("/v1/knowledge-sets").route(web::get().to(knowledge_sets::list)).route(web::put().to(knowledge_sets::apply)))
-        .service(resource("/v1/knowledge-sets/{id}/reindex").route(web::post().to(reindex::request_set)))
+        .service(
+            resource("/v1/knowledge-sets")
+                .route(web::get().to(knowledge_sets::list))
+                .route(web::put().to(knowledge_sets::apply)),
+        )
+        .service(
+            resource("/v1/knowledge-sets/{id}/reindex").route(web::post().to(reindex::request_set)),
+        )
         .service(
             resource("/v1/reindex")
                 .route(web::get().to(reindex::overview))
@@ -46,9 +69,19 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::delete().to(reindex::cancel)),
         )
         .service(resource("/v1/reindex/rollback").route(web::post().to(reindex::rollback)))
-        .service(resource("/v1/dead-letters").route(web::get().to(dead_letters::list)).route(web::delete().to(dead_letters::forget_all)))
-        .service(resource("/v1/dead-letters/{id}/replay").route(web::post().to(dead_letters::replay)))
-        .service(resource("/v1/dead-letters/{id}").route(web::get().to(dead_letters::show)).route(web::delete().to(dead_letters::forget)))
+        .service(
+            resource("/v1/dead-letters")
+                .route(web::get().to(dead_letters::list))
+                .route(web::delete().to(dead_letters::forget_all)),
+        )
+        .service(
+            resource("/v1/dead-letters/{id}/replay").route(web::post().to(dead_letters::replay)),
+        )
+        .service(
+            resource("/v1/dead-letters/{id}")
+                .route(web::get().to(dead_letters::show))
+                .route(web::delete().to(dead_letters::forget)),
+        )
         .service(resource("/openapi.json").route(web::get().to(page::openapi)))
         .service(resource("/").route(web::get().to(page::index)))
         .service(resource("/style.css").route(web::get().to(page::style)))
@@ -67,8 +100,15 @@ pub fn operation_routes(config: &mut web::ServiceConfig) {
 }
 
 /// What a process without the service `query` says to everything else.
-pub async fn other_service(operations: web::Data<Operations>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let what = format!("this process runs {}; {} is answered where `query` runs", operations.services.join(", "), request.path());
+pub async fn other_service(
+    operations: web::Data<Operations>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let what = format!(
+        "this process runs {}; {} is answered where `query` runs",
+        operations.services.join(", "),
+        request.path()
+    );
     Err(Problem::new(Code::RouteNotFound, what).with_hint("name that server with --server"))
 }
 
@@ -78,15 +118,30 @@ fn resource(path: &str) -> Resource {
 
 async fn other_method(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let what = format!("{} is not answered at {}", request.method(), request.path());
-    Err(Problem::new(Code::MethodNotAllowed, what).with_hint("the methods of each path are at /openapi.json"))
+    Err(Problem::new(Code::MethodNotAllowed, what)
+        .with_hint("the methods of each path are at /openapi.json"))
 }
 
 async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
-    Err(Problem::new(Code::RouteNotFound, format!("there is nothing at {}", request.path())).with_hint("all paths are at /openapi.json"))
+    Err(Problem::new(
+        Code::RouteNotFound,
+        format!("there is nothing at {}", request.path()),
+    )
+    .with_hint("all paths are at /openapi.json"))
 }
 
 /// An answer as JSON.
-fn json(status: actix_web::http::StatusCode, value: &impl Serialize) -> Result<HttpResponse, Problem> {
-    let body = serde_json::to_vec(value).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot write the answer: {error}")))?;
-    Ok(HttpResponse::build(status).content_type("application/json").body(body))
+fn json(
+    status: actix_web::http::StatusCode,
+    value: &impl Serialize,
+) -> Result<HttpResponse, Problem> {
+    let body = serde_json::to_vec(value).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot write the answer: {error}"),
+        )
+    })?;
+    Ok(HttpResponse::build(status)
+        .content_type("application/json")
+        .body(body))
 }

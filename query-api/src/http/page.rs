@@ -29,5 +29,8 @@ pub async fn openapi() -> HttpResponse {
 
 /// Asked for again each time: after an update the page must fit the server.
 fn file(media_type: &'static str, content: &'static str) -> HttpResponse {
-    HttpResponse::Ok().content_type(media_type).insert_header(("cache-control", "no-cache")).body(content)
+    HttpResponse::Ok()
+        .content_type(media_type)
+        .insert_header(("cache-control", "no-cache"))
+        .body(content)
 }

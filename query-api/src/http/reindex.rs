@@ -1,4 +1,5 @@
-//! `/v1/reindex` and `/v1/knowledge-sets/{id}/reindex`: build a new generation of the index, look, cancel, go back.
+//! `/v1/reindex` and `/v1/knowledge-sets/{id}/reindex`: build a new generation of the index, look,
+//! cancel, go back.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -19,19 +20,29 @@ pub struct ReindexWish {
 }
 
 /// `POST /v1/reindex`: several knowledge sets, or all documents.
-pub async fn request(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+pub async fn request(
+    state: web::Data<ServerState>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
     let wish: ReindexWish = body::read_json(&state, &request, payload).await?;
     accept(&state, wish.knowledge_sets).await
 }
 
 /// `POST /v1/knowledge-sets/{id}/reindex`: one knowledge set.
-pub async fn request_set(state: web::Data<ServerState>, id: web::Path<String>) -> Result<HttpResponse, Problem> {
+pub async fn request_set(
+    state: web::Data<ServerState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
     accept(&state, vec![id.into_inner()]).await
 }
 
 async fn accept(state: &ServerState, knowledge_sets: Vec<String>) -> Result<HttpResponse, Problem> {
     state.knowledge_sets.current().check(&knowledge_sets)?;
-    json(StatusCode::ACCEPTED, &state.reindexing.request(knowledge_sets).await?)
+    json(
+        StatusCode::ACCEPTED,
+        &state.reindexing.request(knowledge_sets).await?,
+    )
 }
 
 /// `GET /v1/reindex`.

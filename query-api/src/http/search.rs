@@ -10,13 +10,28 @@ use crate::problem::Problem;
 use crate::server::ServerState;
 
 /// Finds chunks.
-pub async fn search(state: web::Data<ServerState>, request: HttpRequest, payload: web::Payload) -> Result<HttpResponse, Problem> {
+pub async fn search(
+    state: web::Data<ServerState>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
     let wanted: SearchRequest = body::read_json(&state, &request, payload).await?;
-    let filter = access::filter(&wanted.filter, &Principal::unrestricted(), &state.knowledge_sets.current())?;
+    let filter = access::filter(
+        &wanted.filter,
+        &Principal::unrestricted(),
+        &state.knowledge_sets.current(),
+    )?;
     let _turn = state.searches.turn().await?;
-    let mut outcome = state.retriever.search(&SearchRequest { filter, ..wanted }).await?;
+    let mut outcome = state
+        .retriever
+        .search(&SearchRequest { filter, ..wanted })
+        .await?;
     state.metrics.observe_search(&outcome.response);
-    let images = outcome.response.hits.iter_mut().flat_map(|hit| &mut hit.images);
+    let images = outcome
+        .response
+        .hits
+        .iter_mut()
+        .flat_map(|hit| &mut hit.images);
     images.for_each(|image| *image = images::link(image));
     json(StatusCode::OK, &outcome.response)
 }

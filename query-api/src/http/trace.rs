@@ -1,4 +1,5 @@
-//! Around every request: its trace id (W3C trace context), timeout, refusal of foreign web pages, metrics and security headers.
+//! Around every request: its trace id (W3C trace context), timeout, refusal of foreign web pages,
+//! metrics and security headers.
 
 use std::future::Future;
 use std::hash::{BuildHasher, Hasher};
@@ -23,7 +24,9 @@ tokio::task_local! {
 
 /// Trace id of the request that is being worked on; zeros outside of one.
 pub fn current() -> String {
-    TRACE_ID.try_with(Clone::clone).unwrap_or_else(|_| "0".repeat(32))
+    TRACE_ID
+        .try_with(Clone::clone)
+        .unwrap_or_else(|_| "0".repeat(32))
 }
 
 /// Only what the server itself sends runs in its pages, and no page frames them.
@@ -45,7 +48,12 @@ pub async fn around<B: MessageBody + 'static>(
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
     let trace_id = trace_id(request.headers());
-    TRACE_ID.scope(trace_id.clone(), answer(operations, request, next, trace_id)).await
+    TRACE_ID
+        .scope(
+            trace_id.clone(),
+            answer(operations, request, next, trace_id),
+        )
+        .await
 }
 
 async fn answer<B: MessageBody + 'static>(
@@ -59,18 +67,27 @@ async fn answer<B: MessageBody + 'static>(
     let timeout = Duration::from_millis(operations.config.request_timeout_ms);
     let progress = Progress::start();
     request.extensions_mut().insert(progress.clone());
-    let refused = refusal(&request, &operations.config.host_names).or_else(|| misplaced_parameters(&request));
+    let refused =
+        refusal(&request, &operations.config.host_names).or_else(|| misplaced_parameters(&request));
     let answered = match refused {
         Some(problem) => Err(problem.into()),
         None => bounded(timeout, &progress, next.call(request)).await,
     };
     let observe = |route: &str, status: StatusCode| {
-        operations.metrics.observe_request(method_label(&method), route, status.as_u16(), started.elapsed());
+        operations.metrics.observe_request(
+            method_label(&method),
+            route,
+            status.as_u16(),
+            started.elapsed(),
+        );
         tracing::debug!(%method, route, status = status.as_u16(), trace_id, "request answered");
     };
     match answered {
         Ok(mut response) => {
-            let route = response.request().match_pattern().unwrap_or_else(|| "other".to_owned());
+            let route = response
+                .request()
+                .match_pattern()
+                .unwrap_or_else(|| "other".to_owned());
             observe(&route, response.status());
             add_headers(response.headers_mut(), &trace_id);
             Ok(response)
@@ -94,12 +111,18 @@ pub struct Progress {
 
 impl Progress {
     fn start() -> Self {
-        Self { started: Instant::now(), last_part_ms: Arc::default() }
+        Self {
+            started: Instant::now(),
+            last_part_ms: Arc::default(),
+        }
     }
 
     /// A part came just now.
     pub fn note(&self) {
-        self.last_part_ms.store(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.last_part_ms.store(
+            u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
     }
 
     fn deadline(&self, timeout: Duration) -> Instant {
@@ -108,7 +131,11 @@ impl Progress {
 }
 
 /// What `work` gives, unless it takes too long.
-async fn bounded<T>(timeout: Duration, progress: &Progress, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+async fn bounded<T>(
+    timeout: Duration,
+    progress: &Progress,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
     let mut work = std::pin::pin!(work);
     loop {
         let deadline = progress.deadline(timeout);
@@ -137,41 +164,86 @@ fn method_label(method: &Method) -> &'static str {
 
 /// Refuses requests that a web page of another origin makes through the user's browser.
 fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = request
+        .headers()
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
     let name = host.map(host_name).unwrap_or_default();
-    if host.is_some() && !host_names.is_empty() && !host_names.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) {
+    if host.is_some()
+        && !host_names.is_empty()
+        && !host_names
+            .iter()
+            .any(|allowed| allowed.eq_ignore_ascii_case(name))
+    {
         let hint = "call it by a name of query_api.server.host_names, or add this one there";
-        return Some(Problem::new(Code::Denied, format!("this server is not called `{name}`")).with_hint(hint));
+        return Some(
+            Problem::new(Code::Denied, format!("this server is not called `{name}`"))
+                .with_hint(hint),
+        );
     }
     if let Some(problem) = foreign_fetch(request) {
         return Some(problem);
     }
-    let origin = request.headers().get(header::ORIGIN)?.to_str().unwrap_or("null");
+    let origin = request
+        .headers()
+        .get(header::ORIGIN)?
+        .to_str()
+        .unwrap_or("null");
     let origin_host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let same_origin = host.is_some_and(|host| host.eq_ignore_ascii_case(origin_host));
-    (!same_origin).then(|| Problem::new(Code::Denied, format!("requests of pages from `{origin}` are refused")))
+    (!same_origin).then(|| {
+        Problem::new(
+            Code::Denied,
+            format!("requests of pages from `{origin}` are refused"),
+        )
+    })
 }
 
-/// Only what is read takes parameters in its address: a filter written there beside a body would be left out without a word.
+/// Only what is read takes parameters in its address: a filter written there beside a body would be
+/// left out without a word.
 fn misplaced_parameters(request: &ServiceRequest) -> Option<Problem> {
-    if request.query_string().is_empty() || matches!(*request.method(), Method::GET | Method::HEAD) {
+    if request.query_string().is_empty() || matches!(*request.method(), Method::GET | Method::HEAD)
+    {
         return None;
     }
-    let what = format!("{} {} takes no parameters in its address", request.method(), request.path());
-    Some(Problem::new(Code::InvalidParameter, what).with_hint("write them into the body; /openapi.json has its form"))
+    let what = format!(
+        "{} {} takes no parameters in its address",
+        request.method(),
+        request.path()
+    );
+    Some(
+        Problem::new(Code::InvalidParameter, what)
+            .with_hint("write them into the body; /openapi.json has its form"),
+    )
 }
 
-/// A browser says where a request comes from, also where it sends no `Origin`: that of a picture, a script or a link of another page. Only
-/// a link that opens the page itself is followed.
+/// A browser says where a request comes from, also where it sends no `Origin`: that of a picture, a
+/// script or a link of another page. Only a link that opens the page itself is followed.
 fn foreign_fetch(request: &ServiceRequest) -> Option<Problem> {
-    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
+    let header = |name: &str| {
+        request
+            .headers()
+            .get(name)
+            .map(|value| value.to_str().unwrap_or_default())
+    };
     let site = header("sec-fetch-site").filter(|site| !matches!(*site, "same-origin" | "none"))?;
-    let opens_a_page = header("sec-fetch-mode") == Some("navigate") && header("sec-fetch-dest") == Some("document");
+    let opens_a_page = header("sec-fetch-mode") == Some("navigate")
+        && header("sec-fetch-dest") == Some("document");
     if opens_a_page && request.method() == Method::GET && request.path() == "/" {
         return None;
     }
-    let shown = if site == "same-site" { "same-site" } else { "cross-site" };
-    Some(Problem::new(Code::Denied, format!("{shown} requests of browsers are refused")).with_hint("open the page of this server itself"))
+    let shown = if site == "same-site" {
+        "same-site"
+    } else {
+        "cross-site"
+    };
+    Some(
+        Problem::new(
+            Code::Denied,
+            format!("{shown} requests of browsers are refused"),
+        )
+        .with_hint("open the page of this server itself"),
+    )
 }
 
 /// `Host` without the port; `[::1]:80` is `::1`.
@@ -184,12 +256,22 @@ fn host_name(host: &str) -> &str {
 
 /// The trace id of `traceparent` (`00-<32 hex>-<16 hex>-<2 hex>`), else a new one.
 fn trace_id(headers: &HeaderMap) -> String {
-    let given = headers.get("traceparent").and_then(|value| value.to_str().ok()).and_then(|value| value.split('-').nth(1));
-    let valid = |id: &&str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) && id.bytes().any(|byte| byte != b'0');
-    given.filter(valid).map_or_else(new_trace_id, str::to_ascii_lowercase)
+    let given = headers
+        .get("traceparent")
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split('-').nth(1));
+    let valid = |id: &&str| {
+        id.len() == 32
+            && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && id.bytes().any(|byte| byte != b'0')
+    };
+    given
+        .filter(valid)
+        .map_or_else(new_trace_id, str::to_ascii_lowercase)
 }
 
-/// 128 bits that no other request has: two differently keyed hashes (the standard library's random keys) of the time.
+/// 128 bits that no other request has: two differently keyed hashes (the standard library's random
+/// keys) of the time.
 fn new_trace_id() -> String {
     let half = || {
         let mut hasher = std::hash::RandomState::new().build_hasher();
@@ -201,7 +283,10 @@ fn new_trace_id() -> String {
 
 fn add_headers(headers: &mut HeaderMap, trace_id: &str) {
     for (name, value) in SECURITY_HEADERS {
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        headers.insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
     }
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -219,10 +304,16 @@ mod tests {
     fn trace_ids_are_taken_over_when_valid_and_differ_otherwise() {
         let with = |value: &'static str| {
             let mut headers = HeaderMap::new();
-            headers.insert(HeaderName::from_static("traceparent"), HeaderValue::from_static(value));
+            headers.insert(
+                HeaderName::from_static("traceparent"),
+                HeaderValue::from_static(value),
+            );
             trace_id(&headers)
         };
-        assert_eq!(with("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(
+            with("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"),
+            "4bf92f3577b34da6a3ce929d0e0e4736"
+        );
         for bad in ["", "00-xyz-1-1", "00-00000000000000000000000000000000-1-1"] {
             assert_eq!(with(bad).len(), 32);
         }
@@ -231,7 +322,13 @@ mod tests {
 
     #[test]
     fn hosts_lose_their_port() {
-        for (host, name) in [("localhost:80", "localhost"), ("127.0.0.1", "127.0.0.1"), ("[::1]:7700", "::1"), ("", ""), ("[", "")] {
+        for (host, name) in [
+            ("localhost:80", "localhost"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("[::1]:7700", "::1"),
+            ("", ""),
+            ("[", ""),
+        ] {
             assert_eq!(host_name(host), name);
         }
     }

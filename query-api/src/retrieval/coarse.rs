@@ -1,4 +1,5 @@
-//! Tier 1 (粗筛): the best chunks by keyword and by vector, in parallel and under the filter, merged.
+//! Tier 1 (粗筛): the best chunks by keyword and by vector, in parallel and under the filter,
+//! merged.
 
 use std::future::Future;
 
@@ -34,7 +35,10 @@ pub async fn search(
     };
     let (by_keyword, (vectors, by_vector)) = futures::try_join!(keyword(index, plan), by_vector)?;
     let candidates = fusion::reciprocal_rank(&[&by_keyword, &by_vector], reciprocal_rank_constant);
-    Ok(Coarse { candidates, vectors })
+    Ok(Coarse {
+        candidates,
+        vectors,
+    })
 }
 
 async fn keyword(index: &dyn SearchIndex, plan: &QueryPlan) -> Result<Vec<ScoredChunk>> {
@@ -52,7 +56,11 @@ async fn keyword(index: &dyn SearchIndex, plan: &QueryPlan) -> Result<Vec<Scored
         .await
 }
 
-async fn vector(index: &dyn SearchIndex, plan: &QueryPlan, vectors: &QueryVectors) -> Result<Vec<ScoredChunk>> {
+async fn vector(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    vectors: &QueryVectors,
+) -> Result<Vec<ScoredChunk>> {
     let query = VectorQuery {
         generation: plan.generation.as_deref(),
         vector: &vectors.coarse,

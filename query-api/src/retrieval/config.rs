@@ -34,7 +34,8 @@ pub struct Config {
     pub near_duplicates: NearDuplicateConfig,
 }
 
-/// α(L) = base + range / (1 + e^(−(L − midpoint_tokens) / slope_tokens)), see [`super::vector_weight`].
+/// α(L) = base + range / (1 + e^(−(L − midpoint_tokens) / slope_tokens)), see
+/// [`super::vector_weight`].
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct VectorWeight {
@@ -66,14 +67,18 @@ pub struct NearDuplicateConfig {
     pub fold: bool,
     /// Least similarity of two documents of one family, above 0 and at most 1.
     pub threshold: f32,
-    /// The newest member answers for its family if its best chunk scores at most this much below the family's best, 0 to 1.
+    /// The newest member answers for its family if its best chunk scores at most this much below
+    /// the family's best, 0 to 1.
     pub score_margin: f32,
 }
 
 impl NearDuplicateConfig {
     /// For a plan: none for a request that unfolds.
     pub fn limits(&self, unfold: bool) -> Option<FoldLimits> {
-        (self.fold && !unfold).then_some(FoldLimits { threshold: self.threshold, score_margin: self.score_margin })
+        (self.fold && !unfold).then_some(FoldLimits {
+            threshold: self.threshold,
+            score_margin: self.score_margin,
+        })
     }
 }
 
@@ -81,7 +86,11 @@ impl Config {
     /// `Invalid` with everything that no search can work with.
     pub fn check(&self) -> Result<()> {
         let problems = self.problems();
-        if problems.is_empty() { Ok(()) } else { Err(Error::new(ErrorKind::Invalid, problems.join("; "))) }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::Invalid, problems.join("; ")))
+        }
     }
 
     /// Everything that is wrong with the values, one line each.
@@ -97,16 +106,43 @@ impl Config {
             ("embedding_concurrency", self.embedding_concurrency),
             ("rerank.concurrency", self.rerank.concurrency),
         ];
-        let mut problems: Vec<String> =
-            positive.iter().filter(|(_, value)| *value == 0).map(|(key, _)| problem(key, "must be at least 1")).collect();
+        let mut problems: Vec<String> = positive
+            .iter()
+            .filter(|(_, value)| *value == 0)
+            .map(|(key, _)| problem(key, "must be at least 1"))
+            .collect();
         let weight = &self.vector_weight;
         let rules = [
-            (self.top_k <= self.maximum_top_k, "top_k", "must not exceed maximum_top_k"),
-            (self.maximum_top_k <= self.fine_keep, "maximum_top_k", "must not exceed fine_keep: tier 2 hands on no more chunks"),
-            ((0.0..=1.0).contains(&weight.base), "vector_weight.base", "must lie between 0 and 1"),
-            ((0.0..=1.0).contains(&(weight.base + weight.range)), "vector_weight.range", "added to base must lie between 0 and 1"),
-            (weight.midpoint_tokens.is_finite(), "vector_weight.midpoint_tokens", "must be a number"),
-            (weight.slope_tokens.is_finite() && weight.slope_tokens > 0.0, "vector_weight.slope_tokens", "must be above 0"),
+            (
+                self.top_k <= self.maximum_top_k,
+                "top_k",
+                "must not exceed maximum_top_k",
+            ),
+            (
+                self.maximum_top_k <= self.fine_keep,
+                "maximum_top_k",
+                "must not exceed fine_keep: tier 2 hands on no more chunks",
+            ),
+            (
+                (0.0..=1.0).contains(&weight.base),
+                "vector_weight.base",
+                "must lie between 0 and 1",
+            ),
+            (
+                (0.0..=1.0).contains(&(weight.base + weight.range)),
+                "vector_weight.range",
+                "added to base must lie between 0 and 1",
+            ),
+            (
+                weight.midpoint_tokens.is_finite(),
+                "vector_weight.midpoint_tokens",
+                "must be a number",
+            ),
+            (
+                weight.slope_tokens.is_finite() && weight.slope_tokens > 0.0,
+                "vector_weight.slope_tokens",
+                "must be above 0",
+            ),
             (
                 self.reciprocal_rank_constant.is_finite() && self.reciprocal_rank_constant >= 0.0,
                 "reciprocal_rank_constant",
@@ -117,9 +153,18 @@ impl Config {
                 "near_duplicates.threshold",
                 "must lie above 0 and not above 1",
             ),
-            ((0.0..=1.0).contains(&self.near_duplicates.score_margin), "near_duplicates.score_margin", "must lie between 0 and 1"),
+            (
+                (0.0..=1.0).contains(&self.near_duplicates.score_margin),
+                "near_duplicates.score_margin",
+                "must lie between 0 and 1",
+            ),
         ];
-        problems.extend(rules.iter().filter(|(holds, _, _)| !holds).map(|(_, key, rule)| problem(key, rule)));
+        problems.extend(
+            rules
+                .iter()
+                .filter(|(holds, _, _)| !holds)
+                .map(|(_, key, rule)| problem(key, rule)),
+        );
         problems
     }
 }

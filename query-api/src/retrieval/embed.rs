@@ -21,18 +21,33 @@ impl QueryVectors {
     }
 }
 
-/// Embeds `query`, which is already folded. Waits for a permit; a call that is given up keeps its permit until the model is done.
-pub async fn embed_query(embedder: &Arc<DualEmbedder>, permits: &Arc<Semaphore>, query: &str) -> Result<QueryVectors> {
-    let permit = Arc::clone(permits).acquire_owned().await.map_err(|_| internal("embedding permits are closed"))?;
+/// Embeds `query`, which is already folded. Waits for a permit; a call that is given up keeps its
+/// permit until the model is done.
+pub async fn embed_query(
+    embedder: &Arc<DualEmbedder>,
+    permits: &Arc<Semaphore>,
+    query: &str,
+) -> Result<QueryVectors> {
+    let permit = Arc::clone(permits)
+        .acquire_owned()
+        .await
+        .map_err(|_| internal("embedding permits are closed"))?;
     let (embedder, query) = (Arc::clone(embedder), query.to_owned());
     let work = move || {
         let vectors = embedder.embed(&[query.as_str()], TextRole::Query);
         drop(permit);
         vectors
     };
-    let vectors = tokio::task::spawn_blocking(work).await.map_err(|error| internal(format!("embedder stopped: {error}")))??;
-    let Some(vectors) = vectors.into_iter().next() else { return Err(internal("embedder returned no vector for the query")) };
-    Ok(QueryVectors { coarse: vectors.coarse, fine: Some(vectors.fine).filter(|fine| !fine.is_empty()) })
+    let vectors = tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| internal(format!("embedder stopped: {error}")))??;
+    let Some(vectors) = vectors.into_iter().next() else {
+        return Err(internal("embedder returned no vector for the query"));
+    };
+    Ok(QueryVectors {
+        coarse: vectors.coarse,
+        fine: Some(vectors.fine).filter(|fine| !fine.is_empty()),
+    })
 }
 
 fn internal(message: impl Into<String>) -> Error {

@@ -1,4 +1,5 @@
-//! From ranked chunks to the hits of an answer: texts and attributes, and on request what stands above and around each.
+//! From ranked chunks to the hits of an answer: texts and attributes, and on request what stands
+//! above and around each.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,12 +20,26 @@ impl Scores {
     /// Scores of tier 2, and of tier 3 if it ran.
     pub fn new(fine: &[FineChunk], reranked: Option<&[ScoredChunk]>) -> Self {
         let named = |chunk: &FineChunk| {
-            let scores = [("keyword", chunk.keyword), ("vector", chunk.vector), ("fine", chunk.score)];
-            (chunk.chunk_id, scores.into_iter().map(|(name, score)| (name.to_owned(), score)).collect())
+            let scores = [
+                ("keyword", chunk.keyword),
+                ("vector", chunk.vector),
+                ("fine", chunk.score),
+            ];
+            (
+                chunk.chunk_id,
+                scores
+                    .into_iter()
+                    .map(|(name, score)| (name.to_owned(), score))
+                    .collect(),
+            )
         };
-        let mut by_chunk: HashMap<ChunkId, BTreeMap<String, f32>> = fine.iter().map(named).collect();
+        let mut by_chunk: HashMap<ChunkId, BTreeMap<String, f32>> =
+            fine.iter().map(named).collect();
         for chunk in reranked.unwrap_or_default() {
-            by_chunk.entry(chunk.chunk_id).or_default().insert("rerank".to_owned(), chunk.score);
+            by_chunk
+                .entry(chunk.chunk_id)
+                .or_default()
+                .insert("rerank".to_owned(), chunk.score);
         }
         Self { by_chunk }
     }
@@ -50,13 +65,26 @@ pub async fn load(
     let mut absent = Vec::new();
     let mut hits: Vec<(Hit, StoredChunk)> = Vec::new();
     // Any of the ranked chunks may be of a family with a better one.
-    let at_once = if plan.fold.is_some() { ranked.len() } else { top_k };
+    let at_once = if plan.fold.is_some() {
+        ranked.len()
+    } else {
+        top_k
+    };
     for batch in ranked.chunks(at_once.max(1)) {
         let ids: Vec<ChunkId> = batch.iter().map(|chunk| chunk.chunk_id).collect();
         let stored = leaving::fetch(index, generation, &ids, &plan.filter).await?;
-        absent.extend(ids.iter().zip(&stored).filter(|(_, stored)| stored.is_none()).map(|(id, _)| *id));
+        absent.extend(
+            ids.iter()
+                .zip(&stored)
+                .filter(|(_, stored)| stored.is_none())
+                .map(|(id, _)| *id),
+        );
         // deleted or forbidden since it was ranked, or damaged: the next one takes its place
-        let found = batch.iter().zip(stored).filter_map(|(ranked, stored)| Some((*ranked, stored?))).collect();
+        let found = batch
+            .iter()
+            .zip(stored)
+            .filter_map(|(ranked, stored)| Some((*ranked, stored?)))
+            .collect();
         let shown = match plan.fold {
             Some(limits) => families::fold(found, &plan.filter, limits),
             None => families::unfold(found, &plan.filter),
@@ -75,7 +103,10 @@ pub async fn load(
         add_neighbours(index, plan, &mut hits, request.neighbours as usize).await?;
     }
     let lacks_damaged = !absent.is_empty() && !index.damaged(generation, &absent).await?.is_empty();
-    Ok(Loaded { hits: hits.into_iter().map(|(hit, _)| hit).collect(), lacks_damaged })
+    Ok(Loaded {
+        hits: hits.into_iter().map(|(hit, _)| hit).collect(),
+        lacks_damaged,
+    })
 }
 
 fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
@@ -97,57 +128,117 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
         tags: document.tags.clone(),
         knowledge_sets: document.knowledge_sets.clone(),
         images: chunk.images.clone(),
-        scores: scores.by_chunk.get(&chunk.chunk_id).cloned().unwrap_or_default(),
+        scores: scores
+            .by_chunk
+            .get(&chunk.chunk_id)
+            .cloned()
+            .unwrap_or_default(),
         parent: None,
         neighbours: Vec::new(),
         family: shown.family.clone(),
     }
 }
 
-async fn add_parents(index: &dyn SearchIndex, plan: &QueryPlan, hits: &mut [(Hit, StoredChunk)]) -> Result<()> {
-    let wanted: Vec<ChunkId> = hits.iter().filter_map(|(_, stored)| stored.chunk.parent_id).collect();
+async fn add_parents(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    hits: &mut [(Hit, StoredChunk)],
+) -> Result<()> {
+    let wanted: Vec<ChunkId> = hits
+        .iter()
+        .filter_map(|(_, stored)| stored.chunk.parent_id)
+        .collect();
     let parents = passages_by_id(index, plan, &wanted).await?;
     for (hit, stored) in hits {
-        hit.parent = stored.chunk.parent_id.and_then(|parent| parents.get(&parent).cloned());
+        hit.parent = stored
+            .chunk
+            .parent_id
+            .and_then(|parent| parents.get(&parent).cloned());
     }
     Ok(())
 }
 
 /// Chunks of the same document at most `distance` places before and after each hit.
-async fn add_neighbours(index: &dyn SearchIndex, plan: &QueryPlan, hits: &mut [(Hit, StoredChunk)], distance: usize) -> Result<()> {
-    let documents: Vec<String> = hits.iter().map(|(_, stored)| stored.document.document_id.clone()).collect();
-    let indexed = index.documents(plan.generation.as_deref(), &documents).await?;
+async fn add_neighbours(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    hits: &mut [(Hit, StoredChunk)],
+    distance: usize,
+) -> Result<()> {
+    let documents: Vec<String> = hits
+        .iter()
+        .map(|(_, stored)| stored.document.document_id.clone())
+        .collect();
+    let indexed = index
+        .documents(plan.generation.as_deref(), &documents)
+        .await?;
     let around: Vec<Vec<ChunkId>> = hits
         .iter()
         .zip(indexed)
-        .map(|((hit, _), document)| around(&document.map(|document| document.chunk_ids).unwrap_or_default(), hit.chunk_id, distance))
+        .map(|((hit, _), document)| {
+            around(
+                &document
+                    .map(|document| document.chunk_ids)
+                    .unwrap_or_default(),
+                hit.chunk_id,
+                distance,
+            )
+        })
         .collect();
     let passages = passages_by_id(index, plan, &around.concat()).await?;
     for ((hit, _), around) in hits.iter_mut().zip(around) {
-        hit.neighbours = around.iter().filter_map(|chunk_id| passages.get(chunk_id).cloned()).collect();
+        hit.neighbours = around
+            .iter()
+            .filter_map(|chunk_id| passages.get(chunk_id).cloned())
+            .collect();
     }
     Ok(())
 }
 
 /// Ids at most `distance` places from `center`, in order, without it.
 fn around(chunk_ids: &[ChunkId], center: ChunkId, distance: usize) -> Vec<ChunkId> {
-    let Some(position) = chunk_ids.iter().position(|chunk_id| *chunk_id == center) else { return Vec::new() };
+    let Some(position) = chunk_ids.iter().position(|chunk_id| *chunk_id == center) else {
+        return Vec::new();
+    };
     let first = position.saturating_sub(distance);
-    let window = chunk_ids.iter().skip(first).take(position - first + distance + 1);
-    window.copied().filter(|chunk_id| *chunk_id != center).collect()
+    let window = chunk_ids
+        .iter()
+        .skip(first)
+        .take(position - first + distance + 1);
+    window
+        .copied()
+        .filter(|chunk_id| *chunk_id != center)
+        .collect()
 }
 
-async fn passages_by_id(index: &dyn SearchIndex, plan: &QueryPlan, chunk_ids: &[ChunkId]) -> Result<HashMap<ChunkId, Passage>> {
+async fn passages_by_id(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    chunk_ids: &[ChunkId],
+) -> Result<HashMap<ChunkId, Passage>> {
     let passages = passages(index, plan.generation.as_deref(), chunk_ids, &plan.filter).await?;
-    Ok(passages.into_iter().map(|passage| (passage.chunk_id, passage)).collect())
+    Ok(passages
+        .into_iter()
+        .map(|passage| (passage.chunk_id, passage))
+        .collect())
 }
 
 /// Texts of chunks that exist and that the filter allows, in the order of the ids.
-pub async fn passages(index: &dyn SearchIndex, generation: Option<&str>, chunk_ids: &[ChunkId], filter: &Filter) -> Result<Vec<Passage>> {
+pub async fn passages(
+    index: &dyn SearchIndex,
+    generation: Option<&str>,
+    chunk_ids: &[ChunkId],
+    filter: &Filter,
+) -> Result<Vec<Passage>> {
     let stored = leaving::fetch(index, generation, chunk_ids, filter).await?;
     let passage = |stored: StoredChunk| {
         let chunk = stored.chunk;
-        Passage { chunk_id: chunk.chunk_id, ordinal: chunk.ordinal, section_path: chunk.section_path, text: chunk.text }
+        Passage {
+            chunk_id: chunk.chunk_id,
+            ordinal: chunk.ordinal,
+            section_path: chunk.section_path,
+            text: chunk.text,
+        }
     };
     Ok(stored.into_iter().flatten().map(passage).collect())
 }
@@ -159,7 +250,12 @@ mod tests {
     #[test]
     fn neighbours_stop_at_the_ends_of_the_document() {
         let ids: Vec<ChunkId> = (0..5).map(ChunkId).collect();
-        let near = |center, distance| around(&ids, ChunkId(center), distance).iter().map(|id| id.0).collect::<Vec<_>>();
+        let near = |center, distance| {
+            around(&ids, ChunkId(center), distance)
+                .iter()
+                .map(|id| id.0)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(near(0, 2), [1, 2]);
         assert_eq!(near(2, 1), [1, 3]);
         assert_eq!(near(4, 5), [0, 1, 2, 3]);

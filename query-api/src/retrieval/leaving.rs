@@ -1,14 +1,17 @@
-//! What leaves is checked: the one way by which texts get out of the index, as hits, parents, neighbours, passages or for the reranker.
+//! What leaves is checked: the one way by which texts get out of the index, as hits, parents,
+//! neighbours, passages or for the reranker.
 //!
-//! Tier 1 filters, but a document may change between tier 1 and the reading of its texts, and ids of chunks survive a change of attributes.
-//! So the header that was read together with a text decides, every time.
+//! Tier 1 filters, but a document may change between tier 1 and the reading of its texts, and ids
+//! of chunks survive a change of attributes. So the header that was read together with a text
+//! decides, every time.
 
 use std::sync::Arc;
 
 use tributary_schemas::{ChunkId, DocumentHeader, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
-/// The chunks, in the order of the ids; `None` for those that do not exist (any more) and those that the filter does not allow.
+/// The chunks, in the order of the ids; `None` for those that do not exist (any more) and those
+/// that the filter does not allow.
 pub async fn fetch(
     index: &dyn SearchIndex,
     generation: Option<&str>,
@@ -16,7 +19,10 @@ pub async fn fetch(
     filter: &Filter,
 ) -> Result<Vec<Option<StoredChunk>>> {
     let stored = index.fetch(generation, chunks).await?;
-    Ok(stored.into_iter().map(|stored| stored.filter(|stored| may_leave(&stored.document, filter))).collect())
+    Ok(stored
+        .into_iter()
+        .map(|stored| stored.filter(|stored| may_leave(&stored.document, filter)))
+        .collect())
 }
 
 /// Whether a caller may see a stored document under at least one name.
@@ -30,11 +36,20 @@ fn may_leave(stored: &DocumentHeader, filter: &Filter) -> bool {
     stored.members().iter().any(|member| filter.allows(member))
 }
 
-/// The documents under which a caller may see a stored one, in canonical order. The index found the chunk by the terms of all exact
-/// duplicates together: one of them alone must meet the filter.
+/// The documents under which a caller may see a stored one, in canonical order. The index found the
+/// chunk by the terms of all exact duplicates together: one of them alone must meet the filter.
 pub fn visible(stored: &Arc<DocumentHeader>, filter: &Filter) -> Vec<Arc<DocumentHeader>> {
     if stored.duplicates.is_empty() {
-        return filter.allows(stored).then(|| Arc::clone(stored)).into_iter().collect();
+        return filter
+            .allows(stored)
+            .then(|| Arc::clone(stored))
+            .into_iter()
+            .collect();
     }
-    stored.members().into_iter().filter(|member| filter.allows(member)).map(Arc::new).collect()
+    stored
+        .members()
+        .into_iter()
+        .filter(|member| filter.allows(member))
+        .map(Arc::new)
+        .collect()
 }

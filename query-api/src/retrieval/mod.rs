@@ -1,5 +1,5 @@
-//! The three-tier retrieval: coarse (粗筛), fine (精筛), rerank (精排). [`Retriever`] names the steps in order; each formula has a
-//! file of its own.
+//! The three-tier retrieval: coarse (粗筛), fine (精筛), rerank (精排). [`Retriever`] names the
+//! steps in order; each formula has a file of its own.
 
 pub mod coarse;
 pub mod config;
@@ -34,14 +34,32 @@ pub(crate) mod tests {
             fold_traditional: true,
             top_k: 10,
             maximum_top_k: 80,
-            coarse: TierLimits { keyword: 1500, vector: 1500 },
-            fine: TierLimits { keyword: 160, vector: 160 },
+            coarse: TierLimits {
+                keyword: 1500,
+                vector: 1500,
+            },
+            fine: TierLimits {
+                keyword: 160,
+                vector: 160,
+            },
             fine_keep: 80,
             embedding_concurrency: 2,
-            vector_weight: VectorWeight { base: 0.4, range: 0.3, midpoint_tokens: 8.0, slope_tokens: 1.0 },
+            vector_weight: VectorWeight {
+                base: 0.4,
+                range: 0.3,
+                midpoint_tokens: 8.0,
+                slope_tokens: 1.0,
+            },
             reciprocal_rank_constant: 60.0,
-            rerank: RerankConfig { deadline_ms: 1000, concurrency: 1 },
-            near_duplicates: NearDuplicateConfig { fold: true, threshold: 0.5, score_margin: 0.1 },
+            rerank: RerankConfig {
+                deadline_ms: 1000,
+                concurrency: 1,
+            },
+            near_duplicates: NearDuplicateConfig {
+                fold: true,
+                threshold: 0.5,
+                score_margin: 0.1,
+            },
         }
     }
 
@@ -55,15 +73,25 @@ pub(crate) mod tests {
             ("fine_keep", |config| config.fine_keep = 0),
             ("top_k", |config| config.top_k = 81),
             ("maximum_top_k", |config| config.maximum_top_k = 81),
-            ("vector_weight.range", |config| config.vector_weight.range = 0.7),
-            ("slope_tokens", |config| config.vector_weight.slope_tokens = 0.0),
-            ("near_duplicates.threshold", |config| config.near_duplicates.threshold = 0.0),
-            ("reciprocal_rank_constant", |config| config.reciprocal_rank_constant = f32::NAN),
+            ("vector_weight.range", |config| {
+                config.vector_weight.range = 0.7
+            }),
+            ("slope_tokens", |config| {
+                config.vector_weight.slope_tokens = 0.0
+            }),
+            ("near_duplicates.threshold", |config| {
+                config.near_duplicates.threshold = 0.0
+            }),
+            ("reciprocal_rank_constant", |config| {
+                config.reciprocal_rank_constant = f32::NAN
+            }),
         ];
         for (key, spoil) in table {
             let mut config = config();
             spoil(&mut config);
-            let error = config.check().map_or_else(|error| error.to_string(), |()| String::new());
+            let error = config
+                .check()
+                .map_or_else(|error| error.to_string(), |()| String::new());
             assert!(error.contains(key), "{key}: {error}");
         }
     }

@@ -1,7 +1,9 @@
-//! Min-max normalisation: brings the scores of one signal to 0..1, so that signals of different scales can be added.
+//! Min-max normalisation: brings the scores of one signal to 0..1, so that signals of different
+//! scales can be added.
 
-/// (score − min) / (max − min) of each score. Where all are equal nothing tells them apart: a positive score becomes 1, else 0.
-/// A score that is no finite number becomes 0 and does not shape the range.
+/// (score − min) / (max − min) of each score. Where all are equal nothing tells them apart: a
+/// positive score becomes 1, else 0. A score that is no finite number becomes 0 and does not shape
+/// the range.
 pub fn min_max(scores: &[f32]) -> Vec<f32> {
     let finite = || scores.iter().copied().filter(|score| score.is_finite());
     let lowest = finite().fold(f32::INFINITY, f32::min);

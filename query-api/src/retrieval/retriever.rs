@@ -1,4 +1,5 @@
-//! The route of one search: check, analyse, plan, three tiers, hits. Used by `POST /v1/search`, and by the eval crate as a library.
+//! The route of one search: check, analyse, plan, three tiers, hits. Used by `POST /v1/search`, and
+//! by the eval crate as a library.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 use tributary_models::{DualEmbedder, Reranker};
 use tributary_schemas::search::{
-    FamilyMember, Passage, QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace,
+    FamilyMember, Passage, QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy,
+    TierSummary, TierTrace,
 };
 use tributary_schemas::{ChunkId, DocumentHeader, Error, ErrorKind, Filter, Result};
 use tributary_store::search_index::SharedSearchIndex;
@@ -35,13 +37,18 @@ pub struct Models {
     pub embedder: Arc<DualEmbedder>,
     /// Runs tier 3; without one the fused order of tier 2 is the answer.
     pub reranker: Option<Arc<dyn Reranker>>,
-    /// What stands in for a model that could not be loaded (`embedder`, `reranker`); every answer names it.
+    /// What stands in for a model that could not be loaded (`embedder`, `reranker`); every answer
+    /// names it.
     pub degraded: Vec<String>,
 }
 
 impl From<&tributary_models::Models> for Models {
     fn from(loaded: &tributary_models::Models) -> Self {
-        Self { embedder: Arc::clone(&loaded.embedder), reranker: loaded.reranker.clone(), degraded: loaded.degraded.clone() }
+        Self {
+            embedder: Arc::clone(&loaded.embedder),
+            reranker: loaded.reranker.clone(),
+            degraded: loaded.degraded.clone(),
+        }
     }
 }
 
@@ -72,12 +79,19 @@ struct Ranking {
 }
 
 impl Retriever {
-    /// Joins the index and what its serving generation was built with. `Invalid` if the settings contradict each other.
+    /// Joins the index and what its serving generation was built with. `Invalid` if the settings
+    /// contradict each other.
     pub fn new(index: SharedSearchIndex, serving: SharedServing, config: Config) -> Result<Self> {
         config.check()?;
         let embedding_permits = Arc::new(Semaphore::new(config.embedding_concurrency));
         let rerank_permits = Arc::new(Semaphore::new(config.rerank.concurrency));
-        Ok(Self { index, serving, config, embedding_permits, rerank_permits })
+        Ok(Self {
+            index,
+            serving,
+            config,
+            embedding_permits,
+            rerank_permits,
+        })
     }
 
     /// The index that is searched.
@@ -86,8 +100,18 @@ impl Retriever {
     }
 
     /// Near-duplicates of a document in the index that the filter allows.
-    pub async fn family(&self, document: &DocumentHeader, filter: &Filter) -> Result<Vec<FamilyMember>> {
-        families::of_document(self.index.as_ref(), document, self.config.near_duplicates.threshold, filter).await
+    pub async fn family(
+        &self,
+        document: &DocumentHeader,
+        filter: &Filter,
+    ) -> Result<Vec<FamilyMember>> {
+        families::of_document(
+            self.index.as_ref(),
+            document,
+            self.config.near_duplicates.threshold,
+            filter,
+        )
+        .await
     }
 
     /// Texts of chunks of the serving generation that the filter allows, in the order of the ids.
@@ -97,8 +121,9 @@ impl Retriever {
 
     /// Answers one request, whose filter already holds what the caller may see ([`crate::access`]).
     ///
-    /// Stop words alone are searched by vectors, punctuation alone finds nothing; neither is an error. `top_k` cuts the order and
-    /// never changes it. `minimum_score` is compared with the final score: the reranker's where tier 3 ran, else the fused one.
+    /// Stop words alone are searched by vectors, punctuation alone finds nothing; neither is an
+    /// error. `top_k` cuts the order and never changes it. `minimum_score` is compared with the
+    /// final score: the reranker's where tier 3 ran, else the fused one.
     pub async fn search(&self, request: &SearchRequest) -> std::result::Result<Outcome, Problem> {
         let started = Instant::now();
         plan::check(request, &self.config)?;
@@ -109,43 +134,81 @@ impl Retriever {
         let (fine, fine_summary) = self.fine(&plan, &coarse).await?;
         let ranking = self.rerank(&plan, &serving, &fine, &mut degraded).await;
         let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
-        let order = above(ranking.reranked.as_deref().unwrap_or(&fine_order), plan.minimum_score);
+        let order = above(
+            ranking.reranked.as_deref().unwrap_or(&fine_order),
+            plan.minimum_score,
+        );
         let scores = Scores::new(&fine, ranking.reranked.as_deref());
         let loaded = hits::load(self.index.as_ref(), &plan, order, &scores, request).await?;
         if loaded.lacks_damaged {
             degrade(&mut degraded, "chunks");
         }
-        let summaries = [(TIER_COARSE, coarse_summary), (TIER_FINE, fine_summary), (TIER_RERANK, ranking.summary)];
+        let summaries = [
+            (TIER_COARSE, coarse_summary),
+            (TIER_FINE, fine_summary),
+            (TIER_RERANK, ranking.summary),
+        ];
         let traces = request.explain.then(|| {
-            let found = [&coarse.candidates, &fine_order, ranking.reranked.as_ref().unwrap_or(&fine_order)];
-            summaries.iter().zip(found).map(|((tier, summary), found)| trace(tier, summary, found)).collect()
+            let found = [
+                &coarse.candidates,
+                &fine_order,
+                ranking.reranked.as_ref().unwrap_or(&fine_order),
+            ];
+            summaries
+                .iter()
+                .zip(found)
+                .map(|((tier, summary), found)| trace(tier, summary, found))
+                .collect()
         });
         let response = SearchResponse {
             query: request.query.clone(),
             took_ms: elapsed_ms(started),
             degraded,
-            tiers: summaries.into_iter().map(|(tier, summary)| (tier.to_owned(), summary)).collect::<BTreeMap<_, _>>(),
+            tiers: summaries
+                .into_iter()
+                .map(|(tier, summary)| (tier.to_owned(), summary))
+                .collect::<BTreeMap<_, _>>(),
             hits: loaded.hits,
             plan: request.explain.then_some(plan),
             traces,
         };
-        Ok(Outcome { response, coarse: coarse.candidates, fine: fine_order })
+        Ok(Outcome {
+            response,
+            coarse: coarse.candidates,
+            fine: fine_order,
+        })
     }
 
     /// Analyses the question (CPU-bound: a long one takes milliseconds) and plans the search.
     async fn plan(&self, request: &SearchRequest, serving: &Serving) -> Result<QueryPlan> {
-        let (analyzer, text, fold_traditional) =
-            (Arc::clone(&serving.analyzer), request.query.trim().to_owned(), self.config.fold_traditional);
+        let (analyzer, text, fold_traditional) = (
+            Arc::clone(&serving.analyzer),
+            request.query.trim().to_owned(),
+            self.config.fold_traditional,
+        );
         let analyse = move || {
             let tokens = analyzer.analyze(&text);
-            let query = if fold_traditional { fold::simplify(&text).into_owned() } else { text };
+            let query = if fold_traditional {
+                fold::simplify(&text).into_owned()
+            } else {
+                text
+            };
             (query, tokens)
         };
         let stopped = |error| Error::new(ErrorKind::Internal, format!("analyzer stopped: {error}"));
-        let (query, tokens) = tokio::task::spawn_blocking(analyse).await.map_err(stopped)?;
-        let reranker = serving.models.reranker.as_ref().map(|reranker| reranker.name());
+        let (query, tokens) = tokio::task::spawn_blocking(analyse)
+            .await
+            .map_err(stopped)?;
+        let reranker = serving
+            .models
+            .reranker
+            .as_ref()
+            .map(|reranker| reranker.name());
         let plan = plan::plan(request, query, tokens, reranker, &self.config);
-        let plan = QueryPlan { generation: serving.generation.clone(), ..plan };
+        let plan = QueryPlan {
+            generation: serving.generation.clone(),
+            ..plan
+        };
         tracing::debug!(
             query_tokens = plan.query_tokens,
             vector_weight = plan.vector_weight,
@@ -159,20 +222,41 @@ impl Retriever {
         Ok(plan)
     }
 
-    /// Tier 1. When the embedder fails the keyword side answers alone, and `degraded` says so. A search by meaning alone then becomes
-    /// one by keywords: a lesser answer, named, is better than none.
-    async fn coarse(&self, plan: &mut QueryPlan, serving: &Serving, degraded: &mut Vec<String>) -> Result<(coarse::Coarse, TierSummary)> {
+    /// Tier 1. When the embedder fails the keyword side answers alone, and `degraded` says so. A
+    /// search by meaning alone then becomes one by keywords: a lesser answer, named, is better
+    /// than none.
+    async fn coarse(
+        &self,
+        plan: &mut QueryPlan,
+        serving: &Serving,
+        degraded: &mut Vec<String>,
+    ) -> Result<(coarse::Coarse, TierSummary)> {
         let started = Instant::now();
         let constant = self.config.reciprocal_rank_constant;
-        let mut coarse = coarse::search(self.index.as_ref(), plan, self.embed(plan, serving), constant).await?;
+        let mut coarse = coarse::search(
+            self.index.as_ref(),
+            plan,
+            self.embed(plan, serving),
+            constant,
+        )
+        .await?;
         if plan::uses_vectors(plan) && coarse.vectors.is_none() {
             degrade(degraded, "embedder");
             if plan.strategy == Strategy::Semantic {
                 (plan.strategy, plan.vector_weight) = (Strategy::FullText, 0.0);
-                coarse = coarse::search(self.index.as_ref(), plan, std::future::ready(None), constant).await?;
+                coarse = coarse::search(
+                    self.index.as_ref(),
+                    plan,
+                    std::future::ready(None),
+                    constant,
+                )
+                .await?;
             }
         }
-        let summary = TierSummary { candidates: coarse.candidates.len(), ms: elapsed_ms(started) };
+        let summary = TierSummary {
+            candidates: coarse.candidates.len(),
+            ms: elapsed_ms(started),
+        };
         Ok((coarse, summary))
     }
 
@@ -181,27 +265,69 @@ impl Retriever {
         if !plan::uses_vectors(plan) {
             return None;
         }
-        let embedding = embed_query(&serving.models.embedder, &self.embedding_permits, &plan.query).await;
+        let embedding = embed_query(
+            &serving.models.embedder,
+            &self.embedding_permits,
+            &plan.query,
+        )
+        .await;
         embedding
             .inspect_err(|error| tracing::warn!(kind = %error.kind(), error = %error, "query was not embedded, keywords answer alone"))
             .ok()
     }
 
-    async fn fine(&self, plan: &QueryPlan, coarse: &coarse::Coarse) -> Result<(Vec<FineChunk>, TierSummary)> {
+    async fn fine(
+        &self,
+        plan: &QueryPlan,
+        coarse: &coarse::Coarse,
+    ) -> Result<(Vec<FineChunk>, TierSummary)> {
         let started = Instant::now();
-        let fine = fine::search(self.index.as_ref(), plan, coarse.vectors.as_ref(), &coarse.candidates).await?;
-        let summary = TierSummary { candidates: fine.len(), ms: elapsed_ms(started) };
+        let fine = fine::search(
+            self.index.as_ref(),
+            plan,
+            coarse.vectors.as_ref(),
+            &coarse.candidates,
+        )
+        .await?;
+        let summary = TierSummary {
+            candidates: fine.len(),
+            ms: elapsed_ms(started),
+        };
         Ok((fine, summary))
     }
 
-    async fn rerank(&self, plan: &QueryPlan, serving: &Serving, fine: &[FineChunk], degraded: &mut Vec<String>) -> Ranking {
+    async fn rerank(
+        &self,
+        plan: &QueryPlan,
+        serving: &Serving,
+        fine: &[FineChunk],
+        degraded: &mut Vec<String>,
+    ) -> Ranking {
         let started = Instant::now();
-        let reranker = serving.models.reranker.as_ref().filter(|_| plan.reranker.is_some() && !fine.is_empty());
+        let reranker = serving
+            .models
+            .reranker
+            .as_ref()
+            .filter(|_| plan.reranker.is_some() && !fine.is_empty());
         let Some(reranker) = reranker else {
-            return Ranking { reranked: None, summary: TierSummary { candidates: fine.len(), ms: 0.0 } };
+            return Ranking {
+                reranked: None,
+                summary: TierSummary {
+                    candidates: fine.len(),
+                    ms: 0.0,
+                },
+            };
         };
         let chunks: Vec<ChunkId> = fine.iter().map(|chunk| chunk.chunk_id).collect();
-        let reranking = rerank::rerank(self.index.as_ref(), reranker, &self.rerank_permits, plan, &chunks, self.config.rerank).await;
+        let reranking = rerank::rerank(
+            self.index.as_ref(),
+            reranker,
+            &self.rerank_permits,
+            plan,
+            &chunks,
+            self.config.rerank,
+        )
+        .await;
         let reranked = match reranking {
             Ok(reranked) => Some(reranked),
             Err(error) => {
@@ -211,7 +337,13 @@ impl Retriever {
             }
         };
         let candidates = reranked.as_ref().map_or(fine.len(), Vec::len);
-        Ranking { reranked, summary: TierSummary { candidates, ms: elapsed_ms(started) } }
+        Ranking {
+            reranked,
+            summary: TierSummary {
+                candidates,
+                ms: elapsed_ms(started),
+            },
+        }
     }
 }
 
@@ -223,13 +355,19 @@ fn degrade(degraded: &mut Vec<String>, what: &str) {
 
 /// The part of `ranked` (best first) whose score reaches the minimum.
 fn above(ranked: &[ScoredChunk], minimum_score: Option<f32>) -> &[ScoredChunk] {
-    let Some(minimum) = minimum_score else { return ranked };
+    let Some(minimum) = minimum_score else {
+        return ranked;
+    };
     let end = ranked.partition_point(|chunk| chunk.score >= minimum);
     ranked.split_at(end).0
 }
 
 fn trace(tier: &str, summary: &TierSummary, candidates: &[ScoredChunk]) -> TierTrace {
-    TierTrace { tier: tier.to_owned(), ms: summary.ms, candidates: candidates.to_vec() }
+    TierTrace {
+        tier: tier.to_owned(),
+        ms: summary.ms,
+        candidates: candidates.to_vec(),
+    }
 }
 
 fn elapsed_ms(started: Instant) -> f64 {

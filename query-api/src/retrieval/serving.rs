@@ -1,5 +1,6 @@
-//! What the serving generation of the index was built with, and so what questions must be analysed and embedded with. Whoever watches the
-//! index puts the next one here when it is promoted; a search keeps what it began with.
+//! What the serving generation of the index was built with, and so what questions must be analysed
+//! and embedded with. Whoever watches the index puts the next one here when it is promoted; a
+//! search keeps what it began with.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

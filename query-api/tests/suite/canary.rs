@@ -1,9 +1,15 @@
-//! What a filter forbids never leaves, while documents change between the tiers of a search. Every forbidden version carries a canary word;
-//! no byte of any answer, and nothing that the reranker reads, may contain it.
+//! What a filter forbids never leaves, while documents change between the tiers of a search. Every
+//! forbidden version carries a canary word; no byte of any answer, and nothing that the reranker
+//! reads, may contain it.
 //!
-//! `TRIBUTARY_CANARY_SEARCHES` says how many searches there are; `TRIBUTARY_TEST_ELASTICSEARCH` names a node for the same on Elasticsearch.
+//! `TRIBUTARY_CANARY_SEARCHES` says how many searches there are; `TRIBUTARY_TEST_ELASTICSEARCH`
+//! names a node for the same on Elasticsearch.
 
-#![allow(clippy::print_stdout, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+#![allow(
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation
+)]
 
 #[path = "../../../store/tests/elasticsearch/cluster.rs"]
 #[allow(dead_code, clippy::print_stderr)]
@@ -73,7 +79,13 @@ fn forbidden_copy(document: u64) -> Duplicate {
 }
 
 fn header(document: u64, version: u64, forbidden: bool) -> DocumentHeader {
-    let pick = |permitted: &str, closed: &str| if forbidden { closed.to_owned() } else { permitted.to_owned() };
+    let pick = |permitted: &str, closed: &str| {
+        if forbidden {
+            closed.to_owned()
+        } else {
+            permitted.to_owned()
+        }
+    };
     DocumentHeader {
         document_id: format!("d{document}"),
         version,
@@ -87,7 +99,11 @@ fn header(document: u64, version: u64, forbidden: bool) -> DocumentHeader {
             security_level: Some(if forbidden { 3 } else { 0 }),
             ..Attributes::default()
         },
-        duplicates: if document.is_multiple_of(4) && !forbidden { vec![forbidden_copy(document)] } else { Vec::new() },
+        duplicates: if document.is_multiple_of(4) && !forbidden {
+            vec![forbidden_copy(document)]
+        } else {
+            Vec::new()
+        },
         ..DocumentHeader::default()
     }
 }
@@ -96,11 +112,20 @@ fn header(document: u64, version: u64, forbidden: bool) -> DocumentHeader {
 fn replace(document: u64, version: u64, forbidden: bool) -> Operation {
     let header = header(document, version, forbidden);
     let path = vec!["Budget".to_owned()];
-    let texts: Vec<String> = (0..3).map(|place| chunk_text(document, place, forbidden)).collect();
-    let ids: Vec<ChunkId> = texts.iter().map(|text| ChunkId::derive(&header.document_id, "leaf", &path, text, 0)).collect();
+    let texts: Vec<String> = (0..3)
+        .map(|place| chunk_text(document, place, forbidden))
+        .collect();
+    let ids: Vec<ChunkId> = texts
+        .iter()
+        .map(|text| ChunkId::derive(&header.document_id, "leaf", &path, text, 0))
+        .collect();
     let chunk = |(place, text): (usize, &String)| Chunk {
         chunk_id: ids[place],
-        kind: if place == 0 { ChunkKind::Section } else { ChunkKind::Leaf },
+        kind: if place == 0 {
+            ChunkKind::Section
+        } else {
+            ChunkKind::Leaf
+        },
         ordinal: u32::try_from(place).unwrap(),
         section_path: path.clone(),
         text: text.clone(),
@@ -115,8 +140,14 @@ fn replace(document: u64, version: u64, forbidden: bool) -> Operation {
     };
     let chunks: Vec<Chunk> = texts.iter().enumerate().map(chunk).collect();
     let passages: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let vectors = common::embedder().embed(&passages, TextRole::Passage).unwrap();
-    Operation::Replace { document: Box::new(header), chunks, vectors }
+    let vectors = common::embedder()
+        .embed(&passages, TextRole::Passage)
+        .unwrap();
+    Operation::Replace {
+        document: Box::new(header),
+        chunks,
+        vectors,
+    }
 }
 
 /// Both states of every document, made once.
@@ -125,20 +156,37 @@ fn rounds() -> [Vec<(DocumentHeader, Operation)>; 2] {
         (0..DOCUMENTS)
             .map(|document| {
                 let forbidden = (document + round) % 2 == 1;
-                (header(document, 0, forbidden), replace(document, 0, forbidden))
+                (
+                    header(document, 0, forbidden),
+                    replace(document, 0, forbidden),
+                )
             })
             .collect()
     })
 }
 
-async fn write_round(index: &SharedSearchIndex, round: &[(DocumentHeader, Operation)], version: u64) {
+async fn write_round(
+    index: &SharedSearchIndex,
+    round: &[(DocumentHeader, Operation)],
+    version: u64,
+) {
     let of_version = |(header, operation): &(DocumentHeader, Operation)| match operation.clone() {
-        Operation::Replace { chunks, vectors, .. } => {
-            Operation::Replace { document: Box::new(DocumentHeader { version, ..header.clone() }), chunks, vectors }
-        }
+        Operation::Replace {
+            chunks, vectors, ..
+        } => Operation::Replace {
+            document: Box::new(DocumentHeader {
+                version,
+                ..header.clone()
+            }),
+            chunks,
+            vectors,
+        },
         deletion @ Operation::Delete { .. } => deletion,
     };
-    index.write(GENERATION, round.iter().map(of_version).collect()).await.unwrap();
+    index
+        .write(GENERATION, round.iter().map(of_version).collect())
+        .await
+        .unwrap();
     index.flush(GENERATION, None).await.unwrap();
 }
 
@@ -149,7 +197,9 @@ fn filter(number: u64) -> Value {
         1 => json!({"tags": ["open", "plain"]}),
         2 => json!({"knowledge_sets": ["common"]}),
         3 => json!({"knowledge_sets": ["common"], "tags": ["open"], "max_security_level": 0}),
-        _ => json!({"sources": ["wiki"], "document_ids": (0..DOCUMENTS).map(|document| format!("d{document}")).collect::<Vec<_>>()}),
+        _ => {
+            json!({"sources": ["wiki"], "document_ids": (0..DOCUMENTS).map(|document| format!("d{document}")).collect::<Vec<_>>()})
+        }
     }
 }
 
@@ -177,22 +227,44 @@ fn request(number: u64) -> SearchRequest {
 /// The passages of a document as `GET /v1/documents/{id}` gives them.
 async fn passages(retriever: &Retriever, number: u64, filter: &Filter) -> String {
     let ids = [format!("d{}", number % DOCUMENTS)];
-    let indexed = retriever.index().documents(None, &ids).await.unwrap().pop().flatten().unwrap();
-    let passages = retriever.passages(&indexed.chunk_ids, filter).await.unwrap();
+    let indexed = retriever
+        .index()
+        .documents(None, &ids)
+        .await
+        .unwrap()
+        .pop()
+        .flatten()
+        .unwrap();
+    let passages = retriever
+        .passages(&indexed.chunk_ids, filter)
+        .await
+        .unwrap();
     let family = retriever.family(&indexed.document, filter).await.unwrap();
     serde_json::to_string(&(passages, family)).unwrap()
 }
 
-/// Searches while everything changes; says how many hits there were and how often documents changed.
-async fn searches_while_documents_change(index: SharedSearchIndex, default_searches: u64) -> (u64, u64) {
-    let searches = std::env::var("TRIBUTARY_CANARY_SEARCHES").map_or(default_searches, |number| number.parse().unwrap());
+/// Searches while everything changes; says how many hits there were and how often documents
+/// changed.
+async fn searches_while_documents_change(
+    index: SharedSearchIndex,
+    default_searches: u64,
+) -> (u64, u64) {
+    let searches = std::env::var("TRIBUTARY_CANARY_SEARCHES")
+        .map_or(default_searches, |number| number.parse().unwrap());
     index.create(GENERATION, &common::settings()).await.unwrap();
     let rounds = Arc::new(rounds());
     write_round(&index, &rounds[0], 1).await;
     index.promote(GENERATION).await.unwrap();
     let listening = Arc::new(Listening::default());
-    let retriever = Arc::new(common::retriever(index.clone(), common::models(Some(Arc::clone(&listening) as Arc<dyn Reranker>))));
-    let (stop, next, hits) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let retriever = Arc::new(common::retriever(
+        index.clone(),
+        common::models(Some(Arc::clone(&listening) as Arc<dyn Reranker>)),
+    ));
+    let (stop, next, hits) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(AtomicU64::new(0)),
+    );
     let started = Instant::now();
     let writing = tokio::spawn({
         let (index, stop) = (index.clone(), Arc::clone(&stop));
@@ -206,7 +278,8 @@ async fn searches_while_documents_change(index: SharedSearchIndex, default_searc
         }
     });
     let searcher = || {
-        let (retriever, next, hits) = (Arc::clone(&retriever), Arc::clone(&next), Arc::clone(&hits));
+        let (retriever, next, hits) =
+            (Arc::clone(&retriever), Arc::clone(&next), Arc::clone(&hits));
         tokio::spawn(async move {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
@@ -216,8 +289,12 @@ async fn searches_while_documents_change(index: SharedSearchIndex, default_searc
                 let request = request(number);
                 let response = retriever.search(&request).await.unwrap().response;
                 hits.fetch_add(response.hits.len() as u64, Ordering::Relaxed);
-                let answer = serde_json::to_string(&response).unwrap() + &passages(&retriever, number, &request.filter).await;
-                assert!(!answer.contains(CANARY), "search {number} of {searches}: {answer}");
+                let answer = serde_json::to_string(&response).unwrap()
+                    + &passages(&retriever, number, &request.filter).await;
+                assert!(
+                    !answer.contains(CANARY),
+                    "search {number} of {searches}: {answer}"
+                );
             }
         })
     };
@@ -226,7 +303,10 @@ async fn searches_while_documents_change(index: SharedSearchIndex, default_searc
     }
     stop.store(true, Ordering::Relaxed);
     let versions = writing.await.unwrap();
-    assert!(!listening.heard.load(Ordering::Relaxed), "the reranker read what the filter forbids");
+    assert!(
+        !listening.heard.load(Ordering::Relaxed),
+        "the reranker read what the filter forbids"
+    );
     println!(
         "{searches} searches, {} hits, {versions} changes of {DOCUMENTS} documents in {:?}",
         hits.load(Ordering::Relaxed),
@@ -238,39 +318,72 @@ async fn searches_while_documents_change(index: SharedSearchIndex, default_searc
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_forbidden_byte_leaves_the_embedded_index() {
     let folder = tempfile::tempdir().unwrap();
-    let config = Config { writer_memory_mib: 16, pending_memory_mib: 16, search_threads: 2, prefilter_from_chunks: 100_000 };
+    let config = Config {
+        writer_memory_mib: 16,
+        pending_memory_mib: 16,
+        search_threads: 2,
+        prefilter_from_chunks: 100_000,
+    };
     let index: SharedSearchIndex = Arc::new(EmbeddedIndex::open(folder.path(), config).unwrap());
     let (hits, versions) = searches_while_documents_change(index, SEARCHES_EMBEDDED).await;
-    assert!(hits > 0 && versions > 10, "{hits} hits, {versions} versions: nothing was tried");
+    assert!(
+        hits > 0 && versions > 10,
+        "{hits} hits, {versions} versions: nothing was tried"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_forbidden_byte_leaves_elasticsearch() {
-    let Some(cluster) = cluster::Cluster::find("canary").await else { return };
-    let (hits, versions) = searches_while_documents_change(Arc::new(cluster.open().await), SEARCHES_ELASTICSEARCH).await;
-    assert!(hits > 0 && versions > 3, "{hits} hits, {versions} versions: nothing was tried");
+    let Some(cluster) = cluster::Cluster::find("canary").await else {
+        return;
+    };
+    let (hits, versions) =
+        searches_while_documents_change(Arc::new(cluster.open().await), SEARCHES_ELASTICSEARCH)
+            .await;
+    assert!(
+        hits > 0 && versions > 3,
+        "{hits} hits, {versions} versions: nothing was tried"
+    );
     cluster.clean().await;
 }
 
-/// The first document of the test texts in a version that a filter by level 1 forbids; its chunks keep their ids.
+/// The first document of the test texts in a version that a filter by level 1 forbids; its chunks
+/// keep their ids.
 fn now_forbidden() -> Operation {
-    common::replace(&Text { security_level: Some(3), ..TEXTS[0] }, 2)
+    common::replace(
+        &Text {
+            security_level: Some(3),
+            ..TEXTS[0]
+        },
+        2,
+    )
 }
 
 async fn memory_index() -> Arc<MemoryIndex> {
     let index = Arc::new(MemoryIndex::default());
     common::fill(index.as_ref()).await;
     // a second document that the filter allows
-    let other = Text { id: "wiki/other", chunks: &["载波聚合的另一篇文章。"], ..TEXTS[0] };
+    let other = Text {
+        id: "wiki/other",
+        chunks: &["载波聚合的另一篇文章。"],
+        ..TEXTS[0]
+    };
     index.apply(vec![common::replace(&other, 1)]);
     index
 }
 
 async fn search(index: &Arc<MemoryIndex>, more: Value) -> SearchResponse {
     let mut value = json!({"query": "载波聚合把多个载波合并使用", "unfold": true, "filter": {"max_security_level": 1}});
-    value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    value
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     let retriever = common::retriever(index.clone(), common::models(None));
-    retriever.search(&serde_json::from_value(value).unwrap()).await.unwrap().response
+    retriever
+        .search(&serde_json::from_value(value).unwrap())
+        .await
+        .unwrap()
+        .response
 }
 
 #[tokio::test]
@@ -280,7 +393,14 @@ async fn a_hit_that_became_forbidden_falls_out_and_the_next_one_takes_its_place(
     assert_eq!(before.hits[0].document_id, "wiki/载波聚合");
     index.change_before_fetch(vec![vec![now_forbidden()]]);
     let after = search(&index, json!({"top_k": 1})).await;
-    assert_eq!(after.hits.iter().map(|hit| hit.document_id.as_str()).collect::<Vec<_>>(), ["wiki/other"]);
+    assert_eq!(
+        after
+            .hits
+            .iter()
+            .map(|hit| hit.document_id.as_str())
+            .collect::<Vec<_>>(),
+        ["wiki/other"]
+    );
 }
 
 #[tokio::test]
@@ -288,9 +408,15 @@ async fn parents_and_neighbours_that_became_forbidden_stay_away() {
     let index = memory_index().await;
     let more = json!({"query": "主小区负责随机接入", "top_k": 1, "parents": true, "neighbours": 2});
     let before = search(&index, more.clone()).await.hits.remove(0);
-    assert!(before.parent.is_some() && before.neighbours.len() == 2, "{before:?}");
+    assert!(
+        before.parent.is_some() && before.neighbours.len() == 2,
+        "{before:?}"
+    );
     // The hit itself was read before.
     index.change_before_fetch(vec![vec![], vec![now_forbidden()]]);
     let after = search(&index, more).await.hits.remove(0);
-    assert!(after.parent.is_none() && after.neighbours.is_empty(), "{after:?}");
+    assert!(
+        after.parent.is_none() && after.neighbours.is_empty(),
+        "{after:?}"
+    );
 }

@@ -1,4 +1,5 @@
-//! What the server lets in: requests of foreign pages, bodies that are too many, too slow or too long, and searches past the queue.
+//! What the server lets in: requests of foreign pages, bodies that are too many, too slow or too
+//! long, and searches past the queue.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -26,21 +27,57 @@ async fn start(config: ServerConfig) -> Server {
 async fn requests_that_a_foreign_page_makes_are_refused_whatever_their_method() {
     let server = Server::start().await;
     let fetched = async |path: &str, site: &str, mode: &str, destination: &str| {
-        let headers = [("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode), ("Sec-Fetch-Dest", destination)];
+        let headers = [
+            ("Sec-Fetch-Site", site),
+            ("Sec-Fetch-Mode", mode),
+            ("Sec-Fetch-Dest", destination),
+        ];
         server.send("GET", path, &headers, b"").await.status
     };
     for site in ["cross-site", "same-site", "nonsense"] {
-        for path in ["/v1/dead-letters", "/v1/documents", "/metrics", "/health/readyz", "/app.js", "/"] {
-            assert_eq!(fetched(path, site, "no-cors", "image").await, 403, "{site} {path}");
+        for path in [
+            "/v1/dead-letters",
+            "/v1/documents",
+            "/metrics",
+            "/health/readyz",
+            "/app.js",
+            "/",
+        ] {
+            assert_eq!(
+                fetched(path, site, "no-cors", "image").await,
+                403,
+                "{site} {path}"
+            );
         }
-        assert_eq!(fetched("/", site, "navigate", "document").await, 200, "a link that opens the page");
-        assert_eq!(fetched("/", site, "navigate", "iframe").await, 403, "a frame");
-        assert_eq!(fetched("/v1/documents", site, "navigate", "document").await, 403, "a link to data");
+        assert_eq!(
+            fetched("/", site, "navigate", "document").await,
+            200,
+            "a link that opens the page"
+        );
+        assert_eq!(
+            fetched("/", site, "navigate", "iframe").await,
+            403,
+            "a frame"
+        );
+        assert_eq!(
+            fetched("/v1/documents", site, "navigate", "document").await,
+            403,
+            "a link to data"
+        );
     }
     for site in ["same-origin", "none"] {
-        assert_eq!(fetched("/v1/documents", site, "cors", "empty").await, 200, "{site}");
+        assert_eq!(
+            fetched("/v1/documents", site, "cors", "empty").await,
+            200,
+            "{site}"
+        );
     }
-    let foreign = [JSON, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")];
+    let foreign = [
+        JSON,
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-Fetch-Dest", "document"),
+    ];
     let posted = server.send("POST", "/", &foreign, b"{}").await;
     assert_eq!((posted.status, posted.code().as_str()), (403, "denied"));
 }
@@ -48,11 +85,19 @@ async fn requests_that_a_foreign_page_makes_are_refused_whatever_their_method() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_filter_in_the_address_of_a_search_is_refused_and_not_left_out() {
     let server = Server::start().await;
-    for (method, path) in
-        [("POST", "/v1/search?sources=x"), ("PUT", "/v1/knowledge-sets?dry_run=true"), ("DELETE", "/v1/dead-letters?older=1")]
-    {
-        let answer = server.send(method, path, &[JSON], b"{\"query\": \"word\"}").await;
-        assert_eq!((answer.status, answer.code().as_str()), (400, "invalid_parameter"), "{method} {path}: {answer:?}");
+    for (method, path) in [
+        ("POST", "/v1/search?sources=x"),
+        ("PUT", "/v1/knowledge-sets?dry_run=true"),
+        ("DELETE", "/v1/dead-letters?older=1"),
+    ] {
+        let answer = server
+            .send(method, path, &[JSON], b"{\"query\": \"word\"}")
+            .await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (400, "invalid_parameter"),
+            "{method} {path}: {answer:?}"
+        );
     }
     assert_eq!(server.get("/v1/documents?limit=1").await.status, 200);
 }
@@ -61,7 +106,15 @@ async fn a_filter_in_the_address_of_a_search_is_refused_and_not_left_out() {
 async fn line_breaks_in_an_id_become_no_headers() {
     let server = Server::start().await;
     let answer = server.get("/v1/documents/a%0d%0aSet-Cookie:x=1").await;
-    assert_eq!((answer.status, answer.code().as_str(), answer.header("set-cookie")), (404, "document_not_found", None), "{answer:?}");
+    assert_eq!(
+        (
+            answer.status,
+            answer.code().as_str(),
+            answer.header("set-cookie")
+        ),
+        (404, "document_not_found", None),
+        "{answer:?}"
+    );
 }
 
 /// A request whose body is sent piece by piece.
@@ -87,7 +140,9 @@ impl Upload {
 
     /// What the server answers.
     fn answer(mut self) -> String {
-        self.stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        self.stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
         let mut answer = Vec::new();
         // A connection that the server closed has no more to say.
         self.stream.read_to_end(&mut answer).ok();
@@ -97,17 +152,28 @@ impl Upload {
 
 fn document(bytes: usize) -> Vec<u8> {
     let text = "All work and no play. ".repeat(bytes / 22);
-    json!({"source": "wiki", "source_path": "large.md", "content": text}).to_string().into_bytes()
+    json!({"source": "wiki", "source_path": "large.md", "content": text})
+        .to_string()
+        .into_bytes()
 }
 
 fn shed(metrics: &Answer, what: &str) -> u64 {
     let line = format!("tributary_requests_shed_total{{what=\"{what}\"}} ");
-    metrics.body.lines().find_map(|found| found.strip_prefix(&line)).and_then(|count| count.parse().ok()).unwrap()
+    metrics
+        .body
+        .lines()
+        .find_map(|found| found.strip_prefix(&line))
+        .and_then(|count| count.parse().ok())
+        .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_over_the_budget_are_refused_at_once_and_taken_when_there_is_room() {
-    let server = start(ServerConfig { body_budget_bytes: 400_000, ..config() }).await;
+    let server = start(ServerConfig {
+        body_budget_bytes: 400_000,
+        ..config()
+    })
+    .await;
     let body = document(150_000);
     let mut first = Upload::begin(&server, body.len());
     assert!(first.send(&body[..1000]));
@@ -119,21 +185,54 @@ async fn bodies_over_the_budget_are_refused_at_once_and_taken_when_there_is_room
         }
         assert_eq!(answer.status, 202, "{answer:?}");
     };
-    assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("overloaded", Some("1")));
-    assert!(refused.json()["hint"].as_str().unwrap().contains("body_budget_bytes"), "{refused:?}");
+    assert_eq!(
+        (refused.code().as_str(), refused.header("retry-after")),
+        ("overloaded", Some("1"))
+    );
+    assert!(
+        refused.json()["hint"]
+            .as_str()
+            .unwrap()
+            .contains("body_budget_bytes"),
+        "{refused:?}"
+    );
     assert!(shed(&server.get("/metrics").await, "body") >= 1);
-    let small = server.post("/v1/documents", &json!({"source": "wiki", "source_path": "a.md", "content": "small"})).await;
+    let small = server
+        .post(
+            "/v1/documents",
+            &json!({"source": "wiki", "source_path": "a.md", "content": "small"}),
+        )
+        .await;
     assert_eq!(small.status, 202, "small bodies do not wait for large ones");
-    assert_eq!(server.post("/v1/search", &json!({"query": "tasks"})).await.status, 200);
+    assert_eq!(
+        server
+            .post("/v1/search", &json!({"query": "tasks"}))
+            .await
+            .status,
+        200
+    );
     assert!(first.send(&body[1000..]));
-    let answer = tokio::task::spawn_blocking(|| first.answer()).await.unwrap();
+    let answer = tokio::task::spawn_blocking(|| first.answer())
+        .await
+        .unwrap();
     assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
-    assert_eq!(server.send("POST", "/v1/documents", &[JSON], &body).await.status, 202, "its room is free again");
+    assert_eq!(
+        server
+            .send("POST", "/v1/documents", &[JSON], &body)
+            .await
+            .status,
+        202,
+        "its room is free again"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_that_makes_progress_may_take_longer_than_a_request() {
-    let limits = ServerConfig { request_timeout_ms: 3000, body_minimum_bytes_per_second: 1000, ..config() };
+    let limits = ServerConfig {
+        request_timeout_ms: 3000,
+        body_minimum_bytes_per_second: 1000,
+        ..config()
+    };
     let server = start(limits).await;
     let body = document(16_000);
     let mut upload = Upload::begin(&server, body.len());
@@ -150,7 +249,11 @@ async fn an_upload_that_makes_progress_may_take_longer_than_a_request() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_that_trickles_or_stops_is_ended() {
-    let limits = ServerConfig { request_timeout_ms: 500, body_minimum_bytes_per_second: 1_000_000, ..config() };
+    let limits = ServerConfig {
+        request_timeout_ms: 500,
+        body_minimum_bytes_per_second: 1_000_000,
+        ..config()
+    };
     let trickled = start(limits).await;
     let mut upload = Upload::begin(&trickled, 100_000);
     let answer = tokio::task::spawn_blocking(move || {
@@ -160,21 +263,41 @@ async fn an_upload_that_trickles_or_stops_is_ended() {
         upload.answer()
     });
     answer.await.unwrap();
-    let counted = "tributary_http_requests_total{method=\"POST\",route=\"/v1/documents\",status=\"408\"} 1";
+    let counted =
+        "tributary_http_requests_total{method=\"POST\",route=\"/v1/documents\",status=\"408\"} 1";
     let metrics = trickled.get("/metrics").await.body;
-    assert!(metrics.contains(counted) || metrics.contains(&counted.replace("/v1/documents", "other")), "{metrics}");
-    let stopped = start(ServerConfig { body_idle_timeout_ms: 300, ..config() }).await;
+    assert!(
+        metrics.contains(counted) || metrics.contains(&counted.replace("/v1/documents", "other")),
+        "{metrics}"
+    );
+    let stopped = start(ServerConfig {
+        body_idle_timeout_ms: 300,
+        ..config()
+    })
+    .await;
     let mut upload = Upload::begin(&stopped, 100_000);
     assert!(upload.send(b"{"));
-    let answer = tokio::task::spawn_blocking(|| upload.answer()).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("body_too_slow"), "{answer}");
+    let answer = tokio::task::spawn_blocking(|| upload.answer())
+        .await
+        .unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 408") && answer.contains("body_too_slow"),
+        "{answer}"
+    );
 }
 
 /// As many as there may be: they are closed after a moment, and whoever comes then is answered.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_say_nothing_do_not_shut_others_out() {
-    let server = start(ServerConfig { connections_per_worker: 20, head_timeout_ms: 1000, ..config() }).await;
-    let silent: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    let server = start(ServerConfig {
+        connections_per_worker: 20,
+        head_timeout_ms: 1000,
+        ..config()
+    })
+    .await;
+    let silent: Vec<TcpStream> = (0..40)
+        .map(|_| TcpStream::connect(server.address).unwrap())
+        .collect();
     assert_eq!(server.get("/health/livez").await.status, 200);
     drop(silent);
 }
@@ -200,7 +323,10 @@ impl Reranker for Gate {
 
     fn score(&self, _: &str, passages: &[&str]) -> tributary_schemas::Result<Vec<f32>> {
         let is_open = self.is_open.lock().unwrap_or_else(PoisonError::into_inner);
-        let _open = self.opened.wait_while(is_open, |is_open| !*is_open).unwrap_or_else(PoisonError::into_inner);
+        let _open = self
+            .opened
+            .wait_while(is_open, |is_open| !*is_open)
+            .unwrap_or_else(PoisonError::into_inner);
         Ok(vec![0.5; passages.len()])
     }
 }
@@ -208,7 +334,12 @@ impl Reranker for Gate {
 #[tokio::test(flavor = "multi_thread")]
 async fn searches_past_the_queue_are_refused_at_once_and_nothing_else_waits_for_them() {
     let gate = Arc::new(Gate::default());
-    let limits = ServerConfig { concurrent_searches: 1, waiting_searches: 2, request_timeout_ms: 60_000, ..config() };
+    let limits = ServerConfig {
+        concurrent_searches: 1,
+        waiting_searches: 2,
+        request_timeout_ms: 60_000,
+        ..config()
+    };
     let models = common::models(Some(Arc::clone(&gate) as Arc<dyn Reranker>));
     let server = Arc::new(Server::start_with_patience(models, limits).await);
     let ask = || {
@@ -223,35 +354,94 @@ async fn searches_past_the_queue_are_refused_at_once_and_nothing_else_waits_for_
         asked = rest;
     }
     for answer in &refused {
-        assert_eq!((answer.status, answer.code().as_str(), answer.header("retry-after")), (429, "overloaded", Some("1")), "{answer:?}");
+        assert_eq!(
+            (
+                answer.status,
+                answer.code().as_str(),
+                answer.header("retry-after")
+            ),
+            (429, "overloaded", Some("1")),
+            "{answer:?}"
+        );
     }
     assert_eq!(shed(&server.get("/metrics").await, "search"), 5);
     assert_eq!(server.get("/health/readyz").await.status, 200);
-    assert_eq!(server.get("/v1/documents/case%2F42?passages=true").await.status, 200);
+    assert_eq!(
+        server
+            .get("/v1/documents/case%2F42?passages=true")
+            .await
+            .status,
+        200
+    );
     gate.open();
     for answer in asked {
         assert_eq!(answer.await.unwrap().status, 200);
     }
-    assert_eq!(server.post("/v1/search", &json!({"query": "tasks"})).await.status, 200);
+    assert_eq!(
+        server
+            .post("/v1/search", &json!({"query": "tasks"}))
+            .await
+            .status,
+        200
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn large_contents_travel_as_references() {
     let server = Server::start().await;
     let body = document(100_000);
-    assert_eq!(server.send("POST", "/v1/documents", &[JSON], &body).await.status, 202);
+    assert_eq!(
+        server
+            .send("POST", "/v1/documents", &[JSON], &body)
+            .await
+            .status,
+        202
+    );
     let text: serde_json::Value = serde_json::from_slice(&body).unwrap();
     let text = text["content"].as_str().unwrap();
     let event = server.documents.last_event();
-    assert!(event.content.is_none() && event.content_base64.is_none(), "{:?}", event.content_url);
-    assert_eq!(server.documents.blobs().get(event.content_url.as_deref().unwrap()).await.unwrap(), text);
-    let encoded = json!({"source": "wiki", "source_path": "b", "content_base64": "QUJD".repeat(20_000)});
+    assert!(
+        event.content.is_none() && event.content_base64.is_none(),
+        "{:?}",
+        event.content_url
+    );
+    assert_eq!(
+        server
+            .documents
+            .blobs()
+            .get(event.content_url.as_deref().unwrap())
+            .await
+            .unwrap(),
+        text
+    );
+    let encoded =
+        json!({"source": "wiki", "source_path": "b", "content_base64": "QUJD".repeat(20_000)});
     assert_eq!(server.post("/v1/documents", &encoded).await.status, 202);
     let url = server.documents.last_event().content_url.unwrap();
-    assert_eq!(server.documents.blobs().get(&url).await.unwrap(), "ABC".repeat(20_000));
-    let broken = json!({"source": "wiki", "source_path": "c", "content_base64": "?".repeat(80_000)});
-    assert_eq!(server.post("/v1/documents", &broken).await.status, 202, "ingest says what is wrong with it");
+    assert_eq!(
+        server.documents.blobs().get(&url).await.unwrap(),
+        "ABC".repeat(20_000)
+    );
+    let broken =
+        json!({"source": "wiki", "source_path": "c", "content_base64": "?".repeat(80_000)});
+    assert_eq!(
+        server.post("/v1/documents", &broken).await.status,
+        202,
+        "ingest says what is wrong with it"
+    );
     assert!(server.documents.last_event().content_base64.is_some());
-    assert_eq!(server.post("/v1/documents", &json!({"source": "wiki", "source_path": "d", "content": "small"})).await.status, 202);
-    assert_eq!(server.documents.last_event().content.as_deref(), Some("small"));
+    assert_eq!(
+        server
+            .post(
+                "/v1/documents",
+                &json!({"source": "wiki", "source_path": "d", "content": "small"})
+            )
+            .await
+            .status,
+        202
+    );
+    assert_eq!(
+        server.documents.last_event().content.as_deref(),
+        Some("small")
+    );
 }

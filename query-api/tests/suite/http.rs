@@ -20,13 +20,30 @@ fn event(path: &str) -> Value {
 async fn pictures_are_shown_and_nothing_else_is() {
     let server = Server::start().await;
     let blobs = server.documents.blobs();
-    let keep = async |bytes: &'static [u8]| blobs.put(bytes.into()).await.unwrap().replace("blob:", "/v1/images/");
+    let keep = async |bytes: &'static [u8]| {
+        blobs
+            .put(bytes.into())
+            .await
+            .unwrap()
+            .replace("blob:", "/v1/images/")
+    };
     let picture = server.get(&keep(b"\x89PNG\r\n\x1A\nsmall").await).await;
-    assert_eq!((picture.status, picture.header("content-type")), (200, Some("image/png")));
+    assert_eq!(
+        (picture.status, picture.header("content-type")),
+        (200, Some("image/png"))
+    );
     assert_eq!(picture.header("x-content-type-options"), Some("nosniff"));
-    for path in [keep(b"<svg onload='alert(1)'/>").await, format!("/v1/images/{}", "0".repeat(64)), "/v1/images/..%2Fetc".into()] {
+    for path in [
+        keep(b"<svg onload='alert(1)'/>").await,
+        format!("/v1/images/{}", "0".repeat(64)),
+        "/v1/images/..%2Fetc".into(),
+    ] {
         let refused = server.get(&path).await;
-        assert_eq!((refused.status, refused.code().as_str()), (404, "not_found"), "{path}");
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (404, "not_found"),
+            "{path}"
+        );
     }
     assert_eq!(server.stop().await, Ok(()));
 }
@@ -34,12 +51,23 @@ async fn pictures_are_shown_and_nothing_else_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_answers_what_scripts_read() {
     let server = Server::start().await;
-    let answer = server.post("/v1/search", &json!({"query": "completely fair scheduling", "top_k": 2})).await;
-    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
+    let answer = server
+        .post(
+            "/v1/search",
+            &json!({"query": "completely fair scheduling", "top_k": 2}),
+        )
+        .await;
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (200, Some("application/json"))
+    );
     let value = answer.json();
     assert!(value["took_ms"].is_number() && value["degraded"] == json!([]));
     for tier in ["coarse", "fine", "rerank"] {
-        assert!(value["tiers"][tier]["candidates"].is_u64() && value["tiers"][tier]["ms"].is_number(), "{tier}");
+        assert!(
+            value["tiers"][tier]["candidates"].is_u64() && value["tiers"][tier]["ms"].is_number(),
+            "{tier}"
+        );
     }
     assert_eq!(value["hits"].as_array().unwrap().len(), 2);
     let hit = &value["hits"][0];
@@ -90,44 +118,117 @@ async fn bad_requests_are_problems_that_say_what_is_wrong() {
         ("{}", 400, "invalid", "query"),
         (r#"{"query": 5}"#, 400, "invalid", "string"),
         (r#"{"query": "a", "topk": 5}"#, 400, "unknown_field", "topk"),
-        (r#"{"query": "a", "filter": {"set": []}}"#, 400, "unknown_field", "set"),
+        (
+            r#"{"query": "a", "filter": {"set": []}}"#,
+            400,
+            "unknown_field",
+            "set",
+        ),
         (r#"{"query": "a", "top_k": -1}"#, 400, "invalid", "-1"),
         (r#"{"query": "a", "top_k": 0}"#, 400, "invalid", "top_k"),
         (r#"{"query": "a", "top_k": 1000000}"#, 400, "invalid", "80"),
-        (r#"{"query": "a", "minimum_score": 7}"#, 400, "invalid", "minimum_score"),
-        (r#"{"query": "a", "neighbours": 99}"#, 400, "invalid", "neighbours"),
-        (r#"{"query": "a", "strategy": "magic"}"#, 400, "invalid", "magic"),
+        (
+            r#"{"query": "a", "minimum_score": 7}"#,
+            400,
+            "invalid",
+            "minimum_score",
+        ),
+        (
+            r#"{"query": "a", "neighbours": 99}"#,
+            400,
+            "invalid",
+            "neighbours",
+        ),
+        (
+            r#"{"query": "a", "strategy": "magic"}"#,
+            400,
+            "invalid",
+            "magic",
+        ),
         (r#"{"query": ""}"#, 400, "empty_query", "empty"),
         (r#"{"query": " \n "}"#, 400, "empty_query", "empty"),
-        (r#"{"query": "a", "filter": {"knowledge_sets": ["radoi"]}}"#, 404, "unknown_knowledge_set", "radoi"),
+        (
+            r#"{"query": "a", "filter": {"knowledge_sets": ["radoi"]}}"#,
+            404,
+            "unknown_knowledge_set",
+            "radoi",
+        ),
         (&long, 413, "query_too_long", "102000"),
         (&huge, 413, "body_too_large", "150000"),
     ];
     for (body, status, code, word) in table {
         let shown: String = body.chars().take(60).collect();
-        let answer = server.send("POST", "/v1/search", &[JSON], body.as_bytes()).await;
-        assert_eq!((answer.status, answer.code().as_str()), (*status, *code), "{shown}: {answer:?}");
+        let answer = server
+            .send("POST", "/v1/search", &[JSON], body.as_bytes())
+            .await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (*status, *code),
+            "{shown}: {answer:?}"
+        );
         let problem = answer.json();
-        assert!(problem["detail"].as_str().unwrap().contains(word), "{shown}: {problem}");
+        assert!(
+            problem["detail"].as_str().unwrap().contains(word),
+            "{shown}: {problem}"
+        );
         assert_eq!(problem["status"], *status);
         assert_eq!(problem["trace_id"].as_str().unwrap().len(), 32);
     }
-    let hint = server.post("/v1/search", &json!({"query": "a", "filter": {"knowledge_sets": ["radoi"]}})).await.json();
-    assert!(hint["hint"].as_str().unwrap().contains("radio"), "the nearest known set is named: {hint}");
-    let latin = server.send("POST", "/v1/search", &[JSON], b"{\"query\": \"\xff\"}").await;
-    assert_eq!((latin.status, latin.code().as_str()), (400, "malformed_body"));
-    for media_type in [None, Some("text/plain"), Some("application/x-www-form-urlencoded")] {
-        let headers: Vec<(&str, &str)> = media_type.iter().map(|value| ("Content-Type", *value)).collect();
-        let answer = server.send("POST", "/v1/search", &headers, b"{\"query\":\"a\"}").await;
-        assert_eq!((answer.status, answer.code().as_str()), (415, "unsupported_media_type"));
+    let hint = server
+        .post(
+            "/v1/search",
+            &json!({"query": "a", "filter": {"knowledge_sets": ["radoi"]}}),
+        )
+        .await
+        .json();
+    assert!(
+        hint["hint"].as_str().unwrap().contains("radio"),
+        "the nearest known set is named: {hint}"
+    );
+    let latin = server
+        .send("POST", "/v1/search", &[JSON], b"{\"query\": \"\xff\"}")
+        .await;
+    assert_eq!(
+        (latin.status, latin.code().as_str()),
+        (400, "malformed_body")
+    );
+    for media_type in [
+        None,
+        Some("text/plain"),
+        Some("application/x-www-form-urlencoded"),
+    ] {
+        let headers: Vec<(&str, &str)> = media_type
+            .iter()
+            .map(|value| ("Content-Type", *value))
+            .collect();
+        let answer = server
+            .send("POST", "/v1/search", &headers, b"{\"query\":\"a\"}")
+            .await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (415, "unsupported_media_type")
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn questions_of_punctuation_alone_are_answered() {
     let server = Server::start().await;
-    for query in ["???", "\"'`", "(((", "[]{}", "「」『』", "AND OR NOT", "*", "a:b:c", "\\", "%00", "' OR 1=1 --", "🙂", "<script>"]
-    {
+    for query in [
+        "???",
+        "\"'`",
+        "(((",
+        "[]{}",
+        "「」『』",
+        "AND OR NOT",
+        "*",
+        "a:b:c",
+        "\\",
+        "%00",
+        "' OR 1=1 --",
+        "🙂",
+        "<script>",
+    ] {
         let answer = server.post("/v1/search", &json!({"query": query})).await;
         assert_eq!(answer.status, 200, "{query}: {answer:?}");
     }
@@ -148,12 +249,31 @@ async fn unknown_paths_and_methods_are_problems() {
         ("GET", "/v1/documents?colour=red", 400, "invalid_parameter"),
         ("GET", "/v1/documents/unknown", 404, "document_not_found"),
         ("DELETE", "/v1/documents/unknown", 404, "document_not_found"),
-        ("GET", "/v1/dead-letters/unknown", 404, "dead_letter_not_found"),
-        ("POST", "/v1/dead-letters/unknown/replay", 404, "dead_letter_not_found"),
-        ("DELETE", "/v1/dead-letters/unknown", 404, "dead_letter_not_found"),
+        (
+            "GET",
+            "/v1/dead-letters/unknown",
+            404,
+            "dead_letter_not_found",
+        ),
+        (
+            "POST",
+            "/v1/dead-letters/unknown/replay",
+            404,
+            "dead_letter_not_found",
+        ),
+        (
+            "DELETE",
+            "/v1/dead-letters/unknown",
+            404,
+            "dead_letter_not_found",
+        ),
     ] {
         let answer = server.send(method, path, &[], b"").await;
-        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{method} {path}: {answer:?}");
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (status, code),
+            "{method} {path}: {answer:?}"
+        );
     }
 }
 
@@ -163,44 +283,96 @@ async fn documents_are_published_followed_listed_and_deleted() {
     let accepted = server.post("/v1/documents", &event("a.md")).await;
     assert_eq!(accepted.status, 202, "{accepted:?}");
     let accepted = accepted.json();
-    assert_eq!((accepted["state"].as_str(), accepted["version"].as_u64()), (Some("accepted"), Some(1)));
+    assert_eq!(
+        (accepted["state"].as_str(), accepted["version"].as_u64()),
+        (Some("accepted"), Some(1))
+    );
     let id = accepted["document_id"].as_str().unwrap();
     let path = format!("/v1/documents/{id}");
     let mut states = Vec::new();
     for _ in 0..3 {
-        states.push(server.get(&path).await.json()["state"].as_str().unwrap().to_owned());
+        states.push(
+            server.get(&path).await.json()["state"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
     }
     assert_eq!(states, ["accepted", "embedding", "indexed"]);
     let first = server.get("/v1/documents?limit=2").await.json();
     assert_eq!(first["documents"].as_array().unwrap().len(), 2);
     let next = first["next"].as_str().unwrap().replace('/', "%2F");
-    let second = server.get(&format!("/v1/documents?limit=2&after={next}")).await.json();
-    assert_eq!((second["documents"].as_array().unwrap().len(), second["next"].is_null()), (2, true));
-    assert_eq!(server.get("/v1/documents?source=manual").await.json()["documents"].as_array().unwrap().len(), 1);
-    assert_eq!(server.get("/v1/documents?state=dead").await.json()["documents"], json!([]));
+    let second = server
+        .get(&format!("/v1/documents?limit=2&after={next}"))
+        .await
+        .json();
+    assert_eq!(
+        (
+            second["documents"].as_array().unwrap().len(),
+            second["next"].is_null()
+        ),
+        (2, true)
+    );
+    assert_eq!(
+        server.get("/v1/documents?source=manual").await.json()["documents"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        server.get("/v1/documents?state=dead").await.json()["documents"],
+        json!([])
+    );
     let deleted = server.send("DELETE", &path, &[], b"").await;
-    assert_eq!((deleted.status, deleted.json()["state"].as_str()), (202, Some("deleted")));
-    let counts = server.send("POST", "/v1/documents/reconcile", &[], b"").await.json();
-    assert_eq!((counts["accepted"].as_u64(), counts["deleted"].as_u64(), counts["ok"].as_bool()), (Some(4), Some(1), Some(true)));
+    assert_eq!(
+        (deleted.status, deleted.json()["state"].as_str()),
+        (202, Some("deleted"))
+    );
+    let counts = server
+        .send("POST", "/v1/documents/reconcile", &[], b"")
+        .await
+        .json();
+    assert_eq!(
+        (
+            counts["accepted"].as_u64(),
+            counts["deleted"].as_u64(),
+            counts["ok"].as_bool()
+        ),
+        (Some(4), Some(1), Some(true))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_may_hold_slashes_and_any_letter() {
     let server = Server::start().await;
     let id = "wiki/载波聚合";
-    for path in ["/v1/documents/wiki%2F%E8%BD%BD%E6%B3%A2%E8%81%9A%E5%90%88", "/v1/documents/wiki/%E8%BD%BD%E6%B3%A2%E8%81%9A%E5%90%88"] {
+    for path in [
+        "/v1/documents/wiki%2F%E8%BD%BD%E6%B3%A2%E8%81%9A%E5%90%88",
+        "/v1/documents/wiki/%E8%BD%BD%E6%B3%A2%E8%81%9A%E5%90%88",
+    ] {
         let answer = server.get(&format!("{path}?passages=true")).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         assert_eq!(answer.json()["document_id"], id);
         assert_eq!(answer.json()["passages"].as_array().unwrap().len(), 3);
     }
-    for odd in ["a b?c#d&e=f%", "reconcile", "../../etc/passwd", "日本語/\"quoted\"", "x/replay"] {
+    for odd in [
+        "a b?c#d&e=f%",
+        "reconcile",
+        "../../etc/passwd",
+        "日本語/\"quoted\"",
+        "x/replay",
+    ] {
         let mut event = event("b.md");
         event["document_id"] = odd.into();
         assert_eq!(server.post("/v1/documents", &event).await.status, 202);
         let encoded: String = odd.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let answer = server.get(&format!("/v1/documents/{encoded}")).await;
-        assert_eq!((answer.status, answer.json()["document_id"].as_str()), (200, Some(odd)), "{odd}");
+        assert_eq!(
+            (answer.status, answer.json()["document_id"].as_str()),
+            (200, Some(odd)),
+            "{odd}"
+        );
     }
     assert_eq!(server.get("/v1/documents/%ff%fe").await.status / 100, 4);
 }
@@ -215,33 +387,98 @@ async fn bad_documents_are_refused() {
     };
     let table = [
         (json!({}), "invalid", "source"),
-        (json!({"source": "wiki", "source_path": "a"}), "invalid", "content"),
+        (
+            json!({"source": "wiki", "source_path": "a"}),
+            "invalid",
+            "content",
+        ),
         (with("content_base64", "AA==".into()), "invalid", "2 of"),
-        (json!({"source": "wiki", "content": "a"}), "invalid", "source_path"),
+        (
+            json!({"source": "wiki", "content": "a"}),
+            "invalid",
+            "source_path",
+        ),
         (with("source", "".into()), "invalid", "source"),
         (with("document_id", "".into()), "invalid", "0 bytes"),
-        (with("document_id", "x".repeat(1025).into()), "invalid", "1025"),
-        (with("source", "x".repeat(1025).into()), "invalid", "`source` has 1025 bytes, at most 1024"),
-        (with("source_path", "x".repeat(10_000).into()), "invalid", "`source_path` has 10000 bytes, at most 4096"),
-        (with("title", "x".repeat(5000).into()), "invalid", "`title` has 5000 bytes, at most 4096"),
-        (with("attributes", json!({"author": "x".repeat(5000)})), "invalid", "`attributes.author` has 5000"),
-        (with("attributes", json!({"custom": {"x".repeat(300): ""}})), "invalid", "`attributes.custom` has 300"),
-        (with("knowledge_sets", json!(vec!["common"; 300])), "invalid", "`knowledge_sets` has 300 entries, at most 256"),
+        (
+            with("document_id", "x".repeat(1025).into()),
+            "invalid",
+            "1025",
+        ),
+        (
+            with("source", "x".repeat(1025).into()),
+            "invalid",
+            "`source` has 1025 bytes, at most 1024",
+        ),
+        (
+            with("source_path", "x".repeat(10_000).into()),
+            "invalid",
+            "`source_path` has 10000 bytes, at most 4096",
+        ),
+        (
+            with("title", "x".repeat(5000).into()),
+            "invalid",
+            "`title` has 5000 bytes, at most 4096",
+        ),
+        (
+            with("attributes", json!({"author": "x".repeat(5000)})),
+            "invalid",
+            "`attributes.author` has 5000",
+        ),
+        (
+            with("attributes", json!({"custom": {"x".repeat(300): ""}})),
+            "invalid",
+            "`attributes.custom` has 300",
+        ),
+        (
+            with("knowledge_sets", json!(vec!["common"; 300])),
+            "invalid",
+            "`knowledge_sets` has 300 entries, at most 256",
+        ),
         (with("version", json!(-1)), "invalid", "-1"),
         (with("colour", "red".into()), "unknown_field", "colour"),
-        (with("attributes", json!({"owner": "me"})), "unknown_field", "owner"),
-        (with("knowledge_sets", json!(["kernal"])), "unknown_knowledge_set", "kernal"),
+        (
+            with("attributes", json!({"owner": "me"})),
+            "unknown_field",
+            "owner",
+        ),
+        (
+            with("knowledge_sets", json!(["kernal"])),
+            "unknown_knowledge_set",
+            "kernal",
+        ),
     ];
     let before = server.documents.count();
     for (body, code, word) in table {
         let answer = server.post("/v1/documents", &body).await;
         assert_eq!(answer.code(), code, "{answer:?}");
-        assert!(answer.json()["detail"].as_str().unwrap().contains(word), "{answer:?}");
+        assert!(
+            answer.json()["detail"].as_str().unwrap().contains(word),
+            "{answer:?}"
+        );
     }
-    let large = server.post("/v1/documents", &with("content", "x".repeat(300_000).into())).await;
-    assert_eq!((large.status, large.code().as_str()), (413, "body_too_large"));
-    let text = server.send("POST", "/v1/documents", &[("Content-Type", "text/markdown")], b"# a").await;
-    assert_eq!((text.status, text.code().as_str()), (415, "unsupported_media_type"));
+    let large = server
+        .post(
+            "/v1/documents",
+            &with("content", "x".repeat(300_000).into()),
+        )
+        .await;
+    assert_eq!(
+        (large.status, large.code().as_str()),
+        (413, "body_too_large")
+    );
+    let text = server
+        .send(
+            "POST",
+            "/v1/documents",
+            &[("Content-Type", "text/markdown")],
+            b"# a",
+        )
+        .await;
+    assert_eq!(
+        (text.status, text.code().as_str()),
+        (415, "unsupported_media_type")
+    );
     assert_eq!(server.documents.count(), before, "nothing was published");
 }
 
@@ -251,14 +488,23 @@ type Parts<'a> = &'a [(&'a str, &'a str)];
 fn form(parts: Parts<'_>) -> Vec<u8> {
     let mut body = String::new();
     for (disposition, content) in parts {
-        body.push_str(&format!("--limit\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{content}\r\n"));
+        body.push_str(&format!(
+            "--limit\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{content}\r\n"
+        ));
     }
     body.push_str("--limit--\r\n");
     body.into_bytes()
 }
 
 async fn upload(server: &Server, parts: Parts<'_>) -> Answer {
-    server.send("POST", "/v1/documents", &[("Content-Type", "multipart/form-data; boundary=limit")], &form(parts)).await
+    server
+        .send(
+            "POST",
+            "/v1/documents",
+            &[("Content-Type", "multipart/form-data; boundary=limit")],
+            &form(parts),
+        )
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -266,30 +512,83 @@ async fn files_are_uploaded_as_forms() {
     let server = Server::start().await;
     let file = ("name=\"file\"; filename=\"手册.md\"", "# 手册\n\n内容");
     let source = ("name=\"source\"", "upload");
-    let accepted =
-        upload(&server, &[source, file, ("name=\"knowledge_sets\"", "common"), ("name=\"attributes\"", "{\"product\":\"RAN\"}")]).await;
+    let accepted = upload(
+        &server,
+        &[
+            source,
+            file,
+            ("name=\"knowledge_sets\"", "common"),
+            ("name=\"attributes\"", "{\"product\":\"RAN\"}"),
+        ],
+    )
+    .await;
     assert_eq!(accepted.status, 202, "{accepted:?}");
-    let state = server.get(&format!("/v1/documents/{}", accepted.json()["document_id"].as_str().unwrap())).await.json();
-    assert_eq!((state["source"].as_str(), state["source_path"].as_str()), (Some("upload"), Some("手册.md")));
+    let state = server
+        .get(&format!(
+            "/v1/documents/{}",
+            accepted.json()["document_id"].as_str().unwrap()
+        ))
+        .await
+        .json();
+    assert_eq!(
+        (state["source"].as_str(), state["source_path"].as_str()),
+        (Some("upload"), Some("手册.md"))
+    );
     let large = "x".repeat(100_000);
-    assert_eq!(upload(&server, &[source, ("name=\"file\"; filename=\"a.txt\"", &large)]).await.status, 202);
+    assert_eq!(
+        upload(
+            &server,
+            &[source, ("name=\"file\"; filename=\"a.txt\"", &large)]
+        )
+        .await
+        .status,
+        202
+    );
     let table: [(Parts<'_>, &str, &str); 6] = [
         (&[source], "invalid", "no `file`"),
         (&[file], "invalid", "source"),
         (&[source, file, file], "invalid", "more than one"),
-        (&[source, file, ("name=\"colour\"", "red")], "unknown_field", "colour"),
-        (&[source, file, ("name=\"version\"", "new")], "invalid", "version"),
-        (&[source, file, ("name=\"knowledge_sets\"", "nothing")], "unknown_knowledge_set", "nothing"),
+        (
+            &[source, file, ("name=\"colour\"", "red")],
+            "unknown_field",
+            "colour",
+        ),
+        (
+            &[source, file, ("name=\"version\"", "new")],
+            "invalid",
+            "version",
+        ),
+        (
+            &[source, file, ("name=\"knowledge_sets\"", "nothing")],
+            "unknown_knowledge_set",
+            "nothing",
+        ),
     ];
     for (parts, code, word) in table {
         let answer = upload(&server, parts).await;
         assert_eq!(answer.code(), code, "{answer:?}");
-        assert!(answer.json()["detail"].as_str().unwrap().contains(word), "{answer:?}");
+        assert!(
+            answer.json()["detail"].as_str().unwrap().contains(word),
+            "{answer:?}"
+        );
     }
-    let cut =
-        server.send("POST", "/v1/documents", &[("Content-Type", "multipart/form-data; boundary=limit")], b"--limit\r\nContent-").await;
+    let cut = server
+        .send(
+            "POST",
+            "/v1/documents",
+            &[("Content-Type", "multipart/form-data; boundary=limit")],
+            b"--limit\r\nContent-",
+        )
+        .await;
     assert_eq!((cut.status, cut.code().as_str()), (400, "malformed_body"));
-    let bare = server.send("POST", "/v1/documents", &[("Content-Type", "multipart/form-data")], b"x").await;
+    let bare = server
+        .send(
+            "POST",
+            "/v1/documents",
+            &[("Content-Type", "multipart/form-data")],
+            b"x",
+        )
+        .await;
     assert_eq!((bare.status, bare.code().as_str()), (400, "malformed_body"));
 }
 
@@ -297,23 +596,71 @@ async fn files_are_uploaded_as_forms() {
 async fn an_idempotency_key_publishes_once() {
     let server = Server::start().await;
     let body = event("once.md").to_string();
-    let send = async |body: &str| server.send("POST", "/v1/documents", &[JSON, ("Idempotency-Key", "k1")], body.as_bytes()).await;
+    let send = async |body: &str| {
+        server
+            .send(
+                "POST",
+                "/v1/documents",
+                &[JSON, ("Idempotency-Key", "k1")],
+                body.as_bytes(),
+            )
+            .await
+    };
     let first = send(&body).await.json();
     assert_eq!(send(&body).await.json(), first);
-    assert_eq!(server.post("/v1/documents", &event("once.md")).await.json()["version"], 2, "without the key it is a new version");
+    assert_eq!(
+        server.post("/v1/documents", &event("once.md")).await.json()["version"],
+        2,
+        "without the key it is a new version"
+    );
     let other = send(&event("other.md").to_string()).await;
-    assert_eq!((other.status, other.code().as_str()), (422, "idempotency_mismatch"));
+    assert_eq!(
+        (other.status, other.code().as_str()),
+        (422, "idempotency_mismatch")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dead_letters_are_shown_replayed_and_dropped() {
     let server = Server::start().await;
-    let letters = server.get("/v1/dead-letters").await.json()["dead_letters"].as_array().unwrap().clone();
-    let ids: Vec<&str> = letters.iter().map(|letter| letter["id"].as_str().unwrap()).collect();
-    assert!(server.get(&format!("/v1/dead-letters/{}", ids[0])).await.json()["preview"].is_string());
-    assert_eq!(server.send("POST", &format!("/v1/dead-letters/{}/replay", ids[0]), &[], b"").await.status, 204);
-    assert_eq!(server.send("DELETE", &format!("/v1/dead-letters/{}", ids[1]), &[], b"").await.status, 204);
-    assert_eq!(server.get("/v1/dead-letters").await.json()["dead_letters"], json!([]));
+    let letters = server.get("/v1/dead-letters").await.json()["dead_letters"]
+        .as_array()
+        .unwrap()
+        .clone();
+    let ids: Vec<&str> = letters
+        .iter()
+        .map(|letter| letter["id"].as_str().unwrap())
+        .collect();
+    assert!(
+        server
+            .get(&format!("/v1/dead-letters/{}", ids[0]))
+            .await
+            .json()["preview"]
+            .is_string()
+    );
+    assert_eq!(
+        server
+            .send(
+                "POST",
+                &format!("/v1/dead-letters/{}/replay", ids[0]),
+                &[],
+                b""
+            )
+            .await
+            .status,
+        204
+    );
+    assert_eq!(
+        server
+            .send("DELETE", &format!("/v1/dead-letters/{}", ids[1]), &[], b"")
+            .await
+            .status,
+        204
+    );
+    assert_eq!(
+        server.get("/v1/dead-letters").await.json()["dead_letters"],
+        json!([])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -321,57 +668,127 @@ async fn knowledge_sets_are_listed_and_defined_anew() {
     let server = Server::start().await;
     let before = server.get("/v1/knowledge-sets").await;
     assert_eq!(before.json()["knowledge_sets"].as_array().unwrap().len(), 3);
-    let same = server.send("PUT", "/v1/knowledge-sets", &[JSON], before.body.as_bytes()).await;
-    assert_eq!((same.status, same.json()), (200, before.json()), "what GET gives can be PUT");
+    let same = server
+        .send("PUT", "/v1/knowledge-sets", &[JSON], before.body.as_bytes())
+        .await;
+    assert_eq!(
+        (same.status, same.json()),
+        (200, before.json()),
+        "what GET gives can be PUT"
+    );
     let toml = [("Content-Type", "application/toml")];
-    let changed =
-        server.send("PUT", "/v1/knowledge-sets", &toml, b"[[knowledge_set]]\nid = \"new\"\nname = \"New\"\nview = \"capability\"\n").await;
+    let changed = server
+        .send(
+            "PUT",
+            "/v1/knowledge-sets",
+            &toml,
+            b"[[knowledge_set]]\nid = \"new\"\nname = \"New\"\nview = \"capability\"\n",
+        )
+        .await;
     assert_eq!(changed.json()["knowledge_sets"][0]["id"], "new");
     assert_eq!(
-        server.post("/v1/search", &json!({"query": "a", "filter": {"knowledge_sets": ["radio"]}})).await.code(),
+        server
+            .post(
+                "/v1/search",
+                &json!({"query": "a", "filter": {"knowledge_sets": ["radio"]}})
+            )
+            .await
+            .code(),
         "unknown_knowledge_set"
     );
-    let wrong = server.send("PUT", "/v1/knowledge-sets", &toml, b"[[knowledge_set]]\nid = \"Bad Id\"\n").await;
+    let wrong = server
+        .send(
+            "PUT",
+            "/v1/knowledge-sets",
+            &toml,
+            b"[[knowledge_set]]\nid = \"Bad Id\"\n",
+        )
+        .await;
     assert_eq!((wrong.status, wrong.code().as_str()), (400, "invalid"));
-    assert_eq!(server.get("/v1/knowledge-sets").await.json()["knowledge_sets"][0]["id"], "new", "a wrong definition changes nothing");
+    assert_eq!(
+        server.get("/v1/knowledge-sets").await.json()["knowledge_sets"][0]["id"],
+        "new",
+        "a wrong definition changes nothing"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_is_served_under_a_policy_of_its_own_files_only() {
     let server = Server::start().await;
-    for (path, media_type, word) in
-        [("/", "text/html", "<title>Tributary"), ("/app.js", "text/javascript", "use strict"), ("/style.css", "text/css", ":root")]
-    {
+    for (path, media_type, word) in [
+        ("/", "text/html", "<title>Tributary"),
+        ("/app.js", "text/javascript", "use strict"),
+        ("/style.css", "text/css", ":root"),
+    ] {
         let answer = server.get(path).await;
         assert_eq!(answer.status, 200);
-        assert!(answer.header("content-type").unwrap().starts_with(media_type) && answer.body.contains(word), "{path}");
+        assert!(
+            answer
+                .header("content-type")
+                .unwrap()
+                .starts_with(media_type)
+                && answer.body.contains(word),
+            "{path}"
+        );
         let policy = answer.header("content-security-policy").unwrap();
-        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        assert!(
+            policy.contains("default-src 'none'")
+                && !policy.contains("unsafe")
+                && !policy.contains("http"),
+            "{policy}"
+        );
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     }
     let page = server.get("/").await.body;
-    assert!(!page.contains(" style=") && !page.contains(" onclick=") && !page.contains("//cdn"), "the policy would refuse it");
+    assert!(
+        !page.contains(" style=") && !page.contains(" onclick=") && !page.contains("//cdn"),
+        "the policy would refuse it"
+    );
     let script = server.get("/app.js").await.body;
-    for id in script.split("$(\"").skip(1).filter_map(|rest| rest.split('"').next()) {
-        assert!(page.contains(&format!("id=\"{id}\"")), "the script wants an element `{id}`");
+    for id in script
+        .split("$(\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+    {
+        assert!(
+            page.contains(&format!("id=\"{id}\"")),
+            "the script wants an element `{id}`"
+        );
     }
-    assert!(!script.contains("innerHTML") && !script.contains("insertAdjacentHTML") && !script.contains("eval("));
+    assert!(
+        !script.contains("innerHTML")
+            && !script.contains("insertAdjacentHTML")
+            && !script.contains("eval(")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_pages_and_other_names_are_refused() {
     let server = Server::start().await;
     let body = json!({"query": "a"}).to_string();
-    let status =
-        async |headers: &[(&str, &str)]| server.send("POST", "/v1/search", &[&[JSON], headers].concat(), body.as_bytes()).await.status;
+    let status = async |headers: &[(&str, &str)]| {
+        server
+            .send(
+                "POST",
+                "/v1/search",
+                &[&[JSON], headers].concat(),
+                body.as_bytes(),
+            )
+            .await
+            .status
+    };
     let own = format!("http://{}", server.address);
     assert_eq!(status(&[("Origin", &own)]).await, 200);
     for origin in ["https://evil.example", "null", "http://127.0.0.1:1"] {
         assert_eq!(status(&[("Origin", origin)]).await, 403, "{origin}");
     }
-    for (host, expected) in
-        [("localhost", 200), ("LOCALHOST:80", 200), ("[::1]:80", 200), ("evil.example", 403), ("127.0.0.1.evil.example", 403)]
-    {
+    for (host, expected) in [
+        ("localhost", 200),
+        ("LOCALHOST:80", 200),
+        ("[::1]:80", 200),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+    ] {
         assert_eq!(status(&[("Host", host)]).await, expected, "{host}");
     }
 }
@@ -381,11 +798,30 @@ async fn health_and_version_answer() {
     let server = Server::start_with(common::models(None), false).await;
     assert_eq!(server.get("/health/livez").await.status, 200);
     let ready = server.get("/health/readyz").await;
-    assert_eq!((ready.status, ready.json()["ready"].as_bool()), (503, Some(false)));
-    assert_eq!(server.get("/version").await.json(), json!({"name": "tributary", "version": "0.1.0"}));
+    assert_eq!(
+        (ready.status, ready.json()["ready"].as_bool()),
+        (503, Some(false))
+    );
+    assert_eq!(
+        server.get("/version").await.json(),
+        json!({"name": "tributary", "version": "0.1.0"})
+    );
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
-    let traced = server.send("GET", "/nothing", &[("traceparent", &format!("00-{trace}-00f067aa0ba902b7-01"))], b"").await;
-    assert_eq!((traced.json()["trace_id"].as_str(), traced.header("x-trace-id")), (Some(trace), Some(trace)));
+    let traced = server
+        .send(
+            "GET",
+            "/nothing",
+            &[("traceparent", &format!("00-{trace}-00f067aa0ba902b7-01"))],
+            b"",
+        )
+        .await;
+    assert_eq!(
+        (
+            traced.json()["trace_id"].as_str(),
+            traced.header("x-trace-id")
+        ),
+        (Some(trace), Some(trace))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -393,21 +829,60 @@ async fn a_process_without_queries_answers_health_metrics_and_version() {
     let server = Server::start_operations(true).await;
     assert_eq!(server.get("/health/livez").await.status, 200);
     let ready = server.get("/health/readyz").await;
-    assert_eq!((ready.status, ready.json()["checks"][0]["ok"].as_bool()), (200, Some(true)));
-    assert_eq!(server.get("/version").await.json(), json!({"name": "tributary", "version": "0.1.0"}));
+    assert_eq!(
+        (ready.status, ready.json()["checks"][0]["ok"].as_bool()),
+        (200, Some(true))
+    );
+    assert_eq!(
+        server.get("/version").await.json(),
+        json!({"name": "tributary", "version": "0.1.0"})
+    );
     let metrics = server.get("/metrics").await.body;
-    let line = "tributary_http_requests_total{method=\"GET\",route=\"/health/livez\",status=\"200\"} 1";
+    let line =
+        "tributary_http_requests_total{method=\"GET\",route=\"/health/livez\",status=\"200\"} 1";
     assert!(metrics.contains(line), "{metrics}");
     let elsewhere = server.get("/v1/documents").await;
-    assert_eq!((elsewhere.status, elsewhere.code().as_str()), (404, "route_not_found"));
-    assert!(elsewhere.body.contains("this process runs ingest, chunk"), "{elsewhere:?}");
-    let backup = async |token: &str| server.send("POST", "/v1/backup", &[("X-Tributary-Backup-Token", token)], b"").await;
+    assert_eq!(
+        (elsewhere.status, elsewhere.code().as_str()),
+        (404, "route_not_found")
+    );
+    assert!(
+        elsewhere.body.contains("this process runs ingest, chunk"),
+        "{elsewhere:?}"
+    );
+    let backup = async |token: &str| {
+        server
+            .send(
+                "POST",
+                "/v1/backup",
+                &[("X-Tributary-Backup-Token", token)],
+                b"",
+            )
+            .await
+    };
     let nothing = backup(backend::BACKUP_TOKEN).await;
-    assert_eq!((nothing.status, nothing.code().as_str()), (422, "unsupported"));
-    for refused in [backup("").await, backup("0123456789abcdee").await, server.post("/v1/backup", &json!({})).await] {
-        assert_eq!((refused.status, refused.code().as_str()), (403, "denied"), "from this machine, as a proxy would be: {refused:?}");
+    assert_eq!(
+        (nothing.status, nothing.code().as_str()),
+        (422, "unsupported")
+    );
+    for refused in [
+        backup("").await,
+        backup("0123456789abcdee").await,
+        server.post("/v1/backup", &json!({})).await,
+    ] {
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (403, "denied"),
+            "from this machine, as a proxy would be: {refused:?}"
+        );
     }
-    assert_eq!(server.send("GET", "/health/livez", &[("Host", "evil.example")], b"").await.status, 403);
+    assert_eq!(
+        server
+            .send("GET", "/health/livez", &[("Host", "evil.example")], b"")
+            .await
+            .status,
+        403
+    );
     assert_eq!(server.stop().await, Ok(()));
 }
 
@@ -415,13 +890,26 @@ async fn a_process_without_queries_answers_health_metrics_and_version() {
 async fn an_open_address_needs_words() {
     let (state, _) = backend::state(common::models(None), true).await;
     let listener = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
-    let error = tributary_query_api::serve(state, listener, std::future::ready(())).await.unwrap_err();
+    let error = tributary_query_api::serve(state, listener, std::future::ready(()))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), tributary_schemas::ErrorKind::Denied);
-    assert!(error.hint().unwrap().contains("everyone_without_authentication"));
-    let config = ServerConfig { network_access: NetworkAccess::EveryoneWithoutAuthentication, ..common::config().server };
+    assert!(
+        error
+            .hint()
+            .unwrap()
+            .contains("everyone_without_authentication")
+    );
+    let config = ServerConfig {
+        network_access: NetworkAccess::EveryoneWithoutAuthentication,
+        ..common::config().server
+    };
     let (state, _) = backend::state_with(common::models(None), true, config).await;
     let listener = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
-    assert_eq!(tributary_query_api::serve(state, listener, std::future::ready(())).await, Ok(()));
+    assert_eq!(
+        tributary_query_api::serve(state, listener, std::future::ready(())).await,
+        Ok(())
+    );
 }
 
 /// Takes longer than the server has time.
@@ -440,11 +928,22 @@ impl Reranker for Slow {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_takes_too_long_is_a_problem_with_headers_and_trace_id() {
-    let config = ServerConfig { request_timeout_ms: 1000, ..common::config().server };
-    let server = Server::start_with_config(common::models(Some(Arc::new(Slow))), true, config).await;
+    let config = ServerConfig {
+        request_timeout_ms: 1000,
+        ..common::config().server
+    };
+    let server =
+        Server::start_with_config(common::models(Some(Arc::new(Slow))), true, config).await;
     let answer = server.post("/v1/search", &json!({"query": "tasks"})).await;
-    assert_eq!((answer.status, answer.code().as_str()), (504, "timeout"), "{answer:?}");
-    assert_eq!(answer.json()["trace_id"].as_str(), answer.header("x-trace-id"));
+    assert_eq!(
+        (answer.status, answer.code().as_str()),
+        (504, "timeout"),
+        "{answer:?}"
+    );
+    assert_eq!(
+        answer.json()["trace_id"].as_str(),
+        answer.header("x-trace-id")
+    );
     assert!(answer.header("content-security-policy").is_some());
     let metrics = server.get("/metrics").await;
     let line = "tributary_http_requests_total{method=\"POST\",route=\"other\",status=\"504\"} 1";

@@ -9,37 +9,110 @@ use crate::common::client::{Answer, Server};
 fn the_committed_description_is_the_generated_one() {
     let generated = serde_json::to_string_pretty(&openapi::description()).unwrap() + "\n";
     if std::env::var_os("TRIBUTARY_UPDATE").is_some() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json"), &generated).unwrap();
+        std::fs::write(
+            concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json"),
+            &generated,
+        )
+        .unwrap();
     }
-    let committed = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json")).unwrap();
-    assert!(committed == generated, "openapi.json is not as generated: run again with TRIBUTARY_UPDATE=1 and look at the difference");
+    let committed =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json")).unwrap();
+    assert!(
+        committed == generated,
+        "openapi.json is not as generated: run again with TRIBUTARY_UPDATE=1 and look at the difference"
+    );
 }
 
 /// One call of every operation of the description that succeeds.
 const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
-    ("post", "/v1/documents", "/v1/documents", Some(r#"{"source": "wiki", "source_path": "a.md", "content": "a"}"#)),
-    ("get", "/v1/documents", "/v1/documents?limit=1&state=indexed", None),
-    ("get", "/v1/documents/{id}", "/v1/documents/manual%2Fscheduler?passages=true", None),
-    ("delete", "/v1/documents/{id}", "/v1/documents/case%2F42", None),
-    ("post", "/v1/documents/states", "/v1/documents/states", Some(r#"{"document_ids": ["case/42", "unknown"]}"#)),
-    ("post", "/v1/documents/reconcile", "/v1/documents/reconcile", None),
-    ("post", "/v1/search", "/v1/search", Some(r#"{"query": "tasks", "explain": true, "parents": true, "neighbours": 2}"#)),
+    (
+        "post",
+        "/v1/documents",
+        "/v1/documents",
+        Some(r#"{"source": "wiki", "source_path": "a.md", "content": "a"}"#),
+    ),
+    (
+        "get",
+        "/v1/documents",
+        "/v1/documents?limit=1&state=indexed",
+        None,
+    ),
+    (
+        "get",
+        "/v1/documents/{id}",
+        "/v1/documents/manual%2Fscheduler?passages=true",
+        None,
+    ),
+    (
+        "delete",
+        "/v1/documents/{id}",
+        "/v1/documents/case%2F42",
+        None,
+    ),
+    (
+        "post",
+        "/v1/documents/states",
+        "/v1/documents/states",
+        Some(r#"{"document_ids": ["case/42", "unknown"]}"#),
+    ),
+    (
+        "post",
+        "/v1/documents/reconcile",
+        "/v1/documents/reconcile",
+        None,
+    ),
+    (
+        "post",
+        "/v1/search",
+        "/v1/search",
+        Some(r#"{"query": "tasks", "explain": true, "parents": true, "neighbours": 2}"#),
+    ),
     ("get", "/v1/knowledge-sets", "/v1/knowledge-sets", None),
     ("get", "/v1/dead-letters", "/v1/dead-letters?limit=5", None),
-    ("get", "/v1/dead-letters/{id}", "/v1/dead-letters/documents.raw.v1-0-7", None),
-    ("post", "/v1/dead-letters/{id}/replay", "/v1/dead-letters/documents.raw.v1-0-7/replay", None),
-    ("delete", "/v1/dead-letters/{id}", "/v1/dead-letters/documents.raw.v1-0-9", None),
+    (
+        "get",
+        "/v1/dead-letters/{id}",
+        "/v1/dead-letters/documents.raw.v1-0-7",
+        None,
+    ),
+    (
+        "post",
+        "/v1/dead-letters/{id}/replay",
+        "/v1/dead-letters/documents.raw.v1-0-7/replay",
+        None,
+    ),
+    (
+        "delete",
+        "/v1/dead-letters/{id}",
+        "/v1/dead-letters/documents.raw.v1-0-9",
+        None,
+    ),
     ("delete", "/v1/dead-letters", "/v1/dead-letters", None),
     ("get", "/health/livez", "/health/livez", None),
     ("get", "/health/readyz", "/health/readyz", None),
     ("get", "/metrics", "/metrics", None),
     ("get", "/version", "/version", None),
-    ("post", "/v1/knowledge-sets/{id}/reindex", "/v1/knowledge-sets/radio/reindex", None),
-    ("post", "/v1/reindex", "/v1/reindex", Some(r#"{"knowledge_sets": ["common", "radio"]}"#)),
+    (
+        "post",
+        "/v1/knowledge-sets/{id}/reindex",
+        "/v1/knowledge-sets/radio/reindex",
+        None,
+    ),
+    (
+        "post",
+        "/v1/reindex",
+        "/v1/reindex",
+        Some(r#"{"knowledge_sets": ["common", "radio"]}"#),
+    ),
     ("get", "/v1/reindex", "/v1/reindex", None),
     ("delete", "/v1/reindex", "/v1/reindex", None),
     ("post", "/v1/reindex/rollback", "/v1/reindex/rollback", None),
-    ("put", "/v1/knowledge-sets", "/v1/knowledge-sets", Some(r#"{"knowledge_sets": []}"#)),
+    (
+        "put",
+        "/v1/knowledge-sets",
+        "/v1/knowledge-sets",
+        Some(r#"{"knowledge_sets": []}"#),
+    ),
     ("get", "/openapi.json", "/openapi.json", None),
     ("get", "/", "/", None),
 ];
@@ -50,32 +123,62 @@ async fn every_operation_answers_as_described() {
     let description = server.get("/openapi.json").await.json();
     let mut described: Vec<(String, String)> = Vec::new();
     for (path, methods) in description["paths"].as_object().unwrap() {
-        described.extend(methods.as_object().unwrap().keys().map(|method| (method.clone(), path.clone())));
+        described.extend(
+            methods
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(|method| (method.clone(), path.clone())),
+        );
     }
-    // Their answers are files: an archive, which the tests of the command line restore, and a picture, which another test looks at.
+    // Their answers are files: an archive, which the tests of the command line restore, and a
+    // picture, which another test looks at.
     described.retain(|(_, path)| !["/v1/backup", "/v1/images/{id}"].contains(&path.as_str()));
-    let mut called: Vec<(String, String)> = CALLS.iter().map(|(method, path, _, _)| ((*method).to_owned(), (*path).to_owned())).collect();
+    let mut called: Vec<(String, String)> = CALLS
+        .iter()
+        .map(|(method, path, _, _)| ((*method).to_owned(), (*path).to_owned()))
+        .collect();
     described.sort();
     called.sort();
     assert_eq!(called, described, "every operation is called once");
     for (method, path, address, body) in CALLS {
-        let headers: &[(&str, &str)] = if body.is_some() { &[("Content-Type", "application/json")] } else { &[] };
-        let answer = server.send(&method.to_uppercase(), address, headers, body.unwrap_or_default().as_bytes()).await;
+        let headers: &[(&str, &str)] = if body.is_some() {
+            &[("Content-Type", "application/json")]
+        } else {
+            &[]
+        };
+        let answer = server
+            .send(
+                &method.to_uppercase(),
+                address,
+                headers,
+                body.unwrap_or_default().as_bytes(),
+            )
+            .await;
         check(&description, &description["paths"][path][method], &answer);
     }
     let problem = server.get("/v1/documents/unknown").await;
-    let schema =
-        &description["paths"]["/v1/documents/{id}"]["get"]["responses"]["default"]["content"]["application/problem+json"]["schema"];
+    let schema = &description["paths"]["/v1/documents/{id}"]["get"]["responses"]["default"]["content"]
+        ["application/problem+json"]["schema"];
     validate(&description, schema, &problem.json());
 }
 
 fn check(description: &Value, operation: &Value, answer: &Answer) {
     let response = &operation["responses"][answer.status.to_string()];
-    assert!(response.is_object(), "{} is not described: {answer:?}", answer.status);
-    let Some(content) = response["content"].as_object() else { return assert_eq!(answer.body, "") };
+    assert!(
+        response.is_object(),
+        "{} is not described: {answer:?}",
+        answer.status
+    );
+    let Some(content) = response["content"].as_object() else {
+        return assert_eq!(answer.body, "");
+    };
     let found = answer.header("content-type").unwrap_or_default();
     let (media_type, content) = content.iter().next().unwrap();
-    assert!(found.starts_with(media_type.as_str()), "{found} is not {media_type}");
+    assert!(
+        found.starts_with(media_type.as_str()),
+        "{found} is not {media_type}"
+    );
     if media_type == "application/json" {
         validate(description, &content["schema"], &answer.json());
     }
@@ -85,6 +188,9 @@ fn validate(description: &Value, schema: &Value, value: &Value) {
     let mut root = schema.clone();
     root["components"] = description["components"].clone();
     let validator = jsonschema::draft202012::new(&root).unwrap();
-    let errors: Vec<String> = validator.iter_errors(value).map(|error| format!("{} at {}", error, error.instance_path())).collect();
+    let errors: Vec<String> = validator
+        .iter_errors(value)
+        .map(|error| format!("{} at {}", error, error.instance_path()))
+        .collect();
     assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
 }

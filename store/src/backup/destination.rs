@@ -1,5 +1,5 @@
-//! Where a backup goes: a folder, an archive, or a compressed archive. It is checked while it is written, and has its name only once it
-//! is whole and durable.
+//! Where a backup goes: a folder, an archive, or a compressed archive. It is checked while it is
+//! written, and has its name only once it is whole and durable.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -30,13 +30,20 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// By the ending of the name: `.tar`, `.tar.zst`, else a folder. `Invalid` for the endings of other archives.
+    /// By the ending of the name: `.tar`, `.tar.zst`, else a folder. `Invalid` for the endings of
+    /// other archives.
     pub fn of(path: &Path) -> Result<Self> {
-        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-        let other = [".tgz", ".gz", ".zip", ".bz2", ".xz", ".7z"].iter().find(|ending| name.ends_with(**ending));
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().to_lowercase())
+            .unwrap_or_default();
+        let other = [".tgz", ".gz", ".zip", ".bz2", ".xz", ".7z"]
+            .iter()
+            .find(|ending| name.ends_with(**ending));
         if let Some(ending) = other {
             let message = format!("a backup cannot be a `{ending}` file");
-            return Err(Error::new(ErrorKind::Invalid, message).with_hint("name it .tar or .tar.zst, or give the name of a folder"));
+            return Err(Error::new(ErrorKind::Invalid, message)
+                .with_hint("name it .tar or .tar.zst, or give the name of a folder"));
         }
         Ok(if name.ends_with(".tar.zst") {
             Self::Compressed(path.to_owned())
@@ -60,32 +67,51 @@ impl Destination {
             return Ok(());
         }
         let message = format!("{} exists already", self.path().display());
-        Err(Error::new(ErrorKind::Conflict, message).with_hint("give each backup a name of its own, such as one with the date"))
+        Err(Error::new(ErrorKind::Conflict, message)
+            .with_hint("give each backup a name of its own, such as one with the date"))
     }
 
-    /// Takes an archive of `total` bytes of files (for the progress and the check for room) and makes it a backup here.
+    /// Takes an archive of `total` bytes of files (for the progress and the check for room) and
+    /// makes it a backup here.
     ///
-    /// `Corrupt` if what comes is not whole, `Exhausted` without enough room. Whatever fails, nothing of that name is left.
+    /// `Corrupt` if what comes is not whole, `Exhausted` without enough room. Whatever fails,
+    /// nothing of that name is left.
     pub fn receive(&self, from: impl Read, total: u64, progress: &dyn Fn(u64)) -> Result<Manifest> {
         self.check_absent()?;
-        let parent = self.path().parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = self
+            .path()
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         if !parent.is_dir() {
             // Made here, a backup for a volume that is not mounted would fill the disk below it.
             let message = format!("there is no folder {} for the backup", parent.display());
-            return Err(Error::new(ErrorKind::NotFound, message).with_hint("mount what belongs there, or make the folder"));
+            return Err(Error::new(ErrorKind::NotFound, message)
+                .with_hint("mount what belongs there, or make the folder"));
         }
         if !matches!(self, Self::Compressed(_)) {
             check_room(parent, total)?;
         }
         let partial = self.partial();
-        let counted = Counted { inner: from, bytes: 0, progress };
+        let counted = Counted {
+            inner: from,
+            bytes: 0,
+            progress,
+        };
         let received = match self {
             Self::Folder(_) => receive_folder(counted, &partial),
             Self::Archive(_) | Self::Compressed(_) => self.receive_archive(counted, &partial),
         };
-        let failed = |error: io::Error| Error::io(format_args!("cannot complete {}", self.path().display()), &error);
+        let failed = |error: io::Error| {
+            Error::io(
+                format_args!("cannot complete {}", self.path().display()),
+                &error,
+            )
+        };
         let named = received.and_then(|manifest| {
-            fs::rename(&partial, self.path()).and_then(|()| File::open(parent)?.sync_all()).map_err(failed)?;
+            fs::rename(&partial, self.path())
+                .and_then(|()| File::open(parent)?.sync_all())
+                .map_err(failed)?;
             Ok(manifest)
         });
         if named.is_err() {
@@ -102,7 +128,9 @@ impl Destination {
     }
 
     fn receive_archive(&self, from: impl Read, partial: &Path) -> Result<Manifest> {
-        let failed = |error: io::Error| Error::io(format_args!("cannot write {}", partial.display()), &error);
+        let failed = |error: io::Error| {
+            Error::io(format_args!("cannot write {}", partial.display()), &error)
+        };
         let file = create_private_file(partial).map_err(failed)?;
         if let Self::Archive(_) = self {
             let (manifest, file) = tee(from, file)?;
@@ -111,7 +139,10 @@ impl Destination {
         }
         let encoder = zstd::stream::write::Encoder::new(file, COMPRESSION_LEVEL).map_err(failed)?;
         let (manifest, encoder) = tee(from, encoder)?;
-        encoder.finish().and_then(|file| file.sync_all()).map_err(failed)?;
+        encoder
+            .finish()
+            .and_then(|file| file.sync_all())
+            .map_err(failed)?;
         Ok(manifest)
     }
 
@@ -133,8 +164,14 @@ fn check_room(folder: &Path, bytes: u64) -> Result<()> {
     if free >= bytes.saturating_add(MARGIN_BYTES) {
         return Ok(());
     }
-    let message = format!("{} has {} MiB free, the backup needs {} MiB", folder.display(), free >> 20, (bytes + MARGIN_BYTES) >> 20);
-    Err(Error::new(ErrorKind::Exhausted, message).with_hint("write it to another disk, or compressed as .tar.zst"))
+    let message = format!(
+        "{} has {} MiB free, the backup needs {} MiB",
+        folder.display(),
+        free >> 20,
+        (bytes + MARGIN_BYTES) >> 20
+    );
+    Err(Error::new(ErrorKind::Exhausted, message)
+        .with_hint("write it to another disk, or compressed as .tar.zst"))
 }
 
 /// Checks what passes while it is written as it is.
@@ -142,15 +179,19 @@ fn tee<W: Write>(from: impl Read, out: W) -> Result<(Manifest, W)> {
     let mut tee = Tee { from, out };
     let manifest = read(&mut tee, &mut |_, _, _| Ok(()))?;
     // The end of the archive, behind the last entry.
-    io::copy(&mut tee, &mut io::sink()).map_err(|error| Error::io("cannot read the backup", &error))?;
+    io::copy(&mut tee, &mut io::sink())
+        .map_err(|error| Error::io("cannot read the backup", &error))?;
     Ok((manifest, tee.out))
 }
 
 fn receive_folder(from: impl Read, partial: &Path) -> Result<Manifest> {
     Draft::remove(partial)?;
-    let failed = |error: io::Error| Error::io(format_args!("cannot write {}", partial.display()), &error);
+    let failed =
+        |error: io::Error| Error::io(format_args!("cannot write {}", partial.display()), &error);
     create_private_folder(partial).map_err(failed)?;
-    let manifest = read(from, &mut |path, _, content| write_file(&partial.join(path), content))?;
+    let manifest = read(from, &mut |path, _, content| {
+        write_file(&partial.join(path), content)
+    })?;
     create_folders(partial, &manifest)?;
     write_file(&partial.join(MANIFEST), &mut to_json(&manifest)?.as_slice())?;
     sync_folders(partial)?;
@@ -161,14 +202,17 @@ fn receive_folder(from: impl Read, partial: &Path) -> Result<Manifest> {
 pub(super) fn create_folders(root: &Path, manifest: &Manifest) -> Result<()> {
     for folder in &manifest.folders {
         let path = root.join(folder);
-        fs::create_dir_all(&path).map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
+        fs::create_dir_all(&path)
+            .map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
     }
     Ok(())
 }
 
-/// Writes a file durably, and makes its folders; their names are durable once the caller has synced them.
+/// Writes a file durably, and makes its folders; their names are durable once the caller has synced
+/// them.
 pub(super) fn write_file(path: &Path, content: &mut dyn Read) -> Result<()> {
-    let failed = |error: io::Error| Error::io(format_args!("cannot write {}", path.display()), &error);
+    let failed =
+        |error: io::Error| Error::io(format_args!("cannot write {}", path.display()), &error);
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let mut file = File::create(path).map_err(failed)?;
@@ -199,7 +243,8 @@ struct Tee<R, W> {
 impl<R: Read, W: Write> Read for Tee<R, W> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(buffer)?;
-        self.out.write_all(buffer.get(..count).unwrap_or_default())?;
+        self.out
+            .write_all(buffer.get(..count).unwrap_or_default())?;
         Ok(count)
     }
 }

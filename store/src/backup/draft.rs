@@ -1,5 +1,5 @@
-//! Files held as they are at one moment, by hard links in a folder of their own. Filled by the log and the index while their writers
-//! are held; read by `archive` afterwards.
+//! Files held as they are at one moment, by hard links in a folder of their own. Filled by the log
+//! and the index while their writers are held; read by `archive` afterwards.
 
 use std::fs;
 use std::io;
@@ -33,19 +33,27 @@ impl Draft {
     pub fn create(folder: &Path) -> Result<Self> {
         Self::remove(folder)?;
         fs::create_dir(folder).map_err(|error| failed("create", folder, &error))?;
-        Ok(Self { folder: folder.to_owned(), files: Vec::new(), folders: Vec::new(), number: 0 })
+        Ok(Self {
+            folder: folder.to_owned(),
+            files: Vec::new(),
+            folders: Vec::new(),
+            number: 0,
+        })
     }
 
     /// Removes the folder of a draft, if it is there.
     pub fn remove(folder: &Path) -> Result<()> {
         match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", folder, &error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed("remove", folder, &error))
+            }
             _ => Ok(()),
         }
     }
 
-    /// Holds the first `bytes` of a file (`None`: its present length) as `path`; what is there must not be changed in place later, only
-    /// appended to, or replaced or removed as a whole. Returns whether the file exists.
+    /// Holds the first `bytes` of a file (`None`: its present length) as `path`; what is there must
+    /// not be changed in place later, only appended to, or replaced or removed as a whole.
+    /// Returns whether the file exists.
     pub fn keep(&mut self, from: &Path, path: &str, bytes: Option<u64>) -> Result<bool> {
         let place = self.next_place();
         match hold(from, &place) {
@@ -53,8 +61,15 @@ impl Draft {
             Err(error) => return Err(failed("hold", from, &error)),
             Ok(()) => {}
         }
-        let length = fs::metadata(&place).map_err(|error| failed("read", &place, &error))?.len();
-        self.files.push(Held { path: path.to_owned(), place, bytes: bytes.map_or(length, |bytes| bytes.min(length)), is_ours: true });
+        let length = fs::metadata(&place)
+            .map_err(|error| failed("read", &place, &error))?
+            .len();
+        self.files.push(Held {
+            path: path.to_owned(),
+            place,
+            bytes: bytes.map_or(length, |bytes| bytes.min(length)),
+            is_ours: true,
+        });
         Ok(true)
     }
 
@@ -62,14 +77,26 @@ impl Draft {
     pub fn keep_content(&mut self, content: &[u8], path: &str) -> Result<()> {
         let place = self.next_place();
         fs::write(&place, content).map_err(|error| failed("write", &place, &error))?;
-        self.files.push(Held { path: path.to_owned(), place, bytes: content.len() as u64, is_ours: true });
+        self.files.push(Held {
+            path: path.to_owned(),
+            place,
+            bytes: content.len() as u64,
+            is_ours: true,
+        });
         Ok(())
     }
 
     /// Adds a file that stays in place and never changes.
     pub fn add_unchanging(&mut self, place: &Path, path: &str) -> Result<()> {
-        let bytes = fs::metadata(place).map_err(|error| failed("read", place, &error))?.len();
-        self.files.push(Held { path: path.to_owned(), place: place.to_owned(), bytes, is_ours: false });
+        let bytes = fs::metadata(place)
+            .map_err(|error| failed("read", place, &error))?
+            .len();
+        self.files.push(Held {
+            path: path.to_owned(),
+            place: place.to_owned(),
+            bytes,
+            is_ours: false,
+        });
         Ok(())
     }
 
@@ -90,7 +117,11 @@ impl Draft {
 
     /// Lets go of the files after the first `count`.
     pub fn truncate(&mut self, count: usize) -> Result<()> {
-        for held in self.files.drain(count.min(self.files.len())..).filter(|held| held.is_ours) {
+        for held in self
+            .files
+            .drain(count.min(self.files.len())..)
+            .filter(|held| held.is_ours)
+        {
             fs::remove_file(&held.place).map_err(|error| failed("remove", &held.place, &error))?;
         }
         Ok(())
@@ -113,7 +144,9 @@ impl Drop for Draft {
 /// A hard link; where the file system has none, a copy.
 fn hold(from: &Path, place: &Path) -> io::Result<()> {
     match fs::hard_link(from, place) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound && from.exists() => fs::copy(from, place).map(drop),
+        Err(error) if error.kind() != io::ErrorKind::NotFound && from.exists() => {
+            fs::copy(from, place).map(drop)
+        }
         linked => linked,
     }
 }
@@ -136,10 +169,21 @@ mod tests {
         fs::write(&path, "one").unwrap();
         let mut draft = Draft::create(&folder.path().join("draft")).unwrap();
         assert!(draft.keep(&path, "a", None).unwrap());
-        assert!(!draft.keep(&folder.path().join("absent"), "b", None).unwrap());
-        fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b" two").unwrap();
+        assert!(
+            !draft
+                .keep(&folder.path().join("absent"), "b", None)
+                .unwrap()
+        );
+        fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b" two")
+            .unwrap();
         fs::remove_file(&path).unwrap();
-        let [held] = draft.files() else { panic!("{draft:?}") };
+        let [held] = draft.files() else {
+            panic!("{draft:?}")
+        };
         assert_eq!((held.path.as_str(), held.bytes), ("a", 3));
         assert_eq!(fs::read(&held.place).unwrap(), b"one two");
         drop(draft);

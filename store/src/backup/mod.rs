@@ -1,15 +1,18 @@
-//! Backup and restore of what is embedded: the event log, the index, blobs. Called by the HTTP server (`POST /v1/backup`) and by the
-//! verbs `backup` and `restore`.
+//! Backup and restore of what is embedded: the event log, the index, blobs. Called by the HTTP
+//! server (`POST /v1/backup`) and by the verbs `backup` and `restore`.
 //!
-//! **What a backup is.** The image of a crash at one moment. The writers of the index are held, then the one writer of the log; what is
-//! durable in both at that moment is kept by hard links and noted lengths (all files are append-only or replaced as a whole), and the
-//! writers go on. That takes milliseconds; everything else is copied afterwards from the links, while the server works. So whatever was
-//! acknowledged before the backup began is in it, positions of groups are never ahead of the records and outputs that they stand for,
-//! and starting from it is what every start after a crash is.
+//! **What a backup is.** The image of a crash at one moment. The writers of the index are held,
+//! then the one writer of the log; what is durable in both at that moment is kept by hard links and
+//! noted lengths (all files are append-only or replaced as a whole), and the writers go on. That
+//! takes milliseconds; everything else is copied afterwards from the links, while the server works.
+//! So whatever was acknowledged before the backup began is in it, positions of groups are never
+//! ahead of the records and outputs that they stand for, and starting from it is what every start
+//! after a crash is.
 //!
-//! **Format 1.** A tar archive (or a folder of the same files, or the archive compressed by zstd) of regular files with the names that
-//! they have below the data folder, in any order, and last `backup.json`, a [`Manifest`] with the BLAKE3 hash and the length of each.
-//! An archive without its manifest broke off and is refused.
+//! **Format 1.** A tar archive (or a folder of the same files, or the archive compressed by zstd)
+//! of regular files with the names that they have below the data folder, in any order, and last
+//! `backup.json`, a [`Manifest`] with the BLAKE3 hash and the length of each. An archive without
+//! its manifest broke off and is refused.
 
 mod archive;
 mod destination;
@@ -36,7 +39,8 @@ use crate::search_index::embedded::EmbeddedIndex;
 pub const FORMAT: u32 = 1;
 /// Name of the manifest in a backup.
 pub const MANIFEST: &str = "backup.json";
-/// Folder in the data folder where an image is held while it is copied; a left-over of a crash is removed.
+/// Folder in the data folder where an image is held while it is copied; a left-over of a crash is
+/// removed.
 const STAGING: &str = "backup.staging";
 
 /// What a backup holds.
@@ -79,13 +83,22 @@ impl Manifest {
 
     /// `Unsupported` for a backup that this build cannot restore.
     pub(crate) fn check_versions(&self) -> Result<()> {
-        let versions = [("backup", self.format, FORMAT), ("data folder", self.data_folder_format, data_folder::FORMAT)];
-        match versions.into_iter().find(|(_, found, known)| found != known) {
+        let versions = [
+            ("backup", self.format, FORMAT),
+            ("data folder", self.data_folder_format, data_folder::FORMAT),
+        ];
+        match versions
+            .into_iter()
+            .find(|(_, found, known)| found != known)
+        {
             None => Ok(()),
             Some((what, found, known)) => {
-                let message =
-                    format!("the backup has {what} format {found}, this build reads {known}; version {} made it", self.program_version);
-                Err(Error::new(ErrorKind::Unsupported, message).with_hint("use the build that made it, or a newer one"))
+                let message = format!(
+                    "the backup has {what} format {found}, this build reads {known}; version {} made it",
+                    self.program_version
+                );
+                Err(Error::new(ErrorKind::Unsupported, message)
+                    .with_hint("use the build that made it, or a newer one"))
             }
         }
     }
@@ -126,18 +139,44 @@ impl Source {
     pub fn new(parts: Parts) -> Result<Self> {
         Draft::remove(&parts.folder.join(STAGING))?;
         let not_covered = not_covered(&parts);
-        let Parts { folder, id, log, index, blobs } = parts;
-        Ok(Self { inner: Arc::new(Inner { folder, id, log, index, blobs, not_covered, turn: Arc::default() }) })
+        let Parts {
+            folder,
+            id,
+            log,
+            index,
+            blobs,
+        } = parts;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                folder,
+                id,
+                log,
+                index,
+                blobs,
+                not_covered,
+                turn: Arc::default(),
+            }),
+        })
     }
 
-    /// The image of this moment. `Conflict` while another backup is being made, `Unsupported` if nothing here is embedded.
+    /// The image of this moment. `Conflict` while another backup is being made, `Unsupported` if
+    /// nothing here is embedded.
     pub async fn take(&self) -> Result<Image> {
         let turn = Arc::clone(&self.inner.turn).try_lock_owned().map_err(|_| {
-            Error::new(ErrorKind::Conflict, "another backup of this data folder is being made").with_hint("wait until it is done")
+            Error::new(
+                ErrorKind::Conflict,
+                "another backup of this data folder is being made",
+            )
+            .with_hint("wait until it is done")
         })?;
         let inner = Arc::clone(&self.inner);
         let taken = tokio::task::spawn_blocking(move || inner.image(turn)).await;
-        taken.map_err(|error| Error::new(ErrorKind::Internal, format!("the backup was broken off: {error}")))?
+        taken.map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("the backup was broken off: {error}"),
+            )
+        })?
     }
 }
 
@@ -161,20 +200,28 @@ fn not_covered(parts: &Parts) -> Vec<String> {
                 .to_owned(),
         );
     }
-    missing.push("models: deploy/models/fetch or `tributary models pull` brings them back".to_owned());
+    missing
+        .push("models: deploy/models/fetch or `tributary models pull` brings them back".to_owned());
     missing
 }
 
 impl Inner {
     fn image(&self, turn: OwnedMutexGuard<()>) -> Result<Image> {
         if self.log.is_none() && self.index.is_none() {
-            let message = "nothing in this data folder is embedded: log and index are servers of their own";
-            return Err(Error::new(ErrorKind::Unsupported, message).with_hint(self.not_covered.join("; ")));
+            let message =
+                "nothing in this data folder is embedded: log and index are servers of their own";
+            return Err(
+                Error::new(ErrorKind::Unsupported, message).with_hint(self.not_covered.join("; "))
+            );
         }
         let mut draft = Draft::create(&self.folder.join(STAGING))?;
         draft.keep(&self.folder.join("tributary.json"), "tributary.json", None)?;
         let taken_at_ms = crate::system_clock()();
-        let log = |draft: &mut Draft| self.log.as_ref().map_or(Ok(()), |log| log.image(draft, "log"));
+        let log = |draft: &mut Draft| {
+            self.log
+                .as_ref()
+                .map_or(Ok(()), |log| log.image(draft, "log"))
+        };
         match &self.index {
             Some(index) => index.image(&mut draft, "index", log)?,
             None => log(&mut draft)?,
@@ -192,11 +239,16 @@ impl Inner {
             folders: draft.folders().to_vec(),
             files: Vec::new(),
         };
-        Ok(Image { manifest, draft, _turn: turn })
+        Ok(Image {
+            manifest,
+            draft,
+            _turn: turn,
+        })
     }
 }
 
-/// Blobs never change and are in place before a record names them, so a listing after the log's moment holds all that count.
+/// Blobs never change and are in place before a record names them, so a listing after the log's
+/// moment holds all that count.
 fn add_blobs(draft: &mut Draft, folder: &Path) -> Result<()> {
     draft.add_folder("blobs");
     for (hash, path) in crate::blobs::files(folder)? {
@@ -219,7 +271,8 @@ impl Image {
         self.draft.files().iter().map(|file| file.bytes).sum()
     }
 
-    /// Writes the archive. Blocks; an error leaves an archive without its manifest, which nobody takes for a backup.
+    /// Writes the archive. Blocks; an error leaves an archive without its manifest, which nobody
+    /// takes for a backup.
     pub fn write(self, out: impl std::io::Write) -> Result<Manifest> {
         archive::write(self.manifest, self.draft.files(), out)
     }

@@ -1,6 +1,8 @@
-//! A backup becomes a data folder. Everything is written and checked in `restore.draft` inside the folder; renaming that to
-//! `restore.ready` decides, and from then on the parts move to their places, also at the next start if this process ends before it is
-//! done. So a folder holds either what it held or all of the backup, also where it is a mount point that cannot be exchanged itself.
+//! A backup becomes a data folder. Everything is written and checked in `restore.draft` inside the
+//! folder; renaming that to `restore.ready` decides, and from then on the parts move to their
+//! places, also at the next start if this process ends before it is done. So a folder holds either
+//! what it held or all of the backup, also where it is a mount point that cannot be exchanged
+//! itself.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -23,18 +25,31 @@ const PARTS: [&str; 4] = ["log", "index", "blobs", "tributary.json"];
 
 /// Restores a backup into a data folder that no process has open.
 ///
-/// `Conflict` if the folder is in use, or holds data and `replace` is not set; `Corrupt` for a damaged backup and `Unsupported` for one
-/// of another format, both without having changed anything; `NotFound`. `progress` is told the bytes of files that are written.
-pub fn restore(from: &Path, data_folder: &Path, replace: bool, progress: &dyn Fn(u64)) -> Result<Manifest> {
+/// `Conflict` if the folder is in use, or holds data and `replace` is not set; `Corrupt` for a
+/// damaged backup and `Unsupported` for one of another format, both without having changed
+/// anything; `NotFound`. `progress` is told the bytes of files that are written.
+pub fn restore(
+    from: &Path,
+    data_folder: &Path,
+    replace: bool,
+    progress: &dyn Fn(u64),
+) -> Result<Manifest> {
     if !from.exists() {
-        return Err(Error::new(ErrorKind::NotFound, format!("there is no backup {}", from.display())));
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!("there is no backup {}", from.display()),
+        ));
     }
     data_folder::create(data_folder)?;
     let _lock = hold(data_folder)?;
     finish_restore(data_folder)?;
-    if let Some(part) = PARTS.iter().find(|part| data_folder.join(part).exists() && !replace) {
+    if let Some(part) = PARTS
+        .iter()
+        .find(|part| data_folder.join(part).exists() && !replace)
+    {
         let message = format!("{} holds data already ({part})", data_folder.display());
-        return Err(Error::new(ErrorKind::Conflict, message).with_hint("choose an empty --data-dir, or replace what is there by --force"));
+        return Err(Error::new(ErrorKind::Conflict, message)
+            .with_hint("choose an empty --data-dir, or replace what is there by --force"));
     }
     let draft = data_folder.join(DRAFT);
     Draft::remove(&draft)?;
@@ -43,15 +58,18 @@ pub fn restore(from: &Path, data_folder: &Path, replace: bool, progress: &dyn Fn
         Draft::remove(&draft)?;
     }
     let manifest = unpacked?;
-    fs::rename(&draft, data_folder.join(READY)).map_err(|error| Error::io("cannot complete the restore", &error))?;
+    fs::rename(&draft, data_folder.join(READY))
+        .map_err(|error| Error::io("cannot complete the restore", &error))?;
     sync_folder(data_folder)?;
     finish_restore(data_folder)?;
     Ok(manifest)
 }
 
 fn unpack(from: &Path, draft: &Path, progress: &dyn Fn(u64)) -> Result<Manifest> {
-    let failed = |error: io::Error| Error::io(format_args!("cannot read {}", from.display()), &error);
-    fs::create_dir(draft).map_err(|error| Error::io(format_args!("cannot create {}", draft.display()), &error))?;
+    let failed =
+        |error: io::Error| Error::io(format_args!("cannot read {}", from.display()), &error);
+    fs::create_dir(draft)
+        .map_err(|error| Error::io(format_args!("cannot create {}", draft.display()), &error))?;
     let mut written = 0;
     let mut each = |path: &str, bytes: u64, content: &mut dyn Read| {
         write_file(&draft.join(path), content)?;
@@ -64,19 +82,26 @@ fn unpack(from: &Path, draft: &Path, progress: &dyn Fn(u64)) -> Result<Manifest>
     } else {
         let file = io::BufReader::with_capacity(1 << 20, File::open(from).map_err(failed)?);
         match Destination::of(from)? {
-            Destination::Compressed(_) => read(zstd::stream::read::Decoder::with_buffer(file).map_err(failed)?, &mut each)?,
+            Destination::Compressed(_) => read(
+                zstd::stream::read::Decoder::with_buffer(file).map_err(failed)?,
+                &mut each,
+            )?,
             Destination::Archive(_) | Destination::Folder(_) => read(file, &mut each)?,
         }
     };
     create_folders(draft, &manifest)?;
     if !draft.join("tributary.json").exists() {
-        return Err(Error::new(ErrorKind::Corrupt, "the backup is damaged: it has no tributary.json"));
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            "the backup is damaged: it has no tributary.json",
+        ));
     }
     sync_folders(draft)?;
     Ok(manifest)
 }
 
-/// Moves a decided restore to its places; nothing to do where there is none. Whoever calls it has the folder alone.
+/// Moves a decided restore to its places; nothing to do where there is none. Whoever calls it has
+/// the folder alone.
 pub(crate) fn finish_restore(data_folder: &Path) -> Result<()> {
     let ready = data_folder.join(READY);
     if !ready.exists() {
@@ -85,13 +110,24 @@ pub(crate) fn finish_restore(data_folder: &Path) -> Result<()> {
     tracing::info!(folder = %data_folder.display(), "a restored backup takes its place");
     for part in PARTS.into_iter().filter(|part| ready.join(part).exists()) {
         let place = data_folder.join(part);
-        let removed = if place.is_dir() { fs::remove_dir_all(&place) } else { remove_file(&place) };
+        let removed = if place.is_dir() {
+            fs::remove_dir_all(&place)
+        } else {
+            remove_file(&place)
+        };
         let moved = removed.and_then(|()| fs::rename(ready.join(part), &place));
-        moved.map_err(|error| Error::io(format_args!("cannot put {} in its place", place.display()), &error))?;
+        moved.map_err(|error| {
+            Error::io(
+                format_args!("cannot put {} in its place", place.display()),
+                &error,
+            )
+        })?;
     }
     sync_folder(data_folder)?;
     // Stale by now: they tell of a server, and of the blobs and folders of the replaced data.
-    let mut stale = ["server.json", blobs::MEMORY, parts::MEMORY].into_iter().map(|file| remove_file(&data_folder.join(file)));
+    let mut stale = ["server.json", blobs::MEMORY, parts::MEMORY]
+        .into_iter()
+        .map(|file| remove_file(&data_folder.join(file)));
     stale
         .try_for_each(|removed| removed)
         .and_then(|()| fs::remove_dir_all(&ready))

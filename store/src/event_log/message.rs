@@ -10,9 +10,19 @@ use super::Record;
 /// A record that carries `value` as JSON.
 ///
 /// `ce_id` is made of type, document id and version: the same event encoded twice has the same id.
-pub fn encode<T: Serialize>(event_type: &str, document_id: &str, version: u64, value: &T, now_ms: i64) -> Result<Record, Error> {
-    let json = serde_json::to_vec(value)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode {event_type} of `{document_id}`: {error}")))?;
+pub fn encode<T: Serialize>(
+    event_type: &str,
+    document_id: &str,
+    version: u64,
+    value: &T,
+    now_ms: i64,
+) -> Result<Record, Error> {
+    let json = serde_json::to_vec(value).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot encode {event_type} of `{document_id}`: {error}"),
+        )
+    })?;
     let mut record = tombstone(event_type, document_id, version, now_ms);
     record.value = Some(json.into());
     Ok(record)
@@ -20,11 +30,15 @@ pub fn encode<T: Serialize>(event_type: &str, document_id: &str, version: u64, v
 
 /// A record that deletes the document.
 pub fn tombstone(event_type: &str, document_id: &str, version: u64, now_ms: i64) -> Record {
-    let header = |name: &str, value: &str| (name.to_owned(), Bytes::copy_from_slice(value.as_bytes()));
+    let header =
+        |name: &str, value: &str| (name.to_owned(), Bytes::copy_from_slice(value.as_bytes()));
     let schema = event::data_schema(event_type).map(|schema| header(event::CE_DATASCHEMA, schema));
     let mut headers = vec![
         header(event::CE_SPECVERSION, "1.0"),
-        header(event::CE_ID, &format!("{event_type}/{document_id}/{version}")),
+        header(
+            event::CE_ID,
+            &format!("{event_type}/{document_id}/{version}"),
+        ),
         header(event::CE_TYPE, event_type),
         header(event::CE_SOURCE, "tributary"),
         header(event::CE_SUBJECT, document_id),
@@ -32,14 +46,22 @@ pub fn tombstone(event_type: &str, document_id: &str, version: u64, now_ms: i64)
         header(event::DOCUMENT_VERSION, &version.to_string()),
     ];
     headers.extend(schema);
-    Record { key: Bytes::copy_from_slice(document_id.as_bytes()), value: None, headers, timestamp_ms: now_ms }
+    Record {
+        key: Bytes::copy_from_slice(document_id.as_bytes()),
+        value: None,
+        headers,
+        timestamp_ms: now_ms,
+    }
 }
 
 /// Passes the trace context of the record that caused `record` on to it.
 #[must_use]
 pub fn traced(mut record: Record, cause: &Record) -> Record {
     if let Some(traceparent) = cause.header(event::TRACEPARENT) {
-        record.headers.push((event::TRACEPARENT.to_owned(), Bytes::copy_from_slice(traceparent.as_bytes())));
+        record.headers.push((
+            event::TRACEPARENT.to_owned(),
+            Bytes::copy_from_slice(traceparent.as_bytes()),
+        ));
     }
     record
 }
@@ -48,30 +70,54 @@ pub fn traced(mut record: Record, cause: &Record) -> Record {
 #[must_use]
 pub fn for_generation(mut record: Record, generation: &str) -> Record {
     record.headers.retain(|(name, _)| name != event::GENERATION);
-    record.headers.push((event::GENERATION.to_owned(), Bytes::copy_from_slice(generation.as_bytes())));
+    record.headers.push((
+        event::GENERATION.to_owned(),
+        Bytes::copy_from_slice(generation.as_bytes()),
+    ));
     record
 }
 
-/// The value of a record, `None` for a tombstone. The error says what about the JSON is wrong and where.
+/// The value of a record, `None` for a tombstone. The error says what about the JSON is wrong and
+/// where.
 pub fn decode<T: DeserializeOwned>(record: &Record) -> Result<Option<T>, Error> {
-    let Some(value) = &record.value else { return Ok(None) };
+    let Some(value) = &record.value else {
+        return Ok(None);
+    };
     serde_json::from_slice(value).map(Some).map_err(|error| {
-        let what = if error.is_syntax() || error.is_eof() { "is not JSON" } else { "does not follow its schema" };
-        Error::new(ErrorKind::Invalid, format!("value of `{}` {what}: {error}", String::from_utf8_lossy(&record.key)))
+        let what = if error.is_syntax() || error.is_eof() {
+            "is not JSON"
+        } else {
+            "does not follow its schema"
+        };
+        Error::new(
+            ErrorKind::Invalid,
+            format!(
+                "value of `{}` {what}: {error}",
+                String::from_utf8_lossy(&record.key)
+            ),
+        )
     })
 }
 
 /// The document version that a record is about: its header, else its timestamp.
 pub fn version(record: &Record) -> u64 {
-    let stated = record.header(event::DOCUMENT_VERSION).and_then(|text| text.parse().ok());
+    let stated = record
+        .header(event::DOCUMENT_VERSION)
+        .and_then(|text| text.parse().ok());
     stated.unwrap_or_else(|| u64::try_from(record.timestamp_ms).unwrap_or(0))
 }
 
 /// The key as a document id.
 pub fn document_id(record: &Record) -> Result<&str, Error> {
     match std::str::from_utf8(&record.key) {
-        Ok("") => Err(Error::new(ErrorKind::Invalid, "record has no key: the key is the document id")),
+        Ok("") => Err(Error::new(
+            ErrorKind::Invalid,
+            "record has no key: the key is the document id",
+        )),
         Ok(key) => Ok(key),
-        Err(_) => Err(Error::new(ErrorKind::Invalid, "record key is not UTF-8: the key is the document id")),
+        Err(_) => Err(Error::new(
+            ErrorKind::Invalid,
+            "record key is not UTF-8: the key is the document id",
+        )),
     }
 }

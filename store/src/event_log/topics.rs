@@ -1,4 +1,5 @@
-//! Our topics in some event log: names with their prefix, and values over the inline limit by claim check.
+//! Our topics in some event log: names with their prefix, and values over the inline limit by claim
+//! check.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,10 +8,16 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result, Topic, event};
 
-use super::{BatchLimit, PartitionLag, Position, Record, SharedEventLog, StoredRecord, Subscription, TopicSettings};
+use super::{
+    BatchLimit, PartitionLag, Position, Record, SharedEventLog, StoredRecord, Subscription,
+    TopicSettings,
+};
 use crate::blobs::Blobs;
 
-const READ_ALL_BATCH: BatchLimit = BatchLimit { records: 1000, bytes: 8 << 20 };
+const READ_ALL_BATCH: BatchLimit = BatchLimit {
+    records: 1000,
+    bytes: 8 << 20,
+};
 const READ_ALL_WAIT: Duration = Duration::from_secs(10);
 
 /// Values of dead letters above this travel as references, however much is inline elsewhere.
@@ -23,10 +30,13 @@ struct Claim {
     bytes: u64,
 }
 
-/// Bytes of the value that a record stands for with a reference; `None` for one that has its value itself.
+/// Bytes of the value that a record stands for with a reference; `None` for one that has its value
+/// itself.
 pub fn claimed_bytes(record: &Record) -> Option<u64> {
     record.header(event::CLAIM_CHECK)?;
-    serde_json::from_slice::<Claim>(record.value.as_ref()?).ok().map(|claim| claim.bytes)
+    serde_json::from_slice::<Claim>(record.value.as_ref()?)
+        .ok()
+        .map(|claim| claim.bytes)
 }
 
 /// The log as services see it: topics by role.
@@ -40,12 +50,27 @@ pub struct Topics {
 
 impl Topics {
     /// Values over `inline_limit_bytes` go to `blobs`, and a reference travels.
-    pub fn new(log: SharedEventLog, prefix: String, blobs: Blobs, inline_limit_bytes: usize) -> Self {
-        Self { log, prefix, blobs, inline_limit_bytes }
+    pub fn new(
+        log: SharedEventLog,
+        prefix: String,
+        blobs: Blobs,
+        inline_limit_bytes: usize,
+    ) -> Self {
+        Self {
+            log,
+            prefix,
+            blobs,
+            inline_limit_bytes,
+        }
     }
 
     /// Creates the topics that are not there yet.
-    pub async fn create(&self, partitions: u32, retention_age: Option<Duration>, retention_bytes: Option<u64>) -> Result<()> {
+    pub async fn create(
+        &self,
+        partitions: u32,
+        retention_age: Option<Duration>,
+        retention_bytes: Option<u64>,
+    ) -> Result<()> {
         for topic in Topic::ALL {
             // What became of each reindex says which generation to go back to.
             let keeps_all = topic.is_compacted() || topic == Topic::ReindexRequests;
@@ -55,7 +80,9 @@ impl Topics {
                 retention_age: retention_age.filter(|_| !keeps_all),
                 retention_bytes: retention_bytes.filter(|_| !keeps_all),
             };
-            self.log.create_topic(&topic.full_name(&self.prefix), settings).await?;
+            self.log
+                .create_topic(&topic.full_name(&self.prefix), settings)
+                .await?;
         }
         Ok(())
     }
@@ -66,28 +93,46 @@ impl Topics {
         for record in records {
             deposited.push(self.deposit(topic, record).await?);
         }
-        self.log.append(&topic.full_name(&self.prefix), deposited).await
+        self.log
+            .append(&topic.full_name(&self.prefix), deposited)
+            .await
     }
 
-    /// Everything that the topic holds now, in order within each partition. For topics of few records; they may need
-    /// [`Topics::redeem`].
+    /// Everything that the topic holds now, in order within each partition. For topics of few
+    /// records; they may need [`Topics::redeem`].
     pub async fn read_all(&self, topic: Topic) -> Result<Vec<StoredRecord>> {
         // The name of a group that never commits: only the ends matter here.
         let ends = self.lag(topic, "read-all").await?;
-        let mut open: BTreeMap<u32, u64> = ends.iter().filter(|lag| lag.end > lag.start).map(|lag| (lag.partition, lag.end)).collect();
+        let mut open: BTreeMap<u32, u64> = ends
+            .iter()
+            .filter(|lag| lag.end > lag.start)
+            .map(|lag| (lag.partition, lag.end))
+            .collect();
         let mut subscription = self.subscribe(topic, None).await?;
         let mut records = Vec::new();
         while !open.is_empty() {
-            let batch = subscription.next_batch(READ_ALL_BATCH, READ_ALL_WAIT).await?;
-            let read = batch.iter().map(|stored| Position { offset: stored.position.offset + 1, ..stored.position });
+            let batch = subscription
+                .next_batch(READ_ALL_BATCH, READ_ALL_WAIT)
+                .await?;
+            let read = batch.iter().map(|stored| Position {
+                offset: stored.position.offset + 1,
+                ..stored.position
+            });
             let open_before = open.len();
             for position in read.chain(subscription.positions()) {
-                if open.get(&position.partition).is_some_and(|end| position.offset >= *end) {
+                if open
+                    .get(&position.partition)
+                    .is_some_and(|end| position.offset >= *end)
+                {
                     open.remove(&position.partition);
                 }
             }
             if batch.is_empty() && open.len() == open_before {
-                let what = format!("topic {} could not be read within {} s", topic.name(), READ_ALL_WAIT.as_secs());
+                let what = format!(
+                    "topic {} could not be read within {} s",
+                    topic.name(),
+                    READ_ALL_WAIT.as_secs()
+                );
                 return Err(Error::new(ErrorKind::Timeout, what));
             }
             records.extend(batch);
@@ -96,33 +141,68 @@ impl Topics {
     }
 
     /// Opens a reader, see [`super::EventLog::subscribe`]. Its records may need [`Topics::redeem`].
-    pub async fn subscribe(&self, topic: Topic, group: Option<&str>) -> Result<Box<dyn Subscription>> {
-        self.log.subscribe(&topic.full_name(&self.prefix), group).await
+    pub async fn subscribe(
+        &self,
+        topic: Topic,
+        group: Option<&str>,
+    ) -> Result<Box<dyn Subscription>> {
+        self.log
+            .subscribe(&topic.full_name(&self.prefix), group)
+            .await
     }
 
-    /// Opens a reader without a group that begins at these positions, see [`super::EventLog::subscribe_from`].
-    pub async fn subscribe_from(&self, topic: Topic, from: &[Position]) -> Result<Box<dyn Subscription>> {
-        self.log.subscribe_from(&topic.full_name(&self.prefix), from).await
+    /// Opens a reader without a group that begins at these positions, see
+    /// [`super::EventLog::subscribe_from`].
+    pub async fn subscribe_from(
+        &self,
+        topic: Topic,
+        from: &[Position],
+    ) -> Result<Box<dyn Subscription>> {
+        self.log
+            .subscribe_from(&topic.full_name(&self.prefix), from)
+            .await
     }
 
     /// The record at a position, if it is still there. It may need [`Topics::redeem`].
     pub async fn read_at(&self, topic: Topic, position: Position) -> Result<Option<StoredRecord>> {
         // The name of a group that never commits: only the ends matter here.
         let ends = self.lag(topic, "read-all").await?;
-        if !ends.iter().any(|lag| lag.partition == position.partition && position.offset < lag.end) {
+        if !ends
+            .iter()
+            .any(|lag| lag.partition == position.partition && position.offset < lag.end)
+        {
             return Ok(None);
         }
         let deadline = tokio::time::Instant::now() + READ_ALL_WAIT;
         // The other partitions from their ends on, so that none of their records come first.
         let from: Vec<Position> = ends
             .iter()
-            .map(|lag| if lag.partition == position.partition { position } else { Position { partition: lag.partition, offset: lag.end } })
+            .map(|lag| {
+                if lag.partition == position.partition {
+                    position
+                } else {
+                    Position {
+                        partition: lag.partition,
+                        offset: lag.end,
+                    }
+                }
+            })
             .collect();
         let mut subscription = self.subscribe_from(topic, &from).await?;
         loop {
-            let batch = subscription.next_batch(BatchLimit { records: 1, bytes: 1 }, READ_ALL_WAIT).await?;
-            let is_past =
-                |stored: &StoredRecord| stored.position.partition == position.partition && stored.position.offset >= position.offset;
+            let batch = subscription
+                .next_batch(
+                    BatchLimit {
+                        records: 1,
+                        bytes: 1,
+                    },
+                    READ_ALL_WAIT,
+                )
+                .await?;
+            let is_past = |stored: &StoredRecord| {
+                stored.position.partition == position.partition
+                    && stored.position.offset >= position.offset
+            };
             match batch.into_iter().find(is_past) {
                 Some(stored) => return Ok((stored.position == position).then_some(stored)),
                 // Appended to another partition meanwhile.
@@ -134,7 +214,9 @@ impl Topics {
 
     /// See [`super::EventLog::hold_for`].
     pub async fn hold_for(&self, topic: Topic, group: &str) -> Result<()> {
-        self.log.hold_for(&topic.full_name(&self.prefix), group).await
+        self.log
+            .hold_for(&topic.full_name(&self.prefix), group)
+            .await
     }
 
     /// See [`super::EventLog::probe`].
@@ -149,14 +231,20 @@ impl Topics {
 
     /// Forgets a group that will not come back, see [`super::EventLog::forget_group`].
     pub async fn forget_group(&self, topic: Topic, group: &str) -> Result<()> {
-        self.log.forget_group(&topic.full_name(&self.prefix), group).await
+        self.log
+            .forget_group(&topic.full_name(&self.prefix), group)
+            .await
     }
 
     /// Puts the value back that travelled as a reference.
     pub async fn redeem(&self, mut record: Record) -> Result<Record> {
-        let Some(url) = record.header(event::CLAIM_CHECK).map(str::to_owned) else { return Ok(record) };
+        let Some(url) = record.header(event::CLAIM_CHECK).map(str::to_owned) else {
+            return Ok(record);
+        };
         record.value = Some(self.blobs.get(&url).await?);
-        record.headers.retain(|(name, _)| name != event::CLAIM_CHECK);
+        record
+            .headers
+            .retain(|(name, _)| name != event::CLAIM_CHECK);
         Ok(record)
     }
 
@@ -166,13 +254,25 @@ impl Topics {
             Topic::DeadLetters => self.inline_limit_bytes.min(DEAD_LETTER_INLINE_BYTES),
             _ => self.inline_limit_bytes,
         };
-        let Some(value) = record.value.clone().filter(|value| value.len() > limit) else { return Ok(record) };
+        let Some(value) = record.value.clone().filter(|value| value.len() > limit) else {
+            return Ok(record);
+        };
         let bytes = value.len() as u64;
         let url = self.blobs.put(value).await?;
-        let claim = serde_json::to_vec(&Claim { claim_check: url.clone(), bytes })
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode a reference: {error}")))?;
+        let claim = serde_json::to_vec(&Claim {
+            claim_check: url.clone(),
+            bytes,
+        })
+        .map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot encode a reference: {error}"),
+            )
+        })?;
         record.value = Some(claim.into());
-        record.headers.push((event::CLAIM_CHECK.to_owned(), Bytes::from(url)));
+        record
+            .headers
+            .push((event::CLAIM_CHECK.to_owned(), Bytes::from(url)));
         Ok(record)
     }
 }

@@ -1,5 +1,6 @@
-//! Dead letters from the users' side: list, show, replay, drop. What is listed is in memory, by the headers of the letters alone; a
-//! record is read where it lies when it is wanted. A letter that is resolved gets a tombstone, and compaction takes both.
+//! Dead letters from the users' side: list, show, replay, drop. What is listed is in memory, by the
+//! headers of the letters alone; a record is read where it lies when it is wanted. A letter that is
+//! resolved gets a tombstone, and compaction takes both.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,7 +18,10 @@ use crate::event_log::{BatchLimit, Position, Record, dead_letter};
 const RESOLVED_OLD: &str = "tributary_resolved_dead_letter";
 /// Tombstones in one append.
 const RESOLVED_AT_ONCE: usize = 10_000;
-const READ_LIMIT: BatchLimit = BatchLimit { records: 1000, bytes: 8 << 20 };
+const READ_LIMIT: BatchLimit = BatchLimit {
+    records: 1000,
+    bytes: 8 << 20,
+};
 const READ_WAIT: Duration = Duration::from_secs(30);
 
 /// One page of the list.
@@ -40,15 +44,23 @@ impl DeadLetters {
     pub async fn open(topics: Topics, clock: Clock) -> Result<Self> {
         move_old_letters(&topics).await?;
         let view = View::open(&topics, Letters::default(), Applied::new()).await?;
-        Ok(Self { topics, view, clock })
+        Ok(Self {
+            topics,
+            view,
+            clock,
+        })
     }
 
-    /// Those that are neither replayed nor dropped, newest first, at most `limit`, after the place that the page before named.
+    /// Those that are neither replayed nor dropped, newest first, at most `limit`, after the place
+    /// that the page before named.
     pub async fn page(&self, after: Option<&str>, limit: usize) -> Result<LetterPage> {
         let after = after.map(str::parse).transpose()?;
         self.view.catch_up(&self.topics).await?;
         let (letters, next) = self.view.read(|letters| letters.page(after, limit));
-        Ok(LetterPage { letters, next: next.map(|place| place.to_string()) })
+        Ok(LetterPage {
+            letters,
+            next: next.map(|place| place.to_string()),
+        })
     }
 
     /// One of them, with the failed record's value (in full).
@@ -58,7 +70,8 @@ impl DeadLetters {
         Ok((letter, value))
     }
 
-    /// Sends the record through its topic again and closes the letter. Should it fail again, a new letter is written.
+    /// Sends the record through its topic again and closes the letter. Should it fail again, a new
+    /// letter is written.
     pub async fn replay(&self, id: &str) -> Result<DeadLetter> {
         let (letter, record) = self.find(id).await?;
         let (topic, original) = dead_letter::original(&record)?;
@@ -82,7 +95,8 @@ impl DeadLetters {
     /// Closes the letters that are older than that; says how many.
     pub async fn drop_older_than(&self, age: Duration) -> Result<u64> {
         let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-        self.drop_until(Some((self.clock)().saturating_sub(age_ms))).await
+        self.drop_until(Some((self.clock)().saturating_sub(age_ms)))
+            .await
     }
 
     /// How many are open, as far as this process has read.
@@ -104,11 +118,19 @@ impl DeadLetters {
     }
 
     async fn known(&self, id: &str) -> Result<(LetterId, DeadLetter, Position)> {
-        let unknown =
-            || Error::new(ErrorKind::NotFound, format!("no open dead letter `{id:.200}`")).with_hint("see `tributary dead-letters list`");
+        let unknown = || {
+            Error::new(
+                ErrorKind::NotFound,
+                format!("no open dead letter `{id:.200}`"),
+            )
+            .with_hint("see `tributary dead-letters list`")
+        };
         let parsed: LetterId = id.parse().map_err(|_| unknown())?;
         self.view.catch_up(&self.topics).await?;
-        let (letter, lies_at) = self.view.read(|letters| letters.get(parsed)).ok_or_else(unknown)?;
+        let (letter, lies_at) = self
+            .view
+            .read(|letters| letters.get(parsed))
+            .ok_or_else(unknown)?;
         Ok((parsed, letter, lies_at))
     }
 
@@ -116,34 +138,57 @@ impl DeadLetters {
         let (_, letter, lies_at) = self.known(id).await?;
         match self.topics.read_at(Topic::DeadLetters, lies_at).await? {
             Some(stored) => Ok((letter, stored.record)),
-            None => Err(Error::new(ErrorKind::NotFound, format!("dead letter `{id}` was resolved a moment ago"))),
+            None => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("dead letter `{id}` was resolved a moment ago"),
+            )),
         }
     }
 
     async fn resolve(&self, ids: &[LetterId]) -> Result<()> {
         let timestamp_ms = (self.clock)();
-        let tombstone = |id: &LetterId| Record { key: id.to_string().into(), timestamp_ms, ..Record::default() };
-        self.topics.append(Topic::DeadLetters, ids.iter().map(tombstone).collect()).await.map(drop)
+        let tombstone = |id: &LetterId| Record {
+            key: id.to_string().into(),
+            timestamp_ms,
+            ..Record::default()
+        };
+        self.topics
+            .append(Topic::DeadLetters, ids.iter().map(tombstone).collect())
+            .await
+            .map(drop)
     }
 }
 
-/// Moves what is open among the dead letters of before they were compacted, once. A crash in between moves some of them twice, to the
-/// same place.
+/// Moves what is open among the dead letters of before they were compacted, once. A crash in
+/// between moves some of them twice, to the same place.
 async fn move_old_letters(topics: &Topics) -> Result<()> {
     let open = open_old_letters(topics).await?;
     for (id, position) in &open {
-        let Some(stored) = topics.read_at(Topic::OldDeadLetters, *position).await? else { continue };
+        let Some(stored) = topics.read_at(Topic::OldDeadLetters, *position).await? else {
+            continue;
+        };
         let resolved = Record {
             key: stored.record.key.clone(),
-            headers: vec![(RESOLVED_OLD.to_owned(), Bytes::copy_from_slice(id.as_bytes()))],
+            headers: vec![(
+                RESOLVED_OLD.to_owned(),
+                Bytes::copy_from_slice(id.as_bytes()),
+            )],
             timestamp_ms: stored.record.timestamp_ms,
             value: None,
         };
-        topics.append(Topic::DeadLetters, vec![dead_letter::upgraded(stored.record)?]).await?;
+        topics
+            .append(
+                Topic::DeadLetters,
+                vec![dead_letter::upgraded(stored.record)?],
+            )
+            .await?;
         topics.append(Topic::OldDeadLetters, vec![resolved]).await?;
     }
     if !open.is_empty() {
-        tracing::info!(letters = open.len(), "dead letters of an earlier version were moved to their new topic");
+        tracing::info!(
+            letters = open.len(),
+            "dead letters of an earlier version were moved to their new topic"
+        );
     }
     Ok(())
 }
@@ -154,13 +199,19 @@ async fn open_old_letters(topics: &Topics) -> Result<BTreeMap<String, Position>>
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(error) => return Err(error),
     };
-    let mut left: BTreeMap<u32, u64> = ends.iter().filter(|lag| lag.end > lag.start).map(|lag| (lag.partition, lag.end)).collect();
+    let mut left: BTreeMap<u32, u64> = ends
+        .iter()
+        .filter(|lag| lag.end > lag.start)
+        .map(|lag| (lag.partition, lag.end))
+        .collect();
     let mut subscription = topics.subscribe_from(Topic::OldDeadLetters, &[]).await?;
     let mut open = BTreeMap::new();
     while !left.is_empty() {
         let batch = subscription.next_batch(READ_LIMIT, READ_WAIT).await?;
         if batch.is_empty() {
-            tracing::error!("some dead letters of an earlier version cannot be read; they stay where they are");
+            tracing::error!(
+                "some dead letters of an earlier version cannot be read; they stay where they are"
+            );
             break;
         }
         for stored in batch {
@@ -170,7 +221,9 @@ async fn open_old_letters(topics: &Topics) -> Result<BTreeMap<String, Position>>
             } else if let Ok(id) = LetterId::of(&stored.record) {
                 open.insert(id.to_string(), position);
             }
-            left.retain(|partition, end| *partition != position.partition || position.offset + 1 < *end);
+            left.retain(|partition, end| {
+                *partition != position.partition || position.offset + 1 < *end
+            });
         }
     }
     Ok(open)
@@ -199,17 +252,37 @@ mod tests {
     }
 
     fn letter(offset: u64, bytes: usize) -> Record {
-        let record = Record { key: Bytes::from("d"), value: Some(vec![b'x'; bytes].into()), ..Record::default() };
-        let failed = StoredRecord { position: Position { partition: 0, offset }, record };
+        let record = Record {
+            key: Bytes::from("d"),
+            value: Some(vec![b'x'; bytes].into()),
+            ..Record::default()
+        };
+        let failed = StoredRecord {
+            position: Position {
+                partition: 0,
+                offset,
+            },
+            record,
+        };
         let error = Error::new(ErrorKind::Invalid, "strange");
-        let failure =
-            dead_letter::Failure { topic: Topic::DocumentsRaw, stage: "ingest", attempts: 1, error: &error, at_ms: offset as i64 };
+        let failure = dead_letter::Failure {
+            topic: Topic::DocumentsRaw,
+            stage: "ingest",
+            attempts: 1,
+            error: &error,
+            at_ms: offset as i64,
+        };
         dead_letter::record(&failed, &failure)
     }
 
     async fn opened(folder: &std::path::Path) -> (Arc<EmbeddedEventLog>, Topics) {
         let log = Arc::new(EmbeddedEventLog::open(&folder.join("log"), log_config()).unwrap());
-        let topics = Topics::new(Arc::clone(&log) as _, "t".into(), Blobs::local(&folder.join("blobs")).unwrap(), 1 << 20);
+        let topics = Topics::new(
+            Arc::clone(&log) as _,
+            "t".into(),
+            Blobs::local(&folder.join("blobs")).unwrap(),
+            1 << 20,
+        );
         topics.create(2, None, None).await.unwrap();
         (log, topics)
     }
@@ -218,29 +291,75 @@ mod tests {
     async fn letters_are_replayed_and_dropped_and_compaction_takes_what_is_resolved() {
         let folder = tempfile::tempdir().unwrap();
         let (log, topics) = opened(folder.path()).await;
-        let letters = DeadLetters::open(topics.clone(), Arc::new(|| 100)).await.unwrap();
-        topics.append(Topic::DeadLetters, (0..50).map(|offset| letter(offset, 900_000)).collect()).await.unwrap();
+        let letters = DeadLetters::open(topics.clone(), Arc::new(|| 100))
+            .await
+            .unwrap();
+        topics
+            .append(
+                Topic::DeadLetters,
+                (0..50).map(|offset| letter(offset, 900_000)).collect(),
+            )
+            .await
+            .unwrap();
         let page = letters.page(None, 3).await.unwrap();
         assert_eq!(
-            page.letters.iter().map(|letter| (letter.offset, letter.bytes)).collect::<Vec<_>>(),
+            page.letters
+                .iter()
+                .map(|letter| (letter.offset, letter.bytes))
+                .collect::<Vec<_>>(),
             [(49, 900_000), (48, 900_000), (47, 900_000)]
         );
         let id = page.letters[1].id.clone();
         assert_eq!(letters.show(&id).await.unwrap().1.unwrap().len(), 900_000);
         letters.replay(&id).await.unwrap();
-        let replayed = topics.read_all(Topic::DocumentsRaw).await.unwrap().pop().unwrap();
-        assert_eq!((replayed.record.key.as_ref(), replayed.record.headers.len()), (b"d".as_slice(), 1), "only the claim check");
-        assert_eq!(letters.show(&id).await.unwrap_err().kind(), ErrorKind::NotFound);
-        assert_eq!(letters.drop_older_than(Duration::from_millis(90)).await.unwrap(), 11);
+        let replayed = topics
+            .read_all(Topic::DocumentsRaw)
+            .await
+            .unwrap()
+            .pop()
+            .unwrap();
+        assert_eq!(
+            (replayed.record.key.as_ref(), replayed.record.headers.len()),
+            (b"d".as_slice(), 1),
+            "only the claim check"
+        );
+        assert_eq!(
+            letters.show(&id).await.unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
+        assert_eq!(
+            letters
+                .drop_older_than(Duration::from_millis(90))
+                .await
+                .unwrap(),
+            11
+        );
         assert_eq!(letters.drop_all().await.unwrap(), 38);
-        assert_eq!((letters.page(None, 9).await.unwrap().letters.len(), letters.count()), (0, 0));
+        assert_eq!(
+            (
+                letters.page(None, 9).await.unwrap().letters.len(),
+                letters.count()
+            ),
+            (0, 0)
+        );
 
-        // Whatever stands in the last segment, which is never compacted, is not one of the resolved letters.
-        topics.append(Topic::DeadLetters, (100..200).map(|offset| letter(offset, 100)).collect()).await.unwrap();
+        // Whatever stands in the last segment, which is never compacted, is not one of the resolved
+        // letters.
+        topics
+            .append(
+                Topic::DeadLetters,
+                (100..200).map(|offset| letter(offset, 100)).collect(),
+            )
+            .await
+            .unwrap();
         log.compact("t.dead-letters.v2").await.unwrap();
         let kept = topics.read_all(Topic::DeadLetters).await.unwrap();
-        let resolved: Vec<_> =
-            kept.iter().filter(|stored| dead_letter::read(&stored.record).is_ok_and(|letter| letter.offset < 50)).collect();
+        let resolved: Vec<_> = kept
+            .iter()
+            .filter(|stored| {
+                dead_letter::read(&stored.record).is_ok_and(|letter| letter.offset < 50)
+            })
+            .collect();
         assert!(resolved.is_empty(), "{resolved:?}");
         assert_eq!(letters.page(None, 200).await.unwrap().letters.len(), 100);
     }
@@ -249,22 +368,50 @@ mod tests {
     async fn letters_of_before_are_moved_once() {
         let folder = tempfile::tempdir().unwrap();
         let (log, topics) = opened(folder.path()).await;
-        let settings = TopicSettings { partitions: 2, compacted: false, retention_age: None, retention_bytes: None };
-        log.create_topic("t.dead-letters.v1", settings).await.unwrap();
+        let settings = TopicSettings {
+            partitions: 2,
+            compacted: false,
+            retention_age: None,
+            retention_bytes: None,
+        };
+        log.create_topic("t.dead-letters.v1", settings)
+            .await
+            .unwrap();
         let old = |offset| {
             let mut old = letter(offset, 10);
             old.key = Bytes::from("d");
-            old.headers.retain(|(name, _)| name != tributary_schemas::event::dead_letter::KEY);
+            old.headers
+                .retain(|(name, _)| name != tributary_schemas::event::dead_letter::KEY);
             old
         };
-        let resolved = Record { headers: vec![(RESOLVED_OLD.to_owned(), Bytes::from("documents.raw.v1-0-1"))], value: None, ..old(1) };
-        topics.append(Topic::OldDeadLetters, vec![old(0), old(1), resolved, old(2)]).await.unwrap();
+        let resolved = Record {
+            headers: vec![(RESOLVED_OLD.to_owned(), Bytes::from("documents.raw.v1-0-1"))],
+            value: None,
+            ..old(1)
+        };
+        topics
+            .append(
+                Topic::OldDeadLetters,
+                vec![old(0), old(1), resolved, old(2)],
+            )
+            .await
+            .unwrap();
         for _ in 0..2 {
-            let letters = DeadLetters::open(topics.clone(), Arc::new(|| 100)).await.unwrap();
+            let letters = DeadLetters::open(topics.clone(), Arc::new(|| 100))
+                .await
+                .unwrap();
             let page = letters.page(None, 9).await.unwrap();
-            let shown: Vec<_> = page.letters.iter().map(|letter| (letter.offset, letter.document_id.as_str())).collect();
+            let shown: Vec<_> = page
+                .letters
+                .iter()
+                .map(|letter| (letter.offset, letter.document_id.as_str()))
+                .collect();
             assert_eq!(shown, [(2, "d"), (0, "d")]);
         }
-        assert_eq!(topics.read_all(Topic::DeadLetters).await.unwrap().len(), 2, "moved once");
+        assert_eq!(
+            topics.read_all(Topic::DeadLetters).await.unwrap().len(),
+            2,
+            "moved once"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The open dead letters in memory: what their headers say, and where each lies in its topic. Used by [`super::dead_letters`].
+//! The open dead letters in memory: what their headers say, and where each lies in its topic. Used
+//! by [`super::dead_letters`].
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,10 +41,24 @@ impl FromStr for LetterId {
     fn from_str(text: &str) -> Result<Self> {
         let mut parts = text.rsplitn(3, '-');
         let (offset, partition, name) = (parts.next(), parts.next(), parts.next());
-        let topic = Topic::ALL.into_iter().find(|topic| Some(topic.name()) == name);
-        let position = || Some(Position { partition: partition?.parse().ok()?, offset: offset?.parse().ok()? });
-        let id = topic.zip(position()).map(|(topic, position)| Self { topic, position });
-        id.ok_or_else(|| Error::new(ErrorKind::NotFound, format!("`{text:.100}` is no id of a dead letter")))
+        let topic = Topic::ALL
+            .into_iter()
+            .find(|topic| Some(topic.name()) == name);
+        let position = || {
+            Some(Position {
+                partition: partition?.parse().ok()?,
+                offset: offset?.parse().ok()?,
+            })
+        };
+        let id = topic
+            .zip(position())
+            .map(|(topic, position)| Self { topic, position });
+        id.ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotFound,
+                format!("`{text:.100}` is no id of a dead letter"),
+            )
+        })
     }
 }
 
@@ -65,11 +80,17 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self> {
         let strange = || {
-            Error::new(ErrorKind::Invalid, format!("`after={text:.100}` is no place in the list of dead letters"))
-                .with_hint("give `next` of the page before, unchanged")
+            Error::new(
+                ErrorKind::Invalid,
+                format!("`after={text:.100}` is no place in the list of dead letters"),
+            )
+            .with_hint("give `next` of the page before, unchanged")
         };
         let (at_ms, id) = text.split_once('/').ok_or_else(strange)?;
-        Ok(Self { at_ms: Reverse(at_ms.parse().map_err(|_| strange())?), id: id.parse().map_err(|_| strange())? })
+        Ok(Self {
+            at_ms: Reverse(at_ms.parse().map_err(|_| strange())?),
+            id: id.parse().map_err(|_| strange())?,
+        })
     }
 }
 
@@ -96,23 +117,34 @@ struct Packed {
 impl Letters {
     /// A letter, and where its record lies.
     pub fn get(&self, id: LetterId) -> Option<(DeadLetter, Position)> {
-        self.packed.get(&id).map(|packed| (packed.unpack(id), packed.lies_at))
+        self.packed
+            .get(&id)
+            .map(|packed| (packed.unpack(id), packed.lies_at))
     }
 
-    /// Letters after a place, newest first, at most `limit`; and the place of the last if there are more.
+    /// Letters after a place, newest first, at most `limit`; and the place of the last if there are
+    /// more.
     pub fn page(&self, after: Option<Place>, limit: usize) -> (Vec<DeadLetter>, Option<Place>) {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut places = self.places.range((from, Bound::Unbounded));
         let shown: Vec<Place> = places.by_ref().take(limit).copied().collect();
         let next = shown.last().copied().filter(|_| places.next().is_some());
-        let letters = shown.iter().filter_map(|place| self.get(place.id)).map(|(letter, _)| letter).collect();
+        let letters = shown
+            .iter()
+            .filter_map(|place| self.get(place.id))
+            .map(|(letter, _)| letter)
+            .collect();
         (letters, next)
     }
 
     /// Ids of all letters of this moment or before; of all without one.
     pub fn ids(&self, until_ms: Option<i64>) -> Vec<LetterId> {
         let is_meant = |place: &&Place| until_ms.is_none_or(|until_ms| place.at_ms.0 <= until_ms);
-        self.places.iter().filter(is_meant).map(|place| place.id).collect()
+        self.places
+            .iter()
+            .filter(is_meant)
+            .map(|place| place.id)
+            .collect()
     }
 
     /// How many there are.
@@ -132,13 +164,19 @@ impl Letters {
             bytes: letter.bytes,
         };
         self.remove(id);
-        self.places.insert(Place { at_ms: Reverse(packed.at_ms), id });
+        self.places.insert(Place {
+            at_ms: Reverse(packed.at_ms),
+            id,
+        });
         self.packed.insert(id, packed);
     }
 
     fn remove(&mut self, id: LetterId) {
         if let Some(removed) = self.packed.remove(&id) {
-            self.places.remove(&Place { at_ms: Reverse(removed.at_ms), id });
+            self.places.remove(&Place {
+                at_ms: Reverse(removed.at_ms),
+                id,
+            });
         }
     }
 }
@@ -176,7 +214,9 @@ impl Fold for Letters {
                     self.remove(id);
                 }
             }
-            Err(error) => tracing::warn!(position = ?stored.position, %error, "a record among the dead letters cannot be read"),
+            Err(error) => {
+                tracing::warn!(position = ?stored.position, %error, "a record among the dead letters cannot be read")
+            }
         }
     }
 }
@@ -189,21 +229,55 @@ mod tests {
     use super::*;
 
     fn letter(offset: u64, at_ms: i64) -> StoredRecord {
-        let record = Record { key: Bytes::from(format!("d{offset}")), value: None, ..Record::default() };
-        let failed = StoredRecord { position: Position { partition: 1, offset }, record };
+        let record = Record {
+            key: Bytes::from(format!("d{offset}")),
+            value: None,
+            ..Record::default()
+        };
+        let failed = StoredRecord {
+            position: Position {
+                partition: 1,
+                offset,
+            },
+            record,
+        };
         let error = Error::new(ErrorKind::Invalid, "strange");
-        let failure = dead_letter::Failure { topic: Topic::DocumentsRaw, stage: "ingest", attempts: 1, error: &error, at_ms };
-        StoredRecord { position: Position { partition: 0, offset }, record: dead_letter::record(&failed, &failure) }
+        let failure = dead_letter::Failure {
+            topic: Topic::DocumentsRaw,
+            stage: "ingest",
+            attempts: 1,
+            error: &error,
+            at_ms,
+        };
+        StoredRecord {
+            position: Position {
+                partition: 0,
+                offset,
+            },
+            record: dead_letter::record(&failed, &failure),
+        }
     }
 
     fn resolution(offset: u64) -> StoredRecord {
-        let record = Record { key: Bytes::from(format!("documents.raw.v1-1-{offset}")), ..Record::default() };
-        StoredRecord { position: Position { partition: 0, offset: 1000 + offset }, record }
+        let record = Record {
+            key: Bytes::from(format!("documents.raw.v1-1-{offset}")),
+            ..Record::default()
+        };
+        StoredRecord {
+            position: Position {
+                partition: 0,
+                offset: 1000 + offset,
+            },
+            record,
+        }
     }
 
     fn letters(times: &[i64]) -> Letters {
         let mut letters = Letters::default();
-        times.iter().enumerate().for_each(|(offset, at_ms)| letters.apply(&letter(offset as u64, *at_ms)));
+        times
+            .iter()
+            .enumerate()
+            .for_each(|(offset, at_ms)| letters.apply(&letter(offset as u64, *at_ms)));
         letters
     }
 
@@ -219,7 +293,11 @@ mod tests {
         let next: Place = next.unwrap().to_string().parse().unwrap();
         letters.apply(&resolution(2));
         let (second, end) = letters.page(Some(next), 5);
-        assert_eq!((offsets(&second), end), (vec![3, 0], None), "the letter of the place is gone and the place is not");
+        assert_eq!(
+            (offsets(&second), end),
+            (vec![3, 0], None),
+            "the letter of the place is gone and the place is not"
+        );
     }
 
     #[test]
@@ -227,19 +305,40 @@ mod tests {
         let mut letters = letters(&[10, 20]);
         letters.apply(&resolution(0));
         letters.apply(&resolution(7));
-        assert_eq!((letters.len(), letters.ids(None).len(), letters.places.len()), (1, 1, 1));
+        assert_eq!(
+            (letters.len(), letters.ids(None).len(), letters.places.len()),
+            (1, 1, 1)
+        );
         letters.apply(&letter(0, 40));
         assert_eq!(offsets(&letters.page(None, 9).0), [0, 1]);
-        assert_eq!(letters.ids(Some(39)), ["documents.raw.v1-1-1".parse().unwrap()]);
-        let (found, lies_at) = letters.get("documents.raw.v1-1-0".parse().unwrap()).unwrap();
-        assert_eq!((found.document_id.as_str(), found.at_ms, lies_at.offset), ("d0", 40, 0));
+        assert_eq!(
+            letters.ids(Some(39)),
+            ["documents.raw.v1-1-1".parse().unwrap()]
+        );
+        let (found, lies_at) = letters
+            .get("documents.raw.v1-1-0".parse().unwrap())
+            .unwrap();
+        assert_eq!(
+            (found.document_id.as_str(), found.at_ms, lies_at.offset),
+            ("d0", 40, 0)
+        );
     }
 
     #[test]
     fn strange_ids_and_places_are_refused() {
-        for strange in ["", "nothing", "documents.raw.v1-1", "no.such.topic-1-2", "documents.raw.v1-1-x", "documents.raw.v1--1"] {
+        for strange in [
+            "",
+            "nothing",
+            "documents.raw.v1-1",
+            "no.such.topic-1-2",
+            "documents.raw.v1-1-x",
+            "documents.raw.v1--1",
+        ] {
             assert!(strange.parse::<LetterId>().is_err(), "{strange}");
-            assert!(format!("5/{strange}").parse::<Place>().is_err(), "{strange}");
+            assert!(
+                format!("5/{strange}").parse::<Place>().is_err(),
+                "{strange}"
+            );
         }
         assert!("documents.raw.v1-1-2".parse::<Place>().is_err());
     }

@@ -1,5 +1,6 @@
-//! The manifest: what became of every document. Stages report to `documents.states`; [`table::DocumentTable`] is what the reports
-//! add up to, [`documents::Documents`] what users do with it, [`reconcile`] the proof that nothing was lost.
+//! The manifest: what became of every document. Stages report to `documents.states`;
+//! [`table::DocumentTable`] is what the reports add up to, [`documents::Documents`] what users do
+//! with it, [`reconcile`] the proof that nothing was lost.
 
 pub mod dead_letters;
 pub mod documents;
@@ -40,29 +41,53 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
 
 /// The record that carries a report.
 pub fn output(state: &DocumentState) -> Result<Output, Error> {
-    let record = message::encode(event::TYPE_DOCUMENT_STATE, &state.document_id, state.version, state, state.at_ms)?;
-    Ok(Output { topic: Topic::DocumentsStates, record })
+    let record = message::encode(
+        event::TYPE_DOCUMENT_STATE,
+        &state.document_id,
+        state.version,
+        state,
+        state.at_ms,
+    )?;
+    Ok(Output {
+        topic: Topic::DocumentsStates,
+        record,
+    })
 }
 
-/// The report that a record was given up, for [`crate::event_log::stage::Stage::abandoned`]. It says as much of the document as the
-/// record lets one read.
+/// The report that a record was given up, for [`crate::event_log::stage::Stage::abandoned`]. It
+/// says as much of the document as the record lets one read.
 pub fn abandoned(input: &StoredRecord, error: &Error, now_ms: i64) -> Vec<Output> {
-    let Ok(document_id) = message::document_id(&input.record) else { return Vec::new() };
+    let Ok(document_id) = message::document_id(&input.record) else {
+        return Vec::new();
+    };
     // No document can have it, and the table would keep it for ever.
     if document_id.len() > MAX_DOCUMENT_ID_BYTES {
         return Vec::new();
     }
     let document = readable_header(input, document_id);
-    let state =
-        DocumentState { reason: Some(format!("{}: {}", error.kind(), error.full_message())), ..report(&document, State::Dead, now_ms) };
+    let state = DocumentState {
+        reason: Some(format!("{}: {}", error.kind(), error.full_message())),
+        ..report(&document, State::Dead, now_ms)
+    };
     output(&state).into_iter().collect()
 }
 
 fn readable_header(input: &StoredRecord, document_id: &str) -> DocumentHeader {
-    let value: serde_json::Value =
-        input.record.value.as_ref().and_then(|value| serde_json::from_slice(value).ok()).unwrap_or(serde_json::Value::Null);
+    let value: serde_json::Value = input
+        .record
+        .value
+        .as_ref()
+        .and_then(|value| serde_json::from_slice(value).ok())
+        .unwrap_or(serde_json::Value::Null);
     let body = value.get("document").unwrap_or(&value);
-    let text = |name: &str, limit| limits::shortened(body.get(name).and_then(|value| value.as_str()).unwrap_or_default(), limit);
+    let text = |name: &str, limit| {
+        limits::shortened(
+            body.get(name)
+                .and_then(|value| value.as_str())
+                .unwrap_or_default(),
+            limit,
+        )
+    };
     let version = body.get("version").and_then(|version| version.as_u64());
     DocumentHeader {
         document_id: document_id.to_owned(),

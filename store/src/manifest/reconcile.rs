@@ -20,8 +20,9 @@ pub fn on_the_way(table: &DocumentTable) -> HashMap<String, u64> {
     found
 }
 
-/// Compares. `waiting_records` is what stages had yet to take, all topics together, at a moment after `earlier` documents were seen on
-/// the way and before the table caught up again: with none waiting, one of those that still is on the way is stuck.
+/// Compares. `waiting_records` is what stages had yet to take, all topics together, at a moment
+/// after `earlier` documents were seen on the way and before the table caught up again: with none
+/// waiting, one of those that still is on the way is stuck.
 pub async fn reconcile(
     table: &DocumentTable,
     index: &dyn SearchIndex,
@@ -30,7 +31,10 @@ pub async fn reconcile(
 ) -> Result<Reconciliation> {
     let stored = stored_documents(index).await?;
     let findable = index.list_chunks(None).await?;
-    let mut found = Reconciliation { waiting_records, ..Reconciliation::default() };
+    let mut found = Reconciliation {
+        waiting_records,
+        ..Reconciliation::default()
+    };
     let counts = compare_chunks(&stored, &findable, table, &mut found);
     table.for_each(|document_id, row| {
         found.accepted += 1;
@@ -39,13 +43,19 @@ pub async fn reconcile(
             State::Skipped => &mut found.skipped,
             State::Deleted => &mut found.deleted,
             State::Dead => &mut found.dead,
-            State::Accepted | State::Chunking | State::Embedding | State::Indexing => &mut found.in_flight,
+            State::Accepted | State::Chunking | State::Embedding | State::Indexing => {
+                &mut found.in_flight
+            }
         } += 1;
-        let stuck = !row.latest.state.is_final() && waiting_records == 0 && earlier.get(document_id) == Some(&row.latest.version);
+        let stuck = !row.latest.state.is_final()
+            && waiting_records == 0
+            && earlier.get(document_id) == Some(&row.latest.version);
         let incomplete = row.indexed.as_ref().is_some_and(|indexed| {
             let whole = stored.get(document_id).is_some_and(|document| {
                 let searchable = counts.get(document_id).copied().unwrap_or(0);
-                document.document.version >= indexed.version && searchable == document.chunk_ids.len() && is_stood_for(document, &stored)
+                document.document.version >= indexed.version
+                    && searchable == document.chunk_ids.len()
+                    && is_stood_for(document, &stored)
             });
             !whole
         });
@@ -63,9 +73,13 @@ pub async fn reconcile(
 
 /// Whether the document that stands for an exact duplicate is there and has its content.
 fn is_stood_for(document: &IndexedDocument, stored: &HashMap<String, IndexedDocument>) -> bool {
-    let Some(canonical) = &document.document.duplicate_of else { return true };
+    let Some(canonical) = &document.document.duplicate_of else {
+        return true;
+    };
     stored.get(canonical).is_some_and(|canonical| {
-        let has_content = !canonical.deleted && canonical.document.duplicate_of.is_none() && !canonical.chunk_ids.is_empty();
+        let has_content = !canonical.deleted
+            && canonical.document.duplicate_of.is_none()
+            && !canonical.chunk_ids.is_empty();
         has_content && canonical.document.content_hash == document.document.content_hash
     })
 }
@@ -75,9 +89,14 @@ async fn stored_documents(index: &dyn SearchIndex) -> Result<HashMap<String, Ind
     let mut after: Option<String> = None;
     loop {
         let page = index.list_documents(None, after.as_deref(), PAGE).await?;
-        let Some(last) = page.last() else { return Ok(stored) };
+        let Some(last) = page.last() else {
+            return Ok(stored);
+        };
         after = Some(last.document.document_id.clone());
-        stored.extend(page.into_iter().map(|document| (document.document.document_id.clone(), document)));
+        stored.extend(
+            page.into_iter()
+                .map(|document| (document.document.document_id.clone(), document)),
+        );
     }
 }
 
@@ -88,7 +107,10 @@ fn compare_chunks(
     table: &DocumentTable,
     found: &mut Reconciliation,
 ) -> HashMap<String, usize> {
-    let expected: HashSet<ChunkId> = stored.values().flat_map(|document| document.chunk_ids.iter().copied()).collect();
+    let expected: HashSet<ChunkId> = stored
+        .values()
+        .flat_map(|document| document.chunk_ids.iter().copied())
+        .collect();
     let mut seen = HashSet::new();
     let mut counts: HashMap<String, usize> = HashMap::new();
     for (chunk_id, document_id) in findable {
@@ -96,7 +118,9 @@ fn compare_chunks(
             found.duplicate_chunks.push(*chunk_id);
             continue;
         }
-        let wanted = table.get(document_id).is_some_and(|row| row.latest.state != State::Deleted);
+        let wanted = table
+            .get(document_id)
+            .is_some_and(|row| row.latest.state != State::Deleted);
         if !wanted || !expected.contains(chunk_id) {
             found.orphan_chunks.push(*chunk_id);
         }

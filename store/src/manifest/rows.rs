@@ -1,4 +1,5 @@
-//! The rows of the document table, packed: what many documents have in common is kept once. Used by [`super::table`].
+//! The rows of the document table, packed: what many documents have in common is kept once. Used by
+//! [`super::table`].
 
 mod checkpoint;
 
@@ -53,32 +54,44 @@ struct Packed {
 impl Rows {
     /// One row.
     pub fn get(&self, document_id: &str) -> Option<DocumentRow> {
-        self.packed.get(document_id).map(|packed| packed.unpack(document_id))
+        self.packed
+            .get(document_id)
+            .map(|packed| packed.unpack(document_id))
     }
 
-    /// Of a document the version of its newest report, the newest that ingest is done with, and the newest that went past it; 0 where
-    /// there is none.
+    /// Of a document the version of its newest report, the newest that ingest is done with, and the
+    /// newest that went past it; 0 where there is none.
     pub fn versions(&self, document_id: &str) -> (u64, u64, u64) {
-        self.packed.get(document_id).map_or((0, 0, 0), |packed| (packed.version, packed.taken, packed.passed))
+        self.packed.get(document_id).map_or((0, 0, 0), |packed| {
+            (packed.version, packed.taken, packed.passed)
+        })
     }
 
     /// Rows by document id, those after `document_id`.
     pub fn after(&self, document_id: Option<&str>) -> impl Iterator<Item = DocumentRow> {
-        self.packed_after(document_id).map(|(document_id, packed)| packed.unpack(document_id))
+        self.packed_after(document_id)
+            .map(|(document_id, packed)| packed.unpack(document_id))
     }
 
     fn packed_after(&self, document_id: Option<&str>) -> impl Iterator<Item = (&str, &Packed)> {
         let from = document_id.map_or(Bound::Unbounded, Bound::Excluded);
-        self.packed.range::<str, _>((from, Bound::Unbounded)).map(|(document_id, packed)| (&**document_id, &**packed))
+        self.packed
+            .range::<str, _>((from, Bound::Unbounded))
+            .map(|(document_id, packed)| (&**document_id, &**packed))
     }
 
     /// The newest time of a report, milliseconds since 1970; 0 if there is none.
     pub fn newest_time(&self) -> i64 {
-        self.packed.values().map(|packed| packed.at_ms).max().unwrap_or(0)
+        self.packed
+            .values()
+            .map(|packed| packed.at_ms)
+            .max()
+            .unwrap_or(0)
     }
 
-    /// Rows by document id, those after `document_id` that `shows` by state and source: at most `limit`, among the next `rows`. Beside them
-    /// the last id that was looked at, if there are more.
+    /// Rows by document id, those after `document_id` that `shows` by state and source: at most
+    /// `limit`, among the next `rows`. Beside them the last id that was looked at, if there are
+    /// more.
     pub fn look_through(
         &self,
         document_id: Option<&str>,
@@ -89,7 +102,11 @@ impl Rows {
         let from = document_id.map_or(Bound::Unbounded, Bound::Excluded);
         let mut found = Vec::new();
         let mut last = None;
-        for (id, packed) in self.packed.range::<str, _>((from, Bound::Unbounded)).take(rows) {
+        for (id, packed) in self
+            .packed
+            .range::<str, _>((from, Bound::Unbounded))
+            .take(rows)
+        {
             if found.len() == limit {
                 break;
             }
@@ -123,7 +140,15 @@ impl Shared {
         let fingerprint: Arc<str> = latest.fingerprint.into();
         let indexed = row.indexed.map(|indexed| {
             let same = *fingerprint == *indexed.fingerprint;
-            (indexed.version, indexed.chunks, if same { Arc::clone(&fingerprint) } else { indexed.fingerprint.into() })
+            (
+                indexed.version,
+                indexed.chunks,
+                if same {
+                    Arc::clone(&fingerprint)
+                } else {
+                    indexed.fingerprint.into()
+                },
+            )
         });
         Packed {
             version: latest.version,
@@ -140,7 +165,11 @@ impl Shared {
             source_path: latest.source_path.into_boxed_str(),
             title: latest.title.into_boxed_str(),
             lineage: latest.lineage.map(|lineage| self.lineage(lineage)),
-            timeline: latest.timeline.into_iter().map(|time| (self.texts.share(&time.stage), time.at_ms)).collect(),
+            timeline: latest
+                .timeline
+                .into_iter()
+                .map(|time| (self.texts.share(&time.stage), time.at_ms))
+                .collect(),
         }
     }
 
@@ -150,7 +179,8 @@ impl Shared {
             return Arc::clone(known);
         }
         if self.lineages.len() >= self.sweep_at.max(SWEEP_AT_LEAST) {
-            self.lineages.retain(|lineage| Arc::strong_count(lineage) > 1);
+            self.lineages
+                .retain(|lineage| Arc::strong_count(lineage) > 1);
             self.sweep_at = 2 * self.lineages.len();
         }
         let new = Arc::new(lineage);
@@ -172,16 +202,31 @@ impl Packed {
             chunks: self.chunks,
             fingerprint: self.fingerprint.to_string(),
             lineage: self.lineage.as_deref().cloned(),
-            timeline: self.timeline.iter().map(|(stage, at_ms)| StageTime { stage: stage.to_string(), at_ms: *at_ms }).collect(),
+            timeline: self
+                .timeline
+                .iter()
+                .map(|(stage, at_ms)| StageTime {
+                    stage: stage.to_string(),
+                    at_ms: *at_ms,
+                })
+                .collect(),
             at_ms: self.at_ms,
             indexed_version: self.indexed_version,
         };
-        let indexed = self.indexed.as_ref().map(|(version, chunks, fingerprint)| IndexedVersion {
-            version: *version,
-            chunks: *chunks,
-            fingerprint: fingerprint.to_string(),
-        });
-        DocumentRow { latest, indexed, passed: self.passed, taken: self.taken }
+        let indexed = self
+            .indexed
+            .as_ref()
+            .map(|(version, chunks, fingerprint)| IndexedVersion {
+                version: *version,
+                chunks: *chunks,
+                fingerprint: fingerprint.to_string(),
+            });
+        DocumentRow {
+            latest,
+            indexed,
+            passed: self.passed,
+            taken: self.taken,
+        }
     }
 }
 
@@ -203,12 +248,22 @@ mod tests {
                 title: "标题".into(),
                 chunks: 3,
                 fingerprint: "f".into(),
-                lineage: Some(Lineage { converter: "markdown/1".into(), ..Lineage::default() }),
-                timeline: vec![StageTime { stage: "ingest".into(), at_ms: 5 }],
+                lineage: Some(Lineage {
+                    converter: "markdown/1".into(),
+                    ..Lineage::default()
+                }),
+                timeline: vec![StageTime {
+                    stage: "ingest".into(),
+                    at_ms: 5,
+                }],
                 at_ms: 9,
                 indexed_version: Some(6),
             },
-            indexed: Some(IndexedVersion { version: 6, chunks: 3, fingerprint: "f".into() }),
+            indexed: Some(IndexedVersion {
+                version: 6,
+                chunks: 3,
+                fingerprint: "f".into(),
+            }),
             passed: 6,
             taken: 7,
         };
@@ -217,22 +272,40 @@ mod tests {
         rows.set(row("y"));
         assert_eq!(rows.get("x").unwrap(), row("x"));
         assert_eq!(rows.after(Some("x")).collect::<Vec<_>>(), [row("y")]);
-        assert_eq!((rows.shared.lineages.len(), rows.shared.texts.len()), (1, 2));
+        assert_eq!(
+            (rows.shared.lineages.len(), rows.shared.texts.len()),
+            (1, 2)
+        );
     }
 
     #[test]
     fn common_values_that_no_row_has_any_more_are_let_go() {
         let mut rows = Rows::default();
         for number in 0..10 * SWEEP_AT_LEAST {
-            let lineage = Lineage { converter: format!("c/{number}"), ..Lineage::default() };
-            let latest = DocumentState { source: format!("s{number}"), lineage: Some(lineage), ..state_of("d") };
-            rows.set(DocumentRow { latest, indexed: None, passed: 0, taken: 0 });
+            let lineage = Lineage {
+                converter: format!("c/{number}"),
+                ..Lineage::default()
+            };
+            let latest = DocumentState {
+                source: format!("s{number}"),
+                lineage: Some(lineage),
+                ..state_of("d")
+            };
+            rows.set(DocumentRow {
+                latest,
+                indexed: None,
+                passed: 0,
+                taken: 0,
+            });
         }
         assert!(rows.shared.texts.len().max(rows.shared.lineages.len()) <= SWEEP_AT_LEAST);
     }
 
     fn state_of(document_id: &str) -> DocumentState {
-        let document = tributary_schemas::DocumentHeader { document_id: document_id.into(), ..Default::default() };
+        let document = tributary_schemas::DocumentHeader {
+            document_id: document_id.into(),
+            ..Default::default()
+        };
         crate::manifest::report(&document, State::Indexed, 0)
     }
 }

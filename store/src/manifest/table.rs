@@ -1,4 +1,5 @@
-//! All documents in memory, built from `documents.states` at start and followed from then on. Any process can have one.
+//! All documents in memory, built from `documents.states` at start and followed from then on. Any
+//! process can have one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +25,8 @@ pub struct DocumentRow {
     pub indexed: Option<IndexedVersion>,
     /// The newest version that went past ingest; 0 if none did.
     pub passed: u64,
-    /// The newest version that ingest is done with, also by finding it unchanged; 0 if there is none. What is older and comes later is
-    /// dropped there.
+    /// The newest version that ingest is done with, also by finding it unchanged; 0 if there is
+    /// none. What is older and comes later is dropped there.
     pub taken: u64,
 }
 
@@ -64,11 +65,14 @@ impl DocumentTable {
         Self::go_on(topics, None, Rows::default(), Applied::new()).await
     }
 
-    /// The same, from a checkpoint on if there is one that fits the topic. Only for a log that goes with the data folder: brokers may have
-    /// been exchanged since.
+    /// The same, from a checkpoint on if there is one that fits the topic. Only for a log that goes
+    /// with the data folder: brokers may have been exchanged since.
     pub async fn open_from(topics: &Topics, checkpoint: CheckpointFile) -> Result<Self> {
         let file = checkpoint.clone();
-        let read = tokio::task::spawn_blocking(move || file.read()).await.ok().flatten();
+        let read = tokio::task::spawn_blocking(move || file.read())
+            .await
+            .ok()
+            .flatten();
         let (rows, applied) = match read {
             Some((rows, applied)) if fits(topics, &applied).await? => (rows, applied),
             _ => (Rows::default(), Applied::new()),
@@ -76,9 +80,18 @@ impl DocumentTable {
         Self::go_on(topics, Some(checkpoint), rows, applied).await
     }
 
-    async fn go_on(topics: &Topics, file: Option<CheckpointFile>, rows: Rows, applied: Applied) -> Result<Self> {
+    async fn go_on(
+        topics: &Topics,
+        file: Option<CheckpointFile>,
+        rows: Rows,
+        applied: Applied,
+    ) -> Result<Self> {
         let kept = AtomicU64::new(reports(&applied));
-        Ok(Self { view: Arc::new(View::open(topics, rows, applied).await?), file, kept })
+        Ok(Self {
+            view: Arc::new(View::open(topics, rows, applied).await?),
+            file,
+            kept,
+        })
     }
 
     /// How many reports were applied since the last checkpoint.
@@ -88,33 +101,59 @@ impl DocumentTable {
 
     /// Writes a checkpoint, where there is a place for one.
     pub async fn checkpoint(&self) -> Result<()> {
-        let Some(file) = self.file.clone() else { return Ok(()) };
+        let Some(file) = self.file.clone() else {
+            return Ok(());
+        };
         let (view, applied) = (Arc::clone(&self.view), self.view.applied());
         let count = reports(&applied);
-        let written = tokio::task::spawn_blocking(move || file.write(&applied, |look| view.read(|rows| look(rows)))).await;
-        written.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, format!("a checkpoint was broken off: {error}"))))?;
+        let written = tokio::task::spawn_blocking(move || {
+            file.write(&applied, |look| view.read(|rows| look(rows)))
+        })
+        .await;
+        written.unwrap_or_else(|error| {
+            Err(Error::new(
+                ErrorKind::Internal,
+                format!("a checkpoint was broken off: {error}"),
+            ))
+        })?;
         self.kept.store(count, Ordering::Release);
         Ok(())
     }
 
-    /// Commits how far the reports were read, so that a log that ends before that is known to have lost some. Only where there is a place
-    /// for checkpoints: brokers look after their records themselves.
+    /// Commits how far the reports were read, so that a log that ends before that is known to have
+    /// lost some. Only where there is a place for checkpoints: brokers look after their records
+    /// themselves.
     pub async fn commit(&self, topics: &Topics) -> Result<()> {
         if self.file.is_none() {
             return Ok(());
         }
         let applied = self.view.applied();
-        let positions: Vec<Position> =
-            applied.iter().map(|(partition, offset)| Position { partition: *partition, offset: *offset }).collect();
-        topics.subscribe(Topic::DocumentsStates, Some(GROUP)).await?.commit(&positions).await
+        let positions: Vec<Position> = applied
+            .iter()
+            .map(|(partition, offset)| Position {
+                partition: *partition,
+                offset: *offset,
+            })
+            .collect();
+        topics
+            .subscribe(Topic::DocumentsStates, Some(GROUP))
+            .await?
+            .commit(&positions)
+            .await
     }
 
     /// A table that follows nothing.
     #[cfg(test)]
     pub(crate) fn with_reports(states: &[DocumentState]) -> Self {
         let mut rows = Rows::default();
-        states.iter().for_each(|state| apply(&mut rows, state.clone()));
-        Self { view: Arc::new(View::of(rows)), file: None, kept: AtomicU64::new(0) }
+        states
+            .iter()
+            .for_each(|state| apply(&mut rows, state.clone()));
+        Self {
+            view: Arc::new(View::of(rows)),
+            file: None,
+            kept: AtomicU64::new(0),
+        }
     }
 
     /// Waits until everything is applied that was reported before this call.
@@ -136,10 +175,16 @@ impl DocumentTable {
     pub fn page(&self, filter: &ListFilter, after: Option<&str>, limit: usize) -> Vec<DocumentRow> {
         let mut page = Vec::new();
         let mut after = after.map(str::to_owned);
-        // The table is not held for longer than some rows take: reports about documents wait meanwhile.
+        // The table is not held for longer than some rows take: reports about documents wait
+        // meanwhile.
         loop {
             let (found, last_looked_at) = self.read(|rows| {
-                rows.look_through(after.as_deref(), ROWS_AT_ONCE, limit - page.len(), |state, source| filter.shows(state, source))
+                rows.look_through(
+                    after.as_deref(),
+                    ROWS_AT_ONCE,
+                    limit - page.len(),
+                    |state, source| filter.shows(state, source),
+                )
             });
             page.extend(found);
             after = last_looked_at;
@@ -156,7 +201,10 @@ impl DocumentTable {
 
     /// Calls `visit` for every document; the table is held meanwhile.
     pub fn for_each(&self, mut visit: impl FnMut(&str, &DocumentRow)) {
-        self.read(|rows| rows.after(None).for_each(|row| visit(&row.latest.document_id, &row)));
+        self.read(|rows| {
+            rows.after(None)
+                .for_each(|row| visit(&row.latest.document_id, &row))
+        });
     }
 
     /// The version that the newest report is about; 0 for an unknown document.
@@ -186,14 +234,23 @@ impl DocumentTable {
 
 impl ListFilter {
     fn shows(&self, state: State, source: &str) -> bool {
-        self.state.is_none_or(|wanted| wanted == state) && self.source.as_ref().is_none_or(|wanted| wanted == source)
+        self.state.is_none_or(|wanted| wanted == state)
+            && self.source.as_ref().is_none_or(|wanted| wanted == source)
     }
 }
 
-/// Whether all that a checkpoint has is in the topic: a log that was put back from a copy may end before it.
+/// Whether all that a checkpoint has is in the topic: a log that was put back from a copy may end
+/// before it.
 async fn fits(topics: &Topics, applied: &Applied) -> Result<bool> {
-    let ends: Applied = topics.lag(Topic::DocumentsStates, GROUP).await?.iter().map(|lag| (lag.partition, lag.end)).collect();
-    Ok(applied.iter().all(|(partition, offset)| ends.get(partition).is_some_and(|end| offset <= end)))
+    let ends: Applied = topics
+        .lag(Topic::DocumentsStates, GROUP)
+        .await?
+        .iter()
+        .map(|lag| (lag.partition, lag.end))
+        .collect();
+    Ok(applied
+        .iter()
+        .all(|(partition, offset)| ends.get(partition).is_some_and(|end| offset <= end)))
 }
 
 /// Records up to these positions, all partitions together.
@@ -209,7 +266,9 @@ impl Fold for Rows {
         match message::decode::<DocumentState>(&stored.record) {
             Ok(Some(state)) => apply(self, state),
             Ok(None) => {}
-            Err(error) => tracing::warn!(position = ?stored.position, %error, "a report about a document cannot be read and is left out"),
+            Err(error) => {
+                tracing::warn!(position = ?stored.position, %error, "a report about a document cannot be read and is left out")
+            }
         }
     }
 }
@@ -231,12 +290,31 @@ fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
     row.passed = row.passed.max(passed_ingest(&state));
     row.taken = row.taken.max(taken_by_ingest(&state));
     match state.state {
-        State::Indexed if row.indexed.as_ref().is_none_or(|indexed| indexed.version <= state.version) => {
+        State::Indexed
+            if row
+                .indexed
+                .as_ref()
+                .is_none_or(|indexed| indexed.version <= state.version) =>
+        {
             row.indexed = IndexedVersion::reported_by(&state);
         }
-        State::Deleted if row.indexed.as_ref().is_some_and(|indexed| indexed.version <= state.version) => row.indexed = None,
+        State::Deleted
+            if row
+                .indexed
+                .as_ref()
+                .is_some_and(|indexed| indexed.version <= state.version) =>
+        {
+            row.indexed = None
+        }
         // It cannot be found again as it was: the same content, published again, is to pass.
-        State::Dead if row.indexed.as_ref().is_some_and(|indexed| indexed.version == state.version) => row.indexed = None,
+        State::Dead
+            if row
+                .indexed
+                .as_ref()
+                .is_some_and(|indexed| indexed.version == state.version) =>
+        {
+            row.indexed = None
+        }
         _ => {}
     }
     if supersedes(&state, &row.latest) {
@@ -267,29 +345,41 @@ fn passed_ingest(state: &DocumentState) -> u64 {
 
 /// The version of a report that tells of the end of ingest or of what came after it, else 0.
 fn taken_by_ingest(state: &DocumentState) -> u64 {
-    if state.state == State::Accepted { 0 } else { state.version }
+    if state.state == State::Accepted {
+        0
+    } else {
+        state.version
+    }
 }
 
 impl IndexedVersion {
-    /// What a report says is searchable. An unchanged document's skip names the version that stays so, which matters once compaction has
-    /// removed that version's own report.
+    /// What a report says is searchable. An unchanged document's skip names the version that stays
+    /// so, which matters once compaction has removed that version's own report.
     fn reported_by(state: &DocumentState) -> Option<Self> {
         let version = match state.state {
             State::Indexed => state.version,
             State::Skipped => state.indexed_version?,
             _ => return None,
         };
-        Some(Self { version, chunks: state.chunks, fingerprint: state.fingerprint.clone() })
+        Some(Self {
+            version,
+            chunks: state.chunks,
+            fingerprint: state.fingerprint.clone(),
+        })
     }
 }
 
-/// Reports of one version come in the order of the route, but for two: the acceptance is reported beside the route and may come late,
-/// and the removal of an older version's chunks must not hide why the newer one was skipped.
+/// Reports of one version come in the order of the route, but for two: the acceptance is reported
+/// beside the route and may come late, and the removal of an older version's chunks must not hide
+/// why the newer one was skipped.
 fn supersedes(new: &DocumentState, old: &DocumentState) -> bool {
     if new.version != old.version {
         return new.version > old.version;
     }
-    !matches!((old.state, new.state), (_, State::Accepted) | (State::Skipped, State::Deleted))
+    !matches!(
+        (old.state, new.state),
+        (_, State::Accepted) | (State::Skipped, State::Deleted)
+    )
 }
 
 #[cfg(test)]
@@ -303,13 +393,20 @@ mod tests {
     use crate::manifest::report;
 
     fn state(version: u64, state: State) -> DocumentState {
-        let document = DocumentHeader { document_id: "d".into(), version, fingerprint: format!("f{version}"), ..DocumentHeader::default() };
+        let document = DocumentHeader {
+            document_id: "d".into(),
+            version,
+            fingerprint: format!("f{version}"),
+            ..DocumentHeader::default()
+        };
         report(&document, state, 0)
     }
 
     fn row_after(states: &[DocumentState]) -> DocumentRow {
         let mut rows = Rows::default();
-        states.iter().for_each(|state| apply(&mut rows, state.clone()));
+        states
+            .iter()
+            .for_each(|state| apply(&mut rows, state.clone()));
         rows.get("d").unwrap()
     }
 
@@ -323,27 +420,60 @@ mod tests {
     fn pages_of_a_filter_are_the_same_however_far_apart_its_documents_are() {
         let count = 3 * ROWS_AT_ONCE;
         let of = |number: usize| {
-            let source = if number.is_multiple_of(7000) { "rare" } else { "usual" };
-            DocumentState { document_id: format!("{number:06}"), source: source.into(), ..state(1, State::Indexed) }
+            let source = if number.is_multiple_of(7000) {
+                "rare"
+            } else {
+                "usual"
+            };
+            DocumentState {
+                document_id: format!("{number:06}"),
+                source: source.into(),
+                ..state(1, State::Indexed)
+            }
         };
         let table = DocumentTable::with_reports(&(0..count).map(of).collect::<Vec<_>>());
-        let filter = |source: &str, state| ListFilter { source: Some(source.into()), state };
+        let filter = |source: &str, state| ListFilter {
+            source: Some(source.into()),
+            state,
+        };
         let page = |filter: &ListFilter, after: Option<&str>, limit| -> Vec<String> {
-            table.page(filter, after, limit).into_iter().map(|row| row.latest.document_id).collect()
+            table
+                .page(filter, after, limit)
+                .into_iter()
+                .map(|row| row.latest.document_id)
+                .collect()
         };
         let rare = filter("rare", None);
-        assert_eq!(page(&rare, None, 9), ["000000", "007000", "014000", "021000", "028000"]);
+        assert_eq!(
+            page(&rare, None, 9),
+            ["000000", "007000", "014000", "021000", "028000"]
+        );
         assert_eq!(page(&rare, Some("007000"), 2), ["014000", "021000"]);
-        assert!(page(&rare, Some("028000"), 2).is_empty() && page(&filter("rare", Some(State::Dead)), None, 2).is_empty());
+        assert!(
+            page(&rare, Some("028000"), 2).is_empty()
+                && page(&filter("rare", Some(State::Dead)), None, 2).is_empty()
+        );
         assert!(page(&filter("absent", None), None, 2).is_empty());
-        assert_eq!(page(&filter("usual", Some(State::Indexed)), None, count).len(), count - 5);
-        assert_eq!(page(&ListFilter::default(), Some("000001"), 2), ["000002", "000003"]);
+        assert_eq!(
+            page(&filter("usual", Some(State::Indexed)), None, count).len(),
+            count - 5
+        );
+        assert_eq!(
+            page(&ListFilter::default(), Some("000001"), 2),
+            ["000002", "000003"]
+        );
         assert!(page(&ListFilter::default(), None, 0).is_empty());
     }
 
     #[test]
     fn counts_follow_every_change() {
-        let reports = [State::Accepted, State::Chunking, State::Indexed, State::Accepted, State::Dead];
+        let reports = [
+            State::Accepted,
+            State::Chunking,
+            State::Indexed,
+            State::Accepted,
+            State::Dead,
+        ];
         let mut rows = Rows::default();
         for (version, state_now) in [1, 1, 1, 2, 2].into_iter().zip(reports) {
             apply(&mut rows, state(version, state_now));
@@ -351,7 +481,10 @@ mod tests {
             expected[rows.get("d").unwrap().latest.state as usize] = 1;
             assert_eq!(rows.counts(), (1, expected));
         }
-        assert_eq!(State::ALL.map(|state| state as usize), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(
+            State::ALL.map(|state| state as usize),
+            [0, 1, 2, 3, 4, 5, 6, 7]
+        );
     }
 
     #[test]
@@ -365,29 +498,59 @@ mod tests {
     fn a_version_that_is_lost_later_is_not_searchable_and_one_before_it_is() {
         let row = row_after(&[state(1, State::Indexed), state(2, State::Dead)]);
         assert_eq!(row.indexed.map(|indexed| indexed.version), Some(1));
-        let row = row_after(&[state(2, State::Indexed), state(2, State::Skipped), state(2, State::Dead)]);
-        assert!(row.indexed.is_none(), "the same content would be taken for unchanged");
+        let row = row_after(&[
+            state(2, State::Indexed),
+            state(2, State::Skipped),
+            state(2, State::Dead),
+        ]);
+        assert!(
+            row.indexed.is_none(),
+            "the same content would be taken for unchanged"
+        );
     }
 
     #[test]
     fn a_deletion_keeps_where_the_document_came_from() {
-        let indexed = DocumentState { source: "wiki".into(), source_path: "a.md".into(), ..state(1, State::Indexed) };
+        let indexed = DocumentState {
+            source: "wiki".into(),
+            source_path: "a.md".into(),
+            ..state(1, State::Indexed)
+        };
         let row = row_after(&[indexed, state(2, State::Deleted)]);
-        assert_eq!((row.latest.source.as_str(), row.latest.source_path.as_str()), ("wiki", "a.md"));
+        assert_eq!(
+            (row.latest.source.as_str(), row.latest.source_path.as_str()),
+            ("wiki", "a.md")
+        );
     }
 
     #[test]
     fn a_skip_of_an_unchanged_document_leaves_it_searchable() {
-        let skipped = DocumentState { indexed_version: Some(1), fingerprint: "f1".into(), chunks: 3, ..state(2, State::Skipped) };
+        let skipped = DocumentState {
+            indexed_version: Some(1),
+            fingerprint: "f1".into(),
+            chunks: 3,
+            ..state(2, State::Skipped)
+        };
         let row = row_after(&[state(1, State::Indexed), skipped.clone()]);
         assert_eq!(row.indexed.as_ref().unwrap().version, 1);
         let compacted = row_after(&[skipped]);
-        assert_eq!(compacted.indexed.unwrap(), IndexedVersion { version: 1, chunks: 3, fingerprint: "f1".into() });
+        assert_eq!(
+            compacted.indexed.unwrap(),
+            IndexedVersion {
+                version: 1,
+                chunks: 3,
+                fingerprint: "f1".into()
+            }
+        );
     }
 
     #[test]
     fn an_emptied_document_stays_skipped_and_is_no_longer_searchable() {
-        let row = row_after(&[state(1, State::Indexed), state(2, State::Skipped), state(2, State::Deleted)]);
+        let row = row_after(&[
+            state(1, State::Indexed),
+            state(2, State::Skipped),
+            state(2, State::Deleted),
+        ]);
         assert_eq!(row.latest.state, State::Skipped);
         assert_eq!(row.indexed, None);
     }
@@ -415,7 +578,10 @@ mod tests {
         let topics = Topics::new(Arc::new(log), "t".into(), topics_blobs(folder.path()), 1000);
         topics.create(1, None, None).await.unwrap();
         let append = |version, now| {
-            let long = DocumentState { reason: Some("x".repeat(2000)), ..state(version, now) };
+            let long = DocumentState {
+                reason: Some("x".repeat(2000)),
+                ..state(version, now)
+            };
             let record = crate::manifest::output(&long).unwrap().record;
             topics.append(Topic::DocumentsStates, vec![record])
         };
@@ -424,16 +590,31 @@ mod tests {
         assert_eq!(table.get("d").unwrap().latest.state, State::Dead);
         append(2, State::Skipped).await.unwrap();
         table.catch_up(&topics).await.unwrap();
-        assert_eq!(table.get("d").unwrap().latest.state, State::Skipped, "while it follows, too");
+        assert_eq!(
+            table.get("d").unwrap().latest.state,
+            State::Skipped,
+            "while it follows, too"
+        );
 
-        let checkpoint = || CheckpointFile::in_folder(&folder.path().join("manifest"), "id").unwrap();
-        let table = DocumentTable::open_from(&topics, checkpoint()).await.unwrap();
+        let checkpoint =
+            || CheckpointFile::in_folder(&folder.path().join("manifest"), "id").unwrap();
+        let table = DocumentTable::open_from(&topics, checkpoint())
+            .await
+            .unwrap();
         assert_eq!(table.reports_since_checkpoint(), 2);
         table.checkpoint().await.unwrap();
         assert_eq!(table.reports_since_checkpoint(), 0);
         append(7, State::Chunking).await.unwrap();
-        let continued = DocumentTable::open_from(&topics, checkpoint()).await.unwrap();
-        assert_eq!((continued.get("d").unwrap().latest.version, continued.reports_since_checkpoint()), (7, 1));
+        let continued = DocumentTable::open_from(&topics, checkpoint())
+            .await
+            .unwrap();
+        assert_eq!(
+            (
+                continued.get("d").unwrap().latest.version,
+                continued.reports_since_checkpoint()
+            ),
+            (7, 1)
+        );
         let other = Topics::new(
             Arc::new(EmbeddedEventLog::open(&folder.path().join("other"), log_config()).unwrap()),
             "t".into(),
@@ -441,11 +622,25 @@ mod tests {
             1000,
         );
         other.create(1, None, None).await.unwrap();
-        assert!(DocumentTable::open_from(&other, checkpoint()).await.unwrap().get("d").is_none(), "a log that ends before it");
+        assert!(
+            DocumentTable::open_from(&other, checkpoint())
+                .await
+                .unwrap()
+                .get("d")
+                .is_none(),
+            "a log that ends before it"
+        );
 
         append(3, State::Dead).await.unwrap();
-        let shelves = std::fs::read_dir(folder.path().join("blobs")).unwrap().map(|entry| entry.unwrap().path());
-        shelves.filter(|path| path.is_dir()).for_each(|shelf| std::fs::remove_dir_all(shelf).unwrap());
-        assert!(DocumentTable::open(&topics).await.is_ok(), "what is gone is left out");
+        let shelves = std::fs::read_dir(folder.path().join("blobs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        shelves
+            .filter(|path| path.is_dir())
+            .for_each(|shelf| std::fs::remove_dir_all(shelf).unwrap());
+        assert!(
+            DocumentTable::open(&topics).await.is_ok(),
+            "what is gone is left out"
+        );
     }
 }

@@ -8,7 +8,8 @@ use super::table::DocumentTable;
 /// Documents that are remembered before those are forgotten that the table knows of by now.
 const SWEEP_AT: usize = 10_000;
 
-/// Remembers what passed in this process until the table knows its end, so that a change in flight is never mistaken for no change.
+/// Remembers what passed in this process until the table knows its end, so that a change in flight
+/// is never mistaken for no change.
 pub struct SkipGate {
     table: Arc<DocumentTable>,
     passed: Mutex<Passed>,
@@ -20,10 +21,14 @@ type Passed = HashMap<String, u64>;
 impl SkipGate {
     /// Over the given table.
     pub fn new(table: Arc<DocumentTable>) -> Self {
-        Self { table, passed: Mutex::default() }
+        Self {
+            table,
+            passed: Mutex::default(),
+        }
     }
 
-    /// A version of the document passes the gate without being compared: a deletion, or one whose content is gone.
+    /// A version of the document passes the gate without being compared: a deletion, or one whose
+    /// content is gone.
     pub fn pass(&self, document_id: &str, version: u64) {
         self.remember(&mut self.passed(), document_id, version);
     }
@@ -46,16 +51,24 @@ impl SkipGate {
         passed.insert(document_id.to_owned(), version);
     }
 
-    /// The searchable version and its chunk count, if it has this fingerprint, is older than `version`, and nothing newer is on its
-    /// way. Otherwise the document passes, and that is remembered.
-    pub fn unchanged_since(&self, document_id: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)> {
+    /// The searchable version and its chunk count, if it has this fingerprint, is older than
+    /// `version`, and nothing newer is on its way. Otherwise the document passes, and that is
+    /// remembered.
+    pub fn unchanged_since(
+        &self,
+        document_id: &str,
+        version: u64,
+        fingerprint: &str,
+    ) -> Option<(u64, u32)> {
         let row = self.table.get(document_id);
         let mut passed = self.passed();
         let passed_here = passed.get(document_id).copied().unwrap_or(0);
         let unchanged = row.and_then(|row| {
             let indexed = row.indexed?;
-            let nothing_newer = row.passed.max(passed_here) <= indexed.version && indexed.version < version;
-            (nothing_newer && indexed.fingerprint == fingerprint).then_some((indexed.version, indexed.chunks))
+            let nothing_newer =
+                row.passed.max(passed_here) <= indexed.version && indexed.version < version;
+            (nothing_newer && indexed.fingerprint == fingerprint)
+                .then_some((indexed.version, indexed.chunks))
         });
         if unchanged.is_some() {
             passed.remove(document_id);
@@ -79,7 +92,12 @@ mod tests {
             .iter()
             .map(|(version, state)| {
                 let fingerprint = format!("f{version}");
-                let document = DocumentHeader { document_id: "d".into(), version: *version, fingerprint, ..DocumentHeader::default() };
+                let document = DocumentHeader {
+                    document_id: "d".into(),
+                    version: *version,
+                    fingerprint,
+                    ..DocumentHeader::default()
+                };
                 report(&document, *state, 0)
             })
             .collect();
@@ -88,25 +106,42 @@ mod tests {
 
     #[test]
     fn an_unchanged_document_is_seen() {
-        assert_eq!(gate(&[(1, State::Indexed), (2, State::Accepted)]).unchanged_since("d", 2, "f1"), Some((1, 0)));
-        assert_eq!(gate(&[(1, State::Indexed)]).unchanged_since("d", 2, "f2"), None);
+        assert_eq!(
+            gate(&[(1, State::Indexed), (2, State::Accepted)]).unchanged_since("d", 2, "f1"),
+            Some((1, 0))
+        );
+        assert_eq!(
+            gate(&[(1, State::Indexed)]).unchanged_since("d", 2, "f2"),
+            None
+        );
     }
 
     #[test]
     fn a_replay_of_the_searchable_version_itself_passes() {
-        assert_eq!(gate(&[(1, State::Indexed)]).unchanged_since("d", 1, "f1"), None);
+        assert_eq!(
+            gate(&[(1, State::Indexed)]).unchanged_since("d", 1, "f1"),
+            None
+        );
     }
 
     #[test]
     fn a_change_in_flight_makes_the_old_content_a_change_again() {
         let gate = gate(&[(1, State::Indexed)]);
         assert_eq!(gate.unchanged_since("d", 2, "f2"), None);
-        assert_eq!(gate.unchanged_since("d", 3, "f1"), None, "version 2 would stay searchable");
+        assert_eq!(
+            gate.unchanged_since("d", 3, "f1"),
+            None,
+            "version 2 would stay searchable"
+        );
     }
 
     #[test]
     fn a_change_in_flight_is_remembered_over_a_restart() {
-        let gate = gate(&[(1, State::Indexed), (2, State::Chunking), (3, State::Accepted)]);
+        let gate = gate(&[
+            (1, State::Indexed),
+            (2, State::Chunking),
+            (3, State::Accepted),
+        ]);
         assert_eq!(gate.unchanged_since("d", 3, "f1"), None);
     }
 
@@ -121,7 +156,10 @@ mod tests {
     #[test]
     fn a_version_is_superseded_by_what_ingest_is_done_with_and_not_by_what_waits() {
         let gate = gate(&[(3, State::Dead), (5, State::Accepted)]);
-        assert_eq!([2, 3, 4].map(|version| gate.superseded_by("d", version)), [Some(3), None, None]);
+        assert_eq!(
+            [2, 3, 4].map(|version| gate.superseded_by("d", version)),
+            [Some(3), None, None]
+        );
         gate.pass("d", 6);
         assert_eq!(gate.superseded_by("d", 5), Some(6));
     }

@@ -1,5 +1,5 @@
-//! Versions of documents: those that are given here, and which of those that producers give are taken. Used by [`super::documents`] and,
-//! for what comes through the log, by ingest.
+//! Versions of documents: those that are given here, and which of those that producers give are
+//! taken. Used by [`super::documents`] and, for what comes through the log, by ingest.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,8 @@ use super::given_time::GivenTime;
 
 /// Versions from here on have no room above them for the next one.
 const LIMIT: u64 = 1 << 63;
-/// Documents with a version ahead of the time that are remembered until the table knows what was given to them.
+/// Documents with a version ahead of the time that are remembered until the table knows what was
+/// given to them.
 const MOST_AHEAD: usize = 1000;
 
 /// Which versions are taken.
@@ -26,22 +27,30 @@ impl VersionRule {
     /// A version may be so many hours ahead of the time; 0 takes any.
     pub fn new(maximum_ahead_hours: u64) -> Self {
         let ahead = Duration::from_secs(maximum_ahead_hours.saturating_mul(3600));
-        Self { maximum_ahead: (maximum_ahead_hours > 0).then_some(ahead) }
+        Self {
+            maximum_ahead: (maximum_ahead_hours > 0).then_some(ahead),
+        }
     }
 
     /// `Invalid` for a version that is not taken.
     pub fn check(&self, version: u64, now_ms: i64) -> Result<()> {
         if version >= LIMIT {
             let what = format!("version {version} is not below 2^63");
-            return Err(Error::new(ErrorKind::Invalid, what).with_hint("use milliseconds since 1970, or a revision number"));
+            return Err(Error::new(ErrorKind::Invalid, what)
+                .with_hint("use milliseconds since 1970, or a revision number"));
         }
-        let Some(maximum) = self.maximum_ahead else { return Ok(()) };
+        let Some(maximum) = self.maximum_ahead else {
+            return Ok(());
+        };
         let now = u64::try_from(now_ms).unwrap_or(0);
         let ahead_ms = u128::from(version.saturating_sub(now));
         if ahead_ms <= maximum.as_millis() {
             return Ok(());
         }
-        let what = format!("version {version} is {} hours ahead of the time in milliseconds ({now})", ahead_ms / 3_600_000);
+        let what = format!(
+            "version {version} is {} hours ahead of the time in milliseconds ({now})",
+            ahead_ms / 3_600_000
+        );
         Err(Error::new(ErrorKind::Invalid, what).with_hint(format!(
             "use milliseconds since 1970, or a revision number below that; store.maximum_version_ahead_hours is {}, 0 takes any version",
             maximum.as_secs() / 3600
@@ -58,7 +67,8 @@ pub struct Versions {
     kept: Option<Arc<GivenTime>>,
     /// What was last given to documents whose versions are ahead of the time.
     ahead: Mutex<HashMap<String, u64>>,
-    /// What producers gave, until the table knows: of several who give the same version at once one is taken.
+    /// What producers gave, until the table knows: of several who give the same version at once
+    /// one is taken.
     claimed: Mutex<HashMap<String, u64>>,
 }
 
@@ -81,7 +91,11 @@ impl Claim<'_> {
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         if !self.is_kept {
-            let mut claimed = self.versions.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut claimed = self
+                .versions
+                .claimed
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             if claimed.get(&self.document_id) == Some(&self.version) {
                 claimed.remove(&self.document_id);
             }
@@ -90,16 +104,26 @@ impl Drop for Claim<'_> {
 }
 
 impl Versions {
-    /// Goes on after the newest time of a report and after what may have been given, also if the clock was set back since.
+    /// Goes on after the newest time of a report and after what may have been given, also if the
+    /// clock was set back since.
     pub fn open(newest_time: u64, kept: Arc<GivenTime>) -> Self {
-        Self { kept: Some(Arc::clone(&kept)), ..Self::after(newest_time.max(kept.up_to())) }
+        Self {
+            kept: Some(Arc::clone(&kept)),
+            ..Self::after(newest_time.max(kept.up_to()))
+        }
     }
 
     fn after(newest_time: u64) -> Self {
-        Self { last_time: AtomicU64::new(newest_time), kept: None, ahead: Mutex::default(), claimed: Mutex::default() }
+        Self {
+            last_time: AtomicU64::new(newest_time),
+            kept: None,
+            ahead: Mutex::default(),
+            claimed: Mutex::default(),
+        }
     }
 
-    /// Once it has returned, what [`Versions::next`] gave may be told: it is not given again, also after a crash.
+    /// Once it has returned, what [`Versions::next`] gave may be told: it is not given again, also
+    /// after a crash.
     pub async fn keep(&self) -> Result<()> {
         match &self.kept {
             Some(kept) => kept.cover(self.last_time.load(Ordering::Acquire)).await,
@@ -107,7 +131,8 @@ impl Versions {
         }
     }
 
-    /// The next version of a document, to be used after [`Versions::keep`]. `known` tells what the table knows to be the newest version of a document.
+    /// The next version of a document, to be used after [`Versions::keep`]. `known` tells what the
+    /// table knows to be the newest version of a document.
     pub fn next(&self, document_id: &str, now_ms: i64, known: impl Fn(&str) -> u64) -> u64 {
         let time = self.next_time(u64::try_from(now_ms).unwrap_or(0));
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,8 +146,14 @@ impl Versions {
         version
     }
 
-    /// Takes a version that a producer gives, if it is above all that are known; else the newest of these. `known` as for [`Versions::next`].
-    pub fn claim(&self, document_id: &str, version: u64, known: impl Fn(&str) -> u64 + Copy) -> std::result::Result<Claim<'_>, u64> {
+    /// Takes a version that a producer gives, if it is above all that are known; else the newest of
+    /// these. `known` as for [`Versions::next`].
+    pub fn claim(
+        &self,
+        document_id: &str,
+        version: u64,
+        known: impl Fn(&str) -> u64 + Copy,
+    ) -> std::result::Result<Claim<'_>, u64> {
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
         // Version 0 is one too: what is known of a document that is not there is no version.
         let newest = known(document_id).max(claimed.get(document_id).copied().unwrap_or(0));
@@ -135,17 +166,34 @@ impl Versions {
         claimed.insert(document_id.to_owned(), version);
         drop(claimed);
         self.note(document_id, version, known);
-        Ok(Claim { versions: self, document_id: document_id.to_owned(), version, is_kept: false })
+        Ok(Claim {
+            versions: self,
+            document_id: document_id.to_owned(),
+            version,
+            is_kept: false,
+        })
     }
 
-    /// A producer gave a version: the next one of this document is above it, also before the table knows.
+    /// A producer gave a version: the next one of this document is above it, also before the table
+    /// knows.
     fn note(&self, document_id: &str, version: u64, known: impl Fn(&str) -> u64) {
         if version > self.last_time.load(Ordering::Acquire) {
-            self.remember(&mut self.ahead.lock().unwrap_or_else(PoisonError::into_inner), document_id, version, known);
+            self.remember(
+                &mut self.ahead.lock().unwrap_or_else(PoisonError::into_inner),
+                document_id,
+                version,
+                known,
+            );
         }
     }
 
-    fn remember(&self, ahead: &mut HashMap<String, u64>, document_id: &str, version: u64, known: impl Fn(&str) -> u64) {
+    fn remember(
+        &self,
+        ahead: &mut HashMap<String, u64>,
+        document_id: &str,
+        version: u64,
+        known: impl Fn(&str) -> u64,
+    ) {
         if ahead.len() >= MOST_AHEAD {
             ahead.retain(|document_id, given| known(document_id) < *given);
         }
@@ -156,7 +204,13 @@ impl Versions {
     /// No two documents get the same time, so that the order of publications can be seen.
     fn next_time(&self, now: u64) -> u64 {
         let previous = self.last_time.fetch_max(now, Ordering::AcqRel);
-        if previous < now { now } else { self.last_time.fetch_add(1, Ordering::AcqRel).saturating_add(1) }
+        if previous < now {
+            now
+        } else {
+            self.last_time
+                .fetch_add(1, Ordering::AcqRel)
+                .saturating_add(1)
+        }
     }
 }
 
@@ -187,7 +241,10 @@ mod tests {
         }
         let any = VersionRule::new(0);
         assert!(any.check(now * 1_000_000, NOW).is_ok() && any.check(LIMIT - 1, NOW).is_ok());
-        assert_eq!(any.check(LIMIT, NOW).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(
+            any.check(LIMIT, NOW).unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
     }
 
     #[test]
@@ -196,12 +253,19 @@ mod tests {
         let far = NOW as u64 + HOUR;
         let known = |document_id: &str| if document_id == "far" { far } else { 0 };
         assert_eq!(versions.next("far", NOW, known), far + 1);
-        assert_eq!(versions.next("far", NOW, known), far + 2, "the table does not know the one before yet");
+        assert_eq!(
+            versions.next("far", NOW, known),
+            far + 2,
+            "the table does not know the one before yet"
+        );
         let other = versions.next("other", NOW, known);
         assert!((NOW as u64..NOW as u64 + 10).contains(&other), "{other}");
         assert!(versions.next("other", NOW, |_| other) > other);
         assert!(versions.next("far", NOW + 2 * HOUR as i64, known) > far + 2);
-        assert!(versions.ahead.lock().unwrap().is_empty(), "the time has passed it");
+        assert!(
+            versions.ahead.lock().unwrap().is_empty(),
+            "the time has passed it"
+        );
     }
 
     #[test]
@@ -212,7 +276,10 @@ mod tests {
         versions.note("d", far - 1, |_| 0);
         versions.note("old", 7, |_| 0);
         assert_eq!(versions.next("d", NOW, |_| 0), far + 1);
-        assert!(!versions.ahead.lock().unwrap().contains_key("old"), "the time is above it anyway");
+        assert!(
+            !versions.ahead.lock().unwrap().contains_key("old"),
+            "the time is above it anyway"
+        );
     }
 
     #[test]
@@ -223,11 +290,24 @@ mod tests {
         drop(failed);
         versions.claim("d", 10, |_| 0).unwrap().keep();
         assert_eq!(versions.claim("d", 9, |_| 0).err(), Some(10));
-        assert_eq!(versions.claim("d", 11, |_| 11).err(), Some(11), "the table knows more");
+        assert_eq!(
+            versions.claim("d", 11, |_| 11).err(),
+            Some(11),
+            "the table knows more"
+        );
         versions.claim("other", 0, |_| 0).unwrap().keep();
         assert_eq!(versions.claim("other", 0, |_| 0).err(), Some(0));
         for number in 0..3 * MOST_AHEAD {
-            versions.claim(&format!("d{number}"), 3, |document_id| if document_id == format!("d{number}") { 0 } else { 3 }).unwrap().keep();
+            versions
+                .claim(&format!("d{number}"), 3, |document_id| {
+                    if document_id == format!("d{number}") {
+                        0
+                    } else {
+                        3
+                    }
+                })
+                .unwrap()
+                .keep();
         }
         assert!(versions.claimed.lock().unwrap().len() <= MOST_AHEAD);
     }
@@ -236,7 +316,10 @@ mod tests {
     fn times_go_on_when_the_clock_is_set_back() {
         let versions = Versions::after(NOW as u64 + HOUR);
         let first = versions.next("a", NOW, |_| 0);
-        assert_eq!((first, versions.next("b", NOW, |_| 0)), (NOW as u64 + HOUR + 1, NOW as u64 + HOUR + 2));
+        assert_eq!(
+            (first, versions.next("b", NOW, |_| 0)),
+            (NOW as u64 + HOUR + 1, NOW as u64 + HOUR + 2)
+        );
     }
 
     #[tokio::test]
@@ -256,7 +339,12 @@ mod tests {
         let far = NOW as u64 + HOUR;
         for number in 0..3 * MOST_AHEAD {
             versions.next(&format!("d{number}"), NOW, |_| far);
-            versions.ahead.lock().unwrap().values_mut().for_each(|given| *given = far);
+            versions
+                .ahead
+                .lock()
+                .unwrap()
+                .values_mut()
+                .for_each(|given| *given = far);
         }
         assert!(versions.ahead.lock().unwrap().len() <= MOST_AHEAD);
     }

@@ -1,5 +1,5 @@
-//! What a topic adds up to, in memory: read at the start, followed from then on. Any process can have one. Used by [`super::table`] and
-//! [`super::dead_letters`].
+//! What a topic adds up to, in memory: read at the start, followed from then on. Any process can
+//! have one. Used by [`super::table`] and [`super::dead_letters`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,9 +12,13 @@ use tributary_schemas::{Error, ErrorKind, Result, Topic};
 use crate::event_log::topics::Topics;
 use crate::event_log::{BatchLimit, Position, StoredRecord, Subscription};
 
-const READ_LIMIT: BatchLimit = BatchLimit { records: 10_000, bytes: 8 << 20 };
+const READ_LIMIT: BatchLimit = BatchLimit {
+    records: 10_000,
+    bytes: 8 << 20,
+};
 const CATCH_UP: Duration = Duration::from_secs(30);
-/// The group of views: brokers are asked for the ends of topics in its name, and it has read what [`super::table`] says.
+/// The group of views: brokers are asked for the ends of topics in its name, and it has read what
+/// [`super::table`] says.
 pub(super) const GROUP: &str = "document-table";
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -28,7 +32,8 @@ pub(super) trait Fold: Send + Sync + 'static {
     /// Whether it looks at values; those that travelled as references are put back for it.
     const NEEDS_VALUES: bool;
 
-    /// Takes one record in. May come again after a restart from a checkpoint, together with all that came after it.
+    /// Takes one record in. May come again after a restart from a checkpoint, together with all
+    /// that came after it.
     fn apply(&mut self, stored: &StoredRecord);
 }
 
@@ -41,9 +46,16 @@ pub(super) struct View<F> {
 }
 
 impl<F: Fold> View<F> {
-    /// Takes in all that is there after `applied`, which `fold` has already, and follows the topic until the view is dropped.
+    /// Takes in all that is there after `applied`, which `fold` has already, and follows the topic
+    /// until the view is dropped.
     pub async fn open(topics: &Topics, mut fold: F, mut applied: Applied) -> Result<Self> {
-        let from: Vec<Position> = applied.iter().map(|(partition, offset)| Position { partition: *partition, offset: *offset }).collect();
+        let from: Vec<Position> = applied
+            .iter()
+            .map(|(partition, offset)| Position {
+                partition: *partition,
+                offset: *offset,
+            })
+            .collect();
         let mut subscription = topics.subscribe_from(F::TOPIC, &from).await?;
         let ends = ends::<F>(topics).await?;
         while !reached(&applied, &ends) {
@@ -58,34 +70,54 @@ impl<F: Fold> View<F> {
         let fold = Arc::new(RwLock::new(fold));
         let (sender, receiver) = watch::channel(applied);
         let stop = CancellationToken::new();
-        let follower = Follower { subscription, topics: topics.clone(), fold: Arc::clone(&fold), applied: sender };
+        let follower = Follower {
+            subscription,
+            topics: topics.clone(),
+            fold: Arc::clone(&fold),
+            applied: sender,
+        };
         tokio::spawn(stop.clone().run_until_cancelled_owned(follower.follow()));
-        Ok(Self { fold, applied: receiver, _follower: stop.drop_guard() })
+        Ok(Self {
+            fold,
+            applied: receiver,
+            _follower: stop.drop_guard(),
+        })
     }
 
     /// One that follows nothing.
     #[cfg(test)]
     pub fn of(fold: F) -> Self {
         let (_, applied) = watch::channel(Applied::new());
-        Self { fold: Arc::new(RwLock::new(fold)), applied, _follower: CancellationToken::new().drop_guard() }
+        Self {
+            fold: Arc::new(RwLock::new(fold)),
+            applied,
+            _follower: CancellationToken::new().drop_guard(),
+        }
     }
 
     /// Waits until everything is applied that was in the topic before this call.
     pub async fn catch_up(&self, topics: &Topics) -> Result<()> {
         let ends = ends::<F>(topics).await?;
         let mut applied = self.applied.clone();
-        match tokio::time::timeout(CATCH_UP, applied.wait_for(|applied| reached(applied, &ends))).await {
+        match tokio::time::timeout(
+            CATCH_UP,
+            applied.wait_for(|applied| reached(applied, &ends)),
+        )
+        .await
+        {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(behind::<F>()),
         }
     }
 
-    /// What is applied so far. Records of after this moment may be in the fold already when it is looked at next.
+    /// What is applied so far. Records of after this moment may be in the fold already when it is
+    /// looked at next.
     pub fn applied(&self) -> Applied {
         self.applied.borrow().clone()
     }
 
-    /// Changes with every record applied; an error once nothing is followed any more, which only a panic can cause.
+    /// Changes with every record applied; an error once nothing is followed any more, which only a
+    /// panic can cause.
     pub fn changes(&self) -> watch::Receiver<Applied> {
         self.applied.clone()
     }
@@ -104,14 +136,20 @@ pub(super) async fn ended(mut changes: watch::Receiver<Applied>) {
 async fn ends<F: Fold>(topics: &Topics) -> Result<Applied> {
     // Only the ends matter here.
     let lag = topics.lag(F::TOPIC, GROUP).await?;
-    Ok(lag.into_iter().filter(|partition| partition.end > partition.start).map(|partition| (partition.partition, partition.end)).collect())
+    Ok(lag
+        .into_iter()
+        .filter(|partition| partition.end > partition.start)
+        .map(|partition| (partition.partition, partition.end))
+        .collect())
 }
 
 fn reached(applied: &Applied, ends: &Applied) -> bool {
-    ends.iter().all(|(partition, end)| applied.get(partition).is_some_and(|offset| offset >= end))
+    ends.iter()
+        .all(|(partition, end)| applied.get(partition).is_some_and(|offset| offset >= end))
 }
 
-/// Takes over how far the topic was read, where records at the end are gone for good. Returns whether that is news.
+/// Takes over how far the topic was read, where records at the end are gone for good. Returns
+/// whether that is news.
 fn note_positions(applied: &mut Applied, positions: &[Position]) -> bool {
     let mut has_moved = false;
     for position in positions {
@@ -123,7 +161,11 @@ fn note_positions(applied: &mut Applied, positions: &[Position]) -> bool {
 }
 
 fn behind<F: Fold>() -> Error {
-    let what = format!("the view of topic {} did not catch up with it within {} s", F::TOPIC.name(), CATCH_UP.as_secs());
+    let what = format!(
+        "the view of topic {} did not catch up with it within {} s",
+        F::TOPIC.name(),
+        CATCH_UP.as_secs()
+    );
     Error::new(ErrorKind::Timeout, what)
 }
 
@@ -138,7 +180,11 @@ struct Follower<F> {
 impl<F: Fold> Follower<F> {
     async fn follow(mut self) {
         loop {
-            match self.subscription.next_batch(READ_LIMIT, Duration::from_secs(5)).await {
+            match self
+                .subscription
+                .next_batch(READ_LIMIT, Duration::from_secs(5))
+                .await
+            {
                 Ok(batch) => self.apply(batch).await,
                 Err(error) => again_soon::<F>(&error).await,
             }
@@ -155,7 +201,11 @@ impl<F: Fold> Follower<F> {
         let positions = self.subscription.positions();
         self.applied.send_if_modified(|applied| {
             if !batch.is_empty() {
-                apply_all(&mut *self.fold.write().unwrap_or_else(PoisonError::into_inner), applied, &batch);
+                apply_all(
+                    &mut *self.fold.write().unwrap_or_else(PoisonError::into_inner),
+                    applied,
+                    &batch,
+                );
             }
             note_positions(applied, &positions) || !batch.is_empty()
         });
@@ -167,7 +217,8 @@ async fn again_soon<F: Fold>(error: &Error) {
     tokio::time::sleep(RETRY_PAUSE).await;
 }
 
-/// Records with their values, where these travelled as references. Errors: those that pass, of a store that is away.
+/// Records with their values, where these travelled as references. Errors: those that pass, of a
+/// store that is away.
 async fn redeemed<F: Fold>(topics: &Topics, batch: Vec<StoredRecord>) -> Result<Vec<StoredRecord>> {
     if !F::NEEDS_VALUES {
         return Ok(batch);

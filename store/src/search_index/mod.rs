@@ -1,8 +1,10 @@
-//! The search index: chunks with ready tokens and two vectors, searched by keyword and by vector under one filter.
+//! The search index: chunks with ready tokens and two vectors, searched by keyword and by vector
+//! under one filter.
 //!
-//! Implementations: [`embedded::EmbeddedIndex`] (tantivy and our own vector file in the data folder) and
-//! [`elasticsearch::ElasticsearchIndex`] (one index per generation behind an alias). The suite in [`conformance`] states in tests what the
-//! docs here state in words; every implementation runs it.
+//! Implementations: [`embedded::EmbeddedIndex`] (tantivy and our own vector file in the data
+//! folder) and [`elasticsearch::ElasticsearchIndex`] (one index per generation behind an alias).
+//! The suite in [`conformance`] states in tests what the docs here state in words; every
+//! implementation runs it.
 
 pub mod conformance;
 pub mod elasticsearch;
@@ -22,9 +24,11 @@ use crate::Result;
 pub struct IndexSettings {
     /// Dimensions of the coarse vectors.
     pub coarse_dimensions: usize,
-    /// Dimensions of the fine vectors; equal to `coarse_dimensions` and `shared_vectors` when one vector serves both tiers.
+    /// Dimensions of the fine vectors; equal to `coarse_dimensions` and `shared_vectors` when one
+    /// vector serves both tiers.
     pub fine_dimensions: usize,
-    /// The coarse vector serves both tiers: `ChunkVectors::fine` is empty and nothing is stored twice.
+    /// The coarse vector serves both tiers: `ChunkVectors::fine` is empty and nothing is stored
+    /// twice.
     pub shared_vectors: bool,
     /// Model that makes the coarse vectors; vectors of another model are never mixed in.
     pub coarse_model: String,
@@ -46,10 +50,12 @@ pub enum Operation {
         document: Box<DocumentHeader>,
         /// All its chunks, by ordinal.
         chunks: Vec<Chunk>,
-        /// Vectors of `chunks`, in the same order; empty means: keep the stored vectors of chunks with the same ids (all must exist).
+        /// Vectors of `chunks`, in the same order; empty means: keep the stored vectors of chunks
+        /// with the same ids (all must exist).
         vectors: Vec<ChunkVectors>,
     },
-    /// Removes the document's chunks and remembers the version, so that an older `Replace` that comes late does nothing.
+    /// Removes the document's chunks and remembers the version, so that an older `Replace` that
+    /// comes late does nothing.
     Delete {
         /// The document.
         document_id: String,
@@ -90,7 +96,8 @@ pub struct KeywordQuery<'a> {
     pub generation: Option<&'a str>,
     /// Ready tokens; a repeated token counts as often as it is repeated.
     pub tokens: &'a [String],
-    /// Which chunks may be found. Ignored when `candidates` is given: those have passed it already.
+    /// Which chunks may be found. Ignored when `candidates` is given: those have passed it
+    /// already.
     pub filter: &'a Filter,
     /// Score only these chunks (tier 2); those that no longer exist are left out.
     pub candidates: Option<&'a [ChunkId]>,
@@ -116,7 +123,8 @@ pub struct VectorQuery<'a> {
     pub vector: &'a [f32],
     /// Which of the two vectors.
     pub field: VectorField,
-    /// Which chunks may be found. Ignored when `candidates` is given: those have passed it already.
+    /// Which chunks may be found. Ignored when `candidates` is given: those have passed it
+    /// already.
     pub filter: &'a Filter,
     /// Score only these chunks (tier 2); those that no longer exist are left out.
     pub candidates: Option<&'a [ChunkId]>,
@@ -152,29 +160,36 @@ pub struct GenerationStatus {
 
 /// The search index.
 ///
-/// **Generations.** A generation is a whole index with its own settings. `write` and `flush` name one; reads go to the one that they name,
-/// or to the serving one, which `promote` switches atomically: a search of several steps that names its generation in each of them is never
-/// torn by a promote. Before the first `promote` reads that name none fail with `NotFound`.
+/// **Generations.** A generation is a whole index with its own settings. `write` and `flush` name
+/// one; reads go to the one that they name, or to the serving one, which `promote` switches
+/// atomically: a search of several steps that names its generation in each of them is never torn by
+/// a promote. Before the first `promote` reads that name none fail with `NotFound`.
 ///
-/// **Atomicity and visibility.** A write becomes visible and durable with the next `flush` that returns `Ok` and may become visible
-/// earlier; each operation becomes visible as a whole: no reader ever sees chunks of two versions of one document, or part of one.
-/// After a crash the index is as at some moment between the last successful flush and the crash, never anything else.
+/// **Atomicity and visibility.** A write becomes visible and durable with the next `flush` that
+/// returns `Ok` and may become visible earlier; each operation becomes visible as a whole: no
+/// reader ever sees chunks of two versions of one document, or part of one. After a crash the index
+/// is as at some moment between the last successful flush and the crash, never anything else.
 ///
-/// **Idempotence.** An operation of a lower version than the stored one (deletions are remembered) gives `Older`; of the same version
-/// it is applied again and leaves the same state; writing the same operations in any order and any number of times leaves the
-/// state of the highest version of each document.
+/// **Idempotence.** An operation of a lower version than the stored one (deletions are remembered)
+/// gives `Older`; of the same version it is applied again and leaves the same state; writing the
+/// same operations in any order and any number of times leaves the state of the highest version of
+/// each document.
 ///
-/// **Filters.** Applied inside every query, before the limit: a query returns `limit` hits if so many chunks pass. Fail closed.
+/// **Filters.** Applied inside every query, before the limit: a query returns `limit` hits if so
+/// many chunks pass. Fail closed.
 ///
-/// **Scores.** Best first; equal scores by chunk id ascending. A keyword query without tokens, and one whose tokens are all
-/// unknown, finds nothing. `vector` finds the exact top of the true dot products up to quantisation (recall ≥ .995 of the exact top
-/// `limit`); with `candidates` the scores are exact.
+/// **Scores.** Best first; equal scores by chunk id ascending. A keyword query without tokens, and
+/// one whose tokens are all unknown, finds nothing. `vector` finds the exact top of the true dot
+/// products up to quantisation (recall ≥ .995 of the exact top `limit`); with `candidates` the
+/// scores are exact.
 ///
-/// **Errors.** `Invalid` for a vector of another dimension than the settings say, `Conflict` for `create` with other settings than the
-/// generation has, `NotFound` for an unknown generation, `Corrupt` for one with damage that recovery cannot mend, `Exhausted` for a full disk.
+/// **Errors.** `Invalid` for a vector of another dimension than the settings say, `Conflict` for
+/// `create` with other settings than the generation has, `NotFound` for an unknown generation,
+/// `Corrupt` for one with damage that recovery cannot mend, `Exhausted` for a full disk.
 ///
-/// **Damage.** Bytes that rot never come out as another text or another vector: a chunk whose stored text is damaged is not given out and
-/// [`SearchIndex::damaged`] names it, one whose vectors are damaged is not found by vector.
+/// **Damage.** Bytes that rot never come out as another text or another vector: a chunk whose
+/// stored text is damaged is not given out and [`SearchIndex::damaged`] names it, one whose vectors
+/// are damaged is not found by vector.
 #[async_trait]
 pub trait SearchIndex: Send + Sync {
     /// Creates a generation; an existing one with equal settings is left as it is.
@@ -189,8 +204,8 @@ pub trait SearchIndex: Send + Sync {
     /// Applies operations, in order; one outcome each.
     async fn write(&self, generation: &str, operations: Vec<Operation>) -> Result<Vec<Outcome>>;
 
-    /// Makes everything written before this call durable and visible. `checkpoint` is an opaque note (log positions) that is committed
-    /// together with it and returned by `checkpoint()`.
+    /// Makes everything written before this call durable and visible. `checkpoint` is an opaque
+    /// note (log positions) that is committed together with it and returned by `checkpoint()`.
     async fn flush(&self, generation: &str, checkpoint: Option<String>) -> Result<()>;
 
     /// The note of the last successful flush that had one.
@@ -202,30 +217,62 @@ pub trait SearchIndex: Send + Sync {
     /// Best chunks by dot product.
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>>;
 
-    /// The chunks, in the order of the ids; `None` for those that do not exist, and for those that [`SearchIndex::damaged`] names.
-    async fn fetch(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>>;
+    /// The chunks, in the order of the ids; `None` for those that do not exist, and for those that
+    /// [`SearchIndex::damaged`] names.
+    async fn fetch(
+        &self,
+        generation: Option<&str>,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Option<StoredChunk>>>;
 
-    /// Those of the chunks that exist and that a `fetch` could not give because what is stored of them is damaged. An index that only
-    /// gives what it has checked, or fails, names none.
-    async fn damaged(&self, _generation: Option<&str>, _chunks: &[ChunkId]) -> Result<Vec<ChunkId>> {
+    /// Those of the chunks that exist and that a `fetch` could not give because what is stored of
+    /// them is damaged. An index that only gives what it has checked, or fails, names none.
+    async fn damaged(
+        &self,
+        _generation: Option<&str>,
+        _chunks: &[ChunkId],
+    ) -> Result<Vec<ChunkId>> {
         Ok(Vec::new())
     }
 
-    /// Stored vectors, in the order of the ids; `None` for chunks that do not exist or whose vectors are damaged. `fine` is empty where vectors are shared.
-    async fn vectors(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>>;
+    /// Stored vectors, in the order of the ids; `None` for chunks that do not exist or whose
+    /// vectors are damaged. `fine` is empty where vectors are shared.
+    async fn vectors(
+        &self,
+        generation: Option<&str>,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Option<ChunkVectors>>>;
 
-    /// What is stored of the documents in a generation (the serving one for `None`), deletions included, in the order of the ids.
-    async fn documents(&self, generation: Option<&str>, document_ids: &[String]) -> Result<Vec<Option<IndexedDocument>>>;
+    /// What is stored of the documents in a generation (the serving one for `None`), deletions
+    /// included, in the order of the ids.
+    async fn documents(
+        &self,
+        generation: Option<&str>,
+        document_ids: &[String],
+    ) -> Result<Vec<Option<IndexedDocument>>>;
 
-    /// Every document, deletions included, in pages by document id; `after` is the last id of the page before.
-    async fn list_documents(&self, generation: Option<&str>, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>>;
+    /// Every document, deletions included, in pages by document id; `after` is the last id of the
+    /// page before.
+    async fn list_documents(
+        &self,
+        generation: Option<&str>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>>;
 
-    /// Documents that carry at least one of the manifest terms (see [`DocumentHeader::manifest_terms`]), by document id, at most `limit`;
-    /// deleted ones carry none. Sees what the last flush made visible.
-    async fn documents_with(&self, generation: Option<&str>, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>>;
+    /// Documents that carry at least one of the manifest terms (see
+    /// [`DocumentHeader::manifest_terms`]), by document id, at most `limit`; deleted ones carry
+    /// none. Sees what the last flush made visible.
+    async fn documents_with(
+        &self,
+        generation: Option<&str>,
+        terms: &[String],
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>>;
 
-    /// Ids of every chunk that a query can find, with the document that it belongs to; for `documents reconcile`.
-    /// It reads the searchable side itself, not the manifest, so that the two can be compared; an id that is findable twice is listed twice.
+    /// Ids of every chunk that a query can find, with the document that it belongs to; for
+    /// `documents reconcile`. It reads the searchable side itself, not the manifest, so that
+    /// the two can be compared; an id that is findable twice is listed twice.
     async fn list_chunks(&self, generation: Option<&str>) -> Result<Vec<(ChunkId, String)>>;
 
     /// All generations, by name.

@@ -1,11 +1,14 @@
-//! A real node for tests: its address, an index prefix of our own, and plain requests beside the index.
+//! A real node for tests: its address, an index prefix of our own, and plain requests beside the
+//! index.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tributary_store::search_index::elasticsearch::{Config, Durability, ElasticsearchIndex, VectorIndex};
+use tributary_store::search_index::elasticsearch::{
+    Config, Durability, ElasticsearchIndex, VectorIndex,
+};
 
 /// Names the node.
 const NODE: &str = "TRIBUTARY_TEST_ELASTICSEARCH";
@@ -21,11 +24,21 @@ impl Cluster {
     pub async fn find(name: &str) -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let Ok(url) = std::env::var(NODE) else {
-            eprintln!("SKIPPED: {NODE} names no Elasticsearch node (deploy/services/elasticsearch start prints one)");
+            eprintln!(
+                "SKIPPED: {NODE} names no Elasticsearch node (deploy/services/elasticsearch start prints one)"
+            );
             return None;
         };
-        let url = if url.starts_with("http") { url } else { format!("http://{url}") };
-        let prefix = format!("test-{name}-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let url = if url.starts_with("http") {
+            url
+        } else {
+            format!("http://{url}")
+        };
+        let prefix = format!(
+            "test-{name}-{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
         Some(Self { url, prefix })
     }
 
@@ -44,7 +57,9 @@ impl Cluster {
 
     /// Removes every index of the prefix.
     pub async fn clean(&self) {
-        let (_, found) = self.request("GET", &format!("/{}-*/_alias", self.prefix), "").await;
+        let (_, found) = self
+            .request("GET", &format!("/{}-*/_alias", self.prefix), "")
+            .await;
         for index in found.as_object().into_iter().flat_map(|found| found.keys()) {
             self.request("DELETE", &format!("/{index}"), "").await;
         }
@@ -89,7 +104,11 @@ pub async fn request(url: &str, method: &str, path: &str, body: &str) -> (u16, V
     stream.read_to_end(&mut answer).await.unwrap();
     let text = String::from_utf8_lossy(&answer).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let body = if head.to_lowercase().contains("transfer-encoding: chunked") { joined(body) } else { body.to_owned() };
+    let body = if head.to_lowercase().contains("transfer-encoding: chunked") {
+        joined(body)
+    } else {
+        body.to_owned()
+    };
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     (status, serde_json::from_str(&body).unwrap_or(Value::Null))
 }
@@ -99,7 +118,9 @@ fn joined(mut body: &str) -> String {
     let mut whole = String::new();
     while let Some((length, rest)) = body.split_once("\r\n") {
         let length = usize::from_str_radix(length.trim(), 16).unwrap();
-        let (Some(part), Some(behind)) = (rest.get(..length), rest.get(length..)) else { break };
+        let (Some(part), Some(behind)) = (rest.get(..length), rest.get(length..)) else {
+            break;
+        };
         whole.push_str(part);
         body = behind.trim_start_matches("\r\n");
         if length == 0 {

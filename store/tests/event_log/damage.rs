@@ -7,14 +7,26 @@ async fn three_batches(folder: &Path) -> Vec<u8> {
     let log = open(folder);
     log.create_topic("t", topic(1)).await.unwrap();
     for n in 0..3 {
-        log.append("t", vec![record("a", &format!("{n} a")), record("b", &format!("{n} b"))]).await.unwrap();
+        log.append(
+            "t",
+            vec![
+                record("a", &format!("{n} a")),
+                record("b", &format!("{n} b")),
+            ],
+        )
+        .await
+        .unwrap();
     }
     drop(log);
     std::fs::read(&segments(folder, "t")[0]).unwrap()
 }
 
 async fn values(folder: &Path) -> Vec<String> {
-    read_all(&open(folder), "t").await.iter().map(|stored| text(stored).1.unwrap()).collect()
+    read_all(&open(folder), "t")
+        .await
+        .iter()
+        .map(|stored| text(stored).1.unwrap())
+        .collect()
 }
 
 const VALUES: [&str; 6] = ["0 a", "0 b", "1 a", "1 b", "2 a", "2 b"];
@@ -27,12 +39,19 @@ async fn a_tail_torn_at_any_byte_is_cut_off_and_written_over() {
     assert_eq!(bytes.len(), 32 + 6 * FRAME);
     let path = &segments(folder.path(), "t")[0];
     for length in bytes.len() - 2 * FRAME..=bytes.len() {
-        for junk in [&b""[..], &[0; 100], b"junk at the end of a file, longer than one frame of this log, to be cut off"] {
+        for junk in [
+            &b""[..],
+            &[0; 100],
+            b"junk at the end of a file, longer than one frame of this log, to be cut off",
+        ] {
             std::fs::write(path, [&bytes[..length], junk].concat()).unwrap();
             let whole = (length - 32) / FRAME;
             let log = open(folder.path());
             assert_eq!(read_all(&log, "t").await.len(), whole, "cut at {length}");
-            assert_eq!(log.counters().torn_bytes.get() as usize, length - 32 - whole * FRAME + junk.len());
+            assert_eq!(
+                log.counters().torn_bytes.get() as usize,
+                length - 32 - whole * FRAME + junk.len()
+            );
             let positions = log.append("t", vec![record("c", "new")]).await.unwrap();
             assert_eq!(positions[0].offset, whole as u64);
             drop(log);
@@ -55,14 +74,27 @@ async fn a_flipped_bit_is_cut_off_in_the_last_batch_and_passed_over_before_it() 
         std::fs::write(&path, &damaged).unwrap();
         if bit / 8 < last_batch {
             let log = open(folder.path());
-            let read: Vec<String> = read_all(&log, "t").await.iter().map(|stored| text(stored).1.unwrap()).collect();
+            let read: Vec<String> = read_all(&log, "t")
+                .await
+                .iter()
+                .map(|stored| text(stored).1.unwrap())
+                .collect();
             let rotten = (bit / 8).checked_sub(32).map(|byte| byte / FRAME);
             let mut expected = VALUES.to_vec();
             rotten.map(|place| expected.remove(place));
             assert_eq!(read, expected, "bit {bit}");
             let (position, found) = (rotten.map_or(0, |place| 32 + place * FRAME), log.damage());
-            assert_eq!(found.iter().map(|damage| (&damage.path, damage.position)).collect::<Vec<_>>(), [(&path, position as u64)]);
-            assert_eq!(log.append("t", vec![record("c", "new")]).await.unwrap()[0].offset, 6);
+            assert_eq!(
+                found
+                    .iter()
+                    .map(|damage| (&damage.path, damage.position))
+                    .collect::<Vec<_>>(),
+                [(&path, position as u64)]
+            );
+            assert_eq!(
+                log.append("t", vec![record("c", "new")]).await.unwrap()[0].offset,
+                6
+            );
         } else {
             let whole = 4 + (bit / 8 - last_batch) / FRAME;
             assert_eq!(values(folder.path()).await, VALUES[..whole], "bit {bit}");
@@ -75,7 +107,15 @@ async fn damage_in_the_last_batch_costs_one_record_where_a_group_has_read_it() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = three_batches(folder.path()).await;
     let log = open(folder.path());
-    log.subscribe("t", Some("g")).await.unwrap().commit(&[Position { partition: 0, offset: 6 }]).await.unwrap();
+    log.subscribe("t", Some("g"))
+        .await
+        .unwrap()
+        .commit(&[Position {
+            partition: 0,
+            offset: 6,
+        }])
+        .await
+        .unwrap();
     drop(log);
     let path = segments(folder.path(), "t").remove(0);
     let first_of_the_last = bytes.len() - 2 * FRAME;
@@ -84,13 +124,24 @@ async fn damage_in_the_last_batch_costs_one_record_where_a_group_has_read_it() {
         damaged[bit / 8] ^= 1 << (bit % 8);
         std::fs::write(&path, &damaged).unwrap();
         let log = open(folder.path());
-        let read: Vec<String> = read_all(&log, "t").await.iter().map(|stored| text(stored).1.unwrap()).collect();
+        let read: Vec<String> = read_all(&log, "t")
+            .await
+            .iter()
+            .map(|stored| text(stored).1.unwrap())
+            .collect();
         assert_eq!(read, ["0 a", "0 b", "1 a", "1 b", "2 b"], "bit {bit}");
         let found: Vec<u64> = log.damage().iter().map(|damage| damage.position).collect();
         assert_eq!(found, [first_of_the_last as u64], "bit {bit}");
-        assert_eq!(log.append("t", vec![record("c", "new")]).await.unwrap()[0].offset, 6);
+        assert_eq!(
+            log.append("t", vec![record("c", "new")]).await.unwrap()[0].offset,
+            6
+        );
         drop(log);
-        assert_eq!(values(folder.path()).await.last().map(String::as_str), Some("new"), "bit {bit}");
+        assert_eq!(
+            values(folder.path()).await.last().map(String::as_str),
+            Some("new"),
+            "bit {bit}"
+        );
     }
 }
 
@@ -99,18 +150,40 @@ async fn a_cut_below_what_a_group_has_read_is_reported_and_its_offsets_are_never
     let folder = tempfile::tempdir().unwrap();
     let bytes = three_batches(folder.path()).await;
     let log = open(folder.path());
-    log.subscribe("t", Some("g")).await.unwrap().commit(&[Position { partition: 0, offset: 6 }]).await.unwrap();
+    log.subscribe("t", Some("g"))
+        .await
+        .unwrap()
+        .commit(&[Position {
+            partition: 0,
+            offset: 6,
+        }])
+        .await
+        .unwrap();
     drop(log);
     std::fs::write(&segments(folder.path(), "t")[0], &bytes[..bytes.len() - 1]).unwrap();
     for _ in 0..2 {
         let log = open(folder.path());
-        assert!(log.damage().iter().any(|damage| damage.what.contains("records are lost")), "{:?}", log.damage());
+        assert!(
+            log.damage()
+                .iter()
+                .any(|damage| damage.what.contains("records are lost")),
+            "{:?}",
+            log.damage()
+        );
         assert_eq!(log.lag("t", "g").await.unwrap()[0].records(), 0);
     }
     let log = open(folder.path());
-    assert_eq!(log.append("t", vec![record("c", "new")]).await.unwrap()[0].offset, 6);
+    assert_eq!(
+        log.append("t", vec![record("c", "new")]).await.unwrap()[0].offset,
+        6
+    );
     let mut subscription = log.subscribe("t", Some("g")).await.unwrap();
-    assert_eq!(text(&subscription.next_batch(ANY, Duration::ZERO).await.unwrap()[0]).1.as_deref(), Some("new"));
+    assert_eq!(
+        text(&subscription.next_batch(ANY, Duration::ZERO).await.unwrap()[0])
+            .1
+            .as_deref(),
+        Some("new")
+    );
     drop((log, subscription));
     assert_eq!(open(folder.path()).damage(), []);
 }
@@ -131,11 +204,23 @@ async fn who_waits_for_the_end_sees_it_where_the_last_records_rotted() {
     let mut subscription = log.subscribe("t", Some("g")).await.unwrap();
     let mut seen = 0;
     while subscription.positions()[0].offset < end {
-        let batch = subscription.next_batch(ANY, Duration::from_secs(60)).await.unwrap();
+        let batch = subscription
+            .next_batch(ANY, Duration::from_secs(60))
+            .await
+            .unwrap();
         seen += batch.len() as u64;
-        subscription.commit(&[Position { partition: 0, offset: seen }]).await.unwrap();
+        subscription
+            .commit(&[Position {
+                partition: 0,
+                offset: seen,
+            }])
+            .await
+            .unwrap();
     }
-    assert_eq!((seen, log.lag("t", "g").await.unwrap()[0].records()), (end - 1, 0));
+    assert_eq!(
+        (seen, log.lag("t", "g").await.unwrap()[0].records()),
+        (end - 1, 0)
+    );
 }
 
 #[tokio::test]
@@ -145,7 +230,15 @@ async fn bytes_within_a_value_are_not_taken_for_a_record() {
     let log = open(folder.path());
     // A document that holds a segment file, and one that follows it.
     let value = Some(Bytes::from(bytes.clone()));
-    log.append("t", vec![Record { value, ..record("d", "") }]).await.unwrap();
+    log.append(
+        "t",
+        vec![Record {
+            value,
+            ..record("d", "")
+        }],
+    )
+    .await
+    .unwrap();
     log.append("t", vec![record("e", "after")]).await.unwrap();
     drop(log);
     let path = segments(folder.path(), "t").remove(0);
@@ -164,7 +257,9 @@ async fn many_segments(folder: &Path) {
     let log = EmbeddedEventLog::open(folder, small_segments()).unwrap();
     log.create_topic("t", topic(1)).await.unwrap();
     for n in 0..40 {
-        log.append("t", vec![record("k", &format!("{n} {}", "x".repeat(500)))]).await.unwrap();
+        log.append("t", vec![record("k", &format!("{n} {}", "x".repeat(500)))])
+            .await
+            .unwrap();
     }
     assert!(segments(folder, "t").len() > 4);
 }
@@ -181,12 +276,25 @@ async fn damage_in_a_closed_segment_takes_one_record_with_it() {
         std::fs::write(&path, &damaged).unwrap();
         let log = open(folder.path());
         let read = read_all(&log, "t").await;
-        assert!(read.iter().all(|stored| text(stored).1.unwrap().starts_with(&format!("{} ", stored.position.offset))));
+        assert!(read.iter().all(|stored| {
+            text(stored)
+                .1
+                .unwrap()
+                .starts_with(&format!("{} ", stored.position.offset))
+        }));
         let offsets: Vec<u64> = read.iter().map(|stored| stored.position.offset).collect();
-        assert!(offsets.is_sorted() && offsets.len() == 39, "bit {bit}: {offsets:?}");
+        assert!(
+            offsets.is_sorted() && offsets.len() == 39,
+            "bit {bit}: {offsets:?}"
+        );
         let found = log.damage();
         assert!(found.len() == 1 && found[0].path == path, "{found:?}");
-        assert!(bit / 8 < 32 + 44 || (found[0].position..found[0].position + found[0].bytes).contains(&(bit as u64 / 8)), "{found:?}");
+        assert!(
+            bit / 8 < 32 + 44
+                || (found[0].position..found[0].position + found[0].bytes)
+                    .contains(&(bit as u64 / 8)),
+            "{found:?}"
+        );
     }
 }
 
@@ -201,16 +309,33 @@ async fn damaged_headers_and_footers_cost_nothing_and_missing_segments_are_repor
         damaged[byte] ^= 0x10;
         std::fs::write(&path, &damaged).unwrap();
         let log = open(folder.path());
-        assert_eq!((read_all(&log, "t").await.len(), log.damage().is_empty()), (40, false), "byte {byte}");
+        assert_eq!(
+            (read_all(&log, "t").await.len(), log.damage().is_empty()),
+            (40, false),
+            "byte {byte}"
+        );
     }
-    for (length, lost) in [(32, 7), (100, 7), (bytes.len() - 1, 0), (bytes.len() - 61, 1)] {
+    for (length, lost) in [
+        (32, 7),
+        (100, 7),
+        (bytes.len() - 1, 0),
+        (bytes.len() - 61, 1),
+    ] {
         std::fs::write(&path, &bytes[..length]).unwrap();
         let log = open(folder.path());
-        assert_eq!((read_all(&log, "t").await.len(), log.damage().is_empty()), (40 - lost, false), "length {length}");
+        assert_eq!(
+            (read_all(&log, "t").await.len(), log.damage().is_empty()),
+            (40 - lost, false),
+            "length {length}"
+        );
     }
     for length in [0, 10] {
         std::fs::write(&path, &bytes[..length]).unwrap();
-        assert_eq!(kind_of_open(folder.path()).unwrap().0, ErrorKind::Corrupt, "length {length}");
+        assert_eq!(
+            kind_of_open(folder.path()).unwrap().0,
+            ErrorKind::Corrupt,
+            "length {length}"
+        );
     }
     std::fs::remove_file(&path).unwrap();
     assert_eq!(kind_of_open(folder.path()).unwrap().0, ErrorKind::Corrupt);
@@ -227,10 +352,20 @@ async fn a_crash_between_closing_and_the_next_segment_is_fine() {
     std::fs::rename(&last, last.with_added_extension("new")).unwrap();
     let log = open(folder.path());
     let end = log.lag("t", "g").await.unwrap()[0].end;
-    assert_eq!(log.append("t", vec![record("k", "after")]).await.unwrap()[0].offset, end);
+    assert_eq!(
+        log.append("t", vec![record("k", "after")]).await.unwrap()[0].offset,
+        end
+    );
     drop(log);
-    assert_eq!(segments(folder.path(), "t").len(), paths.len() + 1, "the unfinished file is still there");
-    assert_eq!(read_all(&open(folder.path()), "t").await.len() as u64, end + 1);
+    assert_eq!(
+        segments(folder.path(), "t").len(),
+        paths.len() + 1,
+        "the unfinished file is still there"
+    );
+    assert_eq!(
+        read_all(&open(folder.path()), "t").await.len() as u64,
+        end + 1
+    );
 }
 
 #[tokio::test]
@@ -240,10 +375,20 @@ async fn an_unfinished_topic_can_be_created() {
     std::fs::create_dir_all(folder.path().join("topics/t/0")).unwrap();
     std::fs::write(folder.path().join("topics/t/topic.json.new"), "{").unwrap();
     let log = open(folder.path());
-    assert_eq!(log.append("t", vec![record("a", "")]).await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        log.append("t", vec![record("a", "")])
+            .await
+            .unwrap_err()
+            .kind(),
+        ErrorKind::NotFound
+    );
     log.create_topic("t", topic(2)).await.unwrap();
     log.append("t", vec![record("a", "")]).await.unwrap();
     drop(log);
     std::fs::write(folder.path().join("topics/t/topic.json"), "{").unwrap();
-    assert_eq!(open(folder.path()).lag("t", "g").await.unwrap().len(), 2, "its partitions are counted");
+    assert_eq!(
+        open(folder.path()).lag("t", "g").await.unwrap().len(),
+        2,
+        "its partitions are counted"
+    );
 }

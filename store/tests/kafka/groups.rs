@@ -1,4 +1,5 @@
-//! Several readers of one group: nothing is lost, nobody commits what is another's, and a slow worker stays a member.
+//! Several readers of one group: nothing is lost, nobody commits what is another's, and a slow
+//! worker stays a member.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -51,7 +52,14 @@ struct NotingSubscription {
 impl NotingSubscription {
     /// Positions in partitions that are this member's still: what is not, counts for nothing.
     fn held(&self, positions: impl Iterator<Item = Position>) -> Vec<Position> {
-        positions.filter(|position| !self.subscription.revocation(position.partition).is_cancelled()).collect()
+        positions
+            .filter(|position| {
+                !self
+                    .subscription
+                    .revocation(position.partition)
+                    .is_cancelled()
+            })
+            .collect()
     }
 }
 
@@ -67,10 +75,17 @@ impl EventLog for Noting {
 
     async fn subscribe(&self, topic: &str, group: Option<&str>) -> Result<Box<dyn Subscription>> {
         let subscription = self.log.subscribe(topic, group).await?;
-        Ok(Box::new(NotingSubscription { subscription, notes: Arc::clone(&self.notes) }))
+        Ok(Box::new(NotingSubscription {
+            subscription,
+            notes: Arc::clone(&self.notes),
+        }))
     }
 
-    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
+    async fn subscribe_from(
+        &self,
+        topic: &str,
+        from: &[Position],
+    ) -> Result<Box<dyn Subscription>> {
         self.log.subscribe_from(topic, from).await
     }
 
@@ -89,8 +104,12 @@ impl Subscription for NotingSubscription {
         let batch = self.subscription.next_batch(limit, wait).await?;
         let held = self.held(batch.iter().map(|stored| stored.position));
         let mut notes = self.notes.lock().unwrap();
-        let is_behind =
-            |position: &Position| notes.committed.get(&position.partition).is_some_and(|committed| position.offset < *committed);
+        let is_behind = |position: &Position| {
+            notes
+                .committed
+                .get(&position.partition)
+                .is_some_and(|committed| position.offset < *committed)
+        };
         let behind: Vec<Position> = held.into_iter().filter(is_behind).collect();
         notes.read_again.extend(behind);
         Ok(batch)
@@ -157,11 +176,33 @@ struct Member {
 
 impl Member {
     /// A worker with a connection of its own, as another process has.
-    async fn start(brokers: &str, prefix: &str, folder: &std::path::Path, stage: &Arc<Counting>) -> Self {
-        let log = Noting { log: open(brokers).await, notes: Arc::clone(&stage.notes) };
-        let topics = Topics::new(Arc::new(log), prefix.to_owned(), Blobs::local(folder).unwrap(), 1 << 20);
-        let metrics = WorkerMetrics::register(&Registry::new()).unwrap().stage("counting");
-        let worker = Worker::new(topics, Topic::DocumentsRaw, Arc::clone(stage) as _, settings(), metrics, Arc::new(|| 7));
+    async fn start(
+        brokers: &str,
+        prefix: &str,
+        folder: &std::path::Path,
+        stage: &Arc<Counting>,
+    ) -> Self {
+        let log = Noting {
+            log: open(brokers).await,
+            notes: Arc::clone(&stage.notes),
+        };
+        let topics = Topics::new(
+            Arc::new(log),
+            prefix.to_owned(),
+            Blobs::local(folder).unwrap(),
+            1 << 20,
+        );
+        let metrics = WorkerMetrics::register(&Registry::new())
+            .unwrap()
+            .stage("counting");
+        let worker = Worker::new(
+            topics,
+            Topic::DocumentsRaw,
+            Arc::clone(stage) as _,
+            settings(),
+            metrics,
+            Arc::new(|| 7),
+        );
         let stop = CancellationToken::new();
         let running = tokio::spawn({
             let stop = stop.clone();
@@ -187,17 +228,26 @@ async fn until(what: &str, holds: impl AsyncFn() -> bool) {
 #[tokio::test(flavor = "multi_thread")]
 async fn members_come_and_go_without_loss() {
     const RECORDS: u64 = 40_000;
-    let Some(brokers) = brokers("members_come_and_go_without_loss") else { return };
+    let Some(brokers) = brokers("members_come_and_go_without_loss") else {
+        return;
+    };
     let (prefix, folder) = (unique("members"), tempfile::tempdir().unwrap());
     let (log, topic) = (open(&brokers).await, Topic::DocumentsRaw.full_name(&prefix));
     log.create_topic(&topic, partitions(6)).await.unwrap();
     let mut all = BTreeSet::new();
     for batch in 0..RECORDS / 1_000 {
-        let records = (0..1_000).map(|n| record(&format!("{batch}/{n}"), "v")).collect();
+        let records = (0..1_000)
+            .map(|n| record(&format!("{batch}/{n}"), "v"))
+            .collect();
         all.extend(log.append(&topic, records).await.unwrap());
     }
     let notes: Arc<Mutex<Notes>> = Arc::default();
-    let stages = [(); 3].map(|()| Arc::new(Counting { notes: Arc::clone(&notes), ..Counting::default() }));
+    let stages = [(); 3].map(|()| {
+        Arc::new(Counting {
+            notes: Arc::clone(&notes),
+            ..Counting::default()
+        })
+    });
     let seen = |stage: usize| stages[stage].total.load(Ordering::SeqCst);
     let first = Member::start(&brokers, &prefix, folder.path(), &stages[0]).await;
     until("the first member works", async || seen(0) > 500).await;
@@ -206,7 +256,13 @@ async fn members_come_and_go_without_loss() {
     let third = Member::start(&brokers, &prefix, folder.path(), &stages[2]).await;
     until("the third member works", async || seen(2) > 200).await;
     first.stop().await;
-    let drained = async || log.lag(&topic, "counting").await.unwrap().iter().all(|lag| lag.records() == 0);
+    let drained = async || {
+        log.lag(&topic, "counting")
+            .await
+            .unwrap()
+            .iter()
+            .all(|lag| lag.records() == 0)
+    };
     until("everything is committed", drained).await;
     second.stop().await;
     third.stop().await;
@@ -217,12 +273,25 @@ async fn members_come_and_go_without_loss() {
             *times.entry(*position).or_default() += count;
         }
     }
-    assert_eq!(times.keys().copied().collect::<BTreeSet<_>>(), all, "records were lost");
-    // A change of hands may repeat what was in flight, and what was done since the last commit. How many that are follows from how fast the
-    // machine is; that they were not committed does not.
+    assert_eq!(
+        times.keys().copied().collect::<BTreeSet<_>>(),
+        all,
+        "records were lost"
+    );
+    // A change of hands may repeat what was in flight, and what was done since the last commit. How
+    // many that are follows from how fast the machine is; that they were not committed does
+    // not.
     let notes = notes.lock().unwrap();
-    assert_eq!(notes.read_again, [], "records were read again that were committed");
-    assert!(notes.committed.values().sum::<u64>() > RECORDS / 2, "commits were noted: {:?}", notes.committed);
+    assert_eq!(
+        notes.read_again,
+        [],
+        "records were read again that were committed"
+    );
+    assert!(
+        notes.committed.values().sum::<u64>() > RECORDS / 2,
+        "commits were noted: {:?}",
+        notes.committed
+    );
 }
 
 /// A member of a group of its own that takes its share and then does not poll any more.
@@ -239,24 +308,55 @@ fn silent_member(brokers: &str, topic: &str, group: &str) -> BaseConsumer {
 
 fn control(brokers: &str, group: &str) -> BaseConsumer {
     let mut config = ClientConfig::new();
-    config.set("bootstrap.servers", brokers).set("group.id", group).set("auto.offset.reset", "earliest");
-    config.set("session.timeout.ms", "6000").set("max.poll.interval.ms", "6000").set("enable.auto.commit", "false");
+    config
+        .set("bootstrap.servers", brokers)
+        .set("group.id", group)
+        .set("auto.offset.reset", "earliest");
+    config
+        .set("session.timeout.ms", "6000")
+        .set("max.poll.interval.ms", "6000")
+        .set("enable.auto.commit", "false");
     config.create().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_reads_nothing_stays_a_member_and_holds_little() {
-    let Some(brokers) = brokers("a_worker_that_reads_nothing_stays_a_member_and_holds_little") else { return };
+    let Some(brokers) = brokers("a_worker_that_reads_nothing_stays_a_member_and_holds_little")
+    else {
+        return;
+    };
     let (topic, value) = (unique("pressure"), "x".repeat(10_000));
-    let narrow = Config { read_ahead_bytes: 100_000, fetch_bytes: 50_000, poll_timeout_ms: 6_000, ..config(&brokers) };
+    let narrow = Config {
+        read_ahead_bytes: 100_000,
+        fetch_bytes: 50_000,
+        poll_timeout_ms: 6_000,
+        ..config(&brokers)
+    };
     let log = KafkaEventLog::open(narrow).await.unwrap();
     log.create_topic(&topic, partitions(2)).await.unwrap();
     for batch in 0..4 {
-        log.append(&topic, (0..500).map(|n| record(&format!("{batch}/{n}"), &value)).collect()).await.unwrap();
+        log.append(
+            &topic,
+            (0..500)
+                .map(|n| record(&format!("{batch}/{n}"), &value))
+                .collect(),
+        )
+        .await
+        .unwrap();
     }
     let mut subscription = log.subscribe(&topic, Some("g")).await.unwrap();
-    let mut all = subscription.next_batch(BatchLimit { records: 1, bytes: 1 }, SOON).await.unwrap();
-    // Once a member that began later and does not poll has lost its share, this one would have lost its own.
+    let mut all = subscription
+        .next_batch(
+            BatchLimit {
+                records: 1,
+                bytes: 1,
+            },
+            SOON,
+        )
+        .await
+        .unwrap();
+    // Once a member that began later and does not poll has lost its share, this one would have lost
+    // its own.
     let (brokers, control_topic, group) = (brokers.clone(), topic.clone(), unique("control"));
     let lost = tokio::task::spawn_blocking(move || {
         let _silent = silent_member(&brokers, &control_topic, &group);
@@ -264,7 +364,10 @@ async fn a_worker_that_reads_nothing_stays_a_member_and_holds_little() {
         heir.subscribe(&[&control_topic]).unwrap();
         let deadline = Instant::now() + Duration::from_secs(60);
         while heir.assignment().unwrap().count() < 2 {
-            assert!(Instant::now() < deadline, "the silent member kept its share");
+            assert!(
+                Instant::now() < deadline,
+                "the silent member kept its share"
+            );
             heir.poll(Duration::from_millis(50));
         }
     });
@@ -272,40 +375,93 @@ async fn a_worker_that_reads_nothing_stays_a_member_and_holds_little() {
     while all.len() < 2_000 {
         let batch = subscription.next_batch(ANY, SOON).await.unwrap();
         let bytes: usize = batch.iter().map(|stored| stored.record.size()).sum();
-        assert!(!batch.is_empty() && bytes <= 100_000 + 11_000, "{} records of {bytes} bytes were read ahead", batch.len());
+        assert!(
+            !batch.is_empty() && bytes <= 100_000 + 11_000,
+            "{} records of {bytes} bytes were read ahead",
+            batch.len()
+        );
         all.extend(batch);
     }
-    assert!(subscription.revoked().is_empty(), "the slow reader lost its partitions");
+    assert!(
+        subscription.revoked().is_empty(),
+        "the slow reader lost its partitions"
+    );
     let positions: BTreeSet<Position> = all.iter().map(|stored| stored.position).collect();
-    assert_eq!((positions.len(), all.len()), (2_000, 2_000), "a record came twice, and so another not at all");
-    subscription.commit(&all.iter().map(conformance::after).collect::<Vec<_>>()).await.unwrap();
-    assert!(log.lag(&topic, "g").await.unwrap().iter().all(|lag| lag.records() == 0));
+    assert_eq!(
+        (positions.len(), all.len()),
+        (2_000, 2_000),
+        "a record came twice, and so another not at all"
+    );
+    subscription
+        .commit(&all.iter().map(conformance::after).collect::<Vec<_>>())
+        .await
+        .unwrap();
+    assert!(
+        log.lag(&topic, "g")
+            .await
+            .unwrap()
+            .iter()
+            .all(|lag| lag.records() == 0)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_reader_reads_on_after_others_came_and_went() {
-    let Some(brokers) = brokers("a_paused_reader_reads_on_after_others_came_and_went") else { return };
+    let Some(brokers) = brokers("a_paused_reader_reads_on_after_others_came_and_went") else {
+        return;
+    };
     let (topic, value) = (unique("paused"), "x".repeat(10_000));
-    let log = KafkaEventLog::open(Config { read_ahead_bytes: 100_000, fetch_bytes: 50_000, ..config(&brokers) }).await.unwrap();
+    let log = KafkaEventLog::open(Config {
+        read_ahead_bytes: 100_000,
+        fetch_bytes: 50_000,
+        ..config(&brokers)
+    })
+    .await
+    .unwrap();
     log.create_topic(&topic, partitions(2)).await.unwrap();
     for batch in 0..2 {
-        log.append(&topic, (0..200).map(|n| record(&format!("{batch}/{n}"), &value)).collect()).await.unwrap();
+        log.append(
+            &topic,
+            (0..200)
+                .map(|n| record(&format!("{batch}/{n}"), &value))
+                .collect(),
+        )
+        .await
+        .unwrap();
     }
     let mut reader = log.subscribe(&topic, Some("g")).await.unwrap();
-    let one = BatchLimit { records: 1, bytes: 1 };
+    let one = BatchLimit {
+        records: 1,
+        bytes: 1,
+    };
     let mut all = reader.next_batch(one, SOON).await.unwrap();
     let other = log.subscribe(&topic, Some("g")).await.unwrap();
-    // Few at a time, so that its read-ahead is between half and full, where paused reading stays paused.
-    until("the other takes a partition", async || (0..2).any(|partition| !other.revocation(partition).is_cancelled())).await;
+    // Few at a time, so that its read-ahead is between half and full, where paused reading stays
+    // paused.
+    until("the other takes a partition", async || {
+        (0..2).any(|partition| !other.revocation(partition).is_cancelled())
+    })
+    .await;
     for _ in 0..3 {
         all.extend(reader.next_batch(one, SOON).await.unwrap());
     }
     drop(other);
-    until("the partition comes back", async || (0..2).all(|partition| !reader.revocation(partition).is_cancelled())).await;
-    let positions = |all: &[StoredRecord]| all.iter().map(|stored| stored.position).collect::<BTreeSet<_>>();
+    until("the partition comes back", async || {
+        (0..2).all(|partition| !reader.revocation(partition).is_cancelled())
+    })
+    .await;
+    let positions = |all: &[StoredRecord]| {
+        all.iter()
+            .map(|stored| stored.position)
+            .collect::<BTreeSet<_>>()
+    };
     while positions(&all).len() < 400 {
         let batch = reader.next_batch(ANY, SOON).await.unwrap();
-        assert!(!batch.is_empty(), "a partition stayed paused: {} of 400 records", positions(&all).len());
+        assert!(
+            !batch.is_empty(),
+            "a partition stayed paused: {} of 400 records",
+            positions(&all).len()
+        );
         all.extend(batch);
     }
 }
@@ -315,38 +471,77 @@ const ZOMBIE: &str = "TRIBUTARY_TEST_ZOMBIE";
 /// The process that is stopped: reads, waits for a word, commits what it read.
 #[tokio::test(flavor = "multi_thread")]
 async fn zombie_child() {
-    let Ok(topic) = std::env::var(ZOMBIE) else { return };
+    let Ok(topic) = std::env::var(ZOMBIE) else {
+        return;
+    };
     let log = open(&brokers("zombie_child").unwrap()).await;
     let mut subscription = log.subscribe(&topic, Some("g")).await.unwrap();
     let read = conformance::take(subscription.as_mut(), 10).await;
     println!("\nread");
-    std::io::stdin().lock().read_line(&mut String::new()).unwrap();
-    let committed = subscription.commit(&[conformance::after(read.last().unwrap())]).await;
+    std::io::stdin()
+        .lock()
+        .read_line(&mut String::new())
+        .unwrap();
+    let committed = subscription
+        .commit(&[conformance::after(read.last().unwrap())])
+        .await;
     println!("\ncommitted {committed:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_was_stopped_beyond_its_session_commits_nothing() {
-    let Some(brokers) = brokers("a_process_that_was_stopped_beyond_its_session_commits_nothing") else { return };
+    let Some(brokers) = brokers("a_process_that_was_stopped_beyond_its_session_commits_nothing")
+    else {
+        return;
+    };
     let (log, topic) = (open(&brokers).await, unique("zombie"));
     log.create_topic(&topic, partitions(1)).await.unwrap();
-    log.append(&topic, (0..10).map(|n| record(&n.to_string(), "")).collect()).await.unwrap();
+    log.append(
+        &topic,
+        (0..10).map(|n| record(&n.to_string(), "")).collect(),
+    )
+    .await
+    .unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["groups::zombie_child", "--exact", "--nocapture"]).env(ZOMBIE, &topic).stdin(Stdio::piped()).stdout(Stdio::piped());
+    child
+        .args(["groups::zombie_child", "--exact", "--nocapture"])
+        .env(ZOMBIE, &topic)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut child = child.spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(std::result::Result::ok);
+    let mut lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map_while(std::result::Result::ok);
     assert!(lines.any(|line| line == "read"), "the child did not read");
     let id = child.id().to_string();
-    let signal = |name: &str| assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    let signal = |name: &str| {
+        assert!(
+            Command::new("kill")
+                .args([name, &id])
+                .status()
+                .unwrap()
+                .success()
+        )
+    };
     signal("-STOP");
     let mut subscription = log.subscribe(&topic, Some("g")).await.unwrap();
     let read = conformance::take(subscription.as_mut(), 10).await;
-    subscription.commit(&[conformance::after(&read[3])]).await.unwrap();
+    subscription
+        .commit(&[conformance::after(&read[3])])
+        .await
+        .unwrap();
     child.stdin.take().unwrap().write_all(b"go on\n").unwrap();
     signal("-CONT");
     let said = lines.find(|line| line.starts_with("committed")).unwrap();
     assert!(child.wait().unwrap().success());
-    assert_eq!(log.lag(&topic, "g").await.unwrap()[0].committed, 4, "the zombie committed: it said {said}");
-    subscription.commit(&[conformance::after(&read[9])]).await.unwrap();
+    assert_eq!(
+        log.lag(&topic, "g").await.unwrap()[0].committed,
+        4,
+        "the zombie committed: it said {said}"
+    );
+    subscription
+        .commit(&[conformance::after(&read[9])])
+        .await
+        .unwrap();
     assert_eq!(log.lag(&topic, "g").await.unwrap()[0].committed, 10);
 }

@@ -1,11 +1,13 @@
-//! Finds the longest lexicon term that begins at a given place of a text. Used by the analyzer at every place where one may begin.
+//! Finds the longest lexicon term that begins at a given place of a text. Used by the analyzer at
+//! every place where one may begin.
 
 use rustc_hash::FxHashMap;
 
 use crate::characters::{Characters, Class};
 use crate::lexicon::{Lexicon, is_spaced};
 
-/// White space that may stand between two words of a term: more than this and it is no longer one term.
+/// White space that may stand between two words of a term: more than this and it is no longer one
+/// term.
 const MAX_SPACES: usize = 4;
 
 /// A term as the analyzer writes it.
@@ -24,7 +26,8 @@ pub(super) struct Matcher {
     children: FxHashMap<(u32, char), u32>,
     /// Term that ends at a node, plus 1; 0 is none.
     ends: Vec<u32>,
-    /// A bit for the hash of the first two characters of every term: turns most places down without a look at `children`.
+    /// A bit for the hash of the first two characters of every term: turns most places down
+    /// without a look at `children`.
     pairs: Vec<u64>,
     characters: Characters,
 }
@@ -32,8 +35,14 @@ pub(super) struct Matcher {
 impl Matcher {
     pub(super) fn new(lexicon: &Lexicon) -> Self {
         let characters = Characters::get();
-        let mut matcher =
-            Self { terms: Vec::new(), roots: Vec::new(), children: FxHashMap::default(), ends: vec![0], pairs: Vec::new(), characters };
+        let mut matcher = Self {
+            terms: Vec::new(),
+            roots: Vec::new(),
+            children: FxHashMap::default(),
+            ends: vec![0],
+            pairs: Vec::new(),
+            characters,
+        };
         if !lexicon.is_empty() {
             matcher.roots = vec![0; 0x1_0000];
             matcher.pairs = vec![0; PAIR_BITS / 64];
@@ -62,10 +71,18 @@ impl Matcher {
         }
         let folded = crate::fold::fold(written);
         // `Ping-Pong` is also found by its words; `等保2.0三级` has none of its own.
-        let is_joined = |character: char| matches!(character, '_' | '.' | '-' | '/') && folded.is_ascii();
-        let words = folded.split(|character: char| character.is_whitespace() || is_joined(character));
-        let words: Vec<String> = words.filter(|word| word.chars().any(char::is_alphanumeric)).map(str::to_owned).collect();
-        self.terms.push(MatchedTerm { token: key.replace(' ', "_"), words: if words.len() > 1 { words } else { Vec::new() } });
+        let is_joined =
+            |character: char| matches!(character, '_' | '.' | '-' | '/') && folded.is_ascii();
+        let words =
+            folded.split(|character: char| character.is_whitespace() || is_joined(character));
+        let words: Vec<String> = words
+            .filter(|word| word.chars().any(char::is_alphanumeric))
+            .map(str::to_owned)
+            .collect();
+        self.terms.push(MatchedTerm {
+            token: key.replace(' ', "_"),
+            words: if words.len() > 1 { words } else { Vec::new() },
+        });
         if let Some(end) = self.ends.get_mut(node as usize) {
             *end = u32::try_from(self.terms.len()).unwrap_or(0);
         }
@@ -99,22 +116,30 @@ impl Matcher {
         !self.terms.is_empty() && self.child(0, narrow(character)).is_some()
     }
 
-    /// Whether a term may begin with the first characters of a text, by its first two; never wrong when it says no.
+    /// Whether a term may begin with the first characters of a text, by its first two; never wrong
+    /// when it says no.
     #[inline]
     fn may_begin_with(&self, first: char, second: Option<char>) -> bool {
-        let Some(root) = self.child(0, first) else { return false };
+        let Some(root) = self.child(0, first) else {
+            return false;
+        };
         if self.ends.get(root as usize).is_some_and(|end| *end != 0) {
             return true;
         }
         let Some(second) = second else { return false };
         let bit = pair_bit(first, narrow(second));
-        second.is_whitespace() || self.pairs.get(bit / 64).is_some_and(|word| word & (1 << (bit % 64)) != 0)
+        second.is_whitespace()
+            || self
+                .pairs
+                .get(bit / 64)
+                .is_some_and(|word| word & (1 << (bit % 64)) != 0)
     }
 
     /// The longest term at `start` of `text` and the byte where it ends.
     ///
-    /// A term that begins or ends with a letter or digit must not go on in a longer word there; Chinese characters have no such
-    /// borders. White space in the text matches one space of the term, and is passed over beside a Chinese character.
+    /// A term that begins or ends with a letter or digit must not go on in a longer word there;
+    /// Chinese characters have no such borders. White space in the text matches one space of
+    /// the term, and is passed over beside a Chinese character.
     pub(super) fn longest(&self, text: &str, start: usize) -> Option<(usize, &MatchedTerm)> {
         if self.terms.is_empty() {
             return None;
@@ -132,8 +157,11 @@ impl Matcher {
         let mut found = None;
         let mut previous = first;
         let mut position = start;
-        while let Some((character, at)) = next_of_term(text, position, previous, position == start) {
-            let Some(next) = self.child(node, narrow(character)) else { break };
+        while let Some((character, at)) = next_of_term(text, position, previous, position == start)
+        {
+            let Some(next) = self.child(node, narrow(character)) else {
+                break;
+            };
             node = next;
             position = at + character_length(text, at);
             previous = character;
@@ -163,17 +191,26 @@ fn pair_bit(first: char, second: char) -> usize {
     (hash ^ (hash >> 15)) as usize % PAIR_BITS
 }
 
-/// As in a folded term: lower case, and ASCII for its full-width forms (normalised text still has those of punctuation).
+/// As in a folded term: lower case, and ASCII for its full-width forms (normalised text still has
+/// those of punctuation).
 #[inline]
 fn narrow(character: char) -> char {
     match character {
-        '\u{FF01}'..='\u{FF5E}' => char::from_u32(character as u32 - 0xFEE0).unwrap_or(character).to_ascii_lowercase(),
+        '\u{FF01}'..='\u{FF5E}' => char::from_u32(character as u32 - 0xFEE0)
+            .unwrap_or(character)
+            .to_ascii_lowercase(),
         other => other.to_ascii_lowercase(),
     }
 }
 
-/// The next character of a term in the text and where it stands: white space counts as one space, or as none beside Chinese.
-fn next_of_term(text: &str, position: usize, previous: char, is_first: bool) -> Option<(char, usize)> {
+/// The next character of a term in the text and where it stands: white space counts as one space,
+/// or as none beside Chinese.
+fn next_of_term(
+    text: &str,
+    position: usize,
+    previous: char,
+    is_first: bool,
+) -> Option<(char, usize)> {
     let rest = text.get(position..)?;
     let character = rest.chars().next()?;
     if !character.is_whitespace() || is_first {
@@ -181,7 +218,11 @@ fn next_of_term(text: &str, position: usize, previous: char, is_first: bool) -> 
     }
     let mut length = 0;
     let mut lines = 0;
-    for (count, space) in rest.chars().take_while(|space| space.is_whitespace()).enumerate() {
+    for (count, space) in rest
+        .chars()
+        .take_while(|space| space.is_whitespace())
+        .enumerate()
+    {
         length += space.len_utf8();
         lines += usize::from(space == '\n');
         if count >= MAX_SPACES || lines > 1 {
@@ -190,7 +231,8 @@ fn next_of_term(text: &str, position: usize, previous: char, is_first: bool) -> 
     }
     let after = rest.get(length..)?.chars().next()?;
     if is_spaced(previous, after) {
-        // The last white space character stands for the space, so that the walk goes on behind all of it.
+        // The last white space character stands for the space, so that the walk goes on behind all
+        // of it.
         let last = rest.get(..length)?.chars().next_back()?;
         return Some((' ', position + length - last.len_utf8()));
     }
@@ -198,5 +240,7 @@ fn next_of_term(text: &str, position: usize, previous: char, is_first: bool) -> 
 }
 
 fn character_length(text: &str, at: usize) -> usize {
-    text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+    text.get(at..)
+        .and_then(|rest| rest.chars().next())
+        .map_or(1, char::len_utf8)
 }

@@ -1,9 +1,11 @@
-//! Cuts text into the tokens that the keyword side indexes and searches: the same at index and at query time, so that every engine
-//! needs only white-space analysis. Called by enrich for chunks, by query-api for questions, by `tributary analyze`.
+//! Cuts text into the tokens that the keyword side indexes and searches: the same at index and at
+//! query time, so that every engine needs only white-space analysis. Called by enrich for chunks,
+//! by query-api for questions, by `tributary analyze`.
 //!
-//! Steps: normalise (width, compatibility forms, traditional → simplified), then at every place the longest lexicon term, else an
-//! identifier or word with its parts, else Chinese words by dictionary, else what suits the script. Nothing is removed for being
-//! frequent: BM25 weighs that better (measured, see `examples/bm25.rs`).
+//! Steps: normalise (width, compatibility forms, traditional → simplified), then at every place the
+//! longest lexicon term, else an identifier or word with its parts, else Chinese words by
+//! dictionary, else what suits the script. Nothing is removed for being frequent: BM25 weighs that
+//! better (measured, see `examples/bm25.rs`).
 
 mod matcher;
 mod output;
@@ -21,7 +23,8 @@ use crate::lexicon::Lexicon;
 use matcher::Matcher;
 use output::{Output, with_stems};
 
-/// Grows when the same text and settings give other tokens: a new version is a new index generation.
+/// Grows when the same text and settings give other tokens: a new version is a new index
+/// generation.
 pub const ANALYZER_VERSION: u32 = 1;
 
 /// Longest token in bytes. A longer word is cut into pieces of at most this size.
@@ -29,9 +32,11 @@ pub const MAX_TOKEN_BYTES: usize = 256;
 
 /// Text that is normalised at once.
 const WINDOW_BYTES: usize = 64 << 10;
-/// How far before the end of a window cutting stops, unless the text ends there: more than the longest step looks ahead.
+/// How far before the end of a window cutting stops, unless the text ends there: more than the
+/// longest step looks ahead.
 const LOOK_AHEAD_BYTES: usize = 8 << 10;
-/// Chinese text handed to the dictionary at once: to the next punctuation after the first, at most the second.
+/// Chinese text handed to the dictionary at once: to the next punctuation after the first, at most
+/// the second.
 const HAN_RUN_BYTES: usize = 256;
 const MAX_HAN_RUN_BYTES: usize = 3 << 10;
 
@@ -62,9 +67,15 @@ impl Analyzer {
     /// Prepares the dictionary and the lexicon; takes about 0.2 s the first time in a process.
     pub fn new(config: &AnalyzerConfig, lexicon: Lexicon) -> Result<Self> {
         LazyLock::force(&DICTIONARY);
-        let settings = format!("{ANALYZER_VERSION} {} {} {}", config.guess_words, config.sub_words, config.english_stems);
+        let settings = format!(
+            "{ANALYZER_VERSION} {} {} {}",
+            config.guess_words, config.sub_words, config.english_stems
+        );
         let mut hasher = blake3::Hasher::new();
-        hasher.update(settings.as_bytes()).update(b"\n").update(lexicon.fingerprint().as_bytes());
+        hasher
+            .update(settings.as_bytes())
+            .update(b"\n")
+            .update(lexicon.fingerprint().as_bytes());
         Ok(Self {
             config: config.clone(),
             matcher: Matcher::new(&lexicon),
@@ -73,15 +84,21 @@ impl Analyzer {
         })
     }
 
-    /// The tokens of a text. No token is empty or holds white space: a term with spaces is one token with `_` for each.
+    /// The tokens of a text. No token is empty or holds white space: a term with spaces is one
+    /// token with `_` for each.
     pub fn analyze(&self, text: &str) -> Vec<String> {
         let mut tokens = String::new();
         self.analyze_into(text, &mut tokens);
-        tokens.split(' ').filter(|token| !token.is_empty()).map(str::to_owned).collect()
+        tokens
+            .split(' ')
+            .filter(|token| !token.is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 
-    /// Appends the tokens of a text, one space before each but the first of the string. Linear in time; beside the output it needs
-    /// a fixed amount of memory, however long the text or its lines are.
+    /// Appends the tokens of a text, one space before each but the first of the string. Linear in
+    /// time; beside the output it needs a fixed amount of memory, however long the text or its
+    /// lines are.
     pub fn analyze_into(&self, text: &str, out: &mut String) {
         with_stems(|stems| {
             let mut output = Output::new(out, self.config.english_stems.then_some(stems));
@@ -112,15 +129,23 @@ impl Analyzer {
                 return;
             }
             // One character stays before the rest: whether a term may begin depends on it.
-            let keep_from = window.get(..done).and_then(|text| text.char_indices().next_back()).map_or(0, |(index, _)| index);
+            let keep_from = window
+                .get(..done)
+                .and_then(|text| text.char_indices().next_back())
+                .map_or(0, |(index, _)| index);
             window.drain(..keep_from);
             start = done - keep_from;
         }
     }
 
-    /// Cuts normalised text from a place on and returns where it stopped: at the end if nothing follows.
+    /// Cuts normalised text from a place on and returns where it stopped: at the end if nothing
+    /// follows.
     fn cut(&self, text: &str, start: usize, is_last: bool, output: &mut Output<'_>) -> usize {
-        let stop = if is_last { text.len() } else { text.len().saturating_sub(LOOK_AHEAD_BYTES) };
+        let stop = if is_last {
+            text.len()
+        } else {
+            text.len().saturating_sub(LOOK_AHEAD_BYTES)
+        };
         let mut position = start;
         while position < stop {
             position = self.step(text, position, output);
@@ -130,7 +155,9 @@ impl Analyzer {
 
     /// Emits what begins at a place and returns where it ends; always further on.
     fn step(&self, text: &str, position: usize, output: &mut Output<'_>) -> usize {
-        let Some(character) = text.get(position..).and_then(|rest| rest.chars().next()) else { return text.len() };
+        let Some(character) = text.get(position..).and_then(|rest| rest.chars().next()) else {
+            return text.len();
+        };
         match self.characters.class(character) {
             Class::Word => self.cut_word(text, position, output),
             Class::Han => self.cut_han(text, position, output),
@@ -145,7 +172,8 @@ impl Analyzer {
         }
     }
 
-    /// A run of Chinese characters and the punctuation between them; lexicon terms first, the rest by dictionary.
+    /// A run of Chinese characters and the punctuation between them; lexicon terms first, the rest
+    /// by dictionary.
     fn cut_han(&self, text: &str, start: usize, output: &mut Output<'_>) -> usize {
         let rest = text.get(start..).unwrap_or_default();
         for (offset, character) in rest.char_indices() {
@@ -159,7 +187,10 @@ impl Analyzer {
             }
             let ends_here = match self.characters.class(character) {
                 Class::Han => offset >= MAX_HAN_RUN_BYTES,
-                Class::Separator => offset >= HAN_RUN_BYTES || (character.is_ascii() && !character.is_ascii_whitespace()),
+                Class::Separator => {
+                    offset >= HAN_RUN_BYTES
+                        || (character.is_ascii() && !character.is_ascii_whitespace())
+                }
                 _ => true,
             };
             if ends_here {
@@ -188,7 +219,11 @@ impl Analyzer {
             false => DICTIONARY.cut(run, self.config.guess_words),
         };
         for word in words.iter().map(|token| token.word) {
-            if word.chars().next().is_some_and(|first| self.characters.class(first) == Class::Han) {
+            if word
+                .chars()
+                .next()
+                .is_some_and(|first| self.characters.class(first) == Class::Han)
+            {
                 output.token(word);
             }
         }
@@ -206,18 +241,30 @@ impl Analyzer {
     }
 }
 
-/// Splits off one window of text, if possible behind white space or punctuation, where normalisation cannot depend on what follows.
+/// Splits off one window of text, if possible behind white space or punctuation, where
+/// normalisation cannot depend on what follows.
 fn split_window(text: &str) -> (&str, &str) {
     if text.len() <= WINDOW_BYTES {
         return (text, "");
     }
-    let head = text.get(..text.floor_char_boundary(WINDOW_BYTES)).unwrap_or(text);
-    let is_border =
-        |character: char| character.is_ascii_whitespace() || character.is_ascii_punctuation() || matches!(character, '。' | '，');
+    let head = text
+        .get(..text.floor_char_boundary(WINDOW_BYTES))
+        .unwrap_or(text);
+    let is_border = |character: char| {
+        character.is_ascii_whitespace()
+            || character.is_ascii_punctuation()
+            || matches!(character, '。' | '，')
+    };
     let tail_start = text.floor_char_boundary(WINDOW_BYTES - 1024);
-    let border = head.get(tail_start..).and_then(|tail| tail.rfind(is_border)).map_or(head.len(), |offset| {
-        let at = tail_start + offset;
-        at + head.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8)
-    });
+    let border = head
+        .get(tail_start..)
+        .and_then(|tail| tail.rfind(is_border))
+        .map_or(head.len(), |offset| {
+            let at = tail_start + offset;
+            at + head
+                .get(at..)
+                .and_then(|rest| rest.chars().next())
+                .map_or(0, char::len_utf8)
+        });
     text.split_at_checked(border).unwrap_or((text, ""))
 }

@@ -1,4 +1,5 @@
-//! Collects tokens into one string, and adds the stems of English words. Stemming is remembered: words repeat.
+//! Collects tokens into one string, and adds the stems of English words. Stemming is remembered:
+//! words repeat.
 
 use std::cell::RefCell;
 
@@ -43,14 +44,16 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// A word of running text: its stem alone. Word and stem together would weigh inflected words twice, which costs BM25 a tenth of
-    /// its nDCG on English abstracts (measured, see `examples/bm25.rs`).
+    /// A word of running text: its stem alone. Word and stem together would weigh inflected words
+    /// twice, which costs BM25 a tenth of its nDCG on English abstracts (measured, see
+    /// `examples/bm25.rs`).
     #[inline]
     pub(super) fn word(&mut self, word: &str) {
         self.stemmed(word, false);
     }
 
-    /// A part of an identifier, an acronym or an error code: as it is, and its stem beside it, so that both spellings find it.
+    /// A part of an identifier, an acronym or an error code: as it is, and its stem beside it, so
+    /// that both spellings find it.
     #[inline]
     pub(super) fn name(&mut self, name: &str) {
         self.stemmed(name, true);
@@ -59,12 +62,19 @@ impl<'a> Output<'a> {
     #[inline]
     fn stemmed(&mut self, word: &str, keeps_word: bool) {
         self.any_case(word);
-        let Some(stems) = self.stems.as_deref_mut() else { return };
-        if word.len() < 3 || word.len() > MAX_STEMMED_BYTES || !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        let Some(stems) = self.stems.as_deref_mut() else {
+            return;
+        };
+        if word.len() < 3
+            || word.len() > MAX_STEMMED_BYTES
+            || !word.bytes().all(|byte| byte.is_ascii_alphabetic())
+        {
             return;
         }
         let start = self.out.len() - word.len();
-        let Some(stem) = self.out.get(start..).and_then(|lower| stems.stem(lower)) else { return };
+        let Some(stem) = self.out.get(start..).and_then(|lower| stems.stem(lower)) else {
+            return;
+        };
         if keeps_word {
             self.out.push(' ');
         } else {
@@ -82,12 +92,17 @@ pub(super) struct Stems {
 
 impl Stems {
     fn new() -> Self {
-        Self { stemmer: Stemmer::create(Algorithm::English), words: vec![(String::new(), None); REMEMBERED_WORDS] }
+        Self {
+            stemmer: Stemmer::create(Algorithm::English),
+            words: vec![(String::new(), None); REMEMBERED_WORDS],
+        }
     }
 
     /// The stem, if it differs from the word.
     fn stem(&mut self, word: &str) -> Option<&str> {
-        let hash = word.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));
+        let hash = word.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
+        });
         let place = (hash ^ (hash >> 29)) as usize % REMEMBERED_WORDS;
         let slot = self.words.get_mut(place)?;
         if slot.0 != word {

@@ -1,11 +1,19 @@
-//! Scripts without a dictionary here: Japanese kana, Korean, Thai and its neighbours, pictographs. Called by `Analyzer::step`.
+//! Scripts without a dictionary here: Japanese kana, Korean, Thai and its neighbours, pictographs.
+//! Called by `Analyzer::step`.
 
 use super::{Analyzer, MAX_TOKEN_BYTES, Output};
 use crate::characters::Class;
 
 impl Analyzer {
-    /// Emits the run of one script that begins at a place; a separator emits nothing. Returns where it ends.
-    pub(super) fn cut_other(&self, text: &str, start: usize, first: char, output: &mut Output<'_>) -> usize {
+    /// Emits the run of one script that begins at a place; a separator emits nothing. Returns where
+    /// it ends.
+    pub(super) fn cut_other(
+        &self,
+        text: &str,
+        start: usize,
+        first: char,
+        output: &mut Output<'_>,
+    ) -> usize {
         let class = self.characters.class(first);
         let mut end = start + first.len_utf8();
         if class == Class::Separator {
@@ -38,7 +46,11 @@ impl Analyzer {
 /// Every two neighbouring characters; a single one as it is.
 fn emit_pairs(run: &str, output: &mut Output<'_>) {
     let starts = run.char_indices().map(|(index, _)| index);
-    let ends = run.char_indices().skip(2).map(|(index, _)| index).chain(std::iter::once(run.len()));
+    let ends = run
+        .char_indices()
+        .skip(2)
+        .map(|(index, _)| index)
+        .chain(std::iter::once(run.len()));
     for (start, end) in starts.zip(ends) {
         output.token(run.get(start..end).unwrap_or_default());
     }

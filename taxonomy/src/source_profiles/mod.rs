@@ -1,5 +1,6 @@
-//! How documents of a source are treated (W9): cleaning steps, chunking, attributes and tags by rules, versions of which only the newest is
-//! kept. The steps are names with settings here; ingest knows what they do. Called by ingest and enrich.
+//! How documents of a source are treated (W9): cleaning steps, chunking, attributes and tags by
+//! rules, versions of which only the newest is kept. The steps are names with settings here; ingest
+//! knows what they do. Called by ingest and enrich.
 
 mod newest_only;
 mod rules;
@@ -44,8 +45,7 @@ impl ChunkStrategy {
 /// Setting of a cleaning step that names a file, relative to the file of source profiles.
 const FILE_SETTING: &str = "file";
 
-const FILE_HINT: &str =
-    "`file` is relative to the file of source profiles; files of learned boilerplate are made by `tributary profiles learn-boilerplate`";
+const FILE_HINT: &str = "`file` is relative to the file of source profiles; files of learned boilerplate are made by `tributary profiles learn-boilerplate`";
 
 /// One cleaning step, in the order in which they run: `{ step = "drop_lines", pattern = "…" }`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,7 +55,8 @@ pub struct CleanerStep {
     /// Everything else in the table; the cleaner checks it.
     #[serde(flatten)]
     pub settings: Map<String, Value>,
-    /// Text of the file that the setting `file` names, once [`SourceProfiles::read_files`] read it; part of the profile's fingerprint.
+    /// Text of the file that the setting `file` names, once [`SourceProfiles::read_files`] read
+    /// it; part of the profile's fingerprint.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub file_text: Option<String>,
 }
@@ -81,7 +82,8 @@ pub struct SourceProfile {
     /// Attributes of documents whose producer leaves them out.
     #[serde(default)]
     pub attributes: Attributes,
-    /// Attributes of documents that match, before the above; of several rules the first to give an attribute decides.
+    /// Attributes of documents that match, before the above; of several rules the first to give an
+    /// attribute decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attribute_rules: Vec<AttributeRule>,
     /// Tags of documents that match, from all rules that do.
@@ -90,7 +92,8 @@ pub struct SourceProfile {
     /// Of documents that are versions of each other only the newest is found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newest_only: Option<NewestOnly>,
-    /// Of near-duplicates of the same version the one whose source has the higher priority is shown.
+    /// Of near-duplicates of the same version the one whose source has the higher priority is
+    /// shown.
     #[serde(default, skip_serializing_if = "is_ordinary")]
     pub priority: i32,
 }
@@ -101,11 +104,17 @@ fn is_ordinary(priority: &i32) -> bool {
 }
 
 impl SourceProfile {
-    /// Adds to a document what the profile says of it: attributes that its producer left out, and tags. `text` is the document's.
+    /// Adds to a document what the profile says of it: attributes that its producer left out, and
+    /// tags. `text` is the document's.
     pub fn apply(&self, document: &mut DocumentHeader, text: &str) {
         let text = FoldedText::new(text);
         self.fill_attributes(document, &text);
-        for rule in self.tag_rules.iter().filter(|rule| rule.condition.holds(document, &text)).collect::<Vec<_>>() {
+        for rule in self
+            .tag_rules
+            .iter()
+            .filter(|rule| rule.condition.holds(document, &text))
+            .collect::<Vec<_>>()
+        {
             for tag in &rule.tags {
                 if !document.tags.contains(tag) {
                     document.tags.push(tag.clone());
@@ -114,7 +123,8 @@ impl SourceProfile {
         }
     }
 
-    /// Attributes that the document does not have: from the rules, in their order, then the profile's own.
+    /// Attributes that the document does not have: from the rules, in their order, then the
+    /// profile's own.
     pub fn fill_attributes(&self, document: &mut DocumentHeader, text: &FoldedText) {
         for rule in &self.attribute_rules {
             if rule.condition.holds(document, text) {
@@ -127,7 +137,10 @@ impl SourceProfile {
     /// How the document is cut.
     pub fn chunker_of(&self, document: &DocumentHeader, text: &str) -> ChunkStrategy {
         let text = FoldedText::new(text);
-        let rule = self.chunker_rules.iter().find(|rule| rule.condition.holds(document, &text));
+        let rule = self
+            .chunker_rules
+            .iter()
+            .find(|rule| rule.condition.holds(document, &text));
         rule.map_or(self.chunker, |rule| rule.chunker)
     }
 
@@ -156,7 +169,10 @@ fn fill_attributes(attributes: &mut Attributes, defaults: &Attributes) {
     fill(&mut attributes.created_at, &defaults.created_at);
     fill(&mut attributes.updated_at, &defaults.updated_at);
     for (name, value) in &defaults.custom {
-        attributes.custom.entry(name.clone()).or_insert_with(|| value.clone());
+        attributes
+            .custom
+            .entry(name.clone())
+            .or_insert_with(|| value.clone());
     }
 }
 
@@ -167,11 +183,25 @@ pub struct SourceProfiles {
     default: SourceProfile,
 }
 
-const PROFILE_KEYS: [&str; 10] =
-    ["name", "source", "cleaners", "chunker", "chunker_rules", "attributes", "attribute_rules", "tag_rules", "newest_only", "priority"];
+const PROFILE_KEYS: [&str; 10] = [
+    "name",
+    "source",
+    "cleaners",
+    "chunker",
+    "chunker_rules",
+    "attributes",
+    "attribute_rules",
+    "tag_rules",
+    "newest_only",
+    "priority",
+];
 
 /// Lists of rules in a profile, each with what its rules give.
-const RULES: [(&str, &str); 3] = [("tag_rules", "tags"), ("attribute_rules", "attributes"), ("chunker_rules", "chunker")];
+const RULES: [(&str, &str); 3] = [
+    ("tag_rules", "tags"),
+    ("attribute_rules", "attributes"),
+    ("chunker_rules", "chunker"),
+];
 
 impl Default for SourceProfiles {
     /// The default profile alone: no cleaners, cut by sections.
@@ -188,26 +218,38 @@ impl Default for SourceProfiles {
             newest_only: None,
             priority: 0,
         };
-        Self { profiles: Vec::new(), default }
+        Self {
+            profiles: Vec::new(),
+            default,
+        }
     }
 }
 
 impl SourceProfiles {
-    /// Reads `[[source_profile]]` tables; one named `default` serves sources that no other does. Everything that is wrong is
-    /// reported at once, as `Invalid`.
+    /// Reads `[[source_profile]]` tables; one named `default` serves sources that no other does.
+    /// Everything that is wrong is reported at once, as `Invalid`.
     pub fn from_toml(text: &str) -> Result<Self> {
         let file = parse_table("source profiles", text)?;
         let mut problems = Problems::default();
         problems.check_names("top level", &file, &["source_profile"]);
         let mut all = Self::default();
-        for (index, table) in problems.tables(&file, "source_profile").into_iter().enumerate() {
-            let name = table.get("name").and_then(|name| name.as_str()).map_or_else(|| format!("number {}", index + 1), str::to_owned);
+        for (index, table) in problems
+            .tables(&file, "source_profile")
+            .into_iter()
+            .enumerate()
+        {
+            let name = table
+                .get("name")
+                .and_then(|name| name.as_str())
+                .map_or_else(|| format!("number {}", index + 1), str::to_owned);
             let place = format!("source profile {name}");
             if !check_rules(&place, &table, &mut problems) {
                 problems.check_names(&place, &table, &PROFILE_KEYS);
                 continue;
             }
-            let Some(profile) = problems.read::<SourceProfile>(&place, table, &PROFILE_KEYS) else { continue };
+            let Some(profile) = problems.read::<SourceProfile>(&place, table, &PROFILE_KEYS) else {
+                continue;
+            };
             all.add(&place, profile, &mut problems);
         }
         problems.into_result("source profiles")?;
@@ -224,19 +266,36 @@ impl SourceProfiles {
             return;
         }
         if profile.source.is_none() {
-            problems.add(format!("{place}: names no source; only `{DEFAULT_PROFILE}` may leave it out"));
+            problems.add(format!(
+                "{place}: names no source; only `{DEFAULT_PROFILE}` may leave it out"
+            ));
         }
         self.profiles.push(profile);
     }
 
-    /// Reads the files that cleaning steps name, relative to `folder`. `Invalid` for one that cannot be read.
+    /// Reads the files that cleaning steps name, relative to `folder`. `Invalid` for one that
+    /// cannot be read.
     pub fn read_files(&mut self, folder: &Path) -> Result<()> {
-        for profile in self.profiles.iter_mut().chain(std::iter::once(&mut self.default)) {
+        for profile in self
+            .profiles
+            .iter_mut()
+            .chain(std::iter::once(&mut self.default))
+        {
             for step in &mut profile.cleaners {
-                let Some(file) = step.settings.get(FILE_SETTING).and_then(Value::as_str) else { continue };
+                let Some(file) = step.settings.get(FILE_SETTING).and_then(Value::as_str) else {
+                    continue;
+                };
                 let path = folder.join(file);
-                let what = || format!("source profile {}: cleaning step {}: cannot read {}", profile.name, step.step, path.display());
-                let text = std::fs::read_to_string(&path).map_err(|error| Error::io(what(), &error).with_hint(FILE_HINT))?;
+                let what = || {
+                    format!(
+                        "source profile {}: cleaning step {}: cannot read {}",
+                        profile.name,
+                        step.step,
+                        path.display()
+                    )
+                };
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|error| Error::io(what(), &error).with_hint(FILE_HINT))?;
                 step.file_text = Some(text);
             }
         }
@@ -245,7 +304,12 @@ impl SourceProfiles {
 
     /// The profile of a source: the first in the file's order that names it, else the default.
     pub fn profile(&self, source: &str) -> &SourceProfile {
-        let serves = |profile: &&SourceProfile| profile.source.as_ref().is_some_and(|patterns| patterns.matches(source));
+        let serves = |profile: &&SourceProfile| {
+            profile
+                .source
+                .as_ref()
+                .is_some_and(|patterns| patterns.matches(source))
+        };
         self.profiles.iter().find(serves).unwrap_or(&self.default)
     }
 
@@ -266,7 +330,11 @@ fn check_rules(place: &str, profile: &toml::Table, problems: &mut Problems) -> b
     for (list, gives) in RULES {
         let known: Vec<&str> = CONDITION_KEYS.into_iter().chain([gives]).collect();
         for (number, rule) in problems.tables(profile, list).iter().enumerate() {
-            all_known &= problems.check_names(&format!("{place}: {list} number {}", number + 1), rule, &known);
+            all_known &= problems.check_names(
+                &format!("{place}: {list} number {}", number + 1),
+                rule,
+                &known,
+            );
         }
     }
     all_known
@@ -275,9 +343,22 @@ fn check_rules(place: &str, profile: &toml::Table, problems: &mut Problems) -> b
 impl SourceProfile {
     /// What types cannot say.
     fn check(&self, place: &str, problems: &mut Problems) {
-        let conditions = self.tag_rules.iter().map(|rule| &rule.condition).enumerate().map(|(number, rule)| ("tag_rules", number, rule));
-        let attributes = self.attribute_rules.iter().map(|rule| &rule.condition).enumerate();
-        let chunkers = self.chunker_rules.iter().map(|rule| &rule.condition).enumerate();
+        let conditions = self
+            .tag_rules
+            .iter()
+            .map(|rule| &rule.condition)
+            .enumerate()
+            .map(|(number, rule)| ("tag_rules", number, rule));
+        let attributes = self
+            .attribute_rules
+            .iter()
+            .map(|rule| &rule.condition)
+            .enumerate();
+        let chunkers = self
+            .chunker_rules
+            .iter()
+            .map(|rule| &rule.condition)
+            .enumerate();
         let all = conditions
             .chain(attributes.map(|(number, rule)| ("attribute_rules", number, rule)))
             .chain(chunkers.map(|(number, rule)| ("chunker_rules", number, rule)));
@@ -288,12 +369,18 @@ impl SourceProfile {
         }
         for (number, rule) in self.tag_rules.iter().enumerate() {
             if rule.tags.is_empty() || rule.tags.iter().any(|tag| tag.trim().is_empty()) {
-                problems.add(format!("{place}: tag_rules number {} gives no tag or an empty one", number + 1));
+                problems.add(format!(
+                    "{place}: tag_rules number {} gives no tag or an empty one",
+                    number + 1
+                ));
             }
         }
         for (number, rule) in self.attribute_rules.iter().enumerate() {
             if rule.attributes == Attributes::default() {
-                problems.add(format!("{place}: attribute_rules number {} gives no attribute", number + 1));
+                problems.add(format!(
+                    "{place}: attribute_rules number {} gives no attribute",
+                    number + 1
+                ));
             }
         }
         if let Some(problem) = self.newest_only.as_ref().and_then(NewestOnly::problem) {

@@ -1,13 +1,18 @@
-//! System calls that a confined process may make, by seccomp. Every call that is not named here fails as one that the kernel does not know
-//! (`ENOSYS`): libraries then do without it, as on an older kernel, and a call that nobody thought of costs a document at worst, not the
-//! confinement. Measured with strace over documents of all formats, text recognition and LibreOffice, on x86_64 with glibc; musl's and
-//! aarch64's names of the same calls are added.
+//! System calls that a confined process may make, by seccomp. Every call that is not named here
+//! fails as one that the kernel does not know (`ENOSYS`): libraries then do without it, as on an
+//! older kernel, and a call that nobody thought of costs a document at worst, not the confinement.
+//! Measured with strace over documents of all formats, text recognition and LibreOffice, on x86_64
+//! with glibc; musl's and aarch64's names of the same calls are added.
 
 use std::collections::BTreeMap;
 
-use seccompiler::{BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
 
-/// What is done about calls: first those that may be made, always where they have no rules, else where one of the rules fits.
+/// What is done about calls: first those that may be made, always where they have no rules, else
+/// where one of the rules fits.
 pub struct Calls {
     allowed: Vec<Call>,
     /// Calls that succeed without doing anything.
@@ -74,7 +79,12 @@ const NAME_MEMORY: u32 = 0x5356_4d41;
 /// `PR_GET_AUXV`, by which a program finds out what its processor can do.
 const READ_VECTOR: u32 = 0x4155_5856;
 /// What a process may change of itself.
-const ITSELF: [u32; 4] = [libc::PR_SET_NAME as u32, libc::PR_GET_NAME as u32, NAME_MEMORY, READ_VECTOR];
+const ITSELF: [u32; 4] = [
+    libc::PR_SET_NAME as u32,
+    libc::PR_GET_NAME as u32,
+    NAME_MEMORY,
+    READ_VECTOR,
+];
 
 /// What every program does: memory, its own files, threads that wait for each other, clocks.
 const COMMON: &[i64] = &[
@@ -173,7 +183,8 @@ const COMMON_OLD: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const COMMON_OLD: &[i64] = &[];
 
-/// What LibreOffice does besides: starts its parts and waits for them, makes folders, keeps memory from being swapped, wakes its threads.
+/// What LibreOffice does besides: starts its parts and waits for them, makes folders, keeps memory
+/// from being swapped, wakes its threads.
 const PROGRAM: &[i64] = &[
     libc::SYS_chdir,
     libc::SYS_execve,
@@ -199,45 +210,99 @@ const PROGRAM: &[i64] = &[
 ];
 
 #[cfg(target_arch = "x86_64")]
-const PROGRAM_OLD: &[i64] =
-    &[libc::SYS_getpgrp, libc::SYS_mkdir, libc::SYS_rename, libc::SYS_renameat, libc::SYS_rmdir, libc::SYS_fork, libc::SYS_vfork];
+const PROGRAM_OLD: &[i64] = &[
+    libc::SYS_getpgrp,
+    libc::SYS_mkdir,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_rmdir,
+    libc::SYS_fork,
+    libc::SYS_vfork,
+];
 /// `renameat`, which not every libc's list of aarch64 has.
 #[cfg(not(target_arch = "x86_64"))]
 const PROGRAM_OLD: &[i64] = &[38];
 
-/// LibreOffice insists on a socket at which a second one would find it, in a folder of everybody. It is told that it has one.
+/// LibreOffice insists on a socket at which a second one would find it, in a folder of everybody.
+/// It is told that it has one.
 const PRETENDED: &[i64] = &[libc::SYS_bind, libc::SYS_listen];
 
 /// What converters need: threads, but no processes, no programs, no sockets.
 pub fn of_worker() -> Calls {
     let mut allowed = common();
-    allowed.push(Call::when(libc::SYS_clone, [vec![Condition { argument: 0, mask: THREAD | APART, value: THREAD }]]));
+    allowed.push(Call::when(
+        libc::SYS_clone,
+        [vec![Condition {
+            argument: 0,
+            mask: THREAD | APART,
+            value: THREAD,
+        }]],
+    ));
     // How a process ends itself when it gives up.
-    let itself = Condition { argument: 0, mask: WHOLE, value: std::process::id() };
+    let itself = Condition {
+        argument: 0,
+        mask: WHOLE,
+        value: std::process::id(),
+    };
     allowed.push(Call::when(libc::SYS_tgkill, [vec![itself]]));
-    Calls { allowed, pretended: &[] }
+    Calls {
+        allowed,
+        pretended: &[],
+    }
 }
 
-/// What a program that draws needs: parts of itself, and sockets that are connected to nothing outside.
+/// What a program that draws needs: parts of itself, and sockets that are connected to nothing
+/// outside.
 pub fn of_program() -> Calls {
     let mut allowed = common();
-    allowed.extend(PROGRAM.iter().chain(PROGRAM_OLD).map(|number| Call::always(*number)));
-    allowed.push(Call::when(libc::SYS_clone, [vec![Condition { argument: 0, mask: APART, value: 0 }]]));
-    let family = Condition { argument: 0, mask: WHOLE, value: libc::AF_UNIX as u32 };
-    let stream = Condition { argument: 1, mask: SOCKET_KIND, value: libc::SOCK_STREAM as u32 };
+    allowed.extend(
+        PROGRAM
+            .iter()
+            .chain(PROGRAM_OLD)
+            .map(|number| Call::always(*number)),
+    );
+    allowed.push(Call::when(
+        libc::SYS_clone,
+        [vec![Condition {
+            argument: 0,
+            mask: APART,
+            value: 0,
+        }]],
+    ));
+    let family = Condition {
+        argument: 0,
+        mask: WHOLE,
+        value: libc::AF_UNIX as u32,
+    };
+    let stream = Condition {
+        argument: 1,
+        mask: SOCKET_KIND,
+        value: libc::SOCK_STREAM as u32,
+    };
     for number in [libc::SYS_socket, libc::SYS_socketpair] {
         allowed.push(Call::when(number, [vec![family, stream]]));
     }
     allowed.extend(PRETENDED.iter().map(|number| Call::always(*number)));
-    Calls { allowed, pretended: PRETENDED }
+    Calls {
+        allowed,
+        pretended: PRETENDED,
+    }
 }
 
 fn common() -> Vec<Call> {
-    let mut calls: Vec<Call> = COMMON.iter().chain(COMMON_OLD).map(|number| Call::always(*number)).collect();
+    let mut calls: Vec<Call> = COMMON
+        .iter()
+        .chain(COMMON_OLD)
+        .map(|number| Call::always(*number))
+        .collect();
     calls.push(Call::when(libc::SYS_openat, opening(2)));
     #[cfg(target_arch = "x86_64")]
     calls.push(Call::when(libc::SYS_open, opening(1)));
-    calls.push(Call::one_of(libc::SYS_fcntl, 1, DESCRIPTORS.map(|command| command as u32)));
+    calls.push(Call::one_of(
+        libc::SYS_fcntl,
+        1,
+        DESCRIPTORS.map(|command| command as u32),
+    ));
     calls.push(Call::one_of(libc::SYS_ioctl, 1, DEVICES));
     calls.push(Call::one_of(libc::SYS_prctl, 0, ITSELF));
     // Limits of this process, not of others.
@@ -245,29 +310,62 @@ fn common() -> Vec<Call> {
     calls
 }
 
-/// Opening: a file is emptied only where it is also opened for writing, which the first Landlock forbids elsewhere; reading it empty is not.
+/// Opening: a file is emptied only where it is also opened for writing, which the first Landlock
+/// forbids elsewhere; reading it empty is not.
 fn opening(flags: u8) -> Vec<Vec<Condition>> {
     let (emptying, way) = (libc::O_TRUNC as u32, libc::O_ACCMODE as u32);
-    let is = |mask, value| vec![Condition { argument: flags, mask, value }];
-    vec![is(emptying, 0), is(way, libc::O_WRONLY as u32), is(way, libc::O_RDWR as u32)]
+    let is = |mask, value| {
+        vec![Condition {
+            argument: flags,
+            mask,
+            value,
+        }]
+    };
+    vec![
+        is(emptying, 0),
+        is(way, libc::O_WRONLY as u32),
+        is(way, libc::O_RDWR as u32),
+    ]
 }
 
 impl Call {
     fn always(number: i64) -> Self {
-        Self { number, rules: Vec::new() }
+        Self {
+            number,
+            rules: Vec::new(),
+        }
     }
 
     fn when(number: i64, rules: impl IntoIterator<Item = Vec<Condition>>) -> Self {
-        Self { number, rules: rules.into_iter().collect() }
+        Self {
+            number,
+            rules: rules.into_iter().collect(),
+        }
     }
 
     fn one_of<const N: usize>(number: i64, argument: u8, values: [u32; N]) -> Self {
-        Self::when(number, values.map(|value| vec![Condition { argument, mask: WHOLE, value }]))
+        Self::when(
+            number,
+            values.map(|value| {
+                vec![Condition {
+                    argument,
+                    mask: WHOLE,
+                    value,
+                }]
+            }),
+        )
     }
 
     fn rules(&self) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-        let conditions = |rule: &Vec<Condition>| rule.iter().map(Condition::compiled).collect::<Result<_, _>>();
-        self.rules.iter().map(|rule| SeccompRule::new(conditions(rule)?)).collect()
+        let conditions = |rule: &Vec<Condition>| {
+            rule.iter()
+                .map(Condition::compiled)
+                .collect::<Result<_, _>>()
+        };
+        self.rules
+            .iter()
+            .map(|rule| SeccompRule::new(conditions(rule)?))
+            .collect()
     }
 }
 
@@ -275,7 +373,12 @@ impl Condition {
     /// The kernel reads 32 bits of these arguments: those above are not looked at.
     fn compiled(&self) -> Result<SeccompCondition, seccompiler::BackendError> {
         let compare = SeccompCmpOp::MaskedEq(self.mask.into());
-        SeccompCondition::new(self.argument, SeccompCmpArgLen::Dword, compare, self.value.into())
+        SeccompCondition::new(
+            self.argument,
+            SeccompCmpArgLen::Dword,
+            compare,
+            self.value.into(),
+        )
     }
 }
 
@@ -289,13 +392,30 @@ fn apply(calls: &Calls) -> Result<(), Box<dyn std::error::Error>> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     // First: of two filters the stricter answer holds, and the second one has no call for a third.
     if !calls.pretended.is_empty() {
-        let pretended: BTreeMap<_, _> = calls.pretended.iter().map(|number| (*number, Vec::new())).collect();
-        install(SeccompFilter::new(pretended, SeccompAction::Allow, SeccompAction::Errno(0), arch)?)?;
+        let pretended: BTreeMap<_, _> = calls
+            .pretended
+            .iter()
+            .map(|number| (*number, Vec::new()))
+            .collect();
+        install(SeccompFilter::new(
+            pretended,
+            SeccompAction::Allow,
+            SeccompAction::Errno(0),
+            arch,
+        )?)?;
     }
-    let allowed: BTreeMap<_, _> =
-        calls.allowed.iter().map(|call| call.rules().map(|rules| (call.number, rules))).collect::<Result<_, _>>()?;
+    let allowed: BTreeMap<_, _> = calls
+        .allowed
+        .iter()
+        .map(|call| call.rules().map(|rules| (call.number, rules)))
+        .collect::<Result<_, _>>()?;
     let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
-    install(SeccompFilter::new(allowed, unknown, SeccompAction::Allow, arch)?)
+    install(SeccompFilter::new(
+        allowed,
+        unknown,
+        SeccompAction::Allow,
+        arch,
+    )?)
 }
 
 fn install(filter: SeccompFilter) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,11 +1,13 @@
-//! Files that a confined process may open, by Landlock. Needed is its first version (Linux 5.13): what that one does not know is forbidden
-//! by `calls`, or is a second wall (ports, signals and sockets, for which no call is left either). Whatever a newer kernel knows is used.
+//! Files that a confined process may open, by Landlock. Needed is its first version (Linux 5.13):
+//! what that one does not know is forbidden by `calls`, or is a second wall (ports, signals and
+//! sockets, for which no call is left either). Whatever a newer kernel knows is used.
 
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd, RestrictionStatus, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
+    PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
 use super::{Bounds, ProgramBounds};
@@ -16,11 +18,28 @@ const NEEDED: ABI = ABI::V1;
 const NEWEST: ABI = ABI::V9;
 
 /// Where shared libraries and what they read at their start lie.
-const SYSTEM: [&str; 8] =
-    ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/proc/self", "/proc/cpuinfo", "/sys/devices/system/cpu", "/dev/urandom"];
+const SYSTEM: [&str; 8] = [
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/sys/devices/system/cpu",
+    "/dev/urandom",
+];
 
 /// Where programs lie and the libraries that start them.
-const PROGRAMS: [&str; 8] = ["/bin", "/usr/bin", "/usr/local/bin", "/usr/local/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64"];
+const PROGRAMS: [&str; 8] = [
+    "/bin",
+    "/usr/bin",
+    "/usr/local/bin",
+    "/usr/local/lib",
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+];
 
 /// What another program reads beside: fonts, and settings of both.
 const SETTINGS: [&str; 17] = [
@@ -52,7 +71,10 @@ pub struct Files {
 /// A converter reads libraries and models, and keeps temporary files in its folder.
 pub fn of_worker(bounds: &Bounds) -> Files {
     let mut files = Files::common(&bounds.readable);
-    files.allow(&bounds.folder, AccessFs::ReadFile | AccessFs::ReadDir | plain_files());
+    files.allow(
+        &bounds.folder,
+        AccessFs::ReadFile | AccessFs::ReadDir | plain_files(),
+    );
     files
 }
 
@@ -60,8 +82,13 @@ pub fn of_worker(bounds: &Bounds) -> Files {
 pub fn of_program(bounds: &ProgramBounds) -> Files {
     let mut files = Files::common(&bounds.readable);
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
-    SETTINGS.iter().for_each(|path| files.allow(Path::new(path), reading));
-    let programs = PROGRAMS.iter().map(PathBuf::from).chain(bounds.readable.iter().cloned());
+    SETTINGS
+        .iter()
+        .for_each(|path| files.allow(Path::new(path), reading));
+    let programs = PROGRAMS
+        .iter()
+        .map(PathBuf::from)
+        .chain(bounds.readable.iter().cloned());
     programs.for_each(|path| files.allow(&path, reading | AccessFs::Execute));
     let folders = AccessFs::MakeDir | AccessFs::RemoveDir | AccessFs::Refer;
     files.allow(&bounds.folder, reading | plain_files() | folders);
@@ -76,9 +103,15 @@ fn plain_files() -> BitFlags<AccessFs> {
 impl Files {
     fn common(readable: &[PathBuf]) -> Self {
         let mut files = Self { rules: Vec::new() };
-        let readable = SYSTEM.iter().map(PathBuf::from).chain(readable.iter().cloned());
+        let readable = SYSTEM
+            .iter()
+            .map(PathBuf::from)
+            .chain(readable.iter().cloned());
         readable.for_each(|path| files.allow(&path, AccessFs::ReadFile | AccessFs::ReadDir));
-        files.allow(Path::new("/dev/null"), AccessFs::ReadFile | AccessFs::WriteFile);
+        files.allow(
+            Path::new("/dev/null"),
+            AccessFs::ReadFile | AccessFs::WriteFile,
+        );
         files
     }
 
@@ -94,11 +127,16 @@ pub fn restrict(files: &Files) -> Result<String, String> {
         RulesetError::HandleAccesses(_) => none(),
         other => other.to_string(),
     })?;
-    let LandlockStatus::Available { effective_abi, .. } = enforced.landlock else { return Err(none()) };
+    let LandlockStatus::Available { effective_abi, .. } = enforced.landlock else {
+        return Err(none());
+    };
     if enforced.ruleset == RulesetStatus::NotEnforced || !enforced.no_new_privs {
         return Err("this kernel does not enforce it".to_owned());
     }
-    Ok(format!("files by Landlock {effective_abi}{}", what_else(effective_abi)))
+    Ok(format!(
+        "files by Landlock {effective_abi}{}",
+        what_else(effective_abi)
+    ))
 }
 
 /// What newer versions restrict besides.
@@ -127,7 +165,10 @@ fn enforce(files: &Files) -> Result<RestrictionStatus, RulesetError> {
 }
 
 /// What is not there needs no rule.
-fn allow(ruleset: RulesetCreated, (path, access): &(PathBuf, BitFlags<AccessFs>)) -> Result<RulesetCreated, RulesetError> {
+fn allow(
+    ruleset: RulesetCreated,
+    (path, access): &(PathBuf, BitFlags<AccessFs>),
+) -> Result<RulesetCreated, RulesetError> {
     match PathFd::new(path) {
         Ok(opened) => ruleset.add_rule(PathBeneath::new(opened, *access)),
         Err(_) => Ok(ruleset),

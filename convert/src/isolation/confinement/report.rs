@@ -1,5 +1,5 @@
-//! What a process says about its own confinement: what is enforced, and what is needed and missing. Travels from the worker to the pool,
-//! which has a log, metrics and somebody who reads them.
+//! What a process says about its own confinement: what is enforced, and what is needed and missing.
+//! Travels from the worker to the pool, which has a log, metrics and somebody who reads them.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,14 +70,27 @@ impl Confinement {
 
     /// What is missing, in words.
     pub fn missing(&self) -> String {
-        let silent = Part::ALL.into_iter().filter(|part| !self.has(*part) && !self.lacks(*part));
+        let silent = Part::ALL
+            .into_iter()
+            .filter(|part| !self.has(*part) && !self.lacks(*part));
         let silent = silent.map(|part| (part, format!("nothing is said of {}", part.as_str())));
-        joined(&self.missing.iter().cloned().chain(silent).collect::<Vec<_>>())
+        joined(
+            &self
+                .missing
+                .iter()
+                .cloned()
+                .chain(silent)
+                .collect::<Vec<_>>(),
+        )
     }
 }
 
 fn joined(parts: &[(Part, String)]) -> String {
-    parts.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join("; ")
+    parts
+        .iter()
+        .map(|(_, words)| words.as_str())
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 #[cfg(test)]
@@ -87,8 +100,14 @@ mod tests {
     #[test]
     fn what_is_not_said_to_hold_does_not_hold() {
         let mut report = Confinement::default();
-        assert!(!report.is_complete() && report.missing().contains("files"), "{}", report.missing());
-        Part::ALL.into_iter().for_each(|part| report.enforce(part, part.as_str()));
+        assert!(
+            !report.is_complete() && report.missing().contains("files"),
+            "{}",
+            report.missing()
+        );
+        Part::ALL
+            .into_iter()
+            .for_each(|part| report.enforce(part, part.as_str()));
         assert!(report.is_complete() && report.missing().is_empty());
         assert_eq!(report.enforced(), "limits; files; calls");
         report.miss(Part::Files, "no Landlock");

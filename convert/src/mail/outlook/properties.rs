@@ -1,4 +1,5 @@
-//! The properties of a message, an attachment or a recipient: short ones in one stream, the others in streams named by number and type.
+//! The properties of a message, an attachment or a recipient: short ones in one stream, the others
+//! in streams named by number and type.
 
 use encoding_rs::Encoding;
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -69,18 +70,34 @@ pub struct Properties<'f> {
 impl<'f> Properties<'f> {
     /// Those of a message; its short ones begin after `header` bytes.
     pub fn of_message(file: &'f Compound<'f>, storage: Storage, header: usize) -> Result<Self> {
-        let mut message = Self { file, storage, short: Vec::new(), text: None, html: None };
+        let mut message = Self {
+            file,
+            storage,
+            short: Vec::new(),
+            text: None,
+            html: None,
+        };
         message.read_short(header)?;
-        let page = |property| message.number(property).and_then(|page| of_code_page(i32::try_from(page).ok()?));
+        let page = |property| {
+            message
+                .number(property)
+                .and_then(|page| of_code_page(i32::try_from(page).ok()?))
+        };
         let of_transport = page(id::INTERNET_CODEPAGE);
-        message.text = page(id::MESSAGE_CODEPAGE).or_else(|| message.number(id::MESSAGE_LOCALE_ID).and_then(of_language)).or(of_transport);
+        message.text = page(id::MESSAGE_CODEPAGE)
+            .or_else(|| message.number(id::MESSAGE_LOCALE_ID).and_then(of_language))
+            .or(of_transport);
         message.html = of_transport.or(message.text);
         Ok(message)
     }
 
     /// Those of an attachment or a recipient of this message.
     pub fn within(&self, storage: Storage, header: usize) -> Result<Self> {
-        let mut properties = Self { storage, short: Vec::new(), ..*self };
+        let mut properties = Self {
+            storage,
+            short: Vec::new(),
+            ..*self
+        };
         properties.read_short(header)?;
         Ok(properties)
     }
@@ -99,7 +116,10 @@ impl<'f> Properties<'f> {
     fn short(&self, number: u16, kind: u16) -> Option<&[u8]> {
         let (entries, _) = self.short.as_chunks::<ENTRY>();
         let tag = u32::from(number) << 16 | u32::from(kind);
-        entries.iter().find(|entry| u32_at(entry.as_slice(), 0) == Some(tag))?.get(8..)
+        entries
+            .iter()
+            .find(|entry| u32_at(entry.as_slice(), 0) == Some(tag))?
+            .get(8..)
     }
 
     /// A number of 32 bits.
@@ -122,8 +142,17 @@ impl<'f> Properties<'f> {
             None if number == id::HTML => self.bytes(number)?,
             bytes => bytes,
         };
-        let encoding = if number == id::HTML { self.html } else { self.text };
-        Ok(bytes.map(|bytes| decode(&bytes, encoding.map(Encoding::name)).text.trim_end_matches('\0').to_owned()))
+        let encoding = if number == id::HTML {
+            self.html
+        } else {
+            self.text
+        };
+        Ok(bytes.map(|bytes| {
+            decode(&bytes, encoding.map(Encoding::name))
+                .text
+                .trim_end_matches('\0')
+                .to_owned()
+        }))
     }
 
     /// Bytes. `Corrupt` if the file ends within them.
@@ -134,7 +163,10 @@ impl<'f> Properties<'f> {
     /// The storage of an object.
     pub fn object(&self, number: u16) -> Option<Storage> {
         let wanted = stream_name(number, OBJECT).to_lowercase();
-        self.file.storages(self.storage).find(|(name, _)| *name == wanted).map(|(_, storage)| storage)
+        self.file
+            .storages(self.storage)
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, storage)| storage)
     }
 
     fn stream(&self, name: &str) -> Result<Option<Vec<u8>>> {
@@ -151,5 +183,9 @@ fn stream_name(number: u16, kind: u16) -> String {
 
 /// The error of a message that cannot be read to its end.
 pub fn damaged(what: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("not a readable Outlook message: {what}")).with_hint("open it in Outlook and save it again")
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("not a readable Outlook message: {what}"),
+    )
+    .with_hint("open it in Outlook and save it again")
 }

@@ -1,4 +1,5 @@
-//! Turns an image as its EXIF orientation says (values 1 to 8 of the EXIF tag 0x0112). Called by the decoders.
+//! Turns an image as its EXIF orientation says (values 1 to 8 of the EXIF tag 0x0112). Called by
+//! the decoders.
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
@@ -10,7 +11,11 @@ pub fn turn(image: RgbImage, orientation: u8) -> Result<RgbImage> {
         return Ok(image);
     }
     let (width, height) = (image.width() as i64, image.height() as i64);
-    let (new_width, new_height) = if orientation >= 5 { (height, width) } else { (width, height) };
+    let (new_width, new_height) = if orientation >= 5 {
+        (height, width)
+    } else {
+        (width, height)
+    };
     let mut pixels = Vec::with_capacity(image.pixels().len());
     for y in 0..new_height {
         for x in 0..new_width {
@@ -52,9 +57,19 @@ mod tests {
             let pixels = letters.bytes().flat_map(|letter| [letter; 3]).collect();
             let turned = turn(RgbImage::new(width, 2, pixels).unwrap(), orientation).unwrap();
             let found: Vec<u8> = turned.pixels().iter().step_by(3).copied().collect();
-            assert_eq!(String::from_utf8(found).unwrap(), "abcd", "orientation {orientation}");
+            assert_eq!(
+                String::from_utf8(found).unwrap(),
+                "abcd",
+                "orientation {orientation}"
+            );
         }
         let wide = RgbImage::new(3, 1, vec![0; 9]).unwrap();
-        assert_eq!((turn(wide.clone(), 6).unwrap().width(), turn(wide, 99).unwrap().width()), (1, 3));
+        assert_eq!(
+            (
+                turn(wide.clone(), 6).unwrap().width(),
+                turn(wide, 99).unwrap().width()
+            ),
+            (1, 3)
+        );
     }
 }

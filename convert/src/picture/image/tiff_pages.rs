@@ -1,4 +1,5 @@
-//! The pages of a TIFF file, one after the other, so that only one is in memory. Called by [`super::convert`].
+//! The pages of a TIFF file, one after the other, so that only one is in memory. Called by
+//! [`super::convert`].
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,16 +24,27 @@ const JPEG: u16 = 7;
 
 type PageDecoder<'a> = Decoder<Cursor<&'a [u8]>>;
 
-/// Calls `read` with each page; a damaged page comes without its image. Fails if half of the pages or more are damaged.
-pub fn each_page(bytes: &[u8], limits: &Limits, read: &mut dyn FnMut(Page) -> Result<()>) -> Result<()> {
-    let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(error_of)?.with_limits(decoder_limits(limits));
+/// Calls `read` with each page; a damaged page comes without its image. Fails if half of the pages
+/// or more are damaged.
+pub fn each_page(
+    bytes: &[u8],
+    limits: &Limits,
+    read: &mut dyn FnMut(Page) -> Result<()>,
+) -> Result<()> {
+    let mut decoder = Decoder::new(Cursor::new(bytes))
+        .map_err(error_of)?
+        .with_limits(decoder_limits(limits));
     let (mut pages, mut failures) = (0, Vec::new());
     loop {
         limits.check_time()?;
         if !is_reduced_copy(&mut decoder) || (pages == 0 && !decoder.more_images()) {
             pages += 1;
             check_pages(pages, limits)?;
-            read(keep_damage(decode_safely(&mut decoder, limits), pages, &mut failures)?)?;
+            read(keep_damage(
+                decode_safely(&mut decoder, limits),
+                pages,
+                &mut failures,
+            )?)?;
         }
         if !decoder.more_images() {
             break;
@@ -55,15 +67,23 @@ fn decode_safely(decoder: &mut PageDecoder, limits: &Limits) -> Result<Page> {
         .unwrap_or_else(|_| Err(Error::new(ErrorKind::Corrupt, "the TIFF image is damaged")))
 }
 
-/// A page that is damaged as one without image; its error is noted beside the number of such pages so far. Other errors stay.
-fn keep_damage(page: Result<Page>, number: usize, failures: &mut Vec<(usize, Error)>) -> Result<Page> {
+/// A page that is damaged as one without image; its error is noted beside the number of such pages
+/// so far. Other errors stay.
+fn keep_damage(
+    page: Result<Page>,
+    number: usize,
+    failures: &mut Vec<(usize, Error)>,
+) -> Result<Page> {
     page.or_else(|error| {
         let error = at_page(error, number);
         if error.kind() != ErrorKind::Corrupt {
             return Err(error);
         }
         failures.push((failures.len() + 1, error.clone()));
-        Ok(Page { image: None, damaged: Some(error.to_string()) })
+        Ok(Page {
+            image: None,
+            damaged: Some(error.to_string()),
+        })
     })
 }
 
@@ -81,13 +101,21 @@ fn check_pages(pages: usize, limits: &Limits) -> Result<()> {
     if pages <= maximum {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Invalid, format!("the TIFF image has more than {maximum} pages"))
-        .with_hint("split the file, or raise `convert.image.maximum_pages`"))
+    Err(Error::new(
+        ErrorKind::Invalid,
+        format!("the TIFF image has more than {maximum} pages"),
+    )
+    .with_hint("split the file, or raise `convert.image.maximum_pages`"))
 }
 
-/// Whether this is a thumbnail or a mask of another page (bits 0 and 2 of the tag `NewSubfileType`).
+/// Whether this is a thumbnail or a mask of another page (bits 0 and 2 of the tag
+/// `NewSubfileType`).
 fn is_reduced_copy(decoder: &mut PageDecoder) -> bool {
-    decoder.find_tag_unsigned::<u32>(Tag::NewSubfileType).ok().flatten().is_some_and(|kind| kind & 0b101 != 0)
+    decoder
+        .find_tag_unsigned::<u32>(Tag::NewSubfileType)
+        .ok()
+        .flatten()
+        .is_some_and(|kind| kind & 0b101 != 0)
 }
 
 fn decode_page(decoder: &mut PageDecoder, limits: &Limits) -> Result<Page> {
@@ -95,8 +123,16 @@ fn decode_page(decoder: &mut PageDecoder, limits: &Limits) -> Result<Page> {
     check_size(width, height, limits)?;
     check_strips(decoder, limits)?;
     let color = decoder.colortype().map_err(error_of)?;
-    let orientation = decoder.find_tag_unsigned::<u16>(Tag::Orientation).ok().flatten().unwrap_or(1);
-    let planes = decoder.image_buffer_layout().map_err(error_of)?.planes.max(1);
+    let orientation = decoder
+        .find_tag_unsigned::<u16>(Tag::Orientation)
+        .ok()
+        .flatten()
+        .unwrap_or(1);
+    let planes = decoder
+        .image_buffer_layout()
+        .map_err(error_of)?
+        .planes
+        .max(1);
     let mut buffer = DecodingResult::U8(Vec::new());
     let outcome = decoder.read_image_to_buffer(&mut buffer).map_err(error_of);
     let mut samples = eight_bit_samples(buffer, color.bit_depth())?;
@@ -104,25 +140,47 @@ fn decode_page(decoder: &mut PageDecoder, limits: &Limits) -> Result<Page> {
     let damaged = match outcome {
         Ok(_) => None,
         Err(error) if planes > 1 => return Err(error),
-        Err(error) => Some(keep_most(&mut samples, row_samples.max(1), white_of(color), error)?),
+        Err(error) => Some(keep_most(
+            &mut samples,
+            row_samples.max(1),
+            white_of(color),
+            error,
+        )?),
     };
     if planes > 1 {
         samples = interleaved(&samples, planes);
     }
     let image = rgb_of(samples, width, height, color)?;
-    Ok(Page { image: Some(turn(image, u8::try_from(orientation).unwrap_or(1))?), damaged })
+    Ok(Page {
+        image: Some(turn(image, u8::try_from(orientation).unwrap_or(1))?),
+        damaged,
+    })
 }
 
-/// Refuses JPEG strips that say they have more pixels than a page may have: the decoder would make room for them.
+/// Refuses JPEG strips that say they have more pixels than a page may have: the decoder would make
+/// room for them.
 fn check_strips(decoder: &mut PageDecoder, limits: &Limits) -> Result<()> {
-    if decoder.find_tag_unsigned::<u16>(Tag::Compression).ok().flatten() != Some(JPEG) {
+    if decoder
+        .find_tag_unsigned::<u16>(Tag::Compression)
+        .ok()
+        .flatten()
+        != Some(JPEG)
+    {
         return Ok(());
     }
-    let offsets =
-        [Tag::StripOffsets, Tag::TileOffsets].map(|tag| decoder.find_tag_unsigned_vec::<u64>(tag).ok().flatten().unwrap_or_default());
+    let offsets = [Tag::StripOffsets, Tag::TileOffsets].map(|tag| {
+        decoder
+            .find_tag_unsigned_vec::<u64>(tag)
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    });
     let bytes: &[u8] = decoder.inner().get_ref();
     for offset in offsets.concat() {
-        let strip = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
+        let strip = usize::try_from(offset)
+            .ok()
+            .and_then(|offset| bytes.get(offset..))
+            .unwrap_or_default();
         if let Some((width, height)) = jpeg_size(strip) {
             check_size(width, height, limits)?;
         }
@@ -134,10 +192,23 @@ fn check_strips(decoder: &mut PageDecoder, limits: &Limits) -> Result<()> {
 fn jpeg_size(stream: &[u8]) -> Option<(u32, u32)> {
     let mut rest = stream.strip_prefix(&[0xFF, 0xD8])?;
     loop {
-        let [0xFF, marker, high, low, ..] = *rest else { return None };
+        let [0xFF, marker, high, low, ..] = *rest else {
+            return None;
+        };
         if let (
             0xC0..=0xC3 | 0xC5..=0xC7 | 0xC9..=0xCB | 0xCD..=0xCF,
-            [_, _, _, _, _, height_high, height_low, width_high, width_low, ..],
+            [
+                _,
+                _,
+                _,
+                _,
+                _,
+                height_high,
+                height_low,
+                width_high,
+                width_low,
+                ..,
+            ],
         ) = (marker, rest)
         {
             return Some((
@@ -151,7 +222,11 @@ fn jpeg_size(stream: &[u8]) -> Option<(u32, u32)> {
 
 /// The sample that makes rows white that were never reached, where one value does.
 fn white_of(color: ColorType) -> Option<u8> {
-    matches!(color, ColorType::Gray(_) | ColorType::RGB(_) | ColorType::RGBA(_)).then_some(255)
+    matches!(
+        color,
+        ColorType::Gray(_) | ColorType::RGB(_) | ColorType::RGBA(_)
+    )
+    .then_some(255)
 }
 
 /// Samples of any width as bytes; several samples of less than 8 bits stay packed in one.
@@ -160,31 +235,69 @@ fn eight_bit_samples(buffer: DecodingResult, bits: u8) -> Result<Vec<u8>> {
     let unit = |value: f32| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
     match buffer {
         DecodingResult::U8(values) => Ok(values),
-        DecodingResult::U16(values) => Ok(values.iter().map(|value| (value >> shift.min(8)).min(255) as u8).collect()),
-        DecodingResult::U32(values) => Ok(values.iter().map(|value| (value >> shift.min(24)).min(255) as u8).collect()),
+        DecodingResult::U16(values) => Ok(values
+            .iter()
+            .map(|value| (value >> shift.min(8)).min(255) as u8)
+            .collect()),
+        DecodingResult::U32(values) => Ok(values
+            .iter()
+            .map(|value| (value >> shift.min(24)).min(255) as u8)
+            .collect()),
         DecodingResult::F32(values) => Ok(values.iter().map(|value| unit(*value)).collect()),
-        _ => Err(Error::new(ErrorKind::Unsupported, format!("TIFF images with signed or other samples of {bits} bits are not read"))),
+        _ => Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("TIFF images with signed or other samples of {bits} bits are not read"),
+        )),
     }
 }
 
 /// Planes one after the other to samples side by side.
 fn interleaved(samples: &[u8], planes: usize) -> Vec<u8> {
     let length = samples.len() / planes.max(1);
-    let plane_samples = |at: usize| (0..planes).map(move |plane| samples.get(plane * length + at).copied().unwrap_or(0));
+    let plane_samples = |at: usize| {
+        (0..planes).map(move |plane| samples.get(plane * length + at).copied().unwrap_or(0))
+    };
     (0..length).flat_map(plane_samples).collect()
 }
 
 fn rgb_of(samples: Vec<u8>, width: u32, height: u32, color: ColorType) -> Result<RgbImage> {
-    let rgb = |channels: usize, samples: Vec<u8>| to_rgb(width, height, samples, Layout { channels, bytes: 1 });
+    let rgb = |channels: usize, samples: Vec<u8>| {
+        to_rgb(width, height, samples, Layout { channels, bytes: 1 })
+    };
     match color {
-        ColorType::Gray(bits @ (1 | 2 | 4)) => rgb(1, unpacked(&samples, width as usize, height as usize, bits)),
+        ColorType::Gray(bits @ (1 | 2 | 4)) => {
+            rgb(1, unpacked(&samples, width as usize, height as usize, bits))
+        }
         ColorType::Gray(8..) => rgb(1, samples),
-        ColorType::GrayA(8..) | ColorType::Multiband { num_samples: 2, bit_depth: 8.. } => rgb(2, samples),
+        ColorType::GrayA(8..)
+        | ColorType::Multiband {
+            num_samples: 2,
+            bit_depth: 8..,
+        } => rgb(2, samples),
         ColorType::RGB(8..) => rgb(3, samples),
         ColorType::RGBA(8..) => rgb(4, samples),
-        ColorType::YCbCr(8) => rgb(3, samples.as_chunks().0.iter().flat_map(|pixel| ycbcr_to_rgb(*pixel)).collect()),
-        ColorType::CMYK(8..) => rgb(3, samples.as_chunks().0.iter().flat_map(|pixel| cmyk_to_rgb(*pixel)).collect()),
-        other => Err(Error::new(ErrorKind::Unsupported, format!("TIFF images of the colours {other:?} are not read"))),
+        ColorType::YCbCr(8) => rgb(
+            3,
+            samples
+                .as_chunks()
+                .0
+                .iter()
+                .flat_map(|pixel| ycbcr_to_rgb(*pixel))
+                .collect(),
+        ),
+        ColorType::CMYK(8..) => rgb(
+            3,
+            samples
+                .as_chunks()
+                .0
+                .iter()
+                .flat_map(|pixel| cmyk_to_rgb(*pixel))
+                .collect(),
+        ),
+        other => Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("TIFF images of the colours {other:?} are not read"),
+        )),
     }
 }
 
@@ -194,8 +307,15 @@ fn unpacked(samples: &[u8], width: usize, height: usize, bits: u8) -> Vec<u8> {
     let row_bytes = width.div_ceil(per_byte).max(1);
     let mut values = Vec::with_capacity(width * height);
     for row in samples.chunks(row_bytes) {
-        let packed = row.iter().flat_map(|byte| (0..per_byte).map(move |at| byte >> (8 - bits as usize * (at + 1))));
-        values.extend(packed.take(width).map(|value| (u16::from(value) & highest) * 255 / highest).map(|value| value as u8));
+        let packed = row
+            .iter()
+            .flat_map(|byte| (0..per_byte).map(move |at| byte >> (8 - bits as usize * (at + 1))));
+        values.extend(
+            packed
+                .take(width)
+                .map(|value| (u16::from(value) & highest) * 255 / highest)
+                .map(|value| value as u8),
+        );
     }
     values
 }
@@ -216,7 +336,9 @@ fn error_of(error: TiffError) -> Error {
     };
     let failure = Error::new(kind, format!("the TIFF image cannot be decoded: {error}"));
     match kind {
-        ErrorKind::Invalid => failure.with_hint("make the image smaller, or raise `convert.image.maximum_pixels`"),
+        ErrorKind::Invalid => {
+            failure.with_hint("make the image smaller, or raise `convert.image.maximum_pixels`")
+        }
         _ => failure.with_hint(DAMAGED_HINT),
     }
 }

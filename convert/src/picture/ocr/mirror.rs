@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use tributary_models::ocr::{GoOn, Point, Quad, RecognizedLine, RecognizedPage, RgbImage, TextRecognizer};
+use tributary_models::ocr::{
+    GoOn, Point, Quad, RecognizedLine, RecognizedPage, RgbImage, TextRecognizer,
+};
 use tributary_schemas::Result;
 
 use super::{Engine, PictureReader};
@@ -21,9 +23,20 @@ impl TextRecognizer for Mirror {
         let (width, height) = (image.width(), image.height());
         let last = image.at(i64::from(width) - 1, i64::from(height) - 1);
         let text = format!("{width}x{height} {:?} {last:?}", image.at(0, 0));
-        let quad = Quad([(0.0, 0.0), (90.0, 0.0), (90.0, 9.0), (0.0, 9.0)].map(|(x, y)| Point::new(x, y)));
-        self.0.lock().expect("no test panics with it").push(image.clone());
-        Ok(RecognizedPage { lines: vec![RecognizedLine { text, confidence: 0.8, quad }], uncertain_lines: 1 })
+        let quad =
+            Quad([(0.0, 0.0), (90.0, 0.0), (90.0, 9.0), (0.0, 9.0)].map(|(x, y)| Point::new(x, y)));
+        self.0
+            .lock()
+            .expect("no test panics with it")
+            .push(image.clone());
+        Ok(RecognizedPage {
+            lines: vec![RecognizedLine {
+                text,
+                confidence: 0.8,
+                quad,
+            }],
+            uncertain_lines: 1,
+        })
     }
 }
 

@@ -1,6 +1,7 @@
-//! Text in pictures: one recogniser a process, opened when the first picture comes ([`Engine`]), what one conversion may ask of it
-//! ([`PictureReader`]), and the way from recognised lines to Markdown (`layout`). Used by the converters of images, PDF and whatever holds
-//! pictures; opened by the pool and its conversion processes.
+//! Text in pictures: one recogniser a process, opened when the first picture comes ([`Engine`]),
+//! what one conversion may ask of it ([`PictureReader`]), and the way from recognised lines to
+//! Markdown (`layout`). Used by the converters of images, PDF and whatever holds pictures; opened
+//! by the pool and its conversion processes.
 
 mod layout;
 #[cfg(test)]
@@ -12,7 +13,9 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tributary_models::ocr::{ENGINE, OcrSetup, OcrUnavailable, RecognizedPage, RgbImage, TextRecognizer};
+use tributary_models::ocr::{
+    ENGINE, OcrSetup, OcrUnavailable, RecognizedPage, RgbImage, TextRecognizer,
+};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::config::Config;
@@ -28,15 +31,18 @@ pub const FOUND_KEY: &str = "ocr_found";
 pub struct OcrConfig {
     /// Dots per inch at which pages without text are drawn to be read.
     pub dots_per_inch: f32,
-    /// Longest time in milliseconds for one page or picture; one that takes longer is left unread. It comes on top of the conversion's time.
+    /// Longest time in milliseconds for one page or picture; one that takes longer is left unread.
+    /// It comes on top of the conversion's time.
     pub page_timeout_ms: u64,
-    /// Longest time in milliseconds for all pages of a document; those that remain are left unread.
+    /// Longest time in milliseconds for all pages of a document; those that remain are left
+    /// unread.
     pub document_timeout_ms: u64,
     /// Most pages and pictures of one document that are read; those that remain are left unread.
     pub maximum_pages: usize,
     /// Whether pictures within documents are read too, their text below where they stand.
     pub embedded_pictures: bool,
-    /// Shorter side in pixels from which on a picture within a document is read: smaller ones are icons.
+    /// Shorter side in pixels from which on a picture within a document is read: smaller ones are
+    /// icons.
     pub minimum_picture_side: u32,
 }
 
@@ -49,7 +55,10 @@ pub struct Engine {
 impl Engine {
     /// Opens nothing yet.
     pub fn new(setup: std::result::Result<OcrSetup, OcrUnavailable>) -> Self {
-        Self { setup, opened: OnceLock::new() }
+        Self {
+            setup,
+            opened: OnceLock::new(),
+        }
     }
 
     /// A recogniser that is open already.
@@ -61,7 +70,9 @@ impl Engine {
 
     fn recognizer(&self) -> std::result::Result<&dyn TextRecognizer, &OcrUnavailable> {
         let open = || match &self.setup {
-            Ok(setup) => setup.open().map(|recognizer| Box::new(recognizer) as Box<dyn TextRecognizer>),
+            Ok(setup) => setup
+                .open()
+                .map(|recognizer| Box::new(recognizer) as Box<dyn TextRecognizer>),
             Err(unavailable) => Err(unavailable.clone()),
         };
         self.opened.get_or_init(open).as_ref().map(Box::as_ref)
@@ -90,9 +101,15 @@ struct Tally {
 }
 
 impl<'a> PictureReader<'a> {
-    /// For one document. `on_page` is told after each page; its error ends the reading, when nobody waits for it any more.
+    /// For one document. `on_page` is told after each page; its error ends the reading, when nobody
+    /// waits for it any more.
     pub fn new(engine: &'a Engine, on_page: &'a dyn Fn() -> Result<()>) -> Self {
-        Self { engine, on_page, spent: Cell::default(), tally: RefCell::default() }
+        Self {
+            engine,
+            on_page,
+            spent: Cell::default(),
+            tally: RefCell::default(),
+        }
     }
 
     /// Time that reading took so far: it does not count as time of the conversion.
@@ -100,32 +117,44 @@ impl<'a> PictureReader<'a> {
         self.spent.get()
     }
 
-    /// Whether one more picture is read. One that is not need not be decoded or drawn; [`Self::note`] tells of it.
+    /// Whether one more picture is read. One that is not need not be decoded or drawn;
+    /// [`Self::note`] tells of it.
     pub fn takes_another(&self, config: &Config) -> bool {
         self.recognizer(config).is_some()
     }
 
     /// Who reads one more picture; it is noted where nobody does.
     fn recognizer(&self, config: &Config) -> Option<&dyn TextRecognizer> {
-        let recognizer = self.engine.recognizer().map_err(|unavailable| self.unavailable(unavailable.reason())).ok()?;
+        let recognizer = self
+            .engine
+            .recognizer()
+            .map_err(|unavailable| self.unavailable(unavailable.reason()))
+            .ok()?;
         let ocr = &config.ocr;
-        if self.tally.borrow().pages >= ocr.maximum_pages || self.spent() >= Duration::from_millis(ocr.document_timeout_ms) {
+        if self.tally.borrow().pages >= ocr.maximum_pages
+            || self.spent() >= Duration::from_millis(ocr.document_timeout_ms)
+        {
             self.tally.borrow_mut().left_out += 1;
             return None;
         }
         Some(recognizer)
     }
 
-    /// The Markdown of a picture, empty if it has no text; `None` if it is left unread, which [`Self::note`] tells.
+    /// The Markdown of a picture, empty if it has no text; `None` if it is left unread, which
+    /// [`Self::note`] tells.
     ///
-    /// Errors: `Internal` if the recogniser fails, which is no fault of the document, and that of `on_page`.
+    /// Errors: `Internal` if the recogniser fails, which is no fault of the document, and that of
+    /// `on_page`.
     pub fn read(&self, image: &RgbImage, config: &Config) -> Result<Option<String>> {
-        let Some(recognizer) = self.recognizer(config) else { return Ok(None) };
+        let Some(recognizer) = self.recognizer(config) else {
+            return Ok(None);
+        };
         let ocr = &config.ocr;
         let began = Instant::now();
         let is_late = || began.elapsed() > Duration::from_millis(ocr.page_timeout_ms);
         let too_long = || Error::new(ErrorKind::Timeout, "a picture takes too long to be read");
-        let result = recognizer.recognize(image, &|| if is_late() { Err(too_long()) } else { Ok(()) });
+        let result =
+            recognizer.recognize(image, &|| if is_late() { Err(too_long()) } else { Ok(()) });
         self.spent.set(self.spent() + began.elapsed());
         (self.on_page)()?;
         match result {
@@ -141,7 +170,10 @@ impl<'a> PictureReader<'a> {
 
     /// Notes that a picture cannot be read, and why.
     pub fn unavailable(&self, reason: &str) {
-        self.tally.borrow_mut().unavailable.get_or_insert_with(|| reason.to_owned());
+        self.tally
+            .borrow_mut()
+            .unavailable
+            .get_or_insert_with(|| reason.to_owned());
     }
 
     fn count(&self, page: &RecognizedPage) -> String {
@@ -156,9 +188,11 @@ impl<'a> PictureReader<'a> {
         layout::page_markdown(page)
     }
 
-    /// Writes what was read into the metadata: `ocr` is the engine, `ocr_pages` how many pages and pictures it read, `ocr_confidence` the
-    /// mean over all characters (0 to 1, two digits), `ocr_uncertain_lines` the lines that were left out, `ocr_found` is `nothing` if there
-    /// was no text at all, `ocr_left_out` the pages beyond a limit, `ocr_unavailable` why none was read.
+    /// Writes what was read into the metadata: `ocr` is the engine, `ocr_pages` how many pages and
+    /// pictures it read, `ocr_confidence` the mean over all characters (0 to 1, two digits),
+    /// `ocr_uncertain_lines` the lines that were left out, `ocr_found` is `nothing` if there
+    /// was no text at all, `ocr_left_out` the pages beyond a limit, `ocr_unavailable` why none was
+    /// read.
     pub fn note(&self, metadata: &mut BTreeMap<String, String>) {
         let tally = self.tally.borrow();
         let mut insert = |key: &str, value: String| metadata.insert(key.to_owned(), value);
@@ -178,14 +212,20 @@ impl<'a> PictureReader<'a> {
         }
         match tally.characters {
             0 => insert(FOUND_KEY, "nothing".to_owned()),
-            characters => insert("ocr_confidence", format!("{:.2}", tally.confidence / characters as f64)),
+            characters => insert(
+                "ocr_confidence",
+                format!("{:.2}", tally.confidence / characters as f64),
+            ),
         };
     }
 }
 
 impl std::fmt::Debug for PictureReader<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("PictureReader").field("tally", &self.tally).finish_non_exhaustive()
+        formatter
+            .debug_struct("PictureReader")
+            .field("tally", &self.tally)
+            .finish_non_exhaustive()
     }
 }
 

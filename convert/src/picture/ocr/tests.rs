@@ -34,17 +34,38 @@ fn pages_are_read_and_counted() {
     };
     let pictures = PictureReader::new(&engine, &on_page);
     let text = pictures.read(&page(), &Config::default()).unwrap();
-    assert_eq!(text.as_deref(), Some("4x3 [255, 255, 255] [255, 255, 255]\n"));
-    assert!(pictures.read(&page(), &Config::default()).unwrap().is_some());
-    let expected = [("ocr", ENGINE), ("ocr_confidence", "0.80"), ("ocr_pages", "2"), ("ocr_uncertain_lines", "2")];
-    assert_eq!(noted(&pictures), expected.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+    assert_eq!(
+        text.as_deref(),
+        Some("4x3 [255, 255, 255] [255, 255, 255]\n")
+    );
+    assert!(
+        pictures
+            .read(&page(), &Config::default())
+            .unwrap()
+            .is_some()
+    );
+    let expected = [
+        ("ocr", ENGINE),
+        ("ocr_confidence", "0.80"),
+        ("ocr_pages", "2"),
+        ("ocr_uncertain_lines", "2"),
+    ];
+    assert_eq!(
+        noted(&pictures),
+        expected
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into()
+    );
     assert_eq!(pages.get(), 2, "each page is a sign of work");
 }
 
 #[test]
 fn what_is_over_a_limit_is_left_out_and_told() {
     let engine = Engine::with(Box::new(Mirror::default()));
-    for config in [config(|ocr| ocr.maximum_pages = 0), config(|ocr| ocr.document_timeout_ms = 0)] {
+    for config in [
+        config(|ocr| ocr.maximum_pages = 0),
+        config(|ocr| ocr.document_timeout_ms = 0),
+    ] {
         let pictures = PictureReader::new(&engine, &|| Ok(()));
         assert_eq!(pictures.read(&page(), &config).unwrap(), None);
         assert_eq!(noted(&pictures)["ocr_left_out"], "1");
@@ -67,10 +88,18 @@ impl TextRecognizer for Slow {
 fn a_page_that_takes_too_long_is_left_out_and_its_time_is_not_the_conversions() {
     let engine = Engine::with(Box::new(Slow));
     let pictures = PictureReader::new(&engine, &|| Ok(()));
-    assert_eq!(pictures.read(&page(), &config(|ocr| ocr.page_timeout_ms = 20)).unwrap(), None);
+    assert_eq!(
+        pictures
+            .read(&page(), &config(|ocr| ocr.page_timeout_ms = 20))
+            .unwrap(),
+        None
+    );
     assert_eq!(noted(&pictures)["ocr_left_out"], "1");
     assert!(pictures.spent() >= Duration::from_millis(20));
-    let late = Config { conversion_timeout_ms: 0, ..Config::default() };
+    let late = Config {
+        conversion_timeout_ms: 0,
+        ..Config::default()
+    };
     let limits = crate::limits::Limits::starting_now(&late);
     assert!(limits.check_time().is_err());
     assert!(limits.with_pictures(&pictures).check_time().is_ok());
@@ -81,12 +110,27 @@ fn why_nothing_is_read_is_told_once_and_without_failing() {
     let engine = Engine::new(Err(OcrUnavailable::new("the models are not installed")));
     let pictures = PictureReader::new(&engine, &|| Ok(()));
     assert_eq!(pictures.read(&page(), &Config::default()).unwrap(), None);
-    assert_eq!(noted(&pictures), [(UNAVAILABLE_KEY.to_owned(), "the models are not installed".to_owned())].into());
-    let missing = OcrSetup { library: "/nowhere.so".into(), models: "/nowhere".into(), config: serde_json::from_str(SETTINGS).unwrap() };
+    assert_eq!(
+        noted(&pictures),
+        [(
+            UNAVAILABLE_KEY.to_owned(),
+            "the models are not installed".to_owned()
+        )]
+        .into()
+    );
+    let missing = OcrSetup {
+        library: "/nowhere.so".into(),
+        models: "/nowhere".into(),
+        config: serde_json::from_str(SETTINGS).unwrap(),
+    };
     let engine = Engine::new(Ok(missing));
     let pictures = PictureReader::new(&engine, &|| Ok(()));
     assert_eq!(pictures.read(&page(), &Config::default()).unwrap(), None);
-    assert!(noted(&pictures)[UNAVAILABLE_KEY].contains("/nowhere.so"), "{:?}", noted(&pictures));
+    assert!(
+        noted(&pictures)[UNAVAILABLE_KEY].contains("/nowhere.so"),
+        "{:?}",
+        noted(&pictures)
+    );
 }
 
 const SETTINGS: &str = r#"{"enabled": true, "folder": "ocr", "minimum_confidence": 0.5, "maximum_detection_side": 1440,
@@ -96,7 +140,17 @@ const SETTINGS: &str = r#"{"enabled": true, "folder": "ocr", "minimum_confidence
 fn no_text_is_told_apart_from_no_reading() {
     let engine = Engine::with(Box::new(Blind));
     let pictures = PictureReader::new(&engine, &|| Ok(()));
-    assert_eq!(pictures.read(&page(), &Config::default()).unwrap().as_deref(), Some(""));
+    assert_eq!(
+        pictures
+            .read(&page(), &Config::default())
+            .unwrap()
+            .as_deref(),
+        Some("")
+    );
     assert_eq!(noted(&pictures)[FOUND_KEY], "nothing");
-    assert_eq!(noted(&PictureReader::new(&engine, &|| Ok(()))), BTreeMap::new(), "nothing was asked for");
+    assert_eq!(
+        noted(&PictureReader::new(&engine, &|| Ok(()))),
+        BTreeMap::new(),
+        "nothing was asked for"
+    );
 }

@@ -1,4 +1,5 @@
-//! Which delimiter a text uses, by how evenly each candidate splits its first records. Called by the parent module.
+//! Which delimiter a text uses, by how evenly each candidate splits its first records. Called by
+//! the parent module.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -41,7 +42,9 @@ impl Dialect {
             return declared;
         }
         let is_whole = text.len() <= sample_bytes;
-        let sample = text.get(..text.floor_char_boundary(sample_bytes)).unwrap_or(text);
+        let sample = text
+            .get(..text.floor_char_boundary(sample_bytes))
+            .unwrap_or(text);
         let mut best = (b',', Score::default());
         for delimiter in CANDIDATES {
             let score = score(sample, delimiter, is_whole);
@@ -56,7 +59,10 @@ impl Dialect {
             });
             best.0 = weak.unwrap_or(b',');
         }
-        Self { delimiter: best.0, skipped: 0 }
+        Self {
+            delimiter: best.0,
+            skipped: 0,
+        }
     }
 
     /// The text without a first line that only names the delimiter.
@@ -77,15 +83,25 @@ impl Dialect {
 /// Clearly more even, or as even and more columns.
 fn better(one: Score, other: Score) -> bool {
     let slack = 50;
-    one.columns >= 2 && (one.even > other.even + slack || (one.even + slack >= other.even && one.columns > other.columns))
+    one.columns >= 2
+        && (one.even > other.even + slack
+            || (one.even + slack >= other.even && one.columns > other.columns))
 }
 
 /// `sep=;` as some spreadsheets write it.
 fn declared(text: &str) -> Option<Dialect> {
     let line = text.split(['\n', '\r']).next()?;
-    let value = line.trim_matches('"').strip_prefix("sep=").or_else(|| line.trim_matches('"').strip_prefix("SEP="))?;
-    let [delimiter] = value.as_bytes() else { return None };
-    (delimiter.is_ascii() && *delimiter != b'"').then_some(Dialect { delimiter: *delimiter, skipped: line.len() })
+    let value = line
+        .trim_matches('"')
+        .strip_prefix("sep=")
+        .or_else(|| line.trim_matches('"').strip_prefix("SEP="))?;
+    let [delimiter] = value.as_bytes() else {
+        return None;
+    };
+    (delimiter.is_ascii() && *delimiter != b'"').then_some(Dialect {
+        delimiter: *delimiter,
+        skipped: line.len(),
+    })
 }
 
 fn score(sample: &str, delimiter: u8, is_whole: bool) -> Score {
@@ -103,9 +119,17 @@ fn score(sample: &str, delimiter: u8, is_whole: bool) -> Score {
         widths.pop();
     }
     let mut counts: HashMap<usize, usize> = HashMap::new();
-    widths.iter().for_each(|width| *counts.entry(*width).or_default() += 1);
-    let usual = counts.into_iter().filter(|(width, _)| *width >= 2).max_by_key(|(width, count)| (*count, *width));
-    usual.map_or_else(Score::default, |(columns, count)| Score { even: count * 1000 / widths.len().max(1), columns })
+    widths
+        .iter()
+        .for_each(|width| *counts.entry(*width).or_default() += 1);
+    let usual = counts
+        .into_iter()
+        .filter(|(width, _)| *width >= 2)
+        .max_by_key(|(width, count)| (*count, *width));
+    usual.map_or_else(Score::default, |(columns, count)| Score {
+        even: count * 1000 / widths.len().max(1),
+        columns,
+    })
 }
 
 #[cfg(test)]
@@ -124,7 +148,10 @@ mod tests {
         assert_eq!(delimiter("a|b|c\n1|2|3"), '|');
         assert_eq!(delimiter("id,tags\n1,a;b\n2,c;d\n3,e;f\n"), ',');
         assert_eq!(delimiter("a:b:c\n1:2:3\n"), ':');
-        assert_eq!(delimiter("just text: with, punctuation\nmore\nand more"), ',');
+        assert_eq!(
+            delimiter("just text: with, punctuation\nmore\nand more"),
+            ','
+        );
         assert_eq!(delimiter("\"x;y;z\",1\n\"p;q;r\",2\n"), ',');
     }
 
@@ -132,6 +159,9 @@ mod tests {
     fn a_declared_delimiter_is_obeyed() {
         let text = "sep=;\r\na,b;c\r\n";
         let dialect = Dialect::sniff(text, 100);
-        assert_eq!((dialect.delimiter, dialect.body(text).trim()), (b';', "a,b;c"));
+        assert_eq!(
+            (dialect.delimiter, dialect.body(text).trim()),
+            (b';', "a,b;c")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Splits delimited text into records and fields, in one linear pass. Called by the parent module and by `dialect`.
+//! Splits delimited text into records and fields, in one linear pass. Called by the parent module
+//! and by `dialect`.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,8 @@ use std::borrow::Cow;
 pub struct Records<'a> {
     rest: &'a str,
     delimiter: u8,
-    /// Whether a quote without an end was found: from there on quotes are text, or each would be sought to the end of the file.
+    /// Whether a quote without an end was found: from there on quotes are text, or each would be
+    /// sought to the end of the file.
     quotes_are_text: bool,
 }
 
@@ -22,7 +24,11 @@ enum End {
 impl<'a> Records<'a> {
     /// Reads a text; the delimiter is ASCII.
     pub fn new(text: &'a str, delimiter: u8) -> Self {
-        Self { rest: text, delimiter, quotes_are_text: false }
+        Self {
+            rest: text,
+            delimiter,
+            quotes_are_text: false,
+        }
     }
 
     /// Puts the fields of the next record into `fields`; false at the end of the text.
@@ -59,7 +65,10 @@ impl<'a> Records<'a> {
     /// The text up to the next delimiter or line end, which is taken as well.
     fn until_delimiter(&mut self) -> (&'a str, End) {
         let delimiter = self.delimiter;
-        let at = self.rest.bytes().position(|byte| byte == delimiter || byte == b'\n' || byte == b'\r');
+        let at = self
+            .rest
+            .bytes()
+            .position(|byte| byte == delimiter || byte == b'\n' || byte == b'\r');
         let Some((field, after)) = at.and_then(|at| self.rest.split_at_checked(at)) else {
             return (std::mem::take(&mut self.rest), End::Text);
         };
@@ -90,7 +99,8 @@ impl<'a> Records<'a> {
                 }
             }
         }
-        // Text between the closing quote and the delimiter belongs to the field; blanks there do not.
+        // Text between the closing quote and the delimiter belongs to the field; blanks there do
+        // not.
         let (tail, end) = self.until_delimiter();
         if !tail.trim().is_empty() {
             add(&mut value, "\"");
@@ -117,14 +127,22 @@ mod tests {
         let mut records = Records::new(text, b',');
         let (mut all, mut fields) = (Vec::new(), Vec::new());
         while records.next_into(&mut fields) {
-            all.push(fields.iter().map(|field| field.clone().into_owned()).collect());
+            all.push(
+                fields
+                    .iter()
+                    .map(|field| field.clone().into_owned())
+                    .collect(),
+            );
         }
         all
     }
 
     #[test]
     fn fields_and_line_ends() {
-        assert_eq!(records("a,b\r\nc,\rd\n\n,,\n \ne"), [vec!["a", "b"], vec!["c", ""], vec!["d"], vec!["e"]]);
+        assert_eq!(
+            records("a,b\r\nc,\rd\n\n,,\n \ne"),
+            [vec!["a", "b"], vec!["c", ""], vec!["d"], vec!["e"]]
+        );
         assert_eq!(records(""), Vec::<Vec<String>>::new());
         assert_eq!(records("a,"), [["a", ""]]);
     }

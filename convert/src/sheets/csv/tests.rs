@@ -18,7 +18,9 @@ fn converted(text: &str) -> Converted {
 
 #[test]
 fn a_table_is_written_twice() {
-    let table = converted("name;sum;rate;day;code;note\nAnn;1;0.5;2024-01-02;007;a|b\n\nBob;n/a;2;2024/2/9;008;\"two\nlines\"\n");
+    let table = converted(
+        "name;sum;rate;day;code;note\nAnn;1;0.5;2024-01-02;007;a|b\n\nBob;n/a;2;2024/2/9;008;\"two\nlines\"\n",
+    );
     let expected = "\
 | name | sum | rate | day | code | note |
 | --- | --- | --- | --- | --- | --- |
@@ -28,18 +30,30 @@ fn a_table_is_written_twice() {
     assert_eq!(table.markdown, expected);
     assert_eq!(
         query(&table, "SELECT * FROM data"),
-        ["'Ann'|1|0.5|'2024-01-02'|'007'|'a|b'", "'Bob'|NULL|2.0|'2024-02-09'|'008'|'two\nlines'"]
+        [
+            "'Ann'|1|0.5|'2024-01-02'|'007'|'a|b'",
+            "'Bob'|NULL|2.0|'2024-02-09'|'008'|'two\nlines'"
+        ]
     );
     let types = "SELECT group_concat(type) FROM (SELECT type FROM _columns ORDER BY position)";
     assert_eq!(query(&table, types), ["'TEXT,INTEGER,REAL,DATE,TEXT,TEXT'"]);
-    assert_eq!(query(&table, "SELECT * FROM _tables"), ["'data'|'data'|''|'A1:F3'|1|2"]);
-    assert_eq!(table.metadata.get("delimiter").map(String::as_str), Some(";"));
+    assert_eq!(
+        query(&table, "SELECT * FROM _tables"),
+        ["'data'|'data'|''|'A1:F3'|1|2"]
+    );
+    assert_eq!(
+        table.metadata.get("delimiter").map(String::as_str),
+        Some(";")
+    );
 }
 
 #[test]
 fn titles_and_missing_headers() {
     let table = converted("Stanley Cups,,\nTeam,Location,Stanley Cups\nBlues,STL,1\n");
-    assert_eq!(query(&table, "SELECT real_title, header_rows, rows FROM _tables"), ["'Stanley Cups'|1|1"]);
+    assert_eq!(
+        query(&table, "SELECT real_title, header_rows, rows FROM _tables"),
+        ["'Stanley Cups'|1|1"]
+    );
     assert_eq!(query(&table, "SELECT Stanley_Cups FROM data"), ["1"]);
     let table = converted("1,2\n3,4\n");
     assert_eq!(query(&table, "SELECT c1, c2 FROM data"), ["1|2", "3|4"]);
@@ -77,7 +91,14 @@ T
     assert_eq!(query(&table, "SELECT count(*) FROM data"), ["7"]);
     config.tables.write_database = false;
     let table = convert_with(text.as_bytes(), &config).unwrap();
-    assert!(table.markdown.ends_with("*2 more rows of this table are not shown.*\n") && table.blobs.is_empty(), "{}", table.markdown);
+    assert!(
+        table
+            .markdown
+            .ends_with("*2 more rows of this table are not shown.*\n")
+            && table.blobs.is_empty(),
+        "{}",
+        table.markdown
+    );
 }
 
 #[test]
@@ -94,11 +115,26 @@ fn every_encoding_reads_the_same() {
     ] {
         let expected = converted(text).markdown;
         for label in labels {
-            let bytes = Encoding::for_label(label.as_bytes()).unwrap().encode(text).0.into_owned();
-            assert_eq!(convert_with(&bytes, &Config::default()).unwrap().markdown, expected, "{label}");
+            let bytes = Encoding::for_label(label.as_bytes())
+                .unwrap()
+                .encode(text)
+                .0
+                .into_owned();
+            assert_eq!(
+                convert_with(&bytes, &Config::default()).unwrap().markdown,
+                expected,
+                "{label}"
+            );
         }
-        let utf_16: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
-        assert_eq!(convert_with(&utf_16, &Config::default()).unwrap().markdown, expected);
+        let utf_16: Vec<u8> = [0xFEFF]
+            .into_iter()
+            .chain(text.encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        assert_eq!(
+            convert_with(&utf_16, &Config::default()).unwrap().markdown,
+            expected
+        );
     }
 }
 
@@ -111,13 +147,28 @@ fn limits_are_named() {
     assert!(error.full_message().contains("convert.csv.maximum_columns"));
     let mut config = Config::default();
     config.tables.maximum_database_bytes = 64 << 10;
-    let text = "a,b\n".to_owned() + &(0..20_000).map(|row| format!("text {row},{row}\n")).collect::<String>();
+    let text = "a,b\n".to_owned()
+        + &(0..20_000)
+            .map(|row| format!("text {row},{row}\n"))
+            .collect::<String>();
     let error = convert_with(text.as_bytes(), &config).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    assert!(error.full_message().contains("convert.tables.maximum_database_bytes"));
+    assert!(
+        error
+            .full_message()
+            .contains("convert.tables.maximum_database_bytes")
+    );
     config.conversion_timeout_ms = 0;
-    assert_eq!(convert_with(text.as_bytes(), &config).unwrap_err().kind(), ErrorKind::Invalid);
-    assert_eq!(convert_with(b"\0\x01\x02\x03\0\0\x05", &Config::default()).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        convert_with(text.as_bytes(), &config).unwrap_err().kind(),
+        ErrorKind::Invalid
+    );
+    assert_eq!(
+        convert_with(b"\0\x01\x02\x03\0\0\x05", &Config::default())
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Unsupported
+    );
 }
 
 #[test]
@@ -126,17 +177,29 @@ fn wide_tables_say_what_is_not_in_the_database() {
     config.tables.maximum_database_columns = 2;
     let table = convert_with(b"a,b,c\n1,2,3\n", &config).unwrap();
     assert_eq!(query(&table, "SELECT * FROM data"), ["1|2"]);
-    assert!(table.markdown.contains("The last 1 columns of this table are not in the database"), "{}", table.markdown);
+    assert!(
+        table
+            .markdown
+            .contains("The last 1 columns of this table are not in the database"),
+        "{}",
+        table.markdown
+    );
 }
 
 #[test]
 fn a_large_text_goes_through_a_file_and_gives_the_same_bytes() {
-    let text = "id,name\n".to_owned() + &(0..5000).map(|row| format!("{row},name {row}\n")).collect::<String>();
+    let text = "id,name\n".to_owned()
+        + &(0..5000)
+            .map(|row| format!("{row},name {row}\n"))
+            .collect::<String>();
     let mut config = Config::default();
     config.tables.memory_bytes = 1000;
     let first = convert_with(text.as_bytes(), &config).unwrap();
     assert_eq!(first, convert_with(text.as_bytes(), &config).unwrap());
-    assert_eq!(query(&first, "SELECT count(*), sum(id) FROM data"), ["5000|12497500"]);
+    assert_eq!(
+        query(&first, "SELECT count(*), sum(id) FROM data"),
+        ["5000|12497500"]
+    );
     assert_eq!(first.markdown, converted(&text).markdown);
 }
 
@@ -146,7 +209,10 @@ fn damaged_texts_end() {
     for bytes in damaged(text.as_bytes(), 300) {
         match convert_with(&bytes, &Config::default()) {
             Ok(table) => assert!(!table.markdown.contains('\u{C}')),
-            Err(error) => assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Invalid), "{error}"),
+            Err(error) => assert!(
+                matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Invalid),
+                "{error}"
+            ),
         }
     }
 }

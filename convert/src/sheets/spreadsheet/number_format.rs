@@ -1,8 +1,9 @@
 //! Number formats of workbooks: a number as people see it. Called by the readers of workbooks.
 //!
-//! Dates and times are shown as ISO whatever their order in the format is. Of number formats these are followed: sections for negative
-//! numbers and zero, digits, decimals, thousands, scaling, percent, exponents, literal text, currency signs. Fractions, conditions and
-//! padding are not; such numbers are shown plain.
+//! Dates and times are shown as ISO whatever their order in the format is. Of number formats these
+//! are followed: sections for negative numbers and zero, digits, decimals, thousands, scaling,
+//! percent, exponents, literal text, currency signs. Fractions, conditions and padding are not;
+//! such numbers are shown plain.
 
 use std::borrow::Cow;
 
@@ -28,7 +29,11 @@ pub enum NumberFormat {
 impl NumberFormat {
     /// Understands a format code such as `#,##0.00;[Red]-#,##0.00`.
     pub fn parse(code: &str) -> Self {
-        if code.len() > MAXIMUM_CODE_BYTES || code.eq_ignore_ascii_case("general") || code == "@" || code.is_empty() {
+        if code.len() > MAXIMUM_CODE_BYTES
+            || code.eq_ignore_ascii_case("general")
+            || code == "@"
+            || code.is_empty()
+        {
             return Self::General;
         }
         if let Some(shown) = date_parts(code) {
@@ -66,7 +71,8 @@ impl NumberFormat {
         let plain = || Cell::new(column, Value::number(number));
         match self {
             Self::General => plain(),
-            Self::Date(shown) => from_serial(number, *shown, is_1904).map_or_else(plain, |value| Cell::new(column, value)),
+            Self::Date(shown) => from_serial(number, *shown, is_1904)
+                .map_or_else(plain, |value| Cell::new(column, value)),
             Self::Number(sections) => {
                 let mut cell = plain();
                 let shown = show(sections, number);
@@ -91,8 +97,14 @@ fn show(sections: &[Section], number: f64) -> String {
     };
     let shown = section.show(number.abs());
     // A number rounded to nothing has no sign.
-    let is_zero = !shown.chars().any(|character| matches!(character, '1'..='9'));
-    if is_zero || sign.is_empty() { shown } else { format!("{sign}{shown}") }
+    let is_zero = !shown
+        .chars()
+        .any(|character| matches!(character, '1'..='9'));
+    if is_zero || sign.is_empty() {
+        shown
+    } else {
+        format!("{sign}{shown}")
+    }
 }
 
 /// Whether the code shows a date, a time or both.
@@ -100,7 +112,9 @@ fn date_parts(code: &str) -> Option<Shown> {
     let first = code.split(';').next().unwrap_or(code);
     let (letters, is_elapsed) = date_letters(first);
     let has = |wanted: &[char]| letters.contains(wanted);
-    if letters.is_empty() || has(&['0', '#', '?']) && !letters.contains("s.") && !has(&['y', 'd', 'h']) {
+    if letters.is_empty()
+        || has(&['0', '#', '?']) && !letters.contains("s.") && !has(&['y', 'd', 'h'])
+    {
         return None;
     }
     let has_time = has(&['h', 's']);
@@ -114,18 +128,29 @@ fn date_parts(code: &str) -> Option<Shown> {
     }
 }
 
-/// The code's letters without literal text and brackets, lowercase, and whether it counts elapsed hours, minutes or seconds.
+/// The code's letters without literal text and brackets, lowercase, and whether it counts elapsed
+/// hours, minutes or seconds.
 fn date_letters(code: &str) -> (String, bool) {
     let mut letters = String::new();
     let mut is_elapsed = false;
     let mut characters = code.chars();
     while let Some(character) = characters.next() {
         match character {
-            '"' => characters.by_ref().take_while(|next| *next != '"').for_each(drop),
+            '"' => characters
+                .by_ref()
+                .take_while(|next| *next != '"')
+                .for_each(drop),
             '\\' | '_' | '*' => drop(characters.next()),
             '[' => {
-                let inside: String = characters.by_ref().take_while(|next| *next != ']').collect::<String>().to_ascii_lowercase();
-                is_elapsed |= !inside.is_empty() && ["h", "m", "s"].iter().any(|unit| inside.replace(unit, "").is_empty());
+                let inside: String = characters
+                    .by_ref()
+                    .take_while(|next| *next != ']')
+                    .collect::<String>()
+                    .to_ascii_lowercase();
+                is_elapsed |= !inside.is_empty()
+                    && ["h", "m", "s"]
+                        .iter()
+                        .any(|unit| inside.replace(unit, "").is_empty());
             }
             'A' | 'a' | 'P' | 'p' => letters.push('h'),
             'E' | 'e' | 'G' | 'g' | 'N' | 'n' | 'R' | 'r' | 'L' | 'l' => {}
@@ -140,7 +165,10 @@ mod tests {
     use super::*;
 
     fn shown(code: &str, number: f64) -> String {
-        NumberFormat::parse(code).cell(0, number, false).text().into_owned()
+        NumberFormat::parse(code)
+            .cell(0, number, false)
+            .text()
+            .into_owned()
     }
 
     #[test]
@@ -188,12 +216,26 @@ mod tests {
         ] {
             assert_eq!(shown(code, 45_351.5), expected, "{code}");
         }
-        assert_eq!(NumberFormat::built_in(22).cell(0, 1.5, false).text(), "1900-01-01 12:00:00");
+        assert_eq!(
+            NumberFormat::built_in(22).cell(0, 1.5, false).text(),
+            "1900-01-01 12:00:00"
+        );
     }
 
     #[test]
     fn hostile_formats_end() {
-        for code in ["[", "\"", "\\", "0.0.0.0", &"#".repeat(500), &"0,".repeat(250), "E+", "0E+", "%%%%%%", ";;;;;"] {
+        for code in [
+            "[",
+            "\"",
+            "\\",
+            "0.0.0.0",
+            &"#".repeat(500),
+            &"0,".repeat(250),
+            "E+",
+            "0E+",
+            "%%%%%%",
+            ";;;;;",
+        ] {
             for number in [0.0, -1.5, 1e300, 1e-300, f64::NAN, f64::INFINITY] {
                 assert!(shown(code, number).len() < 2000, "{code}");
             }

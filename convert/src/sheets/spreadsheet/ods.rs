@@ -1,5 +1,5 @@
-//! Reads OpenDocument spreadsheets as a stream. Numbers are shown as the file stores their text; dates and times as ISO. Called by the
-//! parent module.
+//! Reads OpenDocument spreadsheets as a stream. Numbers are shown as the file stores their text;
+//! dates and times as ISO. Called by the parent module.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,9 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::ods_cell::OpenCell;
 use super::package::Package;
-use super::sheet::{CellCount, MAXIMUM_COLUMNS, MAXIMUM_ROWS, RowBuilder, SheetBuilder, short_name};
+use super::sheet::{
+    CellCount, MAXIMUM_COLUMNS, MAXIMUM_ROWS, RowBuilder, SheetBuilder, short_name,
+};
 use super::xml::{Xml, add_text, attribute, is, number};
 use super::{About, check_sheets, encrypted};
 use crate::limits::Limits;
@@ -39,12 +41,24 @@ struct SheetReader {
 }
 
 /// Reads all sheets that are wanted.
-pub fn read(package: &mut Package<'_>, writer: &mut Writer<'_>, limits: &Limits<'_>) -> Result<About> {
+pub fn read(
+    package: &mut Package<'_>,
+    writer: &mut Writer<'_>,
+    limits: &Limits<'_>,
+) -> Result<About> {
     refuse_encrypted(package)?;
-    let mut about = About { media_type: MEDIA_TYPE, ..About::default() };
+    let mut about = About {
+        media_type: MEDIA_TYPE,
+        ..About::default()
+    };
     read_properties(package, &mut about);
     let name = "content.xml";
-    let Some(part) = package.part(name)? else { return Err(Error::new(ErrorKind::Corrupt, "the part content.xml is missing")) };
+    let Some(part) = package.part(name)? else {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            "the part content.xml is missing",
+        ));
+    };
     let mut reader = Reader {
         limits,
         hidden_styles: HashSet::new(),
@@ -58,9 +72,14 @@ pub fn read(package: &mut Package<'_>, writer: &mut Writer<'_>, limits: &Limits<
     };
     let result = reader.run(Xml::new(part, name), writer, &mut about);
     match result {
-        Ok(()) if !reader.is_spreadsheet => Err(Error::new(ErrorKind::Unsupported, "an OpenDocument file that is no spreadsheet")
-            .with_hint("supported are xlsx, xlsm, xlsb, xls and ods")),
-        Err(error) if error.kind() == ErrorKind::Corrupt && (reader.pages > 0 || reader.has_rows()) => {
+        Ok(()) if !reader.is_spreadsheet => Err(Error::new(
+            ErrorKind::Unsupported,
+            "an OpenDocument file that is no spreadsheet",
+        )
+        .with_hint("supported are xlsx, xlsm, xlsb, xls and ods")),
+        Err(error)
+            if error.kind() == ErrorKind::Corrupt && (reader.pages > 0 || reader.has_rows()) =>
+        {
             about.note("damaged", &error.to_string());
             reader.end_sheet(writer, &mut about)?;
             Ok(about)
@@ -71,11 +90,15 @@ pub fn read(package: &mut Package<'_>, writer: &mut Writer<'_>, limits: &Limits<
 
 fn refuse_encrypted(package: &mut Package<'_>) -> Result<()> {
     let name = "META-INF/manifest.xml";
-    let Some(part) = package.part(name)? else { return Ok(()) };
+    let Some(part) = package.part(name)? else {
+        return Ok(());
+    };
     let mut xml = Xml::new(part, name);
     while let Ok(event) = xml.next() {
         match event {
-            Event::Start(tag) | Event::Empty(tag) if is(&tag, "encryption-data") => return Err(encrypted("an OpenDocument password")),
+            Event::Start(tag) | Event::Empty(tag) if is(&tag, "encryption-data") => {
+                return Err(encrypted("an OpenDocument password"));
+            }
             Event::Eof => break,
             _ => {}
         }
@@ -85,7 +108,9 @@ fn refuse_encrypted(package: &mut Package<'_>) -> Result<()> {
 
 fn read_properties(package: &mut Package<'_>, about: &mut About) {
     let name = "meta.xml";
-    let Ok(Some(part)) = package.part(name) else { return };
+    let Ok(Some(part)) = package.part(name) else {
+        return;
+    };
     let mut xml = Xml::new(part, name);
     let (mut in_title, mut title) = (false, String::new());
     while let Ok(event) = xml.next() {
@@ -123,7 +148,12 @@ impl Reader<'_> {
                     self.end(tag.local_name().as_ref(), writer, about)?;
                 }
                 Event::End(tag) => self.end(tag.local_name().as_ref(), writer, about)?,
-                Event::Eof if self.sheet.is_some() => return Err(Error::new(ErrorKind::Corrupt, "the part content.xml ends early")),
+                Event::Eof if self.sheet.is_some() => {
+                    return Err(Error::new(
+                        ErrorKind::Corrupt,
+                        "the part content.xml ends early",
+                    ));
+                }
                 Event::Eof => return Ok(()),
                 event => {
                     if let Some(cell) = &mut self.cell {
@@ -142,7 +172,8 @@ impl Reader<'_> {
         match tag.local_name().as_ref() {
             "style" => self.style = short_name(&attribute(tag, "name").unwrap_or_default()),
             "table-properties"
-                if attribute(tag, "display").is_some_and(|shown| shown == "false") && self.hidden_styles.len() < MAXIMUM_STYLES =>
+                if attribute(tag, "display").is_some_and(|shown| shown == "false")
+                    && self.hidden_styles.len() < MAXIMUM_STYLES =>
             {
                 self.hidden_styles.insert(self.style.clone());
             }
@@ -151,13 +182,18 @@ impl Reader<'_> {
             "table-column" => self.column(tag),
             "table-row" => {
                 if let Some(sheet) = &mut self.sheet {
-                    sheet.row_repeats = number(tag, "number-rows-repeated").unwrap_or(1).clamp(1, MAXIMUM_ROWS);
+                    sheet.row_repeats = number(tag, "number-rows-repeated")
+                        .unwrap_or(1)
+                        .clamp(1, MAXIMUM_ROWS);
                     // Rows that a filter hides are kept.
-                    sheet.row_hidden = attribute(tag, "visibility").is_some_and(|visibility| visibility == "collapse");
+                    sheet.row_hidden = attribute(tag, "visibility")
+                        .is_some_and(|visibility| visibility == "collapse");
                     sheet.column = 0;
                 }
             }
-            "table-cell" | "covered-table-cell" if self.sheet.is_some() => self.cell = Some(OpenCell::new(tag)),
+            "table-cell" | "covered-table-cell" if self.sheet.is_some() => {
+                self.cell = Some(OpenCell::new(tag))
+            }
             _ => {}
         }
         Ok(())
@@ -166,7 +202,8 @@ impl Reader<'_> {
     fn start_sheet(&mut self, tag: &BytesStart<'_>) -> Result<()> {
         self.sheets += 1;
         check_sheets(self.sheets, self.limits)?;
-        let is_hidden = attribute(tag, "style-name").is_some_and(|style| self.hidden_styles.contains(&*style));
+        let is_hidden =
+            attribute(tag, "style-name").is_some_and(|style| self.hidden_styles.contains(&*style));
         self.sheet = Some(SheetReader {
             name: short_name(&attribute(tag, "name").unwrap_or_default()),
             is_hidden: is_hidden && !self.limits.config.spreadsheet.hidden_sheets,
@@ -184,11 +221,17 @@ impl Reader<'_> {
 
     fn column(&mut self, tag: &BytesStart<'_>) {
         let Some(sheet) = &mut self.sheet else { return };
-        let repeats = number(tag, "number-columns-repeated").unwrap_or(1).clamp(1, MAXIMUM_COLUMNS);
+        let repeats = number(tag, "number-columns-repeated")
+            .unwrap_or(1)
+            .clamp(1, MAXIMUM_COLUMNS);
         let first = sheet.declared_columns;
         sheet.declared_columns = first.saturating_add(repeats).min(MAXIMUM_COLUMNS);
-        let is_hidden = attribute(tag, "visibility").is_some_and(|visibility| visibility == "collapse");
-        if is_hidden && !self.limits.config.spreadsheet.hidden_rows_and_columns && sheet.hidden_columns.len() < MAXIMUM_HIDDEN {
+        let is_hidden =
+            attribute(tag, "visibility").is_some_and(|visibility| visibility == "collapse");
+        if is_hidden
+            && !self.limits.config.spreadsheet.hidden_rows_and_columns
+            && sheet.hidden_columns.len() < MAXIMUM_HIDDEN
+        {
             sheet.hidden_columns.extend(first..sheet.declared_columns);
         }
     }
@@ -213,28 +256,45 @@ impl Reader<'_> {
 
     /// Empty rows only count; a row with content that is repeated is written as often.
     fn end_row(&mut self) -> Result<()> {
-        let Some(sheet) = &mut self.sheet else { return Ok(()) };
+        let Some(sheet) = &mut self.sheet else {
+            return Ok(());
+        };
         let keeps_hidden = self.limits.config.spreadsheet.hidden_rows_and_columns;
         let has_content = sheet.cells.row.cells.iter().any(|cell| !cell.is_blank());
         if has_content && !sheet.is_hidden && (!sheet.row_hidden || keeps_hidden) {
-            let last = sheet.row.saturating_add(sheet.row_repeats).min(MAXIMUM_ROWS);
-            self.count.check(u64::from(last.saturating_sub(sheet.row)) * sheet.cells.row.cells.len() as u64, self.limits)?;
+            let last = sheet
+                .row
+                .saturating_add(sheet.row_repeats)
+                .min(MAXIMUM_ROWS);
+            self.count.check(
+                u64::from(last.saturating_sub(sheet.row)) * sheet.cells.row.cells.len() as u64,
+                self.limits,
+            )?;
             for index in sheet.row..last {
                 sheet.cells.row.index = index;
-                sheet.builder.push(&mut sheet.cells.row, &mut self.count, self.limits)?;
+                sheet
+                    .builder
+                    .push(&mut sheet.cells.row, &mut self.count, self.limits)?;
             }
         }
-        sheet.row = sheet.row.saturating_add(sheet.row_repeats).min(MAXIMUM_ROWS);
+        sheet.row = sheet
+            .row
+            .saturating_add(sheet.row_repeats)
+            .min(MAXIMUM_ROWS);
         sheet.cells.begin(sheet.row);
         Ok(())
     }
 
     fn has_rows(&self) -> bool {
-        self.sheet.as_ref().is_some_and(|sheet| sheet.builder.next_row() > 0)
+        self.sheet
+            .as_ref()
+            .is_some_and(|sheet| sheet.builder.next_row() > 0)
     }
 
     fn end_sheet(&mut self, writer: &mut Writer<'_>, about: &mut About) -> Result<()> {
-        let Some(sheet) = self.sheet.take() else { return Ok(()) };
+        let Some(sheet) = self.sheet.take() else {
+            return Ok(());
+        };
         if sheet.is_hidden {
             about.note("hidden_sheets", &sheet.name);
             return Ok(());
@@ -254,7 +314,12 @@ impl SheetReader {
         if columns > 1 || rows > 1 {
             let bottom = self.row.saturating_add(rows - 1).min(MAXIMUM_ROWS);
             let right = first.saturating_add(columns - 1).min(MAXIMUM_COLUMNS);
-            self.builder.merge(Area { top: self.row, bottom, left: first, right });
+            self.builder.merge(Area {
+                top: self.row,
+                bottom,
+                left: first,
+                right,
+            });
         }
         let made = cell.finish(first);
         if made.is_blank() {

@@ -1,5 +1,5 @@
-//! The ZIP container of a workbook: its parts by name, unpacked as a stream under a common budget. Called by the readers of xlsx, xlsb
-//! and ods.
+//! The ZIP container of a workbook: its parts by name, unpacked as a stream under a common budget.
+//! Called by the readers of xlsx, xlsb and ods.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -56,18 +56,32 @@ impl<'a> Package<'a> {
     /// Reads the directory.
     pub fn open(bytes: &'a [u8], limits: &Limits<'_>) -> Result<Self> {
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
-            let message = format!("the ZIP container has no readable directory at its end: {error}");
-            Error::new(ErrorKind::Corrupt, message).with_hint("the file is damaged or cut off; send it again")
+            let message =
+                format!("the ZIP container has no readable directory at its end: {error}");
+            Error::new(ErrorKind::Corrupt, message)
+                .with_hint("the file is damaged or cut off; send it again")
         })?;
         if archive.len() > MAXIMUM_PARTS {
-            let message = format!("the ZIP container has {} parts, more than {MAXIMUM_PARTS}", archive.len());
+            let message = format!(
+                "the ZIP container has {} parts, more than {MAXIMUM_PARTS}",
+                archive.len()
+            );
             return Err(Error::new(ErrorKind::Invalid, message).with_hint("split the workbook"));
         }
         let maximum = limits.config.spreadsheet.maximum_unpacked_bytes;
-        let mut package =
-            Self { archive, parts: HashMap::new(), budget: Budget { left: Rc::new(Cell::new(maximum)), maximum }, claimed_bytes: 0 };
+        let mut package = Self {
+            archive,
+            parts: HashMap::new(),
+            budget: Budget {
+                left: Rc::new(Cell::new(maximum)),
+                maximum,
+            },
+            claimed_bytes: 0,
+        };
         for index in 0..package.archive.len() {
-            let Ok(file) = package.archive.by_index_raw(index) else { continue };
+            let Ok(file) = package.archive.by_index_raw(index) else {
+                continue;
+            };
             let name = file.name().map(|name| normal(&name)).unwrap_or_default();
             package.claimed_bytes = package.claimed_bytes.saturating_add(file.size());
             package.parts.entry(name).or_insert(index);
@@ -87,23 +101,43 @@ impl<'a> Package<'a> {
 
     /// Opens a part; `None` if there is none of that name.
     pub fn part(&mut self, name: &str) -> Result<Option<Part<'_>>> {
-        let Some(index) = self.parts.get(&normal(name)) else { return Ok(None) };
-        let unreadable = |error| Error::new(ErrorKind::Corrupt, format!("the part {name} cannot be unpacked: {error}"));
+        let Some(index) = self.parts.get(&normal(name)) else {
+            return Ok(None);
+        };
+        let unreadable = |error| {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("the part {name} cannot be unpacked: {error}"),
+            )
+        };
         let file = self.archive.by_index(*index).map_err(|error| match error {
-            zip::result::ZipError::InvalidPassword => super::encrypted("a password on the ZIP container"),
-            zip::result::ZipError::UnsupportedArchive(reason) if reason.to_lowercase().contains("password") => {
+            zip::result::ZipError::InvalidPassword => {
+                super::encrypted("a password on the ZIP container")
+            }
+            zip::result::ZipError::UnsupportedArchive(reason)
+                if reason.to_lowercase().contains("password") =>
+            {
                 super::encrypted("a password on the ZIP container")
             }
             other => unreadable(other),
         })?;
-        let counted =
-            Counted { packed: file.compressed_size(), inner: Box::new(file) as Box<dyn Read>, budget: self.budget.clone(), unpacked: 0 };
-        Ok(Some(Part { reader: BufReader::with_capacity(64 << 10, counted), event_left: MAXIMUM_EVENT_BYTES }))
+        let counted = Counted {
+            packed: file.compressed_size(),
+            inner: Box::new(file) as Box<dyn Read>,
+            budget: self.budget.clone(),
+            unpacked: 0,
+        };
+        Ok(Some(Part {
+            reader: BufReader::with_capacity(64 << 10, counted),
+            event_left: MAXIMUM_EVENT_BYTES,
+        }))
     }
 }
 
 fn normal(name: &str) -> String {
-    name.replace('\\', "/").trim_start_matches('/').to_lowercase()
+    name.replace('\\', "/")
+        .trim_start_matches('/')
+        .to_lowercase()
 }
 
 impl Part<'_> {
@@ -118,13 +152,17 @@ impl<R: Read> Read for Counted<R> {
         let length = self.inner.read(buffer)?;
         self.unpacked += length as u64;
         let left = self.budget.left.get().checked_sub(length as u64);
-        let is_bomb = self.unpacked > HARMLESS_BYTES && self.unpacked / self.packed.max(1) > MAXIMUM_RATIO;
+        let is_bomb =
+            self.unpacked > HARMLESS_BYTES && self.unpacked / self.packed.max(1) > MAXIMUM_RATIO;
         match left.filter(|_| !is_bomb) {
             Some(left) => {
                 self.budget.left.set(left);
                 Ok(length)
             }
-            None => Err(io::Error::other(OverLimit { maximum: self.budget.maximum, is_bomb })),
+            None => Err(io::Error::other(OverLimit {
+                maximum: self.budget.maximum,
+                is_bomb,
+            })),
         }
     }
 }
@@ -163,15 +201,25 @@ struct LongEvent;
 impl std::fmt::Display for OverLimit {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.is_bomb {
-            return write!(formatter, "it unpacks to more than {MAXIMUM_RATIO} times its size");
+            return write!(
+                formatter,
+                "it unpacks to more than {MAXIMUM_RATIO} times its size"
+            );
         }
-        write!(formatter, "the parts unpack to more than {} bytes", self.maximum)
+        write!(
+            formatter,
+            "the parts unpack to more than {} bytes",
+            self.maximum
+        )
     }
 }
 
 impl std::fmt::Display for LongEvent {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "a tag or text in it has more than {MAXIMUM_EVENT_BYTES} bytes")
+        write!(
+            formatter,
+            "a tag or text in it has more than {MAXIMUM_EVENT_BYTES} bytes"
+        )
     }
 }
 
@@ -181,8 +229,15 @@ impl std::error::Error for LongEvent {}
 /// What a failed reading of a part means: a limit of ours is `Invalid`, everything else `Corrupt`.
 pub fn part_error(name: &str, error: &io::Error) -> Error {
     if error.get_ref().is_some_and(|inner| inner.is::<OverLimit>()) {
-        return Error::new(ErrorKind::Invalid, format!("the part {name} is too large: {error}"))
-            .with_hint("split the workbook, or raise `convert.spreadsheet.maximum_unpacked_bytes`");
+        return Error::new(
+            ErrorKind::Invalid,
+            format!("the part {name} is too large: {error}"),
+        )
+        .with_hint("split the workbook, or raise `convert.spreadsheet.maximum_unpacked_bytes`");
     }
-    Error::new(ErrorKind::Corrupt, format!("the part {name} cannot be read: {error}")).with_hint("the file is damaged; send it again")
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("the part {name} cannot be read: {error}"),
+    )
+    .with_hint("the file is damaged; send it again")
 }

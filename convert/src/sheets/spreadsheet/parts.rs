@@ -1,4 +1,5 @@
-//! Parts that all Office Open XML workbooks have: relationships between parts, and the document's properties. Called by `xlsx`, `xlsb` and `sheets`.
+//! Parts that all Office Open XML workbooks have: relationships between parts, and the document's
+//! properties. Called by `xlsx`, `xlsb` and `sheets`.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,8 @@ pub struct Relationship {
 /// Relationships by their identifiers.
 pub type Relationships = BTreeMap<String, Relationship>;
 
-/// Forgives damage to a part of which something could be used, with a note; a limit is never forgiven.
+/// Forgives damage to a part of which something could be used, with a note; a limit is never
+/// forgiven.
 pub fn forgive(about: &mut About, what: &str, is_usable: bool, read: Result<()>) -> Result<()> {
     match read {
         Err(error) if error.kind() == ErrorKind::Corrupt && is_usable => {
@@ -46,7 +48,11 @@ pub fn forgive(about: &mut About, what: &str, is_usable: bool, read: Result<()>)
 }
 
 /// Reads a part; `None` if there is none of that name.
-pub fn read_part<T>(package: &mut Package<'_>, name: &str, read: impl FnOnce(Xml<'_>) -> Result<T>) -> Result<Option<T>> {
+pub fn read_part<T>(
+    package: &mut Package<'_>,
+    name: &str,
+    read: impl FnOnce(Xml<'_>) -> Result<T>,
+) -> Result<Option<T>> {
     match package.part(name)? {
         Some(part) => read(Xml::new(part, name)).map(Some),
         None => Ok(None),
@@ -62,13 +68,15 @@ pub fn read_relationships(package: &mut Package<'_>, part: &str) -> Result<Relat
         let mut relationships = Relationships::new();
         loop {
             match xml.next()? {
-                Event::Start(tag) | Event::Empty(tag) if is(&tag, "Relationship") && relationships.len() < MAXIMUM_RELATIONSHIPS => {
+                Event::Start(tag) | Event::Empty(tag)
+                    if is(&tag, "Relationship") && relationships.len() < MAXIMUM_RELATIONSHIPS =>
+                {
                     let kind = attribute(&tag, "Type").unwrap_or_default();
                     let kind = kind.rsplit('/').next().unwrap_or_default().to_owned();
                     let target = attribute(&tag, "Target").unwrap_or_default().into_owned();
-                    if let Some(id) =
-                        attribute(&tag, "Id").filter(|_| target.len() <= MAXIMUM_TARGET_BYTES && kind.len() <= MAXIMUM_TARGET_BYTES)
-                    {
+                    if let Some(id) = attribute(&tag, "Id").filter(|_| {
+                        target.len() <= MAXIMUM_TARGET_BYTES && kind.len() <= MAXIMUM_TARGET_BYTES
+                    }) {
                         relationships.insert(short_name(&id), Relationship { kind, target });
                     }
                 }
@@ -82,7 +90,9 @@ pub fn read_relationships(package: &mut Package<'_>, part: &str) -> Result<Relat
 
 /// The folder of a part, with `/` at the end.
 pub fn folder_of(part: &str) -> &str {
-    part.rfind('/').and_then(|at| part.get(..=at)).unwrap_or_default()
+    part.rfind('/')
+        .and_then(|at| part.get(..=at))
+        .unwrap_or_default()
 }
 
 /// A target as seen from a folder.
@@ -105,7 +115,9 @@ pub fn resolve(folder: &str, target: &str) -> String {
 /// Title and author; without them reading goes on.
 pub fn read_properties(package: &mut Package<'_>, about: &mut About) {
     let name = "docProps/core.xml";
-    let Ok(Some(part)) = package.part(name) else { return };
+    let Ok(Some(part)) = package.part(name) else {
+        return;
+    };
     let mut xml = Xml::new(part, name);
     let (mut field, mut text) = (None, String::new());
     while let Ok(event) = xml.next() {
@@ -136,18 +148,30 @@ pub fn read_properties(package: &mut Package<'_>, about: &mut About) {
 }
 
 /// Texts in the text boxes and shapes of a sheet, a paragraph each; without them reading goes on.
-pub fn drawing_texts(package: &mut Package<'_>, sheet: &str, relationships: &Relationships) -> Vec<String> {
+pub fn drawing_texts(
+    package: &mut Package<'_>,
+    sheet: &str,
+    relationships: &Relationships,
+) -> Vec<String> {
     let mut texts = Vec::new();
-    for drawing in relationships.values().filter(|relationship| relationship.kind == "drawing").take(MAXIMUM_DRAWINGS) {
+    for drawing in relationships
+        .values()
+        .filter(|relationship| relationship.kind == "drawing")
+        .take(MAXIMUM_DRAWINGS)
+    {
         let name = resolve(folder_of(sheet), &drawing.target);
-        let Ok(Some(part)) = package.part(&name) else { continue };
+        let Ok(Some(part)) = package.part(&name) else {
+            continue;
+        };
         let mut xml = Xml::new(part, &name);
         let (mut in_text, mut paragraph, mut bytes) = (false, String::new(), 0);
         while let Ok(event) = xml.next() {
             match &event {
                 Event::Start(tag) if is(tag, "t") => in_text = true,
                 Event::End(tag) if tag.local_name().as_ref() == "t" => in_text = false,
-                Event::End(tag) if tag.local_name().as_ref() == "p" && !paragraph.trim().is_empty() => {
+                Event::End(tag)
+                    if tag.local_name().as_ref() == "p" && !paragraph.trim().is_empty() =>
+                {
                     bytes += paragraph.len();
                     texts.push(std::mem::take(&mut paragraph));
                 }

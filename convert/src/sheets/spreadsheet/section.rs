@@ -46,8 +46,16 @@ pub fn sections_of(code: &str) -> Option<Vec<Section>> {
             part.push(character);
         }
     }
-    let sections: Option<Vec<Section>> = parts.iter().take(3).map(|part| Section::parse(part)).collect();
-    sections.filter(|sections| sections.first().is_some_and(|first| first.has_digits() || first.is_general || sections.len() > 1))
+    let sections: Option<Vec<Section>> = parts
+        .iter()
+        .take(3)
+        .map(|part| Section::parse(part))
+        .collect();
+    sections.filter(|sections| {
+        sections
+            .first()
+            .is_some_and(|first| first.has_digits() || first.is_general || sections.len() > 1)
+    })
 }
 
 impl Section {
@@ -56,10 +64,21 @@ impl Section {
         let mut characters = code.chars().peekable();
         while let Some(character) = characters.next() {
             match character {
-                '"' => characters.by_ref().take_while(|next| *next != '"').for_each(|next| section.literal(next)),
-                '\\' => characters.next().into_iter().for_each(|next| section.literal(next)),
+                '"' => characters
+                    .by_ref()
+                    .take_while(|next| *next != '"')
+                    .for_each(|next| section.literal(next)),
+                '\\' => characters
+                    .next()
+                    .into_iter()
+                    .for_each(|next| section.literal(next)),
                 '_' | '*' => drop(characters.next()),
-                '[' => section.bracket(&characters.by_ref().take_while(|next| *next != ']').collect::<String>())?,
+                '[' => section.bracket(
+                    &characters
+                        .by_ref()
+                        .take_while(|next| *next != ']')
+                        .collect::<String>(),
+                )?,
                 '0' | '#' | '?' => section.digit(character),
                 '.' if !section.has_point => section.has_point = true,
                 ',' => section.comma(characters.peek().copied()),
@@ -69,7 +88,10 @@ impl Section {
                 }
                 'E' | 'e' if matches!(characters.peek(), Some('+' | '-')) => {
                     characters.next();
-                    let digits = std::iter::from_fn(|| characters.next_if(|next| matches!(next, '0' | '#' | '?'))).count();
+                    let digits = std::iter::from_fn(|| {
+                        characters.next_if(|next| matches!(next, '0' | '#' | '?'))
+                    })
+                    .count();
                     section.exponent = Some(digits);
                 }
                 // A fraction.
@@ -82,23 +104,36 @@ impl Section {
                 other => section.literal(other),
             }
         }
-        (section.decimals.len() <= MAXIMUM_DECIMALS && section.percents <= 4 && section.scale <= 8).then_some(section)
+        (section.decimals.len() <= MAXIMUM_DECIMALS && section.percents <= 4 && section.scale <= 8)
+            .then_some(section)
     }
 
     fn has_digits(&self) -> bool {
-        !self.decimals.is_empty() || self.whole.iter().any(|token| matches!(token, Token::Digit(_)))
+        !self.decimals.is_empty()
+            || self
+                .whole
+                .iter()
+                .any(|token| matches!(token, Token::Digit(_)))
     }
 
     fn literal(&mut self, character: char) {
         let is_behind = self.has_point || self.exponent.is_some() || self.is_general;
-        if is_behind { self.suffix.push(character) } else { self.whole.push(Token::Literal(character)) }
+        if is_behind {
+            self.suffix.push(character)
+        } else {
+            self.whole.push(Token::Literal(character))
+        }
     }
 
     fn digit(&mut self, character: char) {
         if self.exponent.is_some() {
             return;
         }
-        if self.has_point { self.decimals.push(character) } else { self.whole.push(Token::Digit(character)) }
+        if self.has_point {
+            self.decimals.push(character)
+        } else {
+            self.whole.push(Token::Digit(character))
+        }
     }
 
     /// Between digits a comma groups; after the last digit it divides.
@@ -115,16 +150,32 @@ impl Section {
     /// `[$€-407]` is a currency, `[Red]` a colour; a condition is not followed.
     fn bracket(&mut self, inside: &str) -> Option<()> {
         if let Some(currency) = inside.strip_prefix('$') {
-            currency.split('-').next().unwrap_or_default().chars().for_each(|character| self.literal(character));
+            currency
+                .split('-')
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .for_each(|character| self.literal(character));
         }
         (!inside.starts_with(['<', '>', '='])).then_some(())
     }
 
     /// A number that is not negative.
     pub fn show(&self, number: f64) -> String {
-        let literals = || self.whole.iter().filter_map(|token| if let Token::Literal(literal) = token { Some(*literal) } else { None });
+        let literals = || {
+            self.whole.iter().filter_map(|token| {
+                if let Token::Literal(literal) = token {
+                    Some(*literal)
+                } else {
+                    None
+                }
+            })
+        };
         if self.is_general {
-            return literals().chain(plain_number(number).chars()).chain(self.suffix.chars()).collect();
+            return literals()
+                .chain(plain_number(number).chars())
+                .chain(self.suffix.chars())
+                .collect();
         }
         if !self.has_digits() {
             return literals().chain(self.suffix.chars()).collect();
@@ -142,7 +193,9 @@ impl Section {
     fn show_scientific(&self, number: f64, least_digits: usize) -> String {
         let text = format!("{number:.*e}", self.decimals.len());
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+        let (sign, digits) = exponent
+            .strip_prefix('-')
+            .map_or(('+', exponent), |digits| ('-', digits));
         format!("{mantissa}E{sign}{digits:0>least_digits$}{}", self.suffix)
     }
 
@@ -151,10 +204,19 @@ impl Section {
         let (whole, decimals) = digits.split_once('.').unwrap_or((&digits, ""));
         let mut shown = self.show_whole(if whole == "0" { "" } else { whole });
         if self.has_point {
-            let optional =
-                self.decimals.iter().rev().zip(decimals.chars().rev()).take_while(|(mark, digit)| **mark != '0' && *digit == '0').count();
+            let optional = self
+                .decimals
+                .iter()
+                .rev()
+                .zip(decimals.chars().rev())
+                .take_while(|(mark, digit)| **mark != '0' && *digit == '0')
+                .count();
             shown.push('.');
-            shown.extend(decimals.chars().take(self.decimals.len().saturating_sub(optional)));
+            shown.extend(
+                decimals
+                    .chars()
+                    .take(self.decimals.len().saturating_sub(optional)),
+            );
         }
         shown
     }
@@ -163,7 +225,11 @@ impl Section {
     fn show_whole(&self, digits: &str) -> String {
         let mut rest: Vec<char> = digits.chars().collect();
         let mut reversed: Vec<char> = Vec::new();
-        let mut places = self.whole.iter().filter(|token| matches!(token, Token::Digit(_))).count();
+        let mut places = self
+            .whole
+            .iter()
+            .filter(|token| matches!(token, Token::Digit(_)))
+            .count();
         let mut written = 0;
         let mut put = |digit: char, reversed: &mut Vec<char>| {
             if self.has_thousands && written > 0 && written % 3 == 0 {
@@ -174,7 +240,9 @@ impl Section {
         };
         // `.5` has no place before the point.
         if places == 0 {
-            rest.drain(..).rev().for_each(|digit| put(digit, &mut reversed));
+            rest.drain(..)
+                .rev()
+                .for_each(|digit| put(digit, &mut reversed));
         }
         for token in self.whole.iter().rev() {
             match token {
@@ -197,15 +265,24 @@ impl Section {
 }
 
 fn starts_general(rest: impl Iterator<Item = char>) -> bool {
-    rest.take(6).collect::<String>().eq_ignore_ascii_case("eneral")
+    rest.take(6)
+        .collect::<String>()
+        .eq_ignore_ascii_case("eneral")
 }
 
-/// Decimal digits rounded half up after 15 significant ones, as spreadsheets do: 2.675 is 2.68 although the binary number is less.
+/// Decimal digits rounded half up after 15 significant ones, as spreadsheets do: 2.675 is 2.68
+/// although the binary number is less.
 fn round(number: f64, decimals: usize) -> String {
     let exact = format!("{number:.14e}");
-    let Some((mantissa, exponent)) = exact.split_once('e') else { return exact };
+    let Some((mantissa, exponent)) = exact.split_once('e') else {
+        return exact;
+    };
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let mut digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).map(|byte| byte - b'0').collect();
+    let mut digits: Vec<u8> = mantissa
+        .bytes()
+        .filter(u8::is_ascii_digit)
+        .map(|byte| byte - b'0')
+        .collect();
     // Digits before the point; zeros in front make room for all decimals.
     let mut before = exponent + 1;
     while before < 1 {
@@ -227,7 +304,10 @@ fn round(number: f64, decimals: usize) -> String {
             before += 1;
         }
     }
-    let text: String = digits.iter().map(|digit| char::from(b'0' + digit)).collect();
+    let text: String = digits
+        .iter()
+        .map(|digit| char::from(b'0' + digit))
+        .collect();
     match text.split_at_checked(before as usize) {
         Some((whole, fraction)) if decimals > 0 => format!("{whole}.{fraction}"),
         _ => text,

@@ -1,4 +1,5 @@
-//! Collects the rows of one sheet while a reader goes through it, and writes its tables. Called by the readers of all workbook formats.
+//! Collects the rows of one sheet while a reader goes through it, and writes its tables. Called by
+//! the readers of all workbook formats.
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
@@ -47,14 +48,18 @@ impl CellCount {
         self.check(0, limits)
     }
 
-    /// `Invalid` if so many more cells are over the limit: nothing of a row that is repeated too often is written.
+    /// `Invalid` if so many more cells are over the limit: nothing of a row that is repeated too
+    /// often is written.
     pub fn check(&self, more: u64, limits: &Limits<'_>) -> Result<()> {
         let maximum = limits.config.spreadsheet.maximum_cells;
         if self.cells.saturating_add(more) <= maximum {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Invalid, format!("the workbook has more than {maximum} cells"))
-            .with_hint("split the workbook, or raise `convert.spreadsheet.maximum_cells`"))
+        Err(Error::new(
+            ErrorKind::Invalid,
+            format!("the workbook has more than {maximum} cells"),
+        )
+        .with_hint("split the workbook, or raise `convert.spreadsheet.maximum_cells`"))
     }
 }
 
@@ -74,15 +79,20 @@ impl RowBuilder {
         self.bytes = 0;
     }
 
-    /// Adds a cell; more cells than a row can have are dropped, and more text than memory is kept for is `Invalid`.
+    /// Adds a cell; more cells than a row can have are dropped, and more text than memory is kept
+    /// for is `Invalid`.
     pub fn add(&mut self, cell: Cell<'static>) -> Result<()> {
         if self.row.cells.len() >= MAXIMUM_COLUMNS as usize || cell.is_blank() {
             return Ok(());
         }
         self.bytes += cell.text().len();
         if self.bytes > MAXIMUM_ROW_BYTES {
-            let message = format!("row {} holds more than {MAXIMUM_ROW_BYTES} bytes", u64::from(self.row.index) + 1);
-            return Err(Error::new(ErrorKind::Invalid, message).with_hint("put the long texts into several rows"));
+            let message = format!(
+                "row {} holds more than {MAXIMUM_ROW_BYTES} bytes",
+                u64::from(self.row.index) + 1
+            );
+            return Err(Error::new(ErrorKind::Invalid, message)
+                .with_hint("put the long texts into several rows"));
         }
         self.row.cells.push(cell);
         Ok(())
@@ -122,10 +132,17 @@ impl SheetBuilder {
         self.next_row
     }
 
-    /// Adds a row; blank cells are dropped, and a row that does not follow the ones before it is put after them.
-    pub fn push(&mut self, row: &mut Row<'_>, count: &mut CellCount, limits: &Limits<'_>) -> Result<()> {
+    /// Adds a row; blank cells are dropped, and a row that does not follow the ones before it is
+    /// put after them.
+    pub fn push(
+        &mut self,
+        row: &mut Row<'_>,
+        count: &mut CellCount,
+        limits: &Limits<'_>,
+    ) -> Result<()> {
         count.add(row.cells.len(), limits)?;
-        row.cells.retain(|cell| !cell.is_blank() && cell.column < MAXIMUM_COLUMNS);
+        row.cells
+            .retain(|cell| !cell.is_blank() && cell.column < MAXIMUM_COLUMNS);
         row.index = row.index.max(self.next_row);
         if row.cells.is_empty() || row.index >= MAXIMUM_ROWS {
             return Ok(());
@@ -159,19 +176,33 @@ impl SheetBuilder {
 
     /// Writes the tables of the sheet.
     pub fn write(mut self, name: &str, writer: &mut Writer<'_>, limits: &Limits<'_>) -> Result<()> {
-        let areas = self.layout.areas(limits.config.tables.maximum_tables_per_sheet);
-        let ranges = if limits.config.spreadsheet.fill_merged_cells { self.merges } else { Vec::new() };
-        writer.write(name, &mut self.spool, &areas, &Merges::new(ranges, self.links))
+        let areas = self
+            .layout
+            .areas(limits.config.tables.maximum_tables_per_sheet);
+        let ranges = if limits.config.spreadsheet.fill_merged_cells {
+            self.merges
+        } else {
+            Vec::new()
+        };
+        writer.write(
+            name,
+            &mut self.spool,
+            &areas,
+            &Merges::new(ranges, self.links),
+        )
     }
 }
 
-/// Row and column, from 0, of a name such as `B7` or `$B$7`; `None` if it is none, or beyond what a sheet can have.
+/// Row and column, from 0, of a name such as `B7` or `$B$7`; `None` if it is none, or beyond what a
+/// sheet can have.
 pub fn parse_cell(name: &str) -> Option<(u32, u32)> {
     let (mut column, mut row, mut has_row) = (0_u32, 0_u32, false);
     for byte in name.bytes() {
         match byte {
             b'$' => {}
-            b'A'..=b'Z' | b'a'..=b'z' if !has_row => column = column.checked_mul(26)? + u32::from(byte.to_ascii_uppercase() - b'A') + 1,
+            b'A'..=b'Z' | b'a'..=b'z' if !has_row => {
+                column = column.checked_mul(26)? + u32::from(byte.to_ascii_uppercase() - b'A') + 1
+            }
             b'0'..=b'9' => {
                 has_row = true;
                 row = row.checked_mul(10)?.checked_add(u32::from(byte - b'0'))?;
@@ -186,15 +217,24 @@ pub fn parse_cell(name: &str) -> Option<(u32, u32)> {
 /// Column, from 0, of a name such as `B7`, whatever its row.
 pub fn parse_column(name: &str) -> Option<u32> {
     let letters = name.bytes().take_while(u8::is_ascii_alphabetic);
-    let column = letters.take(4).fold(0, |column, letter| column * 26 + u32::from(letter.to_ascii_uppercase() - b'A') + 1);
-    column.checked_sub(1).filter(|column| *column < MAXIMUM_COLUMNS)
+    let column = letters.take(4).fold(0, |column, letter| {
+        column * 26 + u32::from(letter.to_ascii_uppercase() - b'A') + 1
+    });
+    column
+        .checked_sub(1)
+        .filter(|column| *column < MAXIMUM_COLUMNS)
 }
 
 /// The range of a name such as `B7:C9` or `B7`.
 pub fn parse_range(name: &str) -> Option<Area> {
     let (first, last) = name.split_once(':').unwrap_or((name, name));
     let ((top, left), (bottom, right)) = (parse_cell(first)?, parse_cell(last)?);
-    (top <= bottom && left <= right).then_some(Area { top, bottom, left, right })
+    (top <= bottom && left <= right).then_some(Area {
+        top,
+        bottom,
+        left,
+        right,
+    })
 }
 
 #[cfg(test)]
@@ -205,14 +245,36 @@ mod tests {
     fn names_of_cells_are_read_and_bounded() {
         assert_eq!(parse_cell("A1"), Some((0, 0)));
         assert_eq!(parse_cell("$XFD$1048576"), Some((1_048_575, 16_383)));
-        for wrong in ["A4294967295", "XFE1", "A0", "1A", "", "A", "ZZZZZZZZZZ1", "A99999999999"] {
+        for wrong in [
+            "A4294967295",
+            "XFE1",
+            "A0",
+            "1A",
+            "",
+            "A",
+            "ZZZZZZZZZZ1",
+            "A99999999999",
+        ] {
             assert_eq!(parse_cell(wrong), None, "{wrong}");
         }
         assert_eq!(
-            (parse_column("XFD9"), parse_column("XFE9"), parse_column("7"), parse_column("AAAAA1")),
+            (
+                parse_column("XFD9"),
+                parse_column("XFE9"),
+                parse_column("7"),
+                parse_column("AAAAA1")
+            ),
             (Some(16_383), None, None, None)
         );
-        assert_eq!(parse_range("B2:C3"), Some(Area { top: 1, bottom: 2, left: 1, right: 2 }));
+        assert_eq!(
+            parse_range("B2:C3"),
+            Some(Area {
+                top: 1,
+                bottom: 2,
+                left: 1,
+                right: 2
+            })
+        );
         assert_eq!(parse_range("C3:B2"), None);
     }
 }

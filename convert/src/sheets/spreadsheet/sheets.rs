@@ -1,4 +1,5 @@
-//! Goes through the sheets of an Office Open XML workbook, whatever its sheets are written in. Called by `xlsx` and `xlsb`.
+//! Goes through the sheets of an Office Open XML workbook, whatever its sheets are written in.
+//! Called by `xlsx` and `xlsb`.
 
 use std::collections::HashMap;
 
@@ -55,9 +56,11 @@ pub struct Context<'a> {
 }
 
 /// Reads one sheet from a part of that name; what was read before an error stays in the builder.
-pub type ReadSheet = fn(Part<'_>, &str, &Context<'_>, &mut SheetBuilder, &mut CellCount) -> Result<()>;
+pub type ReadSheet =
+    fn(Part<'_>, &str, &Context<'_>, &mut SheetBuilder, &mut CellCount) -> Result<()>;
 
-/// Reads and writes all sheets that are wanted. A damaged sheet is noted, unless no sheet has anything that can be read.
+/// Reads and writes all sheets that are wanted. A damaged sheet is noted, unless no sheet has
+/// anything that can be read.
 pub fn write_sheets(
     package: &mut Package<'_>,
     workbook: &Workbook,
@@ -70,14 +73,28 @@ pub fn write_sheets(
     let mut count = CellCount::default();
     let (mut pages, mut has_content, mut first_damage) = (0, false, None);
     for sheet in &workbook.listed {
-        let Some(part) = wanted_part(sheet, workbook, about, limits) else { continue };
+        let Some(part) = wanted_part(sheet, workbook, about, limits) else {
+            continue;
+        };
         let relationships = read_relationships(package, &part).unwrap_or_default();
-        let links = relationships.iter().map(|(id, relationship)| (id.clone(), relationship.target.clone())).collect();
-        let context = Context { styles: &workbook.styles, texts: &workbook.texts, links, is_1904: workbook.is_1904, limits };
+        let links = relationships
+            .iter()
+            .map(|(id, relationship)| (id.clone(), relationship.target.clone()))
+            .collect();
+        let context = Context {
+            styles: &workbook.styles,
+            texts: &workbook.texts,
+            links,
+            is_1904: workbook.is_1904,
+            limits,
+        };
         let mut builder = SheetBuilder::new(limits);
         let read = match package.part(&part) {
             Ok(Some(content)) => read_sheet(content, &part, &context, &mut builder, &mut count),
-            Ok(None) => Err(Error::new(ErrorKind::Corrupt, format!("the part {part} is missing"))),
+            Ok(None) => Err(Error::new(
+                ErrorKind::Corrupt,
+                format!("the part {part} is missing"),
+            )),
             Err(error) => Err(error),
         };
         has_content |= read.is_ok() || builder.next_row() > 0;
@@ -100,14 +117,21 @@ pub fn write_sheets(
 }
 
 /// The part of a sheet; `None`, with a note, for one that is left out.
-fn wanted_part(sheet: &Listed, workbook: &Workbook, about: &mut About, limits: &Limits<'_>) -> Option<String> {
+fn wanted_part(
+    sheet: &Listed,
+    workbook: &Workbook,
+    about: &mut About,
+    limits: &Limits<'_>,
+) -> Option<String> {
     let Some(relationship) = workbook.relationships.get(&sheet.relationship) else {
         about.note("damaged", &format!("sheet {} has no content", sheet.name));
         return None;
     };
     let note = match relationship.kind.as_str() {
         "chartsheet" => "chart_sheets",
-        "worksheet" if sheet.is_hidden && !limits.config.spreadsheet.hidden_sheets => "hidden_sheets",
+        "worksheet" if sheet.is_hidden && !limits.config.spreadsheet.hidden_sheets => {
+            "hidden_sheets"
+        }
         "worksheet" => return Some(resolve(&workbook.folder, &relationship.target)),
         _ => "other_sheets",
     };

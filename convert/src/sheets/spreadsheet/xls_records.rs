@@ -1,4 +1,5 @@
-//! Records of the BIFF stream in an xls workbook ([MS-XLS] 2.1.4), and the numbers in them. Called by `xls` and `xls_strings`.
+//! Records of the BIFF stream in an xls workbook ([MS-XLS] 2.1.4), and the numbers in them. Called
+//! by `xls` and `xls_strings`.
 
 /// Record types that are read ([MS-XLS] 2.3.1).
 pub mod kind {
@@ -61,30 +62,49 @@ impl<'a> Iterator for Records<'a> {
         let data = head.get(4..)?.get(..length)?;
         let position = self.position;
         self.position += 4 + length;
-        Some(Record { position, kind, data })
+        Some(Record {
+            position,
+            kind,
+            data,
+        })
     }
 }
 
 /// A number of two bytes, little-endian.
 pub fn u16_at(data: &[u8], at: usize) -> Option<u16> {
-    data.get(at..)?.first_chunk().map(|bytes| u16::from_le_bytes(*bytes))
+    data.get(at..)?
+        .first_chunk()
+        .map(|bytes| u16::from_le_bytes(*bytes))
 }
 
 /// A number of four bytes.
 pub fn u32_at(data: &[u8], at: usize) -> Option<u32> {
-    data.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+    data.get(at..)?
+        .first_chunk()
+        .map(|bytes| u32::from_le_bytes(*bytes))
 }
 
 /// A binary fraction of eight bytes.
 pub fn f64_at(data: &[u8], at: usize) -> Option<f64> {
-    data.get(at..)?.first_chunk().map(|bytes| f64::from_le_bytes(*bytes))
+    data.get(at..)?
+        .first_chunk()
+        .map(|bytes| f64::from_le_bytes(*bytes))
 }
 
-/// A number packed into four bytes ([MS-XLS] 2.5.217): bit 0 divides by 100, bit 1 says that the rest is a whole number.
+/// A number packed into four bytes ([MS-XLS] 2.5.217): bit 0 divides by 100, bit 1 says that the
+/// rest is a whole number.
 pub fn rk_at(data: &[u8], at: usize) -> Option<f64> {
     let packed = u32_at(data, at)?;
-    let number = if packed & 2 == 0 { f64::from_bits(u64::from(packed & !3) << 32) } else { f64::from(packed as i32 >> 2) };
-    Some(if packed & 1 == 0 { number } else { number / 100.0 })
+    let number = if packed & 2 == 0 {
+        f64::from_bits(u64::from(packed & !3) << 32)
+    } else {
+        f64::from(packed as i32 >> 2)
+    };
+    Some(if packed & 1 == 0 {
+        number
+    } else {
+        number / 100.0
+    })
 }
 
 /// The name of an error by its code ([MS-XLS] 2.5.10).
@@ -107,15 +127,23 @@ mod tests {
 
     #[test]
     fn packed_numbers() {
-        assert_eq!(rk_at(&(((12_345_i32) << 2 | 3) as u32).to_le_bytes(), 0), Some(123.45));
-        assert_eq!(rk_at(&((-5_i32 << 2 | 2) as u32).to_le_bytes(), 0), Some(-5.0));
+        assert_eq!(
+            rk_at(&(((12_345_i32) << 2 | 3) as u32).to_le_bytes(), 0),
+            Some(123.45)
+        );
+        assert_eq!(
+            rk_at(&((-5_i32 << 2 | 2) as u32).to_le_bytes(), 0),
+            Some(-5.0)
+        );
         assert_eq!(rk_at(&0x3FF0_0000_u32.to_le_bytes(), 0), Some(1.0));
     }
 
     #[test]
     fn records_end_where_they_are_not_whole() {
         let stream = [6, 0, 1, 0, 9, 10, 0, 0, 0, 6, 0, 255, 0, 1];
-        let records: Vec<(u16, usize)> = Records::new(&stream, 0).map(|record| (record.kind, record.data.len())).collect();
+        let records: Vec<(u16, usize)> = Records::new(&stream, 0)
+            .map(|record| (record.kind, record.data.len()))
+            .collect();
         assert_eq!(records, [(6, 1), (10, 0)]);
         assert!(Records::new(&stream, 999).next().is_none());
     }

@@ -36,11 +36,17 @@ pub struct Globals {
 impl Globals {
     /// Nothing yet.
     pub fn new(form: TextForm) -> Self {
-        Self { texts: SharedTexts::default(), formats: Vec::new(), is_1904: false, form }
+        Self {
+            texts: SharedTexts::default(),
+            formats: Vec::new(),
+            is_1904: false,
+            form,
+        }
     }
 }
 
-/// Where a cell is: row, column, position of its record in the stream, and which of the record's cells it is.
+/// Where a cell is: row, column, position of its record in the stream, and which of the record's
+/// cells it is.
 type Place = (u16, u16, u32, u16);
 
 /// What a first walk through a sheet finds.
@@ -55,24 +61,43 @@ struct Found {
 }
 
 /// Reads the sheet at a position; the second value is whether its last record was found.
-pub fn read(stream: &[u8], position: usize, globals: &Globals, count: &mut CellCount, limits: &Limits<'_>) -> Result<(SheetBuilder, bool)> {
+pub fn read(
+    stream: &[u8],
+    position: usize,
+    globals: &Globals,
+    count: &mut CellCount,
+    limits: &Limits<'_>,
+) -> Result<(SheetBuilder, bool)> {
     let mut found = walk(stream, position, limits)?;
-    found.places.sort_unstable_by_key(|(row, column, position, index)| (*row, *column, *position, *index));
-    found.places.dedup_by_key(|(row, column, ..)| (*row, *column));
+    found
+        .places
+        .sort_unstable_by_key(|(row, column, position, index)| (*row, *column, *position, *index));
+    found
+        .places
+        .dedup_by_key(|(row, column, ..)| (*row, *column));
     let mut row = RowBuilder::default();
     let keeps_hidden = limits.config.spreadsheet.hidden_rows_and_columns;
     let mut builder = SheetBuilder::new(limits);
     for rows in found.places.chunk_by(|one, other| one.0 == other.0) {
-        let Some((index, ..)) = rows.first() else { continue };
+        let Some((index, ..)) = rows.first() else {
+            continue;
+        };
         if found.hidden_rows.contains(index) && !found.is_filtered && !keeps_hidden {
             continue;
         }
-        let wanted = rows.iter().filter(|(_, column, ..)| keeps_hidden || !found.hidden_columns.contains(column));
+        let wanted = rows
+            .iter()
+            .filter(|(_, column, ..)| keeps_hidden || !found.hidden_columns.contains(column));
         row.begin(u32::from(*index));
-        wanted.filter_map(|place| cell(stream, place, globals)).try_for_each(|cell| row.add(cell))?;
+        wanted
+            .filter_map(|place| cell(stream, place, globals))
+            .try_for_each(|cell| row.add(cell))?;
         builder.push(&mut row.row, count, limits)?;
     }
-    found.merges.into_iter().for_each(|range| builder.merge(range));
+    found
+        .merges
+        .into_iter()
+        .for_each(|range| builder.merge(range));
     Ok((builder, found.is_whole))
 }
 
@@ -104,19 +129,36 @@ impl Found {
     fn note(&mut self, record: Record<'_>) {
         let data = record.data;
         match record.kind {
-            kind::FORMULA | kind::RICH_STRING | kind::LABEL_SHARED | kind::NUMBER | kind::LABEL | kind::BOOLEAN_OR_ERROR | kind::RK => {
+            kind::FORMULA
+            | kind::RICH_STRING
+            | kind::LABEL_SHARED
+            | kind::NUMBER
+            | kind::LABEL
+            | kind::BOOLEAN_OR_ERROR
+            | kind::RK => {
                 if let Some((row, column)) = u16_at(data, 0).zip(u16_at(data, 2)) {
                     self.places.push((row, column, record.position as u32, 0));
                 }
             }
             kind::MULTIPLE_RK => {
-                let Some((row, first)) = u16_at(data, 0).zip(u16_at(data, 2)) else { return };
+                let Some((row, first)) = u16_at(data, 0).zip(u16_at(data, 2)) else {
+                    return;
+                };
                 let cells = (data.len().saturating_sub(6) / 6) as u16;
-                self.places.extend((0..cells).map(|index| (row, first.saturating_add(index), record.position as u32, index)));
+                self.places.extend((0..cells).map(|index| {
+                    (
+                        row,
+                        first.saturating_add(index),
+                        record.position as u32,
+                        index,
+                    )
+                }));
             }
             kind::MERGED_CELLS => self.merges.extend(merged(data)),
             kind::FILTER_MODE => self.is_filtered = true,
-            kind::ROW if data.get(12).is_some_and(|flags| flags & 0x20 != 0) => self.hidden_rows.extend(u16_at(data, 0)),
+            kind::ROW if data.get(12).is_some_and(|flags| flags & 0x20 != 0) => {
+                self.hidden_rows.extend(u16_at(data, 0))
+            }
             kind::COLUMN_INFO if data.get(8).is_some_and(|flags| flags & 1 != 0) => {
                 if let Some((first, last)) = u16_at(data, 0).zip(u16_at(data, 2)) {
                     self.hidden_columns.extend(first..=last.min(255));
@@ -131,7 +173,12 @@ fn merged(data: &[u8]) -> impl Iterator<Item = Area> {
     let (ranges, _) = data.get(2..).unwrap_or_default().as_chunks::<8>();
     ranges.iter().filter_map(|range| {
         let at = |place| u16_at(range, place).map(u32::from);
-        Some(Area { top: at(0)?, bottom: at(2)?, left: at(4)?, right: at(6)? })
+        Some(Area {
+            top: at(0)?,
+            bottom: at(2)?,
+            left: at(4)?,
+            right: at(6)?,
+        })
     })
 }
 
@@ -141,8 +188,13 @@ fn cell(stream: &[u8], place: &Place, globals: &Globals) -> Option<Cell<'static>
     let record = records.next()?;
     let data = record.data;
     let column = u32::from(column);
-    let format = |index: Option<u16>| index.and_then(|index| globals.formats.get(usize::from(index))).unwrap_or(&NumberFormat::General);
-    let number = |number: f64, index: Option<u16>| format(index).cell(column, number, globals.is_1904);
+    let format = |index: Option<u16>| {
+        index
+            .and_then(|index| globals.formats.get(usize::from(index)))
+            .unwrap_or(&NumberFormat::General)
+    };
+    let number =
+        |number: f64, index: Option<u16>| format(index).cell(column, number, globals.is_1904);
     let text = |text: String| Cell::new(column, Value::Text(Cow::Owned(text)));
     match record.kind {
         kind::NUMBER => Some(number(f64_at(data, 6)?, u16_at(data, 4))),
@@ -151,16 +203,23 @@ fn cell(stream: &[u8], place: &Place, globals: &Globals) -> Option<Cell<'static>
             let at = 4 + 6 * usize::from(index);
             Some(number(rk_at(data, at + 2)?, u16_at(data, at)))
         }
-        kind::LABEL_SHARED => Some(text(globals.texts.get(u32_at(data, 6)? as usize)?.to_owned())),
+        kind::LABEL_SHARED => Some(text(
+            globals.texts.get(u32_at(data, 6)? as usize)?.to_owned(),
+        )),
         kind::LABEL | kind::RICH_STRING => Some(text(globals.form.text(data.get(6..)?, 2)?)),
-        kind::BOOLEAN_OR_ERROR => Some(Cell::new(column, truth_or_error(*data.get(6)?, *data.get(7)? != 0))),
+        kind::BOOLEAN_OR_ERROR => Some(Cell::new(
+            column,
+            truth_or_error(*data.get(6)?, *data.get(7)? != 0),
+        )),
         kind::FORMULA => {
             if u16_at(data, 12)? != 0xFFFF {
                 return Some(number(f64_at(data, 6)?, u16_at(data, 4)));
             }
             match *data.get(6)? {
                 0 => {
-                    let stored = records.take(RECORDS_TO_TEXT).find(|record| record.kind == kind::STRING)?;
+                    let stored = records
+                        .take(RECORDS_TO_TEXT)
+                        .find(|record| record.kind == kind::STRING)?;
                     Some(text(globals.form.text(stored.data, 2)?))
                 }
                 1 => Some(Cell::new(column, truth_or_error(*data.get(8)?, false))),
@@ -173,5 +232,9 @@ fn cell(stream: &[u8], place: &Place, globals: &Globals) -> Option<Cell<'static>
 }
 
 fn truth_or_error(code: u8, is_error: bool) -> Value<'static> {
-    if is_error { Value::Error(Cow::Borrowed(error_name(code))) } else { Value::Boolean(code != 0) }
+    if is_error {
+        Value::Error(Cow::Borrowed(error_name(code)))
+    } else {
+        Value::Boolean(code != 0)
+    }
 }

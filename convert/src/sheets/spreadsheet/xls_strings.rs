@@ -1,5 +1,6 @@
-//! Text in the BIFF stream of an xls workbook: Unicode texts ([MS-XLS] 2.5.293, 2.5.294), byte texts of Excel 5 and 95, and the table of
-//! shared texts, which goes on in further records. Called by `xls`.
+//! Text in the BIFF stream of an xls workbook: Unicode texts ([MS-XLS] 2.5.293, 2.5.294), byte
+//! texts of Excel 5 and 95, and the table of shared texts, which goes on in further records. Called
+//! by `xls`.
 
 use encoding_rs::Encoding;
 use tributary_schemas::Result;
@@ -27,11 +28,20 @@ pub struct TextForm {
 impl TextForm {
     /// A text whose length is in the first two bytes (`length_bytes` 2) or the first byte (1).
     pub fn text(self, data: &[u8], length_bytes: usize) -> Option<String> {
-        let length = if length_bytes == 2 { usize::from(u16_at(data, 0)?) } else { usize::from(*data.first()?) };
+        let length = if length_bytes == 2 {
+            usize::from(u16_at(data, 0)?)
+        } else {
+            usize::from(*data.first()?)
+        };
         let rest = data.get(length_bytes..)?;
         if !self.is_unicode {
             let bytes = rest.get(..length.min(rest.len()))?;
-            return Some(self.encoding.decode_without_bom_handling(bytes).0.into_owned());
+            return Some(
+                self.encoding
+                    .decode_without_bom_handling(bytes)
+                    .0
+                    .into_owned(),
+            );
         }
         let (flags, characters) = rest.split_first()?;
         Some(unicode(characters, length, flags & WIDE != 0).0)
@@ -42,12 +52,20 @@ impl TextForm {
 fn unicode(data: &[u8], length: usize, is_wide: bool) -> (String, usize) {
     if !is_wide {
         let bytes = data.get(..length.min(data.len())).unwrap_or_default();
-        return (bytes.iter().map(|byte| char::from(*byte)).collect(), bytes.len());
+        return (
+            bytes.iter().map(|byte| char::from(*byte)).collect(),
+            bytes.len(),
+        );
     }
     let bytes = data.get(..(length * 2).min(data.len())).unwrap_or_default();
     let (pairs, _) = bytes.as_chunks::<2>();
     let units = pairs.iter().map(|pair| u16::from_le_bytes(*pair));
-    (char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect(), pairs.len() * 2)
+    (
+        char::decode_utf16(units)
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect(),
+        pairs.len() * 2,
+    )
 }
 
 /// The encoding of a code page; Western where it is not known.
@@ -60,7 +78,10 @@ pub fn code_page(number: u16) -> &'static Encoding {
         949 => "euc-kr",
         950 => "big5",
         1200 => "utf-16le",
-        1250..=1258 => return Encoding::for_label(format!("windows-{number}").as_bytes()).unwrap_or(encoding_rs::WINDOWS_1252),
+        1250..=1258 => {
+            return Encoding::for_label(format!("windows-{number}").as_bytes())
+                .unwrap_or(encoding_rs::WINDOWS_1252);
+        }
         10000 | 32768 => "macintosh",
         10007 => "x-mac-cyrillic",
         54936 => "gb18030",
@@ -70,13 +91,25 @@ pub fn code_page(number: u16) -> &'static Encoding {
     Encoding::for_label(label.as_bytes()).unwrap_or(encoding_rs::WINDOWS_1252)
 }
 
-/// The table of shared texts that begins with a record and goes on in those after it, as far as it is whole; `Invalid` over the limit.
-pub fn shared_texts(first: Record<'_>, mut following: Records<'_>, limits: &Limits<'_>) -> Result<SharedTexts> {
+/// The table of shared texts that begins with a record and goes on in those after it, as far as it
+/// is whole; `Invalid` over the limit.
+pub fn shared_texts(
+    first: Record<'_>,
+    mut following: Records<'_>,
+    limits: &Limits<'_>,
+) -> Result<SharedTexts> {
     let mut parts = vec![first.data.get(8..).unwrap_or_default()];
-    while let Some(next) = following.next().filter(|record| record.kind == kind::CONTINUE) {
+    while let Some(next) = following
+        .next()
+        .filter(|record| record.kind == kind::CONTINUE)
+    {
         parts.push(next.data);
     }
-    let mut reader = Parts { parts: &parts, part: 0, offset: 0 };
+    let mut reader = Parts {
+        parts: &parts,
+        part: 0,
+        offset: 0,
+    };
     let mut texts = SharedTexts::default();
     // The number of texts in the record is a claim; each takes three bytes or more.
     while let Some(text) = reader.text() {
@@ -95,7 +128,11 @@ impl<'a> Parts<'a> {
     /// What remains of the current part; the next part once it is used up.
     fn rest(&mut self) -> Option<&'a [u8]> {
         loop {
-            let rest = self.parts.get(self.part)?.get(self.offset..).unwrap_or_default();
+            let rest = self
+                .parts
+                .get(self.part)?
+                .get(self.offset..)
+                .unwrap_or_default();
             if !rest.is_empty() {
                 return Some(rest);
             }
@@ -125,12 +162,22 @@ impl<'a> Parts<'a> {
     fn text(&mut self) -> Option<String> {
         let mut left = usize::from(u16::from_le_bytes(self.bytes()?));
         let [mut flags] = self.bytes()?;
-        let runs = if flags & RICH == 0 { 0 } else { usize::from(u16::from_le_bytes(self.bytes()?)) };
-        let extension = if flags & EXTENDED == 0 { 0 } else { u32::from_le_bytes(self.bytes()?) as usize };
+        let runs = if flags & RICH == 0 {
+            0
+        } else {
+            usize::from(u16::from_le_bytes(self.bytes()?))
+        };
+        let extension = if flags & EXTENDED == 0 {
+            0
+        } else {
+            u32::from_le_bytes(self.bytes()?) as usize
+        };
         let mut text = String::new();
         while left > 0 {
             let part = self.part;
-            let Some(mut rest) = self.rest() else { return Some(text).filter(|text| !text.is_empty()) };
+            let Some(mut rest) = self.rest() else {
+                return Some(text).filter(|text| !text.is_empty());
+            };
             // Where characters go on in the next record, their width is said again.
             if self.part != part {
                 flags = *rest.first()?;
@@ -145,7 +192,11 @@ impl<'a> Parts<'a> {
             text.push_str(&piece);
         }
         // Damage in what follows the text loses the texts after it, not this one.
-        if self.skip(runs * 4).and_then(|()| self.skip(extension)).is_none() {
+        if self
+            .skip(runs * 4)
+            .and_then(|()| self.skip(extension))
+            .is_none()
+        {
             self.part = self.parts.len();
         }
         Some(text)
@@ -158,27 +209,58 @@ mod tests {
     use crate::config::Config;
 
     fn record(kind: u16, data: &[u8]) -> Vec<u8> {
-        [kind.to_le_bytes(), (data.len() as u16).to_le_bytes()].concat().into_iter().chain(data.iter().copied()).collect()
+        [kind.to_le_bytes(), (data.len() as u16).to_le_bytes()]
+            .concat()
+            .into_iter()
+            .chain(data.iter().copied())
+            .collect()
     }
 
     #[test]
     fn shared_texts_go_on_in_the_next_record() {
         // "abcd" of narrow characters, cut after two; then "中文" with one format run.
-        let first = record(kind::SHARED_STRINGS, &[2, 0, 0, 0, 255, 255, 255, 255, 4, 0, 0, b'a', b'b']);
-        let second = record(kind::CONTINUE, &[1, b'c', 0, b'd', 0, 2, 0, 9, 1, 0, 0x2D, 0x4E, 0x87, 0x65, 1, 2, 3, 4, 1, 0, 0, b'x']);
+        let first = record(
+            kind::SHARED_STRINGS,
+            &[2, 0, 0, 0, 255, 255, 255, 255, 4, 0, 0, b'a', b'b'],
+        );
+        let second = record(
+            kind::CONTINUE,
+            &[
+                1, b'c', 0, b'd', 0, 2, 0, 9, 1, 0, 0x2D, 0x4E, 0x87, 0x65, 1, 2, 3, 4, 1, 0, 0,
+                b'x',
+            ],
+        );
         let stream = [first, second].concat();
         let mut records = Records::new(&stream, 0);
         let config = Config::default();
-        let texts = records.next().and_then(|first| shared_texts(first, records, &Limits::starting_now(&config)).ok()).unwrap_or_default();
-        assert_eq!([0, 1, 2, 3].map(|index| texts.get(index)), [Some("abcd"), Some("中文"), Some("x"), None]);
+        let texts = records
+            .next()
+            .and_then(|first| shared_texts(first, records, &Limits::starting_now(&config)).ok())
+            .unwrap_or_default();
+        assert_eq!(
+            [0, 1, 2, 3].map(|index| texts.get(index)),
+            [Some("abcd"), Some("中文"), Some("x"), None]
+        );
     }
 
     #[test]
     fn texts_with_wrong_lengths_end() {
-        let form = TextForm { is_unicode: true, encoding: encoding_rs::WINDOWS_1252 };
-        assert_eq!(form.text(&[255, 255, 1, b'a', 0, b'b'], 2).as_deref(), Some("a"));
+        let form = TextForm {
+            is_unicode: true,
+            encoding: encoding_rs::WINDOWS_1252,
+        };
+        assert_eq!(
+            form.text(&[255, 255, 1, b'a', 0, b'b'], 2).as_deref(),
+            Some("a")
+        );
         assert_eq!(form.text(&[255], 2), None);
-        let form = TextForm { is_unicode: false, encoding: code_page(936) };
-        assert_eq!(form.text(&[4, 0xD6, 0xD0, 0xCE, 0xC4], 1).as_deref(), Some("中文"));
+        let form = TextForm {
+            is_unicode: false,
+            encoding: code_page(936),
+        };
+        assert_eq!(
+            form.text(&[4, 0xD6, 0xD0, 0xCE, 0xC4], 1).as_deref(),
+            Some("中文")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Reads xlsb workbooks (binary parts in a ZIP container, [MS-XLSB]) as a stream. Called by the parent module.
+//! Reads xlsb workbooks (binary parts in a ZIP container, [MS-XLSB]) as a stream. Called by the
+//! parent module.
 
 use std::collections::HashMap;
 
@@ -25,10 +26,17 @@ const WORKBOOK: &str = "xl/workbook.bin";
 const MAXIMUM_FORMATS: usize = 70_000;
 
 /// Reads all sheets that are wanted.
-pub fn read(package: &mut Package<'_>, writer: &mut Writer<'_>, limits: &Limits<'_>) -> Result<About> {
+pub fn read(
+    package: &mut Package<'_>,
+    writer: &mut Writer<'_>,
+    limits: &Limits<'_>,
+) -> Result<About> {
     let (listed, is_1904) = read_workbook(package, limits.config.spreadsheet.maximum_sheets)?;
     let relationships = read_relationships(package, WORKBOOK)?;
-    let mut about = About { media_type: MEDIA_TYPE, ..About::default() };
+    let mut about = About {
+        media_type: MEDIA_TYPE,
+        ..About::default()
+    };
     read_properties(package, &mut about);
     let mut styles = Styles::default();
     let read = read_styles(package).map(|found| styles = found);
@@ -36,7 +44,14 @@ pub fn read(package: &mut Package<'_>, writer: &mut Writer<'_>, limits: &Limits<
     let mut texts = SharedTexts::default();
     let read = read_texts(package, &mut texts, limits);
     forgive(&mut about, "shared texts", !texts.is_empty(), read)?;
-    let workbook = Workbook { folder: FOLDER.to_owned(), listed, relationships, styles, texts, is_1904 };
+    let workbook = Workbook {
+        folder: FOLDER.to_owned(),
+        listed,
+        relationships,
+        styles,
+        texts,
+        is_1904,
+    };
     write_sheets(package, &workbook, read_sheet, writer, &mut about, limits)?;
     Ok(about)
 }
@@ -44,13 +59,18 @@ pub fn read(package: &mut Package<'_>, writer: &mut Writer<'_>, limits: &Limits<
 /// The list of sheets, up to one more than `maximum`.
 fn read_workbook(package: &mut Package<'_>, maximum: usize) -> Result<(Vec<Listed>, bool)> {
     let Some(part) = package.part(WORKBOOK)? else {
-        return Err(Error::new(ErrorKind::Corrupt, format!("the part {WORKBOOK} is missing")));
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("the part {WORKBOOK} is missing"),
+        ));
     };
     let mut records = Records::new(part, WORKBOOK);
     let (mut listed, mut is_1904) = (Vec::new(), false);
     while let Some((kind, data)) = records.next()? {
         match kind {
-            kind::WORKBOOK_PROPERTIES => is_1904 = u32_at(data, 0).is_some_and(|flags| flags & 1 != 0),
+            kind::WORKBOOK_PROPERTIES => {
+                is_1904 = u32_at(data, 0).is_some_and(|flags| flags & 1 != 0)
+            }
             kind::SHEET if listed.len() <= maximum => listed.extend(listed_sheet(data)),
             _ => {}
         }
@@ -69,7 +89,9 @@ fn listed_sheet(data: &[u8]) -> Option<Listed> {
 
 fn read_styles(package: &mut Package<'_>) -> Result<Styles> {
     let name = "xl/styles.bin";
-    let Some(part) = package.part(name)? else { return Ok(Styles::default()) };
+    let Some(part) = package.part(name)? else {
+        return Ok(Styles::default());
+    };
     let mut records = Records::new(part, name);
     let mut codes: HashMap<u16, NumberFormat> = HashMap::new();
     let mut formats = Vec::new();
@@ -85,7 +107,12 @@ fn read_styles(package: &mut Package<'_>) -> Result<Styles> {
             kind::END_CELL_FORMATS => in_cell_formats = false,
             kind::CELL_FORMAT if in_cell_formats && formats.len() < MAXIMUM_FORMATS => {
                 let id = u16_at(data, 2).unwrap_or(0);
-                formats.push(codes.get(&id).cloned().unwrap_or_else(|| NumberFormat::built_in(u32::from(id))));
+                formats.push(
+                    codes
+                        .get(&id)
+                        .cloned()
+                        .unwrap_or_else(|| NumberFormat::built_in(u32::from(id))),
+                );
             }
             _ => {}
         }
@@ -93,9 +120,15 @@ fn read_styles(package: &mut Package<'_>) -> Result<Styles> {
     Ok(Styles::new(formats))
 }
 
-fn read_texts(package: &mut Package<'_>, texts: &mut SharedTexts, limits: &Limits<'_>) -> Result<()> {
+fn read_texts(
+    package: &mut Package<'_>,
+    texts: &mut SharedTexts,
+    limits: &Limits<'_>,
+) -> Result<()> {
     let name = "xl/sharedStrings.bin";
-    let Some(part) = package.part(name)? else { return Ok(()) };
+    let Some(part) = package.part(name)? else {
+        return Ok(());
+    };
     let mut records = Records::new(part, name);
     while let Some((kind, data)) = records.next()? {
         if kind == kind::SHARED_TEXT {

@@ -1,4 +1,5 @@
-//! Records of the binary parts in an xlsb workbook ([MS-XLSB] 2.1.4). Called by `xlsb` and `xlsb_sheet`.
+//! Records of the binary parts in an xlsb workbook ([MS-XLSB] 2.1.4). Called by `xlsb` and
+//! `xlsb_sheet`.
 
 use std::io::Read;
 
@@ -47,15 +48,24 @@ pub struct Records<'a> {
 impl<'a> Records<'a> {
     /// Reads the part of that name.
     pub fn new(part: Part<'a>, name: &'a str) -> Self {
-        Self { part, name, data: Vec::new() }
+        Self {
+            part,
+            name,
+            data: Vec::new(),
+        }
     }
 
     /// The next record's type and content; `None` at the end of the part.
     pub fn next(&mut self) -> Result<Option<(u32, &[u8])>> {
         self.part.begin_event();
-        let Some(first) = self.byte()? else { return Ok(None) };
-        let kind =
-            if first & 0x80 == 0 { u32::from(first) } else { u32::from(first & 0x7F) | u32::from(self.expected_byte()? & 0x7F) << 7 };
+        let Some(first) = self.byte()? else {
+            return Ok(None);
+        };
+        let kind = if first & 0x80 == 0 {
+            u32::from(first)
+        } else {
+            u32::from(first & 0x7F) | u32::from(self.expected_byte()? & 0x7F) << 7
+        };
         let mut length = 0;
         for shift in [0, 7, 14, 21] {
             let byte = self.expected_byte()?;
@@ -69,7 +79,10 @@ impl<'a> Records<'a> {
             return Err(self.damaged("has a record that is too long"));
         }
         // Grows with what is there, not with what the length claims.
-        let read = (&mut self.part).take(length).read_to_end(&mut self.data).map_err(|error| part_error(self.name, &error))?;
+        let read = (&mut self.part)
+            .take(length)
+            .read_to_end(&mut self.data)
+            .map_err(|error| part_error(self.name, &error))?;
         if (read as u64) < length {
             return Err(self.damaged("ends early"));
         }
@@ -78,7 +91,10 @@ impl<'a> Records<'a> {
 
     fn byte(&mut self) -> Result<Option<u8>> {
         let mut byte = [0];
-        let read = self.part.read(&mut byte).map_err(|error| part_error(self.name, &error))?;
+        let read = self
+            .part
+            .read(&mut byte)
+            .map_err(|error| part_error(self.name, &error))?;
         Ok((read == 1).then_some(byte[0]))
     }
 
@@ -87,7 +103,8 @@ impl<'a> Records<'a> {
     }
 
     fn damaged(&self, what: &str) -> Error {
-        Error::new(ErrorKind::Corrupt, format!("the part {} {what}", self.name)).with_hint("the file is damaged; send it again")
+        Error::new(ErrorKind::Corrupt, format!("the part {} {what}", self.name))
+            .with_hint("the file is damaged; send it again")
     }
 }
 
@@ -99,14 +116,25 @@ pub fn wide_text(data: &[u8], at: usize) -> Option<String> {
     }
     let bytes = data.get(at + 4..)?;
     let (pairs, _) = bytes.as_chunks::<2>();
-    let units = pairs.iter().take(length as usize).map(|pair| u16::from_le_bytes(*pair));
-    Some(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+    let units = pairs
+        .iter()
+        .take(length as usize)
+        .map(|pair| u16::from_le_bytes(*pair));
+    Some(
+        char::decode_utf16(units)
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect(),
+    )
 }
 
 /// Bytes that a text takes.
 pub fn wide_text_bytes(data: &[u8], at: usize) -> Option<usize> {
     let length = u32_at(data, at)?;
-    Some(if length == u32::MAX { 4 } else { (length as usize).checked_mul(2)?.checked_add(4)? })
+    Some(if length == u32::MAX {
+        4
+    } else {
+        (length as usize).checked_mul(2)?.checked_add(4)?
+    })
 }
 
 /// A number of three bytes.

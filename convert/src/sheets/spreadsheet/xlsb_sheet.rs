@@ -16,7 +16,13 @@ use crate::sheets::tables::value::{Cell, Value};
 const MAXIMUM_HIDDEN_RANGES: usize = 1000;
 
 /// Reads a sheet to its end; what was read before an error stays in the builder.
-pub fn read_sheet(part: Part<'_>, name: &str, context: &Context<'_>, builder: &mut SheetBuilder, count: &mut CellCount) -> Result<()> {
+pub fn read_sheet(
+    part: Part<'_>,
+    name: &str,
+    context: &Context<'_>,
+    builder: &mut SheetBuilder,
+    count: &mut CellCount,
+) -> Result<()> {
     let mut records = Records::new(part, name);
     let keeps_hidden = context.limits.config.spreadsheet.hidden_rows_and_columns;
     let mut hidden_columns: Vec<(u32, u32)> = Vec::new();
@@ -33,19 +39,32 @@ pub fn read_sheet(part: Part<'_>, name: &str, context: &Context<'_>, builder: &m
             }
             kind::CELL_RK..=kind::FORMULA_ERROR | kind::CELL_RICH_TEXT => {
                 let column = u32_at(data, 0).filter(|column| *column < MAXIMUM_COLUMNS);
-                let is_hidden =
-                    |column: u32| !keeps_hidden && hidden_columns.iter().any(|(first, last)| (*first..=*last).contains(&column));
+                let is_hidden = |column: u32| {
+                    !keeps_hidden
+                        && hidden_columns
+                            .iter()
+                            .any(|(first, last)| (*first..=*last).contains(&column))
+                };
                 if let Some(column) = column.filter(|column| !is_hidden(*column)) {
                     cell(kind, data, column, context).map_or(Ok(()), |cell| row.add(cell))?;
                 }
             }
-            kind::COLUMN_INFO if data.get(16).is_some_and(|flags| flags & 1 != 0) && hidden_columns.len() < MAXIMUM_HIDDEN_RANGES => {
+            kind::COLUMN_INFO
+                if data.get(16).is_some_and(|flags| flags & 1 != 0)
+                    && hidden_columns.len() < MAXIMUM_HIDDEN_RANGES =>
+            {
                 hidden_columns.extend(u32_at(data, 0).zip(u32_at(data, 4)));
             }
-            kind::MERGED_CELLS => area(data).into_iter().for_each(|range| builder.merge(range)),
+            kind::MERGED_CELLS => area(data)
+                .into_iter()
+                .for_each(|range| builder.merge(range)),
             kind::HYPERLINK => hyperlink(data, context, builder),
             kind::END_SHEET => {
-                return if row_hidden && !keeps_hidden { Ok(()) } else { builder.push(&mut row.row, count, context.limits) };
+                return if row_hidden && !keeps_hidden {
+                    Ok(())
+                } else {
+                    builder.push(&mut row.row, count, context.limits)
+                };
             }
             _ => {}
         }
@@ -58,7 +77,10 @@ pub fn read_sheet(part: Part<'_>, name: &str, context: &Context<'_>, builder: &m
 fn cell(kind: u32, data: &[u8], column: u32, context: &Context<'_>) -> Option<Cell<'static>> {
     let number = |number: f64| {
         let format = u24_at(data, 4).unwrap_or(0) as usize;
-        context.styles.format(format).cell(column, number, context.is_1904)
+        context
+            .styles
+            .format(format)
+            .cell(column, number, context.is_1904)
     };
     let text = |text: String| Cell::new(column, Value::Text(Cow::Owned(text)));
     let value = match kind {
@@ -66,9 +88,16 @@ fn cell(kind: u32, data: &[u8], column: u32, context: &Context<'_>) -> Option<Ce
         kind::CELL_REAL | kind::FORMULA_NUMBER => return f64_at(data, 8).map(number),
         kind::CELL_TEXT | kind::FORMULA_TEXT => return wide_text(data, 8).map(text),
         kind::CELL_RICH_TEXT => return wide_text(data, 9).map(text),
-        kind::CELL_SHARED => return context.texts.get(u32_at(data, 8)? as usize).map(|shared| text(shared.to_owned())),
+        kind::CELL_SHARED => {
+            return context
+                .texts
+                .get(u32_at(data, 8)? as usize)
+                .map(|shared| text(shared.to_owned()));
+        }
         kind::CELL_BOOLEAN | kind::FORMULA_BOOLEAN => Value::Boolean(*data.get(8)? != 0),
-        kind::CELL_ERROR | kind::FORMULA_ERROR => Value::Error(Cow::Borrowed(error_name(*data.get(8)?))),
+        kind::CELL_ERROR | kind::FORMULA_ERROR => {
+            Value::Error(Cow::Borrowed(error_name(*data.get(8)?)))
+        }
         _ => return None,
     };
     Some(Cell::new(column, value))
@@ -76,8 +105,16 @@ fn cell(kind: u32, data: &[u8], column: u32, context: &Context<'_>) -> Option<Ce
 
 /// First and last row, first and last column.
 fn area(data: &[u8]) -> Option<Area> {
-    let range = Area { top: u32_at(data, 0)?, bottom: u32_at(data, 4)?, left: u32_at(data, 8)?, right: u32_at(data, 12)? };
-    (range.top <= range.bottom && range.left <= range.right && range.bottom < MAXIMUM_ROWS && range.right < MAXIMUM_COLUMNS)
+    let range = Area {
+        top: u32_at(data, 0)?,
+        bottom: u32_at(data, 4)?,
+        left: u32_at(data, 8)?,
+        right: u32_at(data, 12)?,
+    };
+    (range.top <= range.bottom
+        && range.left <= range.right
+        && range.bottom < MAXIMUM_ROWS
+        && range.right < MAXIMUM_COLUMNS)
         .then_some(range)
 }
 

@@ -1,4 +1,5 @@
-//! Reads xlsx and xlsm workbooks (Office Open XML, transitional and strict) as a stream. Called by the parent module.
+//! Reads xlsx and xlsm workbooks (Office Open XML, transitional and strict) as a stream. Called by
+//! the parent module.
 
 use quick_xml::events::Event;
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -18,24 +19,52 @@ const MEDIA_TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsh
 const MACRO_MEDIA_TYPE: &str = "application/vnd.ms-excel.sheet.macroEnabled.12";
 
 /// Reads all sheets that are wanted.
-pub fn read(package: &mut Package<'_>, writer: &mut Writer<'_>, limits: &Limits<'_>) -> Result<About> {
+pub fn read(
+    package: &mut Package<'_>,
+    writer: &mut Writer<'_>,
+    limits: &Limits<'_>,
+) -> Result<About> {
     let main = workbook_part(package)?;
-    let (listed, is_1904) = read_workbook(package, &main, limits.config.spreadsheet.maximum_sheets)?;
+    let (listed, is_1904) =
+        read_workbook(package, &main, limits.config.spreadsheet.maximum_sheets)?;
     let folder = folder_of(&main).to_owned();
     let relationships = read_relationships(package, &main)?;
-    let mut about = About { media_type: if package.has("xl/vbaProject.bin") { MACRO_MEDIA_TYPE } else { MEDIA_TYPE }, ..About::default() };
+    let mut about = About {
+        media_type: if package.has("xl/vbaProject.bin") {
+            MACRO_MEDIA_TYPE
+        } else {
+            MEDIA_TYPE
+        },
+        ..About::default()
+    };
     read_properties(package, &mut about);
     let part_of = |kind: &str, usual: &str| {
-        let named = relationships.values().find(|relationship| relationship.kind == kind).map(|found| resolve(&folder, &found.target));
+        let named = relationships
+            .values()
+            .find(|relationship| relationship.kind == kind)
+            .map(|found| resolve(&folder, &found.target));
         named.unwrap_or_else(|| format!("{folder}{usual}"))
     };
     let mut styles = Styles::default();
-    let read = read_part(package, &part_of("styles", "styles.xml"), Styles::read).map(|found| styles = found.unwrap_or_default());
+    let read = read_part(package, &part_of("styles", "styles.xml"), Styles::read)
+        .map(|found| styles = found.unwrap_or_default());
     forgive(&mut about, "styles", true, read)?;
     let mut texts = SharedTexts::default();
-    let read = read_part(package, &part_of("sharedStrings", "sharedStrings.xml"), |xml| texts.read(xml, limits)).map(|_| ());
+    let read = read_part(
+        package,
+        &part_of("sharedStrings", "sharedStrings.xml"),
+        |xml| texts.read(xml, limits),
+    )
+    .map(|_| ());
     forgive(&mut about, "shared texts", !texts.is_empty(), read)?;
-    let workbook = Workbook { folder, listed, relationships, styles, texts, is_1904 };
+    let workbook = Workbook {
+        folder,
+        listed,
+        relationships,
+        styles,
+        texts,
+        is_1904,
+    };
     write_sheets(package, &workbook, read_sheet, writer, &mut about, limits)?;
     Ok(about)
 }
@@ -43,19 +72,35 @@ pub fn read(package: &mut Package<'_>, writer: &mut Writer<'_>, limits: &Limits<
 /// The part that lists the sheets.
 fn workbook_part(package: &mut Package<'_>) -> Result<String> {
     let relationships = read_relationships(package, "").unwrap_or_default();
-    let named = relationships.into_values().find(|relationship| relationship.kind == "officeDocument");
-    let named = named.map(|relationship| resolve("", &relationship.target)).filter(|name| package.has(name));
+    let named = relationships
+        .into_values()
+        .find(|relationship| relationship.kind == "officeDocument");
+    let named = named
+        .map(|relationship| resolve("", &relationship.target))
+        .filter(|name| package.has(name));
     match named {
         Some(name) => Ok(name),
         None if package.has("xl/workbook.xml") => Ok("xl/workbook.xml".to_owned()),
-        None => Err(Error::new(ErrorKind::Unsupported, "a ZIP container without a workbook in it")
-            .with_hint("supported are xlsx, xlsm, xlsb, xls and ods")),
+        None => Err(Error::new(
+            ErrorKind::Unsupported,
+            "a ZIP container without a workbook in it",
+        )
+        .with_hint("supported are xlsx, xlsm, xlsb, xls and ods")),
     }
 }
 
 /// The list of sheets, up to one more than `maximum`.
-fn read_workbook(package: &mut Package<'_>, name: &str, maximum: usize) -> Result<(Vec<Listed>, bool)> {
-    let Some(part) = package.part(name)? else { return Err(Error::new(ErrorKind::Corrupt, format!("the part {name} is missing"))) };
+fn read_workbook(
+    package: &mut Package<'_>,
+    name: &str,
+    maximum: usize,
+) -> Result<(Vec<Listed>, bool)> {
+    let Some(part) = package.part(name)? else {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("the part {name} is missing"),
+        ));
+    };
     let mut xml = Xml::new(part, name);
     let (mut sheets, mut is_1904, mut is_workbook) = (Vec::new(), false, false);
     loop {
@@ -71,8 +116,11 @@ fn read_workbook(package: &mut Package<'_>, name: &str, maximum: usize) -> Resul
                 _ => {}
             },
             Event::Eof if !is_workbook => {
-                return Err(Error::new(ErrorKind::Unsupported, format!("the part {name} is no workbook"))
-                    .with_hint("supported are xlsx, xlsm, xlsb, xls and ods"));
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!("the part {name} is no workbook"),
+                )
+                .with_hint("supported are xlsx, xlsm, xlsb, xls and ods"));
             }
             Event::Eof => return Ok((sheets, is_1904)),
             _ => {}

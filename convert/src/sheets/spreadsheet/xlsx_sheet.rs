@@ -6,13 +6,16 @@ use quick_xml::events::{BytesStart, Event};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::package::Part;
-use super::sheet::{CellCount, MAXIMUM_COLUMNS, RowBuilder, SheetBuilder, parse_cell, parse_column, parse_range};
+use super::sheet::{
+    CellCount, MAXIMUM_COLUMNS, RowBuilder, SheetBuilder, parse_cell, parse_column, parse_range,
+};
 use super::sheets::Context;
 use super::xml::{Xml, add_text, attribute, number, truth};
 use crate::sheets::tables::classify::understand;
 use crate::sheets::tables::value::{Cell, Value};
 
-/// Bytes after which no more text is added to a cell; workbooks have at most 32,767 characters in one.
+/// Bytes after which no more text is added to a cell; workbooks have at most 32,767 characters in
+/// one.
 const MAXIMUM_CELL_BYTES: usize = 1 << 20;
 
 /// Column ranges that can be hidden.
@@ -51,7 +54,13 @@ struct SheetReader<'a> {
 }
 
 /// Reads a sheet to its end; what was read before an error stays in the builder.
-pub fn read_sheet(part: Part<'_>, name: &str, context: &Context<'_>, builder: &mut SheetBuilder, count: &mut CellCount) -> Result<()> {
+pub fn read_sheet(
+    part: Part<'_>,
+    name: &str,
+    context: &Context<'_>,
+    builder: &mut SheetBuilder,
+    count: &mut CellCount,
+) -> Result<()> {
     let mut xml = Xml::new(part, name);
     let mut reader = SheetReader {
         context,
@@ -82,8 +91,12 @@ pub fn read_sheet(part: Part<'_>, name: &str, context: &Context<'_>, builder: &m
             Event::Eof if has_end => return Ok(()),
             Event::Eof => return Err(Error::new(ErrorKind::Corrupt, "a sheet ends early")),
             event => match reader.inside {
-                Inside::Value if reader.open.value.len() < MAXIMUM_CELL_BYTES => add_text(&event, &mut reader.open.value),
-                Inside::Formula if reader.open.formula.len() < MAXIMUM_CELL_BYTES => add_text(&event, &mut reader.open.formula),
+                Inside::Value if reader.open.value.len() < MAXIMUM_CELL_BYTES => {
+                    add_text(&event, &mut reader.open.value)
+                }
+                Inside::Formula if reader.open.formula.len() < MAXIMUM_CELL_BYTES => {
+                    add_text(&event, &mut reader.open.formula)
+                }
                 Inside::Nothing | Inside::Value | Inside::Formula => {}
             },
         }
@@ -101,8 +114,12 @@ impl SheetReader<'_> {
             "row" => self.start_row(tag),
             "sheetPr" => self.is_filtered = truth(tag, "filterMode"),
             "col" if truth(tag, "hidden") && self.hidden_columns.len() < MAXIMUM_HIDDEN_RANGES => {
-                let (first, last): (u32, u32) = (number(tag, "min").unwrap_or(0), number(tag, "max").unwrap_or(0));
-                self.hidden_columns.extend(first.checked_sub(1).zip(last.checked_sub(1)));
+                let (first, last): (u32, u32) = (
+                    number(tag, "min").unwrap_or(0),
+                    number(tag, "max").unwrap_or(0),
+                );
+                self.hidden_columns
+                    .extend(first.checked_sub(1).zip(last.checked_sub(1)));
             }
             "mergeCell" => {
                 if let Some(range) = attribute(tag, "ref").and_then(|name| parse_range(&name)) {
@@ -120,7 +137,14 @@ impl SheetReader<'_> {
             "v" | "t" | "f" => self.inside = Inside::Nothing,
             "rPh" => self.phonetic = false,
             "row" => {
-                let keeps = !self.row_hidden || self.is_filtered || self.context.limits.config.spreadsheet.hidden_rows_and_columns;
+                let keeps = !self.row_hidden
+                    || self.is_filtered
+                    || self
+                        .context
+                        .limits
+                        .config
+                        .spreadsheet
+                        .hidden_rows_and_columns;
                 if keeps {
                     builder.push(&mut self.row.row, count, self.context.limits)?;
                 }
@@ -133,7 +157,9 @@ impl SheetReader<'_> {
 
     /// A row number that is none, or beyond what a sheet can have, is the next row.
     fn start_row(&mut self, tag: &BytesStart<'_>) {
-        let index = attribute(tag, "r").and_then(|number| parse_cell(&format!("A{number}"))).map(|(row, _)| row);
+        let index = attribute(tag, "r")
+            .and_then(|number| parse_cell(&format!("A{number}")))
+            .map(|(row, _)| row);
         let index = index.unwrap_or(self.next_row);
         self.next_row = index + 1;
         self.row.begin(index);
@@ -163,8 +189,17 @@ impl SheetReader<'_> {
 
     fn end_cell(&mut self, builder: &mut SheetBuilder) -> Result<()> {
         let column = self.open.column;
-        let shows_hidden = self.context.limits.config.spreadsheet.hidden_rows_and_columns;
-        let is_hidden = self.hidden_columns.iter().any(|(first, last)| (*first..=*last).contains(&column)) && !shows_hidden;
+        let shows_hidden = self
+            .context
+            .limits
+            .config
+            .spreadsheet
+            .hidden_rows_and_columns;
+        let is_hidden = self
+            .hidden_columns
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&column))
+            && !shows_hidden;
         if is_hidden || column >= MAXIMUM_COLUMNS {
             return Ok(());
         }
@@ -181,23 +216,37 @@ impl SheetReader<'_> {
         let value = match self.open.kind.as_str() {
             _ if text.is_empty() => Value::Empty,
             "s" => {
-                let shared = text.trim().parse().ok().and_then(|index| self.context.texts.get(index));
-                shared.map_or(Value::Empty, |text| Value::Text(Cow::Owned(unescaped(text))))
+                let shared = text
+                    .trim()
+                    .parse()
+                    .ok()
+                    .and_then(|index| self.context.texts.get(index));
+                shared.map_or(Value::Empty, |text| {
+                    Value::Text(Cow::Owned(unescaped(text)))
+                })
             }
             "str" | "inlineStr" => Value::Text(Cow::Owned(unescaped(text))),
             "b" => Value::Boolean(matches!(text.trim(), "1" | "true")),
             "e" => Value::Error(Cow::Owned(text.trim().to_owned())),
             "d" => iso_date(text.trim()),
             _ => {
-                let Ok(number) = text.trim().parse::<f64>() else { return Cell::new(column, Value::Text(Cow::Owned(text.to_owned()))) };
-                return self.context.styles.format(self.open.style).cell(column, number, self.context.is_1904);
+                let Ok(number) = text.trim().parse::<f64>() else {
+                    return Cell::new(column, Value::Text(Cow::Owned(text.to_owned())));
+                };
+                return self.context.styles.format(self.open.style).cell(
+                    column,
+                    number,
+                    self.context.is_1904,
+                );
             }
         };
         Cell::new(column, value)
     }
 
     fn hyperlink(&self, tag: &BytesStart<'_>, builder: &mut SheetBuilder) {
-        let Some(range) = attribute(tag, "ref").and_then(|name| parse_range(&name)) else { return };
+        let Some(range) = attribute(tag, "ref").and_then(|name| parse_range(&name)) else {
+            return;
+        };
         let target = attribute(tag, "id").and_then(|id| self.context.links.get(&*id));
         if let Some(target) = target.filter(|target| target.contains(':')) {
             builder.link(range.top, range.left, target.clone());
@@ -221,8 +270,14 @@ fn hyperlink_target(formula: &str) -> Option<&str> {
     if formula.is_empty() {
         return None;
     }
-    let (_, after) = formula.get(..256.min(formula.len())).unwrap_or(formula).split_once("HYPERLINK(\"")?;
-    after.split('"').next().filter(|target| target.contains("://"))
+    let (_, after) = formula
+        .get(..256.min(formula.len()))
+        .unwrap_or(formula)
+        .split_once("HYPERLINK(\"")?;
+    after
+        .split('"')
+        .next()
+        .filter(|target| target.contains("://"))
 }
 
 /// Characters that XML cannot hold stand in workbooks as `_x000D_`.
@@ -234,8 +289,13 @@ fn unescaped(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("_x") {
         out.push_str(before);
-        let code = after.get(..4).filter(|_| after.as_bytes().get(4) == Some(&b'_'));
-        match code.and_then(|code| u32::from_str_radix(code, 16).ok()).and_then(char::from_u32) {
+        let code = after
+            .get(..4)
+            .filter(|_| after.as_bytes().get(4) == Some(&b'_'));
+        match code
+            .and_then(|code| u32::from_str_radix(code, 16).ok())
+            .and_then(char::from_u32)
+        {
             Some(character) => {
                 out.push(character);
                 rest = after.get(5..).unwrap_or_default();
@@ -260,7 +320,10 @@ mod tests {
 
     #[test]
     fn hyperlink_formulas_lead_somewhere() {
-        assert_eq!(hyperlink_target("HYPERLINK(\"https://a.b/c\",\"text\")"), Some("https://a.b/c"));
+        assert_eq!(
+            hyperlink_target("HYPERLINK(\"https://a.b/c\",\"text\")"),
+            Some("https://a.b/c")
+        );
         assert_eq!(hyperlink_target("HYPERLINK(A1)"), None);
     }
 }

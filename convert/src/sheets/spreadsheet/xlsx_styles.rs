@@ -1,4 +1,5 @@
-//! Styles and shared texts of an xlsx workbook, both kept in memory while its sheets are read. Called by `xlsx`.
+//! Styles and shared texts of an xlsx workbook, both kept in memory while its sheets are read.
+//! Called by `xlsx`.
 
 use std::collections::HashMap;
 
@@ -31,16 +32,29 @@ impl Styles {
         let mut in_cell_formats = false;
         loop {
             match xml.next()? {
-                Event::Start(tag) | Event::Empty(tag) if is(&tag, "numFmt") && codes.len() < MAXIMUM_FORMATS => {
-                    if let Some((id, code)) = number(&tag, "numFmtId").zip(attribute(&tag, "formatCode")) {
+                Event::Start(tag) | Event::Empty(tag)
+                    if is(&tag, "numFmt") && codes.len() < MAXIMUM_FORMATS =>
+                {
+                    if let Some((id, code)) =
+                        number(&tag, "numFmtId").zip(attribute(&tag, "formatCode"))
+                    {
                         codes.insert(id, NumberFormat::parse(&code));
                     }
                 }
                 Event::Start(tag) if is(&tag, "cellXfs") => in_cell_formats = true,
-                Event::End(tag) if tag.local_name().as_ref() == "cellXfs" => in_cell_formats = false,
-                Event::Start(tag) | Event::Empty(tag) if in_cell_formats && is(&tag, "xf") && formats.len() < MAXIMUM_FORMATS => {
+                Event::End(tag) if tag.local_name().as_ref() == "cellXfs" => {
+                    in_cell_formats = false
+                }
+                Event::Start(tag) | Event::Empty(tag)
+                    if in_cell_formats && is(&tag, "xf") && formats.len() < MAXIMUM_FORMATS =>
+                {
                     let id = number(&tag, "numFmtId").unwrap_or(0);
-                    formats.push(codes.get(&id).cloned().unwrap_or_else(|| NumberFormat::built_in(id)));
+                    formats.push(
+                        codes
+                            .get(&id)
+                            .cloned()
+                            .unwrap_or_else(|| NumberFormat::built_in(id)),
+                    );
                 }
                 Event::Eof => return Ok(Self { formats }),
                 _ => {}
@@ -63,7 +77,8 @@ pub struct SharedTexts {
 }
 
 impl SharedTexts {
-    /// Reads `sharedStrings.xml`; what was read before an error stays. Phonetic readings are left out.
+    /// Reads `sharedStrings.xml`; what was read before an error stays. Phonetic readings are left
+    /// out.
     pub fn read(&mut self, mut xml: Xml<'_>, limits: &Limits<'_>) -> Result<()> {
         let maximum = limits.config.spreadsheet.maximum_shared_text_bytes;
         let (mut in_text, mut phonetic) = (false, false);
@@ -97,8 +112,11 @@ impl SharedTexts {
         if bytes as u64 <= maximum {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Invalid, format!("the cells share more than {maximum} bytes of text"))
-            .with_hint("split the workbook, or raise `convert.spreadsheet.maximum_shared_text_bytes`"))
+        Err(Error::new(
+            ErrorKind::Invalid,
+            format!("the cells share more than {maximum} bytes of text"),
+        )
+        .with_hint("split the workbook, or raise `convert.spreadsheet.maximum_shared_text_bytes`"))
     }
 
     /// Whether there is none.
@@ -115,7 +133,9 @@ impl SharedTexts {
     /// The text of a number.
     pub fn get(&self, index: usize) -> Option<&str> {
         let end = *self.ends.get(index)?;
-        let start = index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        let start = index
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied())?;
         self.text.get(start..end)
     }
 }

@@ -1,4 +1,5 @@
-//! XML parts as a stream of events, with names without prefixes and bounded memory. Called by the readers of xlsx and ods.
+//! XML parts as a stream of events, with names without prefixes and bounded memory. Called by the
+//! readers of xlsx and ods.
 
 use std::borrow::Cow;
 
@@ -23,18 +24,27 @@ impl<'a> Xml<'a> {
         // Names of open tags would pile up, and a workbook with crossed tags is still read.
         config.check_end_names = false;
         config.allow_unmatched_ends = true;
-        Self { reader, buffer: Vec::new(), name: name.to_owned() }
+        Self {
+            reader,
+            buffer: Vec::new(),
+            name: name.to_owned(),
+        }
     }
 
     /// The next event; `Eof` at the end.
     pub fn next(&mut self) -> Result<Event<'_>> {
         self.buffer.clear();
         self.reader.get_mut().begin_event();
-        self.reader.read_event_into(&mut self.buffer).map_err(|error| match error {
-            quick_xml::Error::Io(error) => part_error(&self.name, &error),
-            other => Error::new(ErrorKind::Corrupt, format!("the part {} is no proper XML: {other}", self.name))
+        self.reader
+            .read_event_into(&mut self.buffer)
+            .map_err(|error| match error {
+                quick_xml::Error::Io(error) => part_error(&self.name, &error),
+                other => Error::new(
+                    ErrorKind::Corrupt,
+                    format!("the part {} is no proper XML: {other}", self.name),
+                )
                 .with_hint("the file is damaged; send it again"),
-        })
+            })
     }
 }
 
@@ -45,12 +55,20 @@ pub fn is(tag: &BytesStart<'_>, name: &str) -> bool {
 
 /// The value of an attribute by its local name.
 pub fn attribute<'a>(tag: &'a BytesStart<'_>, name: &str) -> Option<Cow<'a, str>> {
-    let found = tag.attributes().with_checks(false).flatten().find(|attribute| attribute.key.local_name().as_ref() == name)?;
+    let found = tag
+        .attributes()
+        .with_checks(false)
+        .flatten()
+        .find(|attribute| attribute.key.local_name().as_ref() == name)?;
     if !found.value.contains('&') {
         return Some(found.value);
     }
     let fallback = found.value.clone();
-    Some(found.normalized_value(XmlVersion::default()).unwrap_or(fallback))
+    Some(
+        found
+            .normalized_value(XmlVersion::default())
+            .unwrap_or(fallback),
+    )
 }
 
 /// An attribute that is a number.

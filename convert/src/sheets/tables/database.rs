@@ -1,8 +1,11 @@
-//! The SQLite database beside the Markdown: one table for each table of the document, and a catalogue of their real names.
+//! The SQLite database beside the Markdown: one table for each table of the document, and a
+//! catalogue of their real names.
 //!
-//! `_tables(table_name, sheet, real_title, range, header_rows, rows)`, `_columns(table_name, column_name, real_name, type, position)` and
-//! `_notes(sheet, cell, text)` for cells that stand alone. Dates and times are ISO text, truth values 0 and 1; errors such as `#N/A` and
-//! words for missing values are NULL in columns of numbers and dates. The bytes depend on the content only.
+//! `_tables(table_name, sheet, real_title, range, header_rows, rows)`, `_columns(table_name,
+//! column_name, real_name, type, position)` and `_notes(sheet, cell, text)` for cells that stand
+//! alone. Dates and times are ISO text, truth values 0 and 1; errors such as `#N/A` and
+//! words for missing values are NULL in columns of numbers and dates. The bytes depend on the
+//! content only.
 
 use std::sync::OnceLock;
 
@@ -26,7 +29,8 @@ CREATE TABLE _notes(sheet TEXT, cell TEXT, text TEXT);";
 const SMALL_PAGE_BYTES: u64 = 1024;
 const PAGE_BYTES: u64 = 4096;
 
-/// Nobody reads the file before it is complete, and after a crash it is gone: journals and syncs would protect nothing.
+/// Nobody reads the file before it is complete, and after a crash it is gone: journals and syncs
+/// would protect nothing.
 const FAST: &str = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; \
                     PRAGMA cache_size=-16000; BEGIN;";
 
@@ -39,19 +43,29 @@ pub struct Database {
 
 impl std::fmt::Debug for Database {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Database").field("file", &self.file).finish_non_exhaustive()
+        formatter
+            .debug_struct("Database")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
     }
 }
 
 fn failed(error: rusqlite::Error) -> Error {
-    Error::new(ErrorKind::Internal, format!("the database of the document's tables could not be written: {error}"))
+    Error::new(
+        ErrorKind::Internal,
+        format!("the database of the document's tables could not be written: {error}"),
+    )
 }
 
 fn io_failed(error: std::io::Error) -> Error {
-    Error::io("a temporary file for the database of the document's tables", &error)
+    Error::io(
+        "a temporary file for the database of the document's tables",
+        &error,
+    )
 }
 
-/// An empty database with its catalogue: a copy of one that is made once, which costs a fraction of making it.
+/// An empty database with its catalogue: a copy of one that is made once, which costs a fraction of
+/// making it.
 fn empty_in_memory() -> Result<Connection> {
     static EMPTY: OnceLock<Vec<u8>> = OnceLock::new();
     let mut connection = Connection::open_in_memory().map_err(failed)?;
@@ -62,47 +76,95 @@ fn empty_in_memory() -> Result<Connection> {
             EMPTY.get_or_init(|| made)
         }
     };
-    connection.deserialize_read_exact(rusqlite::MAIN_DB, empty.as_slice(), empty.len(), false).map_err(failed)?;
+    connection
+        .deserialize_read_exact(rusqlite::MAIN_DB, empty.as_slice(), empty.len(), false)
+        .map_err(failed)?;
     Ok(connection)
 }
 
 fn make_empty() -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
-    connection.execute_batch(&format!("PRAGMA page_size={SMALL_PAGE_BYTES}; BEGIN;{CATALOGUE} COMMIT;"))?;
-    connection.serialize(rusqlite::MAIN_DB).map(|database| database.to_vec())
+    connection.execute_batch(&format!(
+        "PRAGMA page_size={SMALL_PAGE_BYTES}; BEGIN;{CATALOGUE} COMMIT;"
+    ))?;
+    connection
+        .serialize(rusqlite::MAIN_DB)
+        .map(|database| database.to_vec())
 }
 
 impl Database {
     /// An empty database, in memory or in a temporary file, of at most `maximum_bytes`.
     pub fn create(in_memory: bool, maximum_bytes: u64) -> Result<Self> {
         let (connection, file, begin) = if in_memory {
-            let begin = format!("PRAGMA max_page_count={}; PRAGMA journal_mode=OFF; BEGIN;", maximum_bytes / SMALL_PAGE_BYTES);
+            let begin = format!(
+                "PRAGMA max_page_count={}; PRAGMA journal_mode=OFF; BEGIN;",
+                maximum_bytes / SMALL_PAGE_BYTES
+            );
             (empty_in_memory()?, None, begin)
         } else {
             let file = NamedTempFile::new().map_err(io_failed)?;
-            let sizes = format!("PRAGMA page_size={PAGE_BYTES}; PRAGMA max_page_count={};", maximum_bytes / PAGE_BYTES);
-            (Connection::open(file.path()).map_err(failed)?, Some(file), format!("{sizes}{FAST}{CATALOGUE}"))
+            let sizes = format!(
+                "PRAGMA page_size={PAGE_BYTES}; PRAGMA max_page_count={};",
+                maximum_bytes / PAGE_BYTES
+            );
+            (
+                Connection::open(file.path()).map_err(failed)?,
+                Some(file),
+                format!("{sizes}{FAST}{CATALOGUE}"),
+            )
         };
         connection.execute_batch(&begin).map_err(failed)?;
-        Ok(Self { connection, file, maximum_bytes })
+        Ok(Self {
+            connection,
+            file,
+            maximum_bytes,
+        })
     }
 
     /// Creates a table, enters it into the catalogue and prepares the adding of its rows.
-    pub fn add_table(&self, name: &str, sheet: &str, plan: &Plan, columns: &[Column]) -> Result<Inserter<'_>> {
-        let fields: Vec<String> = columns.iter().map(|column| format!("{} {}", quoted(&column.name), column.column_type.sql())).collect();
-        self.execute(&format!("CREATE TABLE {}({})", quoted(name), fields.join(", ")), &[])?;
+    pub fn add_table(
+        &self,
+        name: &str,
+        sheet: &str,
+        plan: &Plan,
+        columns: &[Column],
+    ) -> Result<Inserter<'_>> {
+        let fields: Vec<String> = columns
+            .iter()
+            .map(|column| format!("{} {}", quoted(&column.name), column.column_type.sql()))
+            .collect();
+        self.execute(
+            &format!("CREATE TABLE {}({})", quoted(name), fields.join(", ")),
+            &[],
+        )?;
         let rows = plan.data_rows() as i64;
         let range = range_name(plan.area);
-        let about: [&dyn ToSql; 6] = [&name, &sheet, &plan.title, &range, &(plan.header_rows as i64), &rows];
+        let about: [&dyn ToSql; 6] = [
+            &name,
+            &sheet,
+            &plan.title,
+            &range,
+            &(plan.header_rows as i64),
+            &rows,
+        ];
         self.execute("INSERT INTO _tables VALUES (?,?,?,?,?,?)", &about)?;
         let mut enter = self.prepare("INSERT INTO _columns VALUES (?,?,?,?,?)")?;
         for (column, position) in columns.iter().zip(1_i64..) {
-            let about: [&dyn ToSql; 5] = [&name, &column.name, &column.real_name, &column.column_type.sql(), &position];
+            let about: [&dyn ToSql; 5] = [
+                &name,
+                &column.name,
+                &column.real_name,
+                &column.column_type.sql(),
+                &position,
+            ];
             enter.execute(about).map_err(|error| self.explain(error))?;
         }
         let places = vec!["?"; columns.len()].join(",");
         let statement = self.prepare(&format!("INSERT INTO {} VALUES ({places})", quoted(name)))?;
-        Ok(Inserter { statement, database: self })
+        Ok(Inserter {
+            statement,
+            database: self,
+        })
     }
 
     /// Adds the text of a cell that belongs to no table.
@@ -111,11 +173,16 @@ impl Database {
     }
 
     fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<()> {
-        self.prepare(sql)?.execute(values).map(|_| ()).map_err(|error| self.explain(error))
+        self.prepare(sql)?
+            .execute(values)
+            .map(|_| ())
+            .map_err(|error| self.explain(error))
     }
 
     fn prepare(&self, sql: &str) -> Result<Statement<'_>> {
-        self.connection.prepare(sql).map_err(|error| self.explain(error))
+        self.connection
+            .prepare(sql)
+            .map_err(|error| self.explain(error))
     }
 
     /// A full database is a limit of ours.
@@ -123,20 +190,31 @@ impl Database {
         if error.sqlite_error_code() != Some(rusqlite::ErrorCode::DiskFull) {
             return failed(error);
         }
-        let message =
-            format!("the database of the document's tables needs more than {} bytes or more than the disk has", self.maximum_bytes);
-        Error::new(ErrorKind::Invalid, message).with_hint("split the document, or raise `convert.tables.maximum_database_bytes`")
+        let message = format!(
+            "the database of the document's tables needs more than {} bytes or more than the disk has",
+            self.maximum_bytes
+        );
+        Error::new(ErrorKind::Invalid, message)
+            .with_hint("split the document, or raise `convert.tables.maximum_database_bytes`")
     }
 
     /// The finished database file.
     pub fn finish(mut self) -> Result<Vec<u8>> {
-        self.connection.execute_batch("COMMIT").map_err(|error| self.explain(error))?;
+        self.connection
+            .execute_batch("COMMIT")
+            .map_err(|error| self.explain(error))?;
         match self.file {
             Some(file) => {
-                self.connection.close().map_err(|(_, error)| failed(error))?;
+                self.connection
+                    .close()
+                    .map_err(|(_, error)| failed(error))?;
                 std::fs::read(file.path()).map_err(io_failed)
             }
-            None => self.connection.serialize(rusqlite::MAIN_DB).map(|data| data.to_vec()).map_err(failed),
+            None => self
+                .connection
+                .serialize(rusqlite::MAIN_DB)
+                .map(|data| data.to_vec())
+                .map_err(failed),
         }
     }
 }
@@ -156,32 +234,54 @@ impl Inserter<'_> {
             let cell = cells.next_if(|cell| cell.column == column.place);
             let bound = match cell {
                 Some(cell) => self.bind(place, cell, column.column_type, untyped),
-                None => self.statement.raw_bind_parameter(place, rusqlite::types::Null),
+                None => self
+                    .statement
+                    .raw_bind_parameter(place, rusqlite::types::Null),
             };
             bound.map_err(failed)?;
         }
-        self.statement.raw_execute().map(|_| ()).map_err(|error| self.database.explain(error))
+        self.statement
+            .raw_execute()
+            .map(|_| ())
+            .map_err(|error| self.database.explain(error))
     }
 
-    fn bind(&mut self, place: usize, cell: &Cell<'_>, column_type: ColumnType, untyped: bool) -> rusqlite::Result<()> {
+    fn bind(
+        &mut self,
+        place: usize,
+        cell: &Cell<'_>,
+        column_type: ColumnType,
+        untyped: bool,
+    ) -> rusqlite::Result<()> {
         if column_type == ColumnType::Text {
             let text = cell.text();
-            let value = if text.trim().is_empty() { ValueRef::Null } else { ValueRef::Text(text.as_bytes()) };
-            return self.statement.raw_bind_parameter(place, ToSqlOutput::Borrowed(value));
+            let value = if text.trim().is_empty() {
+                ValueRef::Null
+            } else {
+                ValueRef::Text(text.as_bytes())
+            };
+            return self
+                .statement
+                .raw_bind_parameter(place, ToSqlOutput::Borrowed(value));
         }
         let understood = match &cell.value {
             Value::Text(text) if untyped && !is_missing(text) => understand(text),
             value => value.clone(),
         };
         let value = match &understood {
-            Value::Integer(number) if column_type == ColumnType::Real => ValueRef::Real(*number as f64),
+            Value::Integer(number) if column_type == ColumnType::Real => {
+                ValueRef::Real(*number as f64)
+            }
             Value::Integer(number) => ValueRef::Integer(*number),
             Value::Real(number) => ValueRef::Real(*number),
             Value::Boolean(truth) => ValueRef::Integer(i64::from(*truth)),
-            Value::Date(text) | Value::DateTime(text) | Value::Time(text) => ValueRef::Text(text.as_bytes()),
+            Value::Date(text) | Value::DateTime(text) | Value::Time(text) => {
+                ValueRef::Text(text.as_bytes())
+            }
             Value::Empty | Value::Text(_) | Value::Error(_) => ValueRef::Null,
         };
-        self.statement.raw_bind_parameter(place, ToSqlOutput::Borrowed(value))
+        self.statement
+            .raw_bind_parameter(place, ToSqlOutput::Borrowed(value))
     }
 }
 
@@ -191,7 +291,11 @@ fn quoted(name: &str) -> String {
 
 /// `B2:D9`.
 pub fn range_name(area: Area) -> String {
-    format!("{}:{}", cell_name(area.top, area.left), cell_name(area.bottom, area.right))
+    format!(
+        "{}:{}",
+        cell_name(area.top, area.left),
+        cell_name(area.bottom, area.right)
+    )
 }
 
 /// `A1` for row 0 and column 0.
@@ -216,7 +320,15 @@ mod tests {
 
     #[test]
     fn cells_have_their_spreadsheet_names() {
-        assert_eq!(range_name(Area { top: 0, bottom: 9, left: 0, right: 27 }), "A1:AB10");
+        assert_eq!(
+            range_name(Area {
+                top: 0,
+                bottom: 9,
+                left: 0,
+                right: 27
+            }),
+            "A1:AB10"
+        );
         assert_eq!(column_name(16383), "XFD");
     }
 }

@@ -1,4 +1,5 @@
-//! Decides which of a table's first rows are titles above it and which are its header. Called by `survey` with the first rows.
+//! Decides which of a table's first rows are titles above it and which are its header. Called by
+//! `survey` with the first rows.
 
 use std::collections::HashSet;
 
@@ -23,22 +24,39 @@ pub struct Head {
     pub header_rows: usize,
 }
 
-/// Decides by the first rows of a table; `untyped` cells are text that may be numbers, `merged_rows` is how many rows the merged cells of
-/// a given row reach over (1 if none are merged over columns or rows).
+/// Decides by the first rows of a table; `untyped` cells are text that may be numbers,
+/// `merged_rows` is how many rows the merged cells of a given row reach over (1 if none are merged
+/// over columns or rows).
 pub fn find(rows: &[Row<'_>], untyped: bool, merged_rows: &dyn Fn(u32) -> usize) -> Head {
     let widest = rows.iter().map(filled).max().unwrap_or(0);
-    let titles =
-        if widest < 2 { 0 } else { rows.iter().take(MAXIMUM_TITLES).take_while(|row| is_title(row, merged_rows(row.index) > 1)).count() };
-    let (Some(first), Some(body)) = (rows.get(titles), rows.get(titles + 1..)) else { return Head::default() };
+    let titles = if widest < 2 {
+        0
+    } else {
+        rows.iter()
+            .take(MAXIMUM_TITLES)
+            .take_while(|row| is_title(row, merged_rows(row.index) > 1))
+            .count()
+    };
+    let (Some(first), Some(body)) = (rows.get(titles), rows.get(titles + 1..)) else {
+        return Head::default();
+    };
     if body.is_empty() || !is_header(first, body, widest, untyped) {
-        return Head { titles, header_rows: 0 };
+        return Head {
+            titles,
+            header_rows: 0,
+        };
     }
-    let mut header_rows = merged_rows(first.index).clamp(1, MAXIMUM_HEADER_ROWS).min(body.len());
+    let mut header_rows = merged_rows(first.index)
+        .clamp(1, MAXIMUM_HEADER_ROWS)
+        .min(body.len());
     // A second row of words that fills the gaps of the first, above rows with numbers.
     if header_rows == 1 && has_second_level(first, body, untyped) {
         header_rows = 2;
     }
-    Head { titles, header_rows }
+    Head {
+        titles,
+        header_rows,
+    }
 }
 
 fn filled(row: &Row<'_>) -> usize {
@@ -59,30 +77,49 @@ fn kind(cell: &Cell<'_>, untyped: bool) -> Kind {
     }
 }
 
-/// Words above values. Numbers may be header cells as well where they look like years or differ in kind from what is below.
+/// Words above values. Numbers may be header cells as well where they look like years or differ in
+/// kind from what is below.
 fn is_header(first: &Row<'_>, body: &[Row<'_>], widest: usize, untyped: bool) -> bool {
     let cells: Vec<&Cell<'_>> = first.cells.iter().filter(|cell| !cell.is_blank()).collect();
     if cells.is_empty() || cells.len() * 2 < widest {
         return false;
     }
-    if cells.iter().any(|cell| cell.text().chars().count() > MAXIMUM_HEADER_CHARACTERS) {
+    if cells
+        .iter()
+        .any(|cell| cell.text().chars().count() > MAXIMUM_HEADER_CHARACTERS)
+    {
         return false;
     }
     let mut seen = HashSet::new();
-    let repeated = cells.iter().filter(|cell| !seen.insert(cell.text())).count();
-    let words = cells.iter().filter(|cell| kind(cell, untyped) == Kind::Text).count();
-    let contrasts = cells.iter().filter(|cell| contrasts(cell, body, untyped)).count();
+    let repeated = cells
+        .iter()
+        .filter(|cell| !seen.insert(cell.text()))
+        .count();
+    let words = cells
+        .iter()
+        .filter(|cell| kind(cell, untyped) == Kind::Text)
+        .count();
+    let contrasts = cells
+        .iter()
+        .filter(|cell| contrasts(cell, body, untyped))
+        .count();
     if words == cells.len() {
         return repeated * 2 <= cells.len();
     }
-    let labels = cells.iter().filter(|cell| kind(cell, untyped) == Kind::Text || is_year(cell, untyped)).count();
+    let labels = cells
+        .iter()
+        .filter(|cell| kind(cell, untyped) == Kind::Text || is_year(cell, untyped))
+        .count();
     (labels == cells.len() && words > 0) || contrasts * 2 > cells.len()
 }
 
 /// Whether most cells below are of another kind.
 fn contrasts(cell: &Cell<'_>, body: &[Row<'_>], untyped: bool) -> bool {
     let own = coarse(kind(cell, untyped));
-    let below = body.iter().filter_map(|row| row.cell(cell.column)).map(|cell| coarse(kind(cell, untyped)));
+    let below = body
+        .iter()
+        .filter_map(|row| row.cell(cell.column))
+        .map(|cell| coarse(kind(cell, untyped)));
     let (mut other, mut same) = (0, 0);
     for kind in below.filter(|kind| *kind != Kind::Empty) {
         if kind == own { same += 1 } else { other += 1 }
@@ -107,10 +144,23 @@ fn is_year(cell: &Cell<'_>, untyped: bool) -> bool {
 }
 
 fn has_second_level(first: &Row<'_>, body: &[Row<'_>], untyped: bool) -> bool {
-    let Some((second, below)) = body.split_first() else { return false };
-    let is_words = |row: &Row<'_>| row.cells.iter().filter(|cell| !cell.is_blank()).all(|cell| kind(cell, untyped) == Kind::Text);
-    let fills_gap = second.cells.iter().any(|cell| !cell.is_blank() && first.cell(cell.column).is_none_or(Cell::is_blank));
-    let has_values = second.cells.iter().any(|cell| contrasts(cell, below, untyped));
+    let Some((second, below)) = body.split_first() else {
+        return false;
+    };
+    let is_words = |row: &Row<'_>| {
+        row.cells
+            .iter()
+            .filter(|cell| !cell.is_blank())
+            .all(|cell| kind(cell, untyped) == Kind::Text)
+    };
+    let fills_gap = second
+        .cells
+        .iter()
+        .any(|cell| !cell.is_blank() && first.cell(cell.column).is_none_or(Cell::is_blank));
+    let has_values = second
+        .cells
+        .iter()
+        .any(|cell| contrasts(cell, below, untyped));
     fills_gap && is_words(second) && has_values && below.len() > 1
 }
 
@@ -124,14 +174,25 @@ mod tests {
             .zip(0..)
             .map(|(line, index)| Row {
                 index,
-                cells: line.split(',').zip(0..).map(|(text, column)| Cell::new(column, Value::Text(text.into()))).collect(),
+                cells: line
+                    .split(',')
+                    .zip(0..)
+                    .map(|(text, column)| Cell::new(column, Value::Text(text.into())))
+                    .collect(),
             })
             .collect();
         find(&rows, true, &|_| 1)
     }
 
     fn expect(lines: &[&str], titles: usize, header_rows: usize) {
-        assert_eq!(head(lines), Head { titles, header_rows }, "{lines:?}");
+        assert_eq!(
+            head(lines),
+            Head {
+                titles,
+                header_rows
+            },
+            "{lines:?}"
+        );
     }
 
     #[test]
@@ -153,14 +214,27 @@ mod tests {
 
     #[test]
     fn titles_stand_above() {
-        expect(&["Stanley Cups,,", "Team,Location,Cups", "Blues,STL,1"], 1, 1);
+        expect(
+            &["Stanley Cups,,", "Team,Location,Cups", "Blues,STL,1"],
+            1,
+            1,
+        );
         expect(&["Sales,", "all regions,", "region,sum", "north,5"], 2, 1);
         expect(&["one column", "a", "b"], 0, 1);
     }
 
     #[test]
     fn a_second_level_fills_the_gaps_of_the_first() {
-        expect(&["item,2023,,2024,", ",plan,real,plan,real", "x,1,2,3,4", "y,1,2,3,4"], 0, 2);
+        expect(
+            &[
+                "item,2023,,2024,",
+                ",plan,real,plan,real",
+                "x,1,2,3,4",
+                "y,1,2,3,4",
+            ],
+            0,
+            2,
+        );
         expect(&["item,kind,", "x,y,z", "x,1,2"], 0, 1);
     }
 }

@@ -1,5 +1,5 @@
-//! Finds the tables of a sheet from where its cells are: empty rows and columns part them. Called by the spreadsheet readers while rows
-//! come in, and once at the end.
+//! Finds the tables of a sheet from where its cells are: empty rows and columns part them. Called
+//! by the spreadsheet readers while rows come in, and once at the end.
 
 use super::value::Row;
 
@@ -57,14 +57,20 @@ impl Layout {
     pub fn add(&mut self, row: &Row<'_>) {
         let mut runs = runs(row);
         if self.is_coarse {
-            runs = runs.into_iter().reduce(Area::covering).into_iter().collect();
+            runs = runs
+                .into_iter()
+                .reduce(Area::covering)
+                .into_iter()
+                .collect();
         }
         if runs.is_empty() {
             return;
         }
         let mut open = std::mem::take(&mut self.open);
         for run in &mut runs {
-            let above = open.iter().position(|area| area.bottom + 1 == run.top && area.left == run.left && area.right == run.right);
+            let above = open.iter().position(|area| {
+                area.bottom + 1 == run.top && area.left == run.left && area.right == run.right
+            });
             if let Some(at) = above {
                 run.top = open.swap_remove(at).top;
             }
@@ -76,12 +82,15 @@ impl Layout {
         }
     }
 
-    /// Only blocks of adjoining rows are told apart from now on; if there are too many of these, nothing is.
+    /// Only blocks of adjoining rows are told apart from now on; if there are too many of these,
+    /// nothing is.
     fn coarsen(&mut self) {
         self.is_coarse = true;
         let areas = std::mem::take(&mut self.closed);
         let bands = groups(areas, |area| (area.top, area.bottom), 0);
-        let covers = bands.into_iter().filter_map(|band| band.into_iter().reduce(Area::covering));
+        let covers = bands
+            .into_iter()
+            .filter_map(|band| band.into_iter().reduce(Area::covering));
         self.closed = if covers.clone().count() > MAXIMUM_RECTANGLES / 2 {
             covers.reduce(Area::covering).into_iter().collect()
         } else {
@@ -89,13 +98,20 @@ impl Layout {
         };
     }
 
-    /// The tables from top to bottom and left to right; one over everything if there would be more than `maximum`.
+    /// The tables from top to bottom and left to right; one over everything if there would be more
+    /// than `maximum`.
     pub fn areas(mut self, maximum: usize) -> Vec<Area> {
         self.closed.append(&mut self.open);
-        let Some(all) = self.closed.iter().copied().reduce(Area::covering) else { return Vec::new() };
+        let Some(all) = self.closed.iter().copied().reduce(Area::covering) else {
+            return Vec::new();
+        };
         let mut areas = Vec::new();
         cut(self.closed, MAXIMUM_DEPTH, &mut areas);
-        if areas.len() > maximum { vec![all] } else { areas }
+        if areas.len() > maximum {
+            vec![all]
+        } else {
+            areas
+        }
     }
 }
 
@@ -105,7 +121,12 @@ fn runs(row: &Row<'_>) -> Vec<Area> {
     for cell in row.cells.iter().filter(|cell| !cell.is_blank()) {
         match runs.last_mut() {
             Some(run) if run.right + 1 == cell.column => run.right = cell.column,
-            _ => runs.push(Area { top: row.index, bottom: row.index, left: cell.column, right: cell.column }),
+            _ => runs.push(Area {
+                top: row.index,
+                bottom: row.index,
+                left: cell.column,
+                right: cell.column,
+            }),
         }
     }
     runs
@@ -113,14 +134,18 @@ fn runs(row: &Row<'_>) -> Vec<Area> {
 
 /// Cuts at empty rows, then at empty columns, then where what is above and below share no column.
 fn cut(areas: Vec<Area>, depth: usize, found: &mut Vec<Area>) {
-    let Some(all) = areas.iter().copied().reduce(Area::covering) else { return };
+    let Some(all) = areas.iter().copied().reduce(Area::covering) else {
+        return;
+    };
     if depth == 0 || areas.len() == 1 {
         found.push(all);
         return;
     }
     let bands = groups(areas, |area| (area.top, area.bottom), 0);
     if bands.len() > 1 {
-        bands.into_iter().for_each(|band| cut(band, depth - 1, found));
+        bands
+            .into_iter()
+            .for_each(|band| cut(band, depth - 1, found));
         return;
     }
     let band = bands.into_iter().flatten().collect();
@@ -130,20 +155,29 @@ fn cut(areas: Vec<Area>, depth: usize, found: &mut Vec<Area>) {
         Err(blocks) => blocks,
     };
     if parts.len() > 1 {
-        parts.into_iter().for_each(|part| cut(part, depth - 1, found));
+        parts
+            .into_iter()
+            .for_each(|part| cut(part, depth - 1, found));
     } else {
         found.push(all);
     }
 }
 
-/// Parts side by side. A single row is never cut, nor is a single column cut off: both mostly belong to what stands beside them.
+/// Parts side by side. A single row is never cut, nor is a single column cut off: both mostly
+/// belong to what stands beside them.
 fn columns(band: Vec<Area>, all: Area) -> Vec<Vec<Area>> {
     if all.height() == 1 {
         return vec![band];
     }
     let mut blocks: Vec<Vec<Area>> = Vec::new();
     for block in groups(band, |area| (area.left, area.right), 0) {
-        let is_narrow = |block: &[Area]| block.iter().copied().reduce(Area::covering).is_none_or(|cover| cover.width() == 1);
+        let is_narrow = |block: &[Area]| {
+            block
+                .iter()
+                .copied()
+                .reduce(Area::covering)
+                .is_none_or(|cover| cover.width() == 1)
+        };
         match blocks.last_mut() {
             Some(last) if is_narrow(last) || is_narrow(&block) => last.extend(block),
             _ => blocks.push(block),
@@ -172,7 +206,11 @@ fn diagonal(block: Vec<Area>) -> Vec<Vec<Area>> {
             at = Some(index);
             break;
         }
-        above = (above.0.min(area.left), above.1.max(area.right), above.2.max(area.bottom));
+        above = (
+            above.0.min(area.left),
+            above.1.max(area.right),
+            above.2.max(area.bottom),
+        );
     }
     match at {
         Some(at) => {
@@ -194,7 +232,11 @@ fn groups(mut areas: Vec<Area>, extent: impl Fn(&Area) -> (u32, u32), gap: u32) 
             Some(group) if first <= end + 1 + gap => group.push(area),
             _ => groups.push(vec![area]),
         }
-        end = if groups.last().is_some_and(|group| group.len() == 1) { last } else { end.max(last) };
+        end = if groups.last().is_some_and(|group| group.len() == 1) {
+            last
+        } else {
+            end.max(last)
+        };
     }
     groups
 }
@@ -208,17 +250,33 @@ mod tests {
     fn areas(picture: &str) -> Vec<(u32, u32, u32, u32)> {
         let mut layout = Layout::default();
         for (index, line) in picture.lines().enumerate() {
-            let cells = (0..).zip(line.chars()).filter(|(_, mark)| *mark == 'x').map(|(column, _)| Cell::new(column, Value::Integer(1)));
-            layout.add(&Row { index: index as u32, cells: cells.collect() });
+            let cells = (0..)
+                .zip(line.chars())
+                .filter(|(_, mark)| *mark == 'x')
+                .map(|(column, _)| Cell::new(column, Value::Integer(1)));
+            layout.add(&Row {
+                index: index as u32,
+                cells: cells.collect(),
+            });
         }
-        layout.areas(64).iter().map(|area| (area.top, area.bottom, area.left, area.right)).collect()
+        layout
+            .areas(64)
+            .iter()
+            .map(|area| (area.top, area.bottom, area.left, area.right))
+            .collect()
     }
 
     #[test]
     fn empty_rows_and_columns_part_tables() {
         assert_eq!(areas("xxx\nxxx\n\nxx\nxx"), [(0, 1, 0, 2), (3, 4, 0, 1)]);
-        assert_eq!(areas("xxxx\nxxxx  xxx\nxxxx  xxx\n\n  xx\n  xx"), [(0, 2, 0, 3), (1, 2, 6, 8), (4, 5, 2, 3)]);
-        assert_eq!(areas("xx  xx\nxx\nxx  xx\nxx\n    xx"), [(0, 3, 0, 1), (0, 0, 4, 5), (2, 2, 4, 5), (4, 4, 4, 5)]);
+        assert_eq!(
+            areas("xxxx\nxxxx  xxx\nxxxx  xxx\n\n  xx\n  xx"),
+            [(0, 2, 0, 3), (1, 2, 6, 8), (4, 5, 2, 3)]
+        );
+        assert_eq!(
+            areas("xx  xx\nxx\nxx  xx\nxx\n    xx"),
+            [(0, 3, 0, 1), (0, 0, 4, 5), (2, 2, 4, 5), (4, 4, 4, 5)]
+        );
         assert_eq!(areas(""), []);
     }
 
@@ -231,7 +289,10 @@ mod tests {
 
     #[test]
     fn diagonal_tables_are_parted_and_outlines_are_not() {
-        assert_eq!(areas("xxx\nxxx\n   xxx\n   xxx"), [(0, 1, 0, 2), (2, 3, 3, 5)]);
+        assert_eq!(
+            areas("xxx\nxxx\n   xxx\n   xxx"),
+            [(0, 1, 0, 2), (2, 3, 3, 5)]
+        );
         assert_eq!(areas("x\n x\n  x\nx"), [(0, 3, 0, 2)]);
     }
 
@@ -239,9 +300,20 @@ mod tests {
     fn too_many_areas_are_one() {
         let mut layout = Layout::default();
         for index in (0..400_000).step_by(2) {
-            layout.add(&Row { index, cells: vec![Cell::new(index % 7, Value::Integer(1))] });
+            layout.add(&Row {
+                index,
+                cells: vec![Cell::new(index % 7, Value::Integer(1))],
+            });
         }
         assert!(layout.closed.len() <= MAXIMUM_RECTANGLES + 1);
-        assert_eq!(layout.areas(64), [Area { top: 0, bottom: 399_998, left: 0, right: 6 }]);
+        assert_eq!(
+            layout.areas(64),
+            [Area {
+                top: 0,
+                bottom: 399_998,
+                left: 0,
+                right: 6
+            }]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Tables as Markdown, in groups of rows with the header repeated, and within a budget of bytes. Called by `writer`.
+//! Tables as Markdown, in groups of rows with the header repeated, and within a budget of bytes.
+//! Called by `writer`.
 
 use super::TablesConfig;
 use super::plan::Plan;
@@ -47,7 +48,15 @@ pub struct TableWriter<'a> {
 impl<'a> TableWriter<'a> {
     /// Begins a table; the Markdown ends with a blank line.
     pub fn new(out: &'a mut String, plan: &'a Plan, extent: Extent) -> Self {
-        Self { out, plan, extent, header: String::new(), rows: 0, data_rows: 0, left_out: 0 }
+        Self {
+            out,
+            plan,
+            extent,
+            header: String::new(),
+            rows: 0,
+            data_rows: 0,
+            left_out: 0,
+        }
     }
 
     /// Adds the next row of the table, titles and header among them.
@@ -56,7 +65,11 @@ impl<'a> TableWriter<'a> {
         let index = self.rows;
         self.rows += 1;
         // Titles stand above the header, not in its place.
-        let first = if self.plan.header_rows > 0 { self.plan.titles as u64 } else { 0 };
+        let first = if self.plan.header_rows > 0 {
+            self.plan.titles as u64
+        } else {
+            0
+        };
         if index < first {
             if let Some(cell) = row.cells.iter().find(|cell| !cell.is_blank()) {
                 self.out.extend([paragraph(cell).as_str(), "\n\n"]);
@@ -64,11 +77,17 @@ impl<'a> TableWriter<'a> {
             return;
         }
         if index >= head {
-            if self.data_rows >= self.extent.maximum_rows || self.out.len() >= self.extent.maximum_bytes {
+            if self.data_rows >= self.extent.maximum_rows
+                || self.out.len() >= self.extent.maximum_bytes
+            {
                 self.left_out += 1;
                 return;
             }
-            if self.data_rows > 0 && self.data_rows.is_multiple_of(self.extent.rows_per_group.max(1)) {
+            if self.data_rows > 0
+                && self
+                    .data_rows
+                    .is_multiple_of(self.extent.rows_per_group.max(1))
+            {
                 self.begin_group();
             }
             self.data_rows += 1;
@@ -79,7 +98,11 @@ impl<'a> TableWriter<'a> {
             write_rule(self.plan.columns.len(), self.out);
         }
         if (self.plan.titles as u64..head).contains(&index) {
-            let line = self.out.get(start..).and_then(|text| text.lines().next()).unwrap_or_default();
+            let line = self
+                .out
+                .get(start..)
+                .and_then(|text| text.lines().next())
+                .unwrap_or_default();
             self.header.push_str(line);
             self.header.push('\n');
             if index == self.plan.titles as u64 {
@@ -91,7 +114,12 @@ impl<'a> TableWriter<'a> {
     /// The header again; a table without one shows the columns' names in the database.
     fn begin_group(&mut self) {
         if self.header.is_empty() {
-            let names: Vec<String> = self.plan.columns.iter().map(|column| escaped(&column.name)).collect();
+            let names: Vec<String> = self
+                .plan
+                .columns
+                .iter()
+                .map(|column| escaped(&column.name))
+                .collect();
             self.header = format!("| {} |\n", names.join(" | "));
             write_rule(names.len(), &mut self.header);
         }
@@ -129,8 +157,9 @@ fn write_row(row: &Row<'_>, plan: &Plan, out: &mut String) {
 /// A cell's text on one line.
 pub fn write_cell(cell: &Cell<'_>, out: &mut String) {
     let text = cell.text();
-    let link =
-        cell.link.as_deref().map(str::trim).filter(|link| !link.is_empty() && link.len() <= MAXIMUM_LINK_BYTES && *link != text.trim());
+    let link = cell.link.as_deref().map(str::trim).filter(|link| {
+        !link.is_empty() && link.len() <= MAXIMUM_LINK_BYTES && *link != text.trim()
+    });
     match link {
         Some(link) if !text.trim().is_empty() => {
             out.push('[');
@@ -141,13 +170,17 @@ pub fn write_cell(cell: &Cell<'_>, out: &mut String) {
             out.push_str(&target);
             out.push(')');
         }
-        _ if matches!(cell.value, Value::Text(_)) || cell.shown.is_some() => write_escaped(text.trim(), false, out),
+        _ if matches!(cell.value, Value::Text(_)) || cell.shown.is_some() => {
+            write_escaped(text.trim(), false, out)
+        }
         _ => out.push_str(&text),
     }
 }
 
 fn clean(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control()).collect()
+    text.chars()
+        .filter(|character| !character.is_control())
+        .collect()
 }
 
 /// Text of a table cell.
@@ -157,10 +190,14 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Text on one line with the marks escaped that Markdown would read; line ends become `<br>`, other control characters blanks.
+/// Text on one line with the marks escaped that Markdown would read; line ends become `<br>`, other
+/// control characters blanks.
 fn write_escaped(text: &str, in_link: bool, out: &mut String) {
-    let is_plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b' ' | b'.' | b',' | b':' | b'-' | b'/' | b'(' | b')');
+    let is_plain = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || byte >= 0x80
+            || matches!(byte, b' ' | b'.' | b',' | b':' | b'-' | b'/' | b'(' | b')')
+    };
     if text.bytes().all(is_plain) && !text.contains(['\u{2028}', '\u{2029}', '\u{85}']) {
         out.push_str(text);
         return;
@@ -173,7 +210,9 @@ fn write_escaped(text: &str, in_link: bool, out: &mut String) {
             '\n' | '\r' | '\u{B}' | '\u{2028}' | '\u{2029}' | '\u{85}' => out.push_str("<br>"),
             _ if character.is_control() => out.push(' '),
             _ => {
-                if character == '|' || needs_escape(character, previous, characters.peek().copied(), in_link) {
+                if character == '|'
+                    || needs_escape(character, previous, characters.peek().copied(), in_link)
+                {
                     out.push('\\');
                 }
                 out.push(character);
@@ -184,7 +223,12 @@ fn write_escaped(text: &str, in_link: bool, out: &mut String) {
 }
 
 /// Whether Markdown would read the character as a mark here.
-fn needs_escape(character: char, previous: Option<char>, next: Option<char>, in_link: bool) -> bool {
+fn needs_escape(
+    character: char,
+    previous: Option<char>,
+    next: Option<char>,
+    in_link: bool,
+) -> bool {
     let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
     let is_space = |neighbour: Option<char>| neighbour.is_none_or(char::is_whitespace);
     match character {
@@ -192,7 +236,9 @@ fn needs_escape(character: char, previous: Option<char>, next: Option<char>, in_
         '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
         '*' => !(is_space(previous) && is_space(next)),
         '_' => !(is_word(previous) && is_word(next) || is_space(previous) && is_space(next)),
-        '<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),
+        '<' => {
+            next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
+        }
         '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))),
         '~' => next == Some('~') || previous == Some('~'),
         '&' => next.is_some_and(|next| next == '#'),
@@ -207,13 +253,17 @@ pub fn paragraph(cell: &Cell<'_>) -> String {
     let digits = text.chars().take_while(char::is_ascii_digit).count();
     let at = match text.chars().next() {
         Some('#' | '>' | '=' | '+' | '-' | '~') => Some(0),
-        Some('0'..='9') if digits <= 9 => {
-            text.get(digits..).filter(|rest| rest.starts_with(". ") || rest.starts_with(") ")).map(|_| digits)
-        }
+        Some('0'..='9') if digits <= 9 => text
+            .get(digits..)
+            .filter(|rest| rest.starts_with(". ") || rest.starts_with(") "))
+            .map(|_| digits),
         _ => None,
     };
     let is_number = !matches!(cell.value, Value::Text(_));
-    match at.filter(|_| !is_number).and_then(|at| text.split_at_checked(at)) {
+    match at
+        .filter(|_| !is_number)
+        .and_then(|at| text.split_at_checked(at))
+    {
         Some((before, after)) => format!("{before}\\{after}"),
         None => text,
     }
@@ -226,7 +276,10 @@ mod tests {
     #[test]
     fn cells_stay_on_one_line_and_in_their_cell() {
         assert_eq!(escaped("a|b\r\nc\u{C}d\0"), "a\\|b<br>c d ");
-        assert_eq!(escaped("*a* <b> snake_case 2 * 3 `x` [t](u)"), "\\*a\\* \\<b> snake_case 2 * 3 \\`x\\` [t\\](u)");
+        assert_eq!(
+            escaped("*a* <b> snake_case 2 * 3 `x` [t](u)"),
+            "\\*a\\* \\<b> snake_case 2 * 3 \\`x\\` [t\\](u)"
+        );
         let mut linked = Cell::new(0, Value::Text("see [1]".into()));
         linked.link = Some("https://host/a b|c".into());
         let mut out = String::new();
@@ -236,7 +289,13 @@ mod tests {
 
     #[test]
     fn paragraphs_begin_no_other_block() {
-        for (text, expected) in [("# x", "\\# x"), ("- x", "\\- x"), ("12. x", "12\\. x"), ("1.5 m", "1.5 m"), ("plain", "plain")] {
+        for (text, expected) in [
+            ("# x", "\\# x"),
+            ("- x", "\\- x"),
+            ("12. x", "12\\. x"),
+            ("1.5 m", "1.5 m"),
+            ("plain", "plain"),
+        ] {
             assert_eq!(paragraph(&Cell::new(0, Value::Text(text.into()))), expected);
         }
         assert_eq!(paragraph(&Cell::new(0, Value::Integer(-3))), "-3");

@@ -1,4 +1,5 @@
-//! Names of database tables and columns: safe without quotes, unique without regard to case, close to the real names. Called by `plan`.
+//! Names of database tables and columns: safe without quotes, unique without regard to case, close
+//! to the real names. Called by `plan`.
 
 use std::collections::HashSet;
 
@@ -145,7 +146,8 @@ fn safe(wanted: &str, fallback: &str) -> String {
         return fallback.to_owned();
     }
     let is_reserved = RESERVED.iter().any(|word| word.eq_ignore_ascii_case(name));
-    let starts_badly = name.starts_with(|first: char| first.is_numeric()) || name.to_ascii_lowercase().starts_with("sqlite_");
+    let starts_badly = name.starts_with(|first: char| first.is_numeric())
+        || name.to_ascii_lowercase().starts_with("sqlite_");
     match (is_reserved, starts_badly) {
         (true, _) => format!("{name}_"),
         (_, true) => format!("n_{name}"),
@@ -160,12 +162,38 @@ mod tests {
     #[test]
     fn names_are_safe_and_unique() {
         let mut names = Names::default();
-        let made: Vec<String> = ["Total (€)", "total", "order", "2019", "单价（元）", "", "sqlite_x", "TOTAL", "\"; DROP"]
-            .iter()
-            .map(|wanted| names.unique(wanted, "c6"))
-            .collect();
-        assert_eq!(made, ["Total", "total_2", "order_", "n_2019", "单价_元", "c6", "n_sqlite_x", "TOTAL_3", "DROP_"]);
-        assert_eq!(names.unique(&"x".repeat(500), "c").len(), MAXIMUM_CHARACTERS);
+        let made: Vec<String> = [
+            "Total (€)",
+            "total",
+            "order",
+            "2019",
+            "单价（元）",
+            "",
+            "sqlite_x",
+            "TOTAL",
+            "\"; DROP",
+        ]
+        .iter()
+        .map(|wanted| names.unique(wanted, "c6"))
+        .collect();
+        assert_eq!(
+            made,
+            [
+                "Total",
+                "total_2",
+                "order_",
+                "n_2019",
+                "单价_元",
+                "c6",
+                "n_sqlite_x",
+                "TOTAL_3",
+                "DROP_"
+            ]
+        );
+        assert_eq!(
+            names.unique(&"x".repeat(500), "c").len(),
+            MAXIMUM_CHARACTERS
+        );
     }
 
     #[test]

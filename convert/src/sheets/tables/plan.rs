@@ -1,4 +1,5 @@
-//! What is written of one table: where its data begins, which columns it has and what they are called. Called by `writer`.
+//! What is written of one table: where its data begins, which columns it has and what they are
+//! called. Called by `writer`.
 
 use super::layout::Area;
 use super::names::Names;
@@ -38,35 +39,61 @@ impl Plan {
     /// Plans a table by its survey.
     pub fn new(survey: &Survey, area: Area) -> Self {
         let mut names = Names::default();
-        let occupied = survey.columns.iter().zip(area.left..).filter(|(column, _)| !column.is_empty());
+        let occupied = survey
+            .columns
+            .iter()
+            .zip(area.left..)
+            .filter(|(column, _)| !column.is_empty());
         let columns = occupied
             .map(|(column, place)| {
                 let real_name = real_name(survey, place);
                 let name = names.unique(&real_name, &format!("c{}", place - area.left + 1));
-                Column { place, real_name, name, column_type: column.column_type() }
+                Column {
+                    place,
+                    real_name,
+                    name,
+                    column_type: column.column_type(),
+                }
             })
             .collect();
-        Self { area, columns, title: title(survey), titles: survey.head.titles, header_rows: survey.head.header_rows, rows: survey.rows }
+        Self {
+            area,
+            columns,
+            title: title(survey),
+            titles: survey.head.titles,
+            header_rows: survey.head.header_rows,
+            rows: survey.rows,
+        }
     }
 
     /// Rows below the header.
     pub fn data_rows(&self) -> u64 {
-        self.rows.saturating_sub((self.titles + self.header_rows) as u64)
+        self.rows
+            .saturating_sub((self.titles + self.header_rows) as u64)
     }
 }
 
 fn title(survey: &Survey) -> String {
     let titles = survey.first_rows.iter().take(survey.head.titles);
-    let texts: Vec<String> =
-        titles.filter_map(|row| row.cells.iter().find(|cell| !cell.is_blank())).map(|cell| one_line(&cell.text())).collect();
+    let texts: Vec<String> = titles
+        .filter_map(|row| row.cells.iter().find(|cell| !cell.is_blank()))
+        .map(|cell| one_line(&cell.text()))
+        .collect();
     texts.join(" – ")
 }
 
 /// The header's texts over a column, each once.
 fn real_name(survey: &Survey, place: u32) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for row in survey.first_rows.iter().skip(survey.head.titles).take(survey.head.header_rows) {
-        let Some(cell) = row.cell(place).filter(|cell| !cell.is_blank()) else { continue };
+    for row in survey
+        .first_rows
+        .iter()
+        .skip(survey.head.titles)
+        .take(survey.head.header_rows)
+    {
+        let Some(cell) = row.cell(place).filter(|cell| !cell.is_blank()) else {
+            continue;
+        };
         let text = one_line(&cell.text());
         if parts.last() != Some(&text) {
             parts.push(text);

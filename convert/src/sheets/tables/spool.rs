@@ -1,7 +1,9 @@
-//! Rows of one sheet, kept in memory up to a size and in a temporary file beyond it, and read as often as needed.
+//! Rows of one sheet, kept in memory up to a size and in a temporary file beyond it, and read as
+//! often as needed.
 //!
-//! A row is `index: u32, bytes: u32, cells`; a cell is `column: u32, flags: u8, value, [shown], [link]`; text is `length: u32, UTF-8`.
-//! Numbers are little-endian. Nothing of it outlives a conversion.
+//! A row is `index: u32, bytes: u32, cells`; a cell is `column: u32, flags: u8, value, [shown],
+//! [link]`; text is `length: u32, UTF-8`. Numbers are little-endian. Nothing of it outlives a
+//! conversion.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -27,33 +29,54 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// An empty spool that stays in memory up to `memory_bytes`, and is refused as `Invalid` beyond `maximum_bytes`.
+    /// An empty spool that stays in memory up to `memory_bytes`, and is refused as `Invalid` beyond
+    /// `maximum_bytes`.
     pub fn new(memory_bytes: usize, maximum_bytes: u64) -> Self {
-        Self { memory: Vec::new(), file: None, memory_bytes, maximum_bytes, bytes: 0, scratch: Vec::new() }
+        Self {
+            memory: Vec::new(),
+            file: None,
+            memory_bytes,
+            maximum_bytes,
+            bytes: 0,
+            scratch: Vec::new(),
+        }
     }
 
     /// Adds a row; rows come in ascending order.
     pub fn push(&mut self, row: &Row<'_>) -> Result<()> {
         self.scratch.clear();
-        row.cells.iter().for_each(|cell| encode(cell, &mut self.scratch));
+        row.cells
+            .iter()
+            .for_each(|cell| encode(cell, &mut self.scratch));
         self.bytes += self.scratch.len() as u64 + 8;
         if self.bytes > self.maximum_bytes || self.scratch.len() > u32::MAX as usize {
-            let message = format!("the cells of a sheet hold more than {} bytes of text and numbers", self.maximum_bytes);
-            return Err(
-                Error::new(ErrorKind::Invalid, message).with_hint("split the workbook, or raise `convert.tables.maximum_sheet_bytes`")
+            let message = format!(
+                "the cells of a sheet hold more than {} bytes of text and numbers",
+                self.maximum_bytes
             );
+            return Err(Error::new(ErrorKind::Invalid, message)
+                .with_hint("split the workbook, or raise `convert.tables.maximum_sheet_bytes`"));
         }
         let mut head = [0; 8];
-        let (index, length) = (row.index.to_le_bytes(), (self.scratch.len() as u32).to_le_bytes());
-        head.iter_mut().zip(index.into_iter().chain(length)).for_each(|(place, byte)| *place = byte);
+        let (index, length) = (
+            row.index.to_le_bytes(),
+            (self.scratch.len() as u32).to_le_bytes(),
+        );
+        head.iter_mut()
+            .zip(index.into_iter().chain(length))
+            .for_each(|(place, byte)| *place = byte);
         if self.file.is_none() && self.memory.len() + self.scratch.len() > self.memory_bytes {
-            let mut file = BufWriter::with_capacity(FILE_BUFFER_BYTES, tempfile::tempfile().map_err(failed)?);
+            let mut file =
+                BufWriter::with_capacity(FILE_BUFFER_BYTES, tempfile::tempfile().map_err(failed)?);
             file.write_all(&self.memory).map_err(failed)?;
             self.memory = Vec::new();
             self.file = Some(file);
         }
         match &mut self.file {
-            Some(file) => file.write_all(&head).and_then(|()| file.write_all(&self.scratch)).map_err(failed),
+            Some(file) => file
+                .write_all(&head)
+                .and_then(|()| file.write_all(&self.scratch))
+                .map_err(failed),
             None => {
                 self.memory.extend_from_slice(&head);
                 self.memory.extend_from_slice(&self.scratch);
@@ -68,11 +91,23 @@ fn failed(error: std::io::Error) -> Error {
 }
 
 impl RowSource for Spool {
-    fn visit(&mut self, first: u32, last: u32, visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>) -> Result<()> {
-        let Some(file) = &mut self.file else { return read_rows(Cursor::new(&self.memory), first, last, visit) };
+    fn visit(
+        &mut self,
+        first: u32,
+        last: u32,
+        visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>,
+    ) -> Result<()> {
+        let Some(file) = &mut self.file else {
+            return read_rows(Cursor::new(&self.memory), first, last, visit);
+        };
         file.flush().map_err(failed)?;
         file.get_mut().seek(SeekFrom::Start(0)).map_err(failed)?;
-        read_rows(BufReader::with_capacity(FILE_BUFFER_BYTES, file.get_ref()), first, last, visit)
+        read_rows(
+            BufReader::with_capacity(FILE_BUFFER_BYTES, file.get_ref()),
+            first,
+            last,
+            visit,
+        )
     }
 
     fn is_untyped(&self) -> bool {
@@ -80,7 +115,12 @@ impl RowSource for Spool {
     }
 }
 
-fn read_rows(mut input: impl Read, first: u32, last: u32, visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>) -> Result<()> {
+fn read_rows(
+    mut input: impl Read,
+    first: u32,
+    last: u32,
+    visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>,
+) -> Result<()> {
     let mut buffer = Vec::new();
     loop {
         let mut head = [0; 8];
@@ -90,7 +130,10 @@ fn read_rows(mut input: impl Read, first: u32, last: u32, visit: &mut dyn FnMut(
             Err(error) => return Err(failed(error)),
         }
         let [i0, i1, i2, i3, l0, l1, l2, l3] = head;
-        let (index, length) = (u32::from_le_bytes([i0, i1, i2, i3]), u32::from_le_bytes([l0, l1, l2, l3]));
+        let (index, length) = (
+            u32::from_le_bytes([i0, i1, i2, i3]),
+            u32::from_le_bytes([l0, l1, l2, l3]),
+        );
         if index > last {
             return Ok(());
         }
@@ -165,9 +208,22 @@ fn decode<'a>(rest: &mut &'a [u8]) -> Option<Cell<'a>> {
         8 => Value::Error(take_text(rest)?),
         _ => Value::Empty,
     };
-    let shown = if flags & HAS_SHOWN == 0 { None } else { Some(take_text(rest)?) };
-    let link = if flags & HAS_LINK == 0 { None } else { Some(take_text(rest)?) };
-    Some(Cell { column, value, shown, link })
+    let shown = if flags & HAS_SHOWN == 0 {
+        None
+    } else {
+        Some(take_text(rest)?)
+    };
+    let link = if flags & HAS_LINK == 0 {
+        None
+    } else {
+        Some(take_text(rest)?)
+    };
+    Some(Cell {
+        column,
+        value,
+        shown,
+        link,
+    })
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
@@ -193,9 +249,19 @@ mod tests {
         linked.link = Some("https://host".into());
         let mut shown = Cell::new(3, Value::Real(0.25));
         shown.shown = Some("25%".into());
-        let values = [Value::Integer(-7), Value::Boolean(true), Value::Date("2024-01-02".into()), Value::Error("#N/A".into())];
-        let others = (10..).zip(values).map(|(column, value)| Cell::new(column, value));
-        Row { index, cells: [shown, linked].into_iter().chain(others).collect() }
+        let values = [
+            Value::Integer(-7),
+            Value::Boolean(true),
+            Value::Date("2024-01-02".into()),
+            Value::Error("#N/A".into()),
+        ];
+        let others = (10..)
+            .zip(values)
+            .map(|(column, value)| Cell::new(column, value));
+        Row {
+            index,
+            cells: [shown, linked].into_iter().chain(others).collect(),
+        }
     }
 
     #[test]
@@ -221,7 +287,9 @@ mod tests {
     #[test]
     fn too_much_is_refused() {
         let mut spool = Spool::new(100, 1000);
-        let error = (0..50).find_map(|index| spool.push(&row(index)).err()).unwrap();
+        let error = (0..50)
+            .find_map(|index| spool.push(&row(index)).err())
+            .unwrap();
         assert_eq!(error.kind(), ErrorKind::Invalid);
     }
 }

@@ -1,4 +1,5 @@
-//! First reading of a table: its head, what its columns hold and how many rows it has. Called by `plan`.
+//! First reading of a table: its head, what its columns hold and how many rows it has. Called by
+//! `plan`.
 
 use tributary_schemas::Result;
 
@@ -130,11 +131,22 @@ pub struct Survey {
 
 impl Survey {
     /// Reads an area once.
-    pub fn read(source: &mut dyn RowSource, area: Area, merges: &Merges, limits: &Limits<'_>) -> Result<Self> {
-        let mut survey = Self { left: area.left, untyped: source.is_untyped(), ..Self::default() };
+    pub fn read(
+        source: &mut dyn RowSource,
+        area: Area,
+        merges: &Merges,
+        limits: &Limits<'_>,
+    ) -> Result<Self> {
+        let mut survey = Self {
+            left: area.left,
+            untyped: source.is_untyped(),
+            ..Self::default()
+        };
         let mut filler = merges.filler(area);
         source.visit(area.top, area.bottom, &mut |row| {
-            let Some(row) = filler.fill(row) else { return Ok(true) };
+            let Some(row) = filler.fill(row) else {
+                return Ok(true);
+            };
             survey.rows += 1;
             if survey.rows.is_multiple_of(ROWS_PER_CHECK) {
                 limits.check_time()?;
@@ -162,7 +174,11 @@ impl Survey {
         for row in rows.iter().skip(self.head.titles + self.head.header_rows) {
             self.count(row);
         }
-        for cell in rows.iter().take(self.head.titles + self.head.header_rows).flat_map(|row| &row.cells) {
+        for cell in rows
+            .iter()
+            .take(self.head.titles + self.head.header_rows)
+            .flat_map(|row| &row.cells)
+        {
             if let Some(column) = self.column(cell.column).filter(|_| !cell.is_blank()) {
                 column.in_head = true;
             }

@@ -1,4 +1,5 @@
-//! What tests of the converters share: reading a database blob, and damage that is the same in every run.
+//! What tests of the converters share: reading a database blob, and damage that is the same in
+//! every run.
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -13,9 +14,15 @@ pub fn query(converted: &Converted, sql: &str) -> Vec<String> {
     let connection = Connection::open(file.path()).unwrap();
     let mut statement = connection.prepare(sql).unwrap();
     let columns = statement.column_count();
-    let rows =
-        statement.query_map([], |row| (0..columns).map(|column| row.get::<_, Value>(column)).collect::<Result<Vec<_>, _>>()).unwrap();
-    rows.map(|row| row.unwrap().iter().map(text).collect::<Vec<_>>().join("|")).collect()
+    let rows = statement
+        .query_map([], |row| {
+            (0..columns)
+                .map(|column| row.get::<_, Value>(column))
+                .collect::<Result<Vec<_>, _>>()
+        })
+        .unwrap();
+    rows.map(|row| row.unwrap().iter().map(text).collect::<Vec<_>>().join("|"))
+        .collect()
 }
 
 fn text(value: &Value) -> String {
@@ -44,7 +51,9 @@ impl Random {
 /// The bytes cut off at every 97th byte, and with one to eight bits flipped in `flips` ways.
 pub fn damaged(bytes: &[u8], flips: usize) -> Vec<Vec<u8>> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let cut = (0..bytes.len()).step_by(97).map(|end| bytes.iter().take(end).copied().collect());
+    let cut = (0..bytes.len())
+        .step_by(97)
+        .map(|end| bytes.iter().take(end).copied().collect());
     let flipped = (0..flips).map(|_| {
         let mut copy = bytes.to_vec();
         for _ in 0..=random.below(8) {

@@ -1,10 +1,12 @@
-//! Cells and rows as readers of spreadsheets and delimited text hand them over. Used by everything in `tables`.
+//! Cells and rows as readers of spreadsheets and delimited text hand them over. Used by everything
+//! in `tables`.
 
 use std::borrow::Cow;
 
 use tributary_schemas::Result;
 
-/// What a cell holds. Dates and times are ISO text: `2024-02-29`, `2024-02-29 13:05:00`, `13:05:00`.
+/// What a cell holds. Dates and times are ISO text: `2024-02-29`, `2024-02-29 13:05:00`,
+/// `13:05:00`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value<'a> {
     /// Nothing.
@@ -53,7 +55,12 @@ pub struct Row<'a> {
 /// Rows that can be read several times, in ascending order.
 pub trait RowSource {
     /// Calls `visit` for the rows from `first` to `last`; it returns whether it wants more.
-    fn visit(&mut self, first: u32, last: u32, visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>) -> Result<()>;
+    fn visit(
+        &mut self,
+        first: u32,
+        last: u32,
+        visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>,
+    ) -> Result<()>;
 
     /// Whether all values are text that still has to be understood, as in delimited text.
     fn is_untyped(&self) -> bool;
@@ -79,7 +86,11 @@ impl<'a> Value<'a> {
     /// A number, whole if it is.
     pub fn number(number: f64) -> Self {
         // Beyond 2^53 whole numbers are not exact any more, and stay what they were read as.
-        if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 { Self::Integer(number as i64) } else { Self::Real(number) }
+        if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
+            Self::Integer(number as i64)
+        } else {
+            Self::Real(number)
+        }
     }
 
     /// The value as text, without a number format.
@@ -90,7 +101,11 @@ impl<'a> Value<'a> {
             Self::Real(number) => Cow::Owned(plain_number(*number)),
             Self::Boolean(true) => Cow::Borrowed("TRUE"),
             Self::Boolean(false) => Cow::Borrowed("FALSE"),
-            Self::Text(text) | Self::Date(text) | Self::DateTime(text) | Self::Time(text) | Self::Error(text) => Cow::Borrowed(text),
+            Self::Text(text)
+            | Self::Date(text)
+            | Self::DateTime(text)
+            | Self::Time(text)
+            | Self::Error(text) => Cow::Borrowed(text),
         }
     }
 }
@@ -98,13 +113,23 @@ impl<'a> Value<'a> {
 impl<'a> Cell<'a> {
     /// A cell without number format and link.
     pub fn new(column: u32, value: Value<'a>) -> Self {
-        Self { column, value, shown: None, link: None }
+        Self {
+            column,
+            value,
+            shown: None,
+            link: None,
+        }
     }
 
     /// A copy that borrows nothing.
     pub fn into_owned(self) -> Cell<'static> {
         let owned = |text: Option<Cow<'a, str>>| text.map(|text| Cow::Owned(text.into_owned()));
-        Cell { column: self.column, value: self.value.into_owned(), shown: owned(self.shown), link: owned(self.link) }
+        Cell {
+            column: self.column,
+            value: self.value.into_owned(),
+            shown: owned(self.shown),
+            link: owned(self.link),
+        }
     }
 
     /// The text that people see.
@@ -128,19 +153,34 @@ impl<'a> Cell<'a> {
 impl Row<'_> {
     /// The cell in a column.
     pub fn cell(&self, column: u32) -> Option<&Cell<'_>> {
-        self.cells.binary_search_by_key(&column, |cell| cell.column).ok().and_then(|at| self.cells.get(at))
+        self.cells
+            .binary_search_by_key(&column, |cell| cell.column)
+            .ok()
+            .and_then(|at| self.cells.get(at))
     }
 
     /// A copy that borrows nothing.
     pub fn to_owned_row(&self) -> Row<'static> {
-        Row { index: self.index, cells: self.cells.iter().map(|cell| cell.clone().into_owned()).collect() }
+        Row {
+            index: self.index,
+            cells: self
+                .cells
+                .iter()
+                .map(|cell| cell.clone().into_owned())
+                .collect(),
+        }
     }
 }
 
-/// A number with at most 15 significant digits, as spreadsheets show it: `0.3`, not `0.30000000000000004`.
+/// A number with at most 15 significant digits, as spreadsheets show it: `0.3`, not
+/// `0.30000000000000004`.
 pub fn plain_number(number: f64) -> String {
     if !number.is_finite() {
-        return if number.is_nan() { "#NUM!".to_owned() } else { number.to_string() };
+        return if number.is_nan() {
+            "#NUM!".to_owned()
+        } else {
+            number.to_string()
+        };
     }
     let magnitude = number.abs();
     if number != 0.0 && !(1e-9..1e21).contains(&magnitude) {

@@ -1,4 +1,5 @@
-//! Writes the sheets of a document one after the other: their Markdown and their part of the database. Called by the converters.
+//! Writes the sheets of a document one after the other: their Markdown and their part of the
+//! database. Called by the converters.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +57,16 @@ impl<'a> Writer<'a> {
     /// An empty document whose cells will hold about `expected_bytes`.
     pub fn new(limits: &'a Limits<'a>, expected_bytes: u64) -> Self {
         let in_memory = expected_bytes <= limits.config.tables.memory_bytes as u64;
-        Self { limits, markdown: String::new(), database: None, names: Names::default(), tables: 0, rows: 0, rows_left_out: 0, in_memory }
+        Self {
+            limits,
+            markdown: String::new(),
+            database: None,
+            names: Names::default(),
+            tables: 0,
+            rows: 0,
+            rows_left_out: 0,
+            in_memory,
+        }
     }
 
     fn config(&self) -> &'a TablesConfig {
@@ -73,9 +83,18 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the tables in the given areas of a sheet.
-    pub fn write(&mut self, sheet: &str, source: &mut dyn RowSource, areas: &[Area], merges: &Merges) -> Result<()> {
+    pub fn write(
+        &mut self,
+        sheet: &str,
+        source: &mut dyn RowSource,
+        areas: &[Area],
+        merges: &Merges,
+    ) -> Result<()> {
         if self.config().write_database && self.database.is_none() && !areas.is_empty() {
-            self.database = Some(Database::create(self.in_memory, self.config().maximum_database_bytes)?);
+            self.database = Some(Database::create(
+                self.in_memory,
+                self.config().maximum_database_bytes,
+            )?);
         }
         let mut note: Option<(u32, String)> = None;
         for (area, number) in areas.iter().zip(1..) {
@@ -83,13 +102,15 @@ impl<'a> Writer<'a> {
             let survey = Survey::read(source, *area, merges, self.limits)?;
             let mut plan = Plan::new(&survey, *area);
             if plan.rows == 1 && plan.columns.len() == 1 {
-                note = self.write_note(sheet, &survey)?.map(|text| (area.bottom, text));
+                note = self
+                    .write_note(sheet, &survey)?
+                    .map(|text| (area.bottom, text));
                 continue;
             }
             // A line that stands closely above a table is its title.
-            if let Some((_, text)) =
-                note.take().filter(|(row, _)| plan.title.is_empty() && (*row..=row + TITLE_DISTANCE).contains(&area.top))
-            {
+            if let Some((_, text)) = note.take().filter(|(row, _)| {
+                plan.title.is_empty() && (*row..=row + TITLE_DISTANCE).contains(&area.top)
+            }) {
                 plan.title = text;
             }
             if !plan.columns.is_empty() {
@@ -109,7 +130,10 @@ impl<'a> Writer<'a> {
     /// A cell that stands alone is a paragraph; its text, if it could be a title.
     fn write_note(&mut self, sheet: &str, survey: &Survey) -> Result<Option<String>> {
         let mut title = None;
-        let cells = survey.first_rows.iter().flat_map(|row| row.cells.iter().map(|cell| (row.index, cell)));
+        let cells = survey
+            .first_rows
+            .iter()
+            .flat_map(|row| row.cells.iter().map(|cell| (row.index, cell)));
         for (row, cell) in cells.filter(|(_, cell)| !cell.is_blank()) {
             self.markdown.push_str(&paragraph(cell));
             self.markdown.push_str("\n\n");
@@ -130,11 +154,20 @@ impl<'a> Writer<'a> {
         source: &mut dyn RowSource,
         merges: &Merges,
     ) -> Result<()> {
-        let wanted = if of > 1 { format!("{sheet}_{number}") } else { sheet.to_owned() };
-        let name = self.names.unique(&wanted, &format!("table{}", self.tables + 1));
+        let wanted = if of > 1 {
+            format!("{sheet}_{number}")
+        } else {
+            sheet.to_owned()
+        };
+        let name = self
+            .names
+            .unique(&wanted, &format!("table{}", self.tables + 1));
         self.tables += 1;
         self.rows += plan.data_rows();
-        let columns = plan.columns.get(..self.config().maximum_database_columns.min(2000)).unwrap_or(&plan.columns);
+        let columns = plan
+            .columns
+            .get(..self.config().maximum_database_columns.min(2000))
+            .unwrap_or(&plan.columns);
         let extent = Extent::of(self.config());
         let mut inserter = match &self.database {
             Some(database) => Some(database.add_table(&name, sheet, plan, columns)?),
@@ -145,7 +178,9 @@ impl<'a> Writer<'a> {
         let mut filler = merges.filler(plan.area);
         let (mut index, head, limits) = (0, (plan.titles + plan.header_rows) as u64, self.limits);
         source.visit(plan.area.top, plan.area.bottom, &mut |row| {
-            let Some(row) = filler.fill(row) else { return Ok(true) };
+            let Some(row) = filler.fill(row) else {
+                return Ok(true);
+            };
             table.add(&row);
             if let Some(inserter) = inserter.as_mut().filter(|_| index >= head) {
                 inserter.add(&row, columns, untyped)?;
@@ -165,16 +200,24 @@ impl<'a> Writer<'a> {
     /// Says what of a table is only in one of the two.
     fn end_table(&mut self, name: &str, rows_left_out: u64, columns_left_out: usize) {
         let name = super::markdown::escaped(name);
-        let (rows, columns) = if rows_left_out == 1 { ("row", "is") } else { ("rows", "are") };
+        let (rows, columns) = if rows_left_out == 1 {
+            ("row", "is")
+        } else {
+            ("rows", "are")
+        };
         if rows_left_out > 0 && self.database.is_some() {
             self.markdown.push_str(&format!(
                 "\n*{rows_left_out} more {rows} of this table {columns} only in the database {DATABASE_NAME}, table {name}.*\n"
             ));
         } else if rows_left_out > 0 {
-            self.markdown.push_str(&format!("\n*{rows_left_out} more {rows} of this table {columns} not shown.*\n"));
+            self.markdown.push_str(&format!(
+                "\n*{rows_left_out} more {rows} of this table {columns} not shown.*\n"
+            ));
         }
         if columns_left_out > 0 && self.database.is_some() {
-            self.markdown.push_str(&format!("\n*The last {columns_left_out} columns of this table are not in the database.*\n"));
+            self.markdown.push_str(&format!(
+                "\n*The last {columns_left_out} columns of this table are not in the database.*\n"
+            ));
         }
         self.rows_left_out += rows_left_out;
         self.markdown.push('\n');
@@ -190,13 +233,24 @@ impl<'a> Writer<'a> {
         metadata.insert("tables".to_owned(), self.tables.to_string());
         metadata.insert("rows".to_owned(), self.rows.to_string());
         if self.rows_left_out > 0 {
-            metadata.insert("rows_not_in_text".to_owned(), self.rows_left_out.to_string());
+            metadata.insert(
+                "rows_not_in_text".to_owned(),
+                self.rows_left_out.to_string(),
+            );
         }
         let mut blobs = Vec::new();
         if let Some(database) = self.database {
             let bytes = database.finish()?;
-            blobs.push(EmbeddedFile { name: DATABASE_NAME.to_owned(), media_type: DATABASE_MEDIA_TYPE.to_owned(), bytes });
+            blobs.push(EmbeddedFile {
+                name: DATABASE_NAME.to_owned(),
+                media_type: DATABASE_MEDIA_TYPE.to_owned(),
+                bytes,
+            });
         }
-        Ok(Written { markdown, blobs, metadata })
+        Ok(Written {
+            markdown,
+            blobs,
+            metadata,
+        })
     }
 }

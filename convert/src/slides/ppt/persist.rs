@@ -1,5 +1,5 @@
-//! Where the newest version of each object lies: the chain of edits and their directories ([MS-PPT] 2.1.2). Called by
-//! [`super::convert`].
+//! Where the newest version of each object lies: the chain of edits and their directories ([MS-PPT]
+//! 2.1.2). Called by [`super::convert`].
 
 use std::collections::HashMap;
 
@@ -25,20 +25,32 @@ pub struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// Follows the edits from the newest. Errors: `Unsupported` if encrypted, `Corrupt` if there is no edit.
+    /// Follows the edits from the newest. Errors: `Unsupported` if encrypted, `Corrupt` if there is
+    /// no edit.
     pub fn read(current_user: &[u8], stream: &'a [u8]) -> Result<Self> {
         if u32_at(current_user, 12) == Some(ENCRYPTED) {
             return Err(encrypted());
         }
         let stated = size_at(current_user, 16).filter(|at| edit_at(stream, *at).is_some());
         let newest = stated.or_else(|| last_edit(stream)).ok_or_else(|| {
-            Error::new(ErrorKind::Corrupt, "the stream `PowerPoint Document` has no edit that can be found")
-                .with_hint("the file is damaged; open it in PowerPoint or LibreOffice and save it again")
+            Error::new(
+                ErrorKind::Corrupt,
+                "the stream `PowerPoint Document` has no edit that can be found",
+            )
+            .with_hint(
+                "the file is damaged; open it in PowerPoint or LibreOffice and save it again",
+            )
         })?;
-        let mut objects = Self { stream, offsets: HashMap::new(), document: 0 };
+        let mut objects = Self {
+            stream,
+            offsets: HashMap::new(),
+            document: 0,
+        };
         let mut at = newest;
         for number in 0..MAXIMUM_EDITS {
-            let Some(edit) = edit_at(stream, at) else { break };
+            let Some(edit) = edit_at(stream, at) else {
+                break;
+            };
             if edit.len() >= ENCRYPTED_EDIT {
                 return Err(encrypted());
             }
@@ -58,13 +70,19 @@ impl<'a> Objects<'a> {
 
     /// Objects of newer edits hide older ones.
     fn add_directory(&mut self, at: usize) {
-        let Some(directory) = record_at(self.stream, at).filter(|record| record.kind == kinds::PERSIST_DIRECTORY) else { return };
+        let Some(directory) =
+            record_at(self.stream, at).filter(|record| record.kind == kinds::PERSIST_DIRECTORY)
+        else {
+            return;
+        };
         let mut place = 0;
         while let Some(header) = u32_at(directory.content, place) {
             let (first, count) = (header & 0xF_FFFF, header >> 20);
             place += 4;
             for number in first..first + count {
-                let Some(offset) = size_at(directory.content, place) else { return };
+                let Some(offset) = size_at(directory.content, place) else {
+                    return;
+                };
                 self.offsets.entry(number).or_insert(offset);
                 place += 4;
             }
@@ -86,11 +104,15 @@ impl<'a> Objects<'a> {
 }
 
 fn edit_at(stream: &[u8], at: usize) -> Option<&[u8]> {
-    record_at(stream, at).filter(|record| record.kind == kinds::USER_EDIT && record.content.len() >= 20).map(|record| record.content)
+    record_at(stream, at)
+        .filter(|record| record.kind == kinds::USER_EDIT && record.content.len() >= 20)
+        .map(|record| record.content)
 }
 
 /// The last thing that looks like an edit, for files whose `Current User` is damaged.
 fn last_edit(stream: &[u8]) -> Option<usize> {
     let header = [0, 0, 0xF5, 0x0F, 0x1C, 0, 0, 0];
-    stream.windows(header.len()).rposition(|window| window == header)
+    stream
+        .windows(header.len())
+        .rposition(|window| window == header)
 }

@@ -1,5 +1,5 @@
-//! Shapes of a slide or of notes: places, texts, pictures, groups, and tables, which are groups of cells ([MS-ODRAW] 2.2.13). Called
-//! by [`super::convert`].
+//! Shapes of a slide or of notes: places, texts, pictures, groups, and tables, which are groups of
+//! cells ([MS-ODRAW] 2.2.13). Called by [`super::convert`].
 
 use super::text::{Kind, Text, texts};
 use crate::office::bytes::{u8_at, u16_at, u32_at, utf_16};
@@ -14,18 +14,24 @@ const MAXIMUM_CELLS: usize = 10_000;
 const DESCRIPTION: u16 = 0x0381;
 const TABLE: u16 = 0x039F;
 
-/// The shapes of a container of a slide or of notes; `outline` holds the texts that its placeholders show.
+/// The shapes of a container of a slide or of notes; `outline` holds the texts that its
+/// placeholders show.
 pub fn shapes(container: &[u8], outline: &mut [Option<Text>]) -> Vec<Shape> {
-    let drawing = first(container, kinds::DRAWING).and_then(|drawing| records(drawing.content).next());
+    let drawing =
+        first(container, kinds::DRAWING).and_then(|drawing| records(drawing.content).next());
     let group = drawing.and_then(|drawing| first(drawing.content, kinds::SHAPE_GROUP));
-    group.map(|group| children(group.content, outline, 0)).unwrap_or_default()
+    group
+        .map(|group| children(group.content, outline, 0))
+        .unwrap_or_default()
 }
 
 /// The shapes of a group but the first, which is the group itself.
 fn children(group: &[u8], outline: &mut [Option<Text>], depth: usize) -> Vec<Shape> {
     let mut read = |record: Record| match record.kind {
         kinds::SHAPE => Some(shape(record.content, outline)),
-        kinds::SHAPE_GROUP if depth < MAXIMUM_DEPTH => self::group(record.content, outline, depth + 1),
+        kinds::SHAPE_GROUP if depth < MAXIMUM_DEPTH => {
+            self::group(record.content, outline, depth + 1)
+        }
         _ => None,
     };
     records(group).skip(1).filter_map(&mut read).collect()
@@ -35,30 +41,50 @@ fn group(content: &[u8], outline: &mut [Option<Text>], depth: usize) -> Option<S
     let own = records(content).next()?;
     let children = children(content, outline, depth);
     let mut shape = shape(own.content, outline);
-    let is_table = first(own.content, kinds::MORE_PROPERTIES).is_some_and(|list| property(list, TABLE).is_some());
+    let is_table = first(own.content, kinds::MORE_PROPERTIES)
+        .is_some_and(|list| property(list, TABLE).is_some());
     shape.content = match table(&children).filter(|_| is_table) {
         Some(table) => Content::Table(table),
-        None => Content::Group(children, first(own.content, kinds::GROUP_FRAME).and_then(|frame| rectangle(frame.content))),
+        None => Content::Group(
+            children,
+            first(own.content, kinds::GROUP_FRAME).and_then(|frame| rectangle(frame.content)),
+        ),
     };
     Some(shape)
 }
 
 fn shape(content: &[u8], outline: &mut [Option<Text>]) -> Shape {
-    let mut shape = Shape { frame: frame(content), ..Shape::default() };
+    let mut shape = Shape {
+        frame: frame(content),
+        ..Shape::default()
+    };
     if let Some(list) = first(content, kinds::PROPERTIES) {
-        shape.alt = property(list, DESCRIPTION).map(|(_, text)| utf_16(text).replace('\0', "")).unwrap_or_default();
+        shape.alt = property(list, DESCRIPTION)
+            .map(|(_, text)| utf_16(text).replace('\0', ""))
+            .unwrap_or_default();
         if let Some((number, _)) = property(list, PICTURE).filter(|(number, _)| *number > 0) {
             shape.content = Content::Picture(number.to_string());
         }
     }
-    let text = first(content, kinds::TEXT_BOX).and_then(|text_box| text_of(text_box.content, outline));
+    let text =
+        first(content, kinds::TEXT_BOX).and_then(|text_box| text_of(text_box.content, outline));
     if let Some(text) = text {
-        let kind = if text.kind == Kind::Title { "title" } else { "body" };
-        shape.placeholder = Some(Placeholder { kind: kind.to_owned(), index: None });
+        let kind = if text.kind == Kind::Title {
+            "title"
+        } else {
+            "body"
+        };
+        shape.placeholder = Some(Placeholder {
+            kind: kind.to_owned(),
+            index: None,
+        });
         shape.body = text.body;
     }
     if let Some(kind) = margin(content) {
-        shape.placeholder = Some(Placeholder { kind: kind.to_owned(), index: None });
+        shape.placeholder = Some(Placeholder {
+            kind: kind.to_owned(),
+            index: None,
+        });
     }
     shape
 }
@@ -68,7 +94,9 @@ fn text_of(text_box: &[u8], outline: &mut [Option<Text>]) -> Option<Text> {
     let own = texts(records(text_box)).into_iter().next();
     own.or_else(|| {
         let reference = first(text_box, kinds::OUTLINE_REFERENCE)?;
-        outline.get_mut(usize::try_from(u32_at(reference.content, 0)?).ok()?)?.take()
+        outline
+            .get_mut(usize::try_from(u32_at(reference.content, 0)?).ok()?)?
+            .take()
     })
 }
 
@@ -93,25 +121,46 @@ fn frame(content: &[u8]) -> Option<Frame> {
     if anchor.len() >= 16 {
         let number = |at: usize| u32_at(anchor, at).map(|number| i64::from(number.cast_signed()));
         let (top, left, right, bottom) = (number(0)?, number(4)?, number(8)?, number(12)?);
-        return Some(Frame { left, top, width: right - left, height: bottom - top });
+        return Some(Frame {
+            left,
+            top,
+            width: right - left,
+            height: bottom - top,
+        });
     }
     let number = |at: usize| u16_at(anchor, at).map(|number| i64::from(number.cast_signed()));
     let (top, left, right, bottom) = (number(0)?, number(2)?, number(4)?, number(6)?);
-    Some(Frame { left, top, width: right - left, height: bottom - top })
+    Some(Frame {
+        left,
+        top,
+        width: right - left,
+        height: bottom - top,
+    })
 }
 
 /// Left, top, right and bottom.
 fn rectangle(content: &[u8]) -> Option<Frame> {
     let number = |at: usize| u32_at(content, at).map(|number| i64::from(number.cast_signed()));
     let (left, top, right, bottom) = (number(0)?, number(4)?, number(8)?, number(12)?);
-    Some(Frame { left, top, width: right - left, height: bottom - top })
+    Some(Frame {
+        left,
+        top,
+        width: right - left,
+        height: bottom - top,
+    })
 }
 
 /// Cells by their left and upper edges; `None` if they make no table.
 fn table(cells: &[Shape]) -> Option<Vec<Vec<Cell>>> {
-    let frames: Vec<(Frame, &Shape)> = cells.iter().filter_map(|shape| Some((shape.frame?, shape))).collect();
+    let frames: Vec<(Frame, &Shape)> = cells
+        .iter()
+        .filter_map(|shape| Some((shape.frame?, shape)))
+        .collect();
     // Borders are lines: they have no height or no width.
-    let boxes: Vec<_> = frames.into_iter().filter(|(frame, _)| frame.width > 0 && frame.height > 0).collect();
+    let boxes: Vec<_> = frames
+        .into_iter()
+        .filter(|(frame, _)| frame.width > 0 && frame.height > 0)
+        .collect();
     let edges = |edge: fn(&Frame) -> i64| {
         let mut edges: Vec<i64> = boxes.iter().map(|(frame, _)| edge(frame)).collect();
         edges.sort_unstable();
@@ -124,12 +173,19 @@ fn table(cells: &[Shape]) -> Option<Vec<Vec<Cell>>> {
     }
     let mut table = vec![vec![Cell::default(); columns.len()]; rows.len()];
     for (frame, shape) in boxes {
-        let (row, column) = (rows.binary_search(&frame.top).ok()?, columns.binary_search(&frame.left).ok()?);
+        let (row, column) = (
+            rows.binary_search(&frame.top).ok()?,
+            columns.binary_search(&frame.left).ok()?,
+        );
         if let Some(cell) = table.get_mut(row).and_then(|row| row.get_mut(column)) {
             cell.body = shape.body.clone();
         }
         // Rows that it reaches down into show it again.
-        let reached = rows.iter().skip(row + 1).take_while(|top| **top < frame.top.saturating_add(frame.height)).count();
+        let reached = rows
+            .iter()
+            .skip(row + 1)
+            .take_while(|top| **top < frame.top.saturating_add(frame.height))
+            .count();
         for below in table.iter_mut().skip(row + 1).take(reached) {
             if let Some(cell) = below.get_mut(column) {
                 cell.continues_above = true;

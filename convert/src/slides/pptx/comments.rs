@@ -1,4 +1,5 @@
-//! Comments of reviewers on a slide, of both kinds that PowerPoint writes. Called by [`super::convert`] where the settings keep them.
+//! Comments of reviewers on a slide, of both kinds that PowerPoint writes. Called by
+//! [`super::convert`] where the settings keep them.
 
 use tributary_schemas::Result;
 
@@ -10,8 +11,12 @@ use crate::office::xml::{Node, XmlReader};
 
 /// `Comments:` and one list item for each comment.
 pub fn blocks(package: &mut Package, links: &Relationships) -> Result<Vec<Block>> {
-    let Some(part) = links.target_of_kind("comments") else { return Ok(Vec::new()) };
-    let Some(content) = package.text(part)? else { return Ok(Vec::new()) };
+    let Some(part) = links.target_of_kind("comments") else {
+        return Ok(Vec::new());
+    };
+    let Some(content) = package.text(part)? else {
+        return Ok(Vec::new());
+    };
     let mut xml = XmlReader::new(&content.text, part, package.limits());
     let mut texts: Vec<String> = Vec::new();
     loop {
@@ -23,8 +28,17 @@ pub fn blocks(package: &mut Package, links: &Relationships) -> Result<Vec<Block>
             _ => {}
         }
     }
-    let items = texts.into_iter().map(|text| to_markdown(&[Piece::plain(text)])).filter(|text| !text.is_empty());
-    let items: Vec<Block> = items.map(|text| Block::Item { level: 0, number: None, text }).collect();
+    let items = texts
+        .into_iter()
+        .map(|text| to_markdown(&[Piece::plain(text)]))
+        .filter(|text| !text.is_empty());
+    let items: Vec<Block> = items
+        .map(|text| Block::Item {
+            level: 0,
+            number: None,
+            text,
+        })
+        .collect();
     let heading = (!items.is_empty()).then(|| Block::Paragraph("Comments:".to_owned()));
     Ok(heading.into_iter().chain(items).collect())
 }

@@ -1,4 +1,5 @@
-//! The presentation part: its slides in order, their sections, and their size. Called by [`super::convert`].
+//! The presentation part: its slides in order, their sections, and their size. Called by
+//! [`super::convert`].
 
 use std::collections::HashMap;
 
@@ -8,9 +9,19 @@ use super::model::SlideSize;
 use crate::office::xml::{Element, XmlReader};
 
 /// Size of a slide that does not say: 10 × 7.5 inches in EMU.
-const USUAL_SIZE: SlideSize = SlideSize { width: 9_144_000, height: 6_858_000 };
+const USUAL_SIZE: SlideSize = SlideSize {
+    width: 9_144_000,
+    height: 6_858_000,
+};
 /// Names that PowerPoint gives to sections by itself.
-const USUAL_SECTIONS: [&str; 6] = ["Default Section", "Untitled Section", "默认节", "无标题节", "預設章節", "未命名的章節"];
+const USUAL_SECTIONS: [&str; 6] = [
+    "Default Section",
+    "Untitled Section",
+    "默认节",
+    "无标题节",
+    "預設章節",
+    "未命名的章節",
+];
 
 /// What the presentation part says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,15 +37,26 @@ pub struct Deck {
 impl Deck {
     /// Reads the part.
     pub fn read(xml: &mut XmlReader) -> Result<Self> {
-        let mut deck = Self { size: USUAL_SIZE, ..Self::default() };
+        let mut deck = Self {
+            size: USUAL_SIZE,
+            ..Self::default()
+        };
         xml.child()?;
         while let Some(element) = xml.child()? {
             match element.name() {
                 "sldIdLst" => deck.slides = slides(xml)?,
                 "sldSz" => {
-                    let length = |name| element.attribute(name).and_then(|length| length.parse().ok()).filter(|length| *length > 0);
+                    let length = |name| {
+                        element
+                            .attribute(name)
+                            .and_then(|length| length.parse().ok())
+                            .filter(|length| *length > 0)
+                    };
                     let (width, height) = (length("cx"), length("cy"));
-                    deck.size = SlideSize { width: width.unwrap_or(USUAL_SIZE.width), height: height.unwrap_or(USUAL_SIZE.height) };
+                    deck.size = SlideSize {
+                        width: width.unwrap_or(USUAL_SIZE.width),
+                        height: height.unwrap_or(USUAL_SIZE.height),
+                    };
                     xml.skip()?;
                 }
                 "extLst" => deck.extensions(xml)?,
@@ -50,9 +72,15 @@ impl Deck {
             match element.name() {
                 "ext" | "sectionLst" => self.extensions(xml)?,
                 "section" => {
-                    let name = element.attribute("name").unwrap_or_default().trim().to_owned();
+                    let name = element
+                        .attribute("name")
+                        .unwrap_or_default()
+                        .trim()
+                        .to_owned();
                     let first = first_slide(xml)?;
-                    if let Some(first) = first.filter(|_| !name.is_empty() && !USUAL_SECTIONS.contains(&name.as_str())) {
+                    if let Some(first) = first
+                        .filter(|_| !name.is_empty() && !USUAL_SECTIONS.contains(&name.as_str()))
+                    {
                         self.sections.insert(first, name);
                     }
                 }
@@ -78,7 +106,10 @@ fn slides(xml: &mut XmlReader) -> Result<Vec<(String, String)>> {
 
 /// The attribute `id`, which stands beside `r:id`, in whatever order.
 fn own_id(element: &Element) -> String {
-    element.unprefixed_attribute("id").unwrap_or_default().into_owned()
+    element
+        .unprefixed_attribute("id")
+        .unwrap_or_default()
+        .into_owned()
 }
 
 /// Identifier of the first slide in the section that was entered last.

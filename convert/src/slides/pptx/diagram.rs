@@ -1,4 +1,5 @@
-//! SmartArt: the texts of a diagram's data model as a list nested by its connections. Called by [`super::slide`].
+//! SmartArt: the texts of a diagram's data model as a list nested by its connections. Called by
+//! [`super::slide`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -45,7 +46,10 @@ pub fn items(xml: &mut XmlReader, links: &Relationships) -> Result<Vec<Block>> {
 impl Diagram {
     fn points(&mut self, xml: &mut XmlReader, links: &Relationships) -> Result<()> {
         while let Some(element) = xml.child()? {
-            let id = element.attribute("modelId").unwrap_or_default().into_owned();
+            let id = element
+                .attribute("modelId")
+                .unwrap_or_default()
+                .into_owned();
             let kind = element.attribute("type").unwrap_or_default().into_owned();
             let mut text = String::new();
             while let Some(child) = xml.child()? {
@@ -74,7 +78,10 @@ impl Diagram {
             if element.name() == "cxn" && matches!(said("type").as_str(), "" | "parOf") {
                 let order = said("srcOrd").parse().unwrap_or(0);
                 self.placed.insert(said("destId"));
-                self.children.entry(said("srcId")).or_default().insert((order, number), said("destId"));
+                self.children
+                    .entry(said("srcId"))
+                    .or_default()
+                    .insert((order, number), said("destId"));
                 number += 1;
             }
             xml.skip()?;
@@ -82,7 +89,8 @@ impl Diagram {
         Ok(())
     }
 
-    /// Depth first from the root, then what is no child of anything. Every point is written once, so circles end.
+    /// Depth first from the root, then what is no child of anything. Every point is written once,
+    /// so circles end.
     fn into_items(mut self) -> Vec<Block> {
         let mut items = Vec::new();
         let free = self.order.iter().filter(|id| !self.placed.contains(*id));
@@ -91,7 +99,11 @@ impl Diagram {
         while let Some((id, level)) = waiting.pop() {
             let text = self.texts.remove(&id).filter(|text| !text.is_empty());
             let below = level + usize::from(text.is_some());
-            items.extend(text.map(|text| Block::Item { level: level.min(MAXIMUM_LEVEL), number: None, text }));
+            items.extend(text.map(|text| Block::Item {
+                level: level.min(MAXIMUM_LEVEL),
+                number: None,
+                text,
+            }));
             let children = self.children.remove(&id).unwrap_or_default();
             waiting.extend(children.into_values().rev().map(|child| (child, below)));
         }
@@ -101,6 +113,12 @@ impl Diagram {
 
 /// Paragraphs of a point on one line.
 fn joined(body: TextBody) -> String {
-    let lines = body.paragraphs.iter().map(|paragraph| to_markdown(&paragraph.pieces).replace('\n', " "));
-    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    let lines = body
+        .paragraphs
+        .iter()
+        .map(|paragraph| to_markdown(&paragraph.pieces).replace('\n', " "));
+    lines
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

@@ -1,4 +1,5 @@
-//! A slide as it is read: shapes with their places and contents. A layout and a master are slides too.
+//! A slide as it is read: shapes with their places and contents. A layout and a master are slides
+//! too.
 
 use crate::office::pieces::Piece;
 use crate::slides::Area;

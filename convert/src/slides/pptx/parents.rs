@@ -1,4 +1,5 @@
-//! What shapes inherit from the placeholders of their slide's layout and master: kind, place, bullets. Called by [`super::slide`].
+//! What shapes inherit from the placeholders of their slide's layout and master: kind, place,
+//! bullets. Called by [`super::slide`].
 
 use std::rc::Rc;
 
@@ -45,7 +46,8 @@ impl Parents {
         });
         let same_kind = |shape: &&Shape| {
             shape.placeholder.as_ref().is_some_and(|known| {
-                let is_title = Role::of_kind(&known.kind) == Role::Title && Role::of_kind(&placeholder.kind) == Role::Title;
+                let is_title = Role::of_kind(&known.kind) == Role::Title
+                    && Role::of_kind(&placeholder.kind) == Role::Title;
                 !placeholder.kind.is_empty() && (known.kind == placeholder.kind || is_title)
             })
         };
@@ -54,16 +56,25 @@ impl Parents {
 
     /// The placeholder of the master that one of a slide or layout follows.
     fn in_master(&self, role: Role) -> Option<&Shape> {
-        self.master.shapes.iter().find(|shape| shape.placeholder.as_ref().is_some_and(|known| Role::of_kind(&known.kind) == role))
+        self.master.shapes.iter().find(|shape| {
+            shape
+                .placeholder
+                .as_ref()
+                .is_some_and(|known| Role::of_kind(&known.kind) == role)
+        })
     }
 
     /// What a shape is for. A placeholder that does not say what it is for is what the layout's is.
     pub fn role(&self, shape: &Shape) -> Role {
-        let Some(placeholder) = &shape.placeholder else { return Role::Free };
+        let Some(placeholder) = &shape.placeholder else {
+            return Role::Free;
+        };
         if !placeholder.kind.is_empty() {
             return Role::of_kind(&placeholder.kind);
         }
-        let inherited = self.in_layout(placeholder).and_then(|shape| shape.placeholder.as_ref());
+        let inherited = self
+            .in_layout(placeholder)
+            .and_then(|shape| shape.placeholder.as_ref());
         inherited.map_or(Role::Body, |inherited| Role::of_kind(&inherited.kind))
     }
 
@@ -71,14 +82,23 @@ impl Parents {
     pub fn frame(&self, shape: &Shape) -> Option<Frame> {
         let placeholder = shape.placeholder.as_ref();
         let from_layout = || self.in_layout(placeholder?)?.frame;
-        let from_master = || self.in_master(self.role(shape)).filter(|_| placeholder.is_some())?.frame;
+        let from_master = || {
+            self.in_master(self.role(shape))
+                .filter(|_| placeholder.is_some())?
+                .frame
+        };
         shape.frame.or_else(from_layout).or_else(from_master)
     }
 
     /// The bullet of a paragraph: its own, else the nearest that a list style says for its level.
     pub fn bullet(&self, shape: &Shape, paragraph: &Paragraph) -> Bullet {
         let role = self.role(shape);
-        let at = |levels: &Levels| levels.get(paragraph.level.min(LEVELS - 1)).copied().flatten();
+        let at = |levels: &Levels| {
+            levels
+                .get(paragraph.level.min(LEVELS - 1))
+                .copied()
+                .flatten()
+        };
         let from_layout = || at(&self.in_layout(shape.placeholder.as_ref()?)?.body.levels);
         let from_master = || at(&self.in_master(role)?.body.levels);
         let from_styles = || {
@@ -89,7 +109,10 @@ impl Parents {
             })
         };
         let own = paragraph.bullet.or_else(|| at(&shape.body.levels));
-        own.or_else(from_layout).or_else(from_master).or_else(from_styles).unwrap_or(Bullet::None)
+        own.or_else(from_layout)
+            .or_else(from_master)
+            .or_else(from_styles)
+            .unwrap_or(Bullet::None)
     }
 }
 
@@ -98,26 +121,64 @@ mod tests {
     use super::*;
 
     fn placeholder(kind: &str, index: Option<u32>) -> Shape {
-        Shape { placeholder: Some(Placeholder { kind: kind.to_owned(), index }), ..Shape::default() }
+        Shape {
+            placeholder: Some(Placeholder {
+                kind: kind.to_owned(),
+                index,
+            }),
+            ..Shape::default()
+        }
     }
 
     #[test]
     fn kind_place_and_bullets_come_from_layout_and_master() {
         let mut title = placeholder("title", Some(7));
-        title.frame = Some(Frame { top: 5, ..Frame::default() });
+        title.frame = Some(Frame {
+            top: 5,
+            ..Frame::default()
+        });
         let mut body = placeholder("body", Some(1));
         body.body.levels[1] = Some(Bullet::None);
         let mut master_body = placeholder("body", Some(9));
-        master_body.frame = Some(Frame { top: 6, ..Frame::default() });
-        let layout = Slide { shapes: vec![title, body], ..Slide::default() };
-        let master = Slide { shapes: vec![master_body], body_levels: [Some(Bullet::Mark); LEVELS], ..Slide::default() };
-        let parents = Parents { layout: Rc::new(layout), master: Rc::new(master) };
+        master_body.frame = Some(Frame {
+            top: 6,
+            ..Frame::default()
+        });
+        let layout = Slide {
+            shapes: vec![title, body],
+            ..Slide::default()
+        };
+        let master = Slide {
+            shapes: vec![master_body],
+            body_levels: [Some(Bullet::Mark); LEVELS],
+            ..Slide::default()
+        };
+        let parents = Parents {
+            layout: Rc::new(layout),
+            master: Rc::new(master),
+        };
         assert_eq!(parents.role(&placeholder("", Some(7))), Role::Title);
-        assert_eq!(parents.frame(&placeholder("ctrTitle", None)).map(|frame| frame.top), Some(5));
+        assert_eq!(
+            parents
+                .frame(&placeholder("ctrTitle", None))
+                .map(|frame| frame.top),
+            Some(5)
+        );
         let content = placeholder("", Some(1));
         assert_eq!(parents.frame(&content).map(|frame| frame.top), Some(6));
-        let at_level = |level| parents.bullet(&content, &Paragraph { level, ..Paragraph::default() });
+        let at_level = |level| {
+            parents.bullet(
+                &content,
+                &Paragraph {
+                    level,
+                    ..Paragraph::default()
+                },
+            )
+        };
         assert_eq!((at_level(0), at_level(1)), (Bullet::Mark, Bullet::None));
-        assert_eq!(parents.bullet(&Shape::default(), &Paragraph::default()), Bullet::None);
+        assert_eq!(
+            parents.bullet(&Shape::default(), &Paragraph::default()),
+            Bullet::None
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The shape tree of a slide, a layout or a master. Called by [`super::convert`].
 //!
-//! Of alternate content one branch is taken (by the XML reader). Connectors, ink and sound are left out.
+//! Of alternate content one branch is taken (by the XML reader). Connectors, ink and sound are left
+//! out.
 
 use tributary_schemas::Result;
 
@@ -9,10 +10,13 @@ use super::text;
 use crate::office::relationships::Relationships;
 use crate::office::xml::{Element, XmlReader};
 
-/// Reads a part that holds a slide, a layout or a master; its relationships name what its hyperlinks lead to.
+/// Reads a part that holds a slide, a layout or a master; its relationships name what its
+/// hyperlinks lead to.
 pub fn slide(xml: &mut XmlReader, links: &Relationships) -> Result<Slide> {
     let mut slide = Slide::default();
-    let Some(root) = xml.child()? else { return Ok(slide) };
+    let Some(root) = xml.child()? else {
+        return Ok(slide);
+    };
     slide.is_hidden = matches!(root.attribute("show").as_deref(), Some("0" | "false"));
     while let Some(element) = xml.child()? {
         match element.name() {
@@ -47,7 +51,8 @@ fn text_styles(xml: &mut XmlReader, slide: &mut Slide) -> Result<()> {
     Ok(())
 }
 
-/// The shapes of a tree or a group, and what the group says of itself. Its depth is bounded by the XML reader.
+/// The shapes of a tree or a group, and what the group says of itself. Its depth is bounded by the
+/// XML reader.
 fn tree(xml: &mut XmlReader, links: &Relationships) -> Result<(Vec<Shape>, Shape, Option<Frame>)> {
     let (mut shapes, mut own, mut inner) = (Vec::new(), Shape::default(), None);
     while let Some(element) = xml.child()? {
@@ -99,9 +104,17 @@ fn describe(xml: &mut XmlReader, shape: &mut Shape) -> Result<()> {
     while let Some(element) = xml.child()? {
         match element.name() {
             "cNvPr" => {
-                let said = |name: &str| element.attribute(name).filter(|text| !text.trim().is_empty());
-                shape.alt = said("descr").or_else(|| said("title")).unwrap_or_default().into_owned();
-                shape.is_hidden = matches!(element.attribute("hidden").as_deref(), Some("1" | "true"));
+                let said = |name: &str| {
+                    element
+                        .attribute(name)
+                        .filter(|text| !text.trim().is_empty())
+                };
+                shape.alt = said("descr")
+                    .or_else(|| said("title"))
+                    .unwrap_or_default()
+                    .into_owned();
+                shape.is_hidden =
+                    matches!(element.attribute("hidden").as_deref(), Some("1" | "true"));
                 xml.skip()?;
             }
             "nvPr" => {
@@ -119,8 +132,13 @@ fn describe(xml: &mut XmlReader, shape: &mut Shape) -> Result<()> {
 }
 
 fn placeholder(element: &Element) -> Placeholder {
-    let index = element.attribute("idx").and_then(|index| index.parse().ok());
-    Placeholder { kind: element.attribute("type").unwrap_or_default().into_owned(), index }
+    let index = element
+        .attribute("idx")
+        .and_then(|index| index.parse().ok());
+    Placeholder {
+        kind: element.attribute("type").unwrap_or_default().into_owned(),
+        index,
+    }
 }
 
 /// Place and picture of a shape's properties.
@@ -138,7 +156,9 @@ fn properties(xml: &mut XmlReader, shape: &mut Shape) -> Result<()> {
 fn picture(xml: &mut XmlReader, shape: &mut Shape) -> Result<()> {
     while let Some(element) = xml.child()? {
         if element.name() == "blip"
-            && let Some(id) = element.prefixed_attribute("embed").or_else(|| element.prefixed_attribute("link"))
+            && let Some(id) = element
+                .prefixed_attribute("embed")
+                .or_else(|| element.prefixed_attribute("link"))
         {
             shape.content = Content::Picture(id.into_owned());
         }
@@ -169,29 +189,43 @@ fn frames(xml: &mut XmlReader) -> Result<(Option<Frame>, Option<Frame>)> {
     }
     let frame = |(corner, size): (Pair, Pair)| {
         let ((left, top), (width, height)) = (corner?, size.unwrap_or_default());
-        Some(Frame { left, top, width, height })
+        Some(Frame {
+            left,
+            top,
+            width,
+            height,
+        })
     };
     Ok((frame(outer), frame(inner)))
 }
 
-/// What a frame holds: a table, a chart, a diagram, or an object of another program with its picture.
+/// What a frame holds: a table, a chart, a diagram, or an object of another program with its
+/// picture.
 fn graphic(xml: &mut XmlReader, links: &Relationships, shape: &mut Shape) -> Result<()> {
     while let Some(element) = xml.child()? {
         match element.name() {
             "graphicData" | "oleObj" => graphic(xml, links, shape)?,
             "tbl" => shape.content = Content::Table(table(xml, links)?),
             "chart" => {
-                shape.content = element.prefixed_attribute("id").map_or(Content::Nothing, |id| Content::Chart(id.into_owned()));
+                shape.content = element
+                    .prefixed_attribute("id")
+                    .map_or(Content::Nothing, |id| Content::Chart(id.into_owned()));
                 xml.skip()?;
             }
             "relIds" => {
-                shape.content = element.prefixed_attribute("dm").map_or(Content::Nothing, |id| Content::Diagram(id.into_owned()));
+                shape.content = element
+                    .prefixed_attribute("dm")
+                    .map_or(Content::Nothing, |id| Content::Diagram(id.into_owned()));
                 xml.skip()?;
             }
             "pic" => {
                 let inner = self::shape(xml, links)?;
                 shape.content = inner.content;
-                shape.alt = if shape.alt.is_empty() { inner.alt } else { std::mem::take(&mut shape.alt) };
+                shape.alt = if shape.alt.is_empty() {
+                    inner.alt
+                } else {
+                    std::mem::take(&mut shape.alt)
+                };
             }
             _ => xml.skip()?,
         }
@@ -221,7 +255,11 @@ fn table(xml: &mut XmlReader, links: &Relationships) -> Result<Vec<Vec<Cell>>> {
 
 fn cell(xml: &mut XmlReader, element: &Element, links: &Relationships) -> Result<Cell> {
     let is_on = |name: &str| matches!(element.attribute(name).as_deref(), Some("1" | "true"));
-    let mut cell = Cell { continues_left: is_on("hMerge"), continues_above: is_on("vMerge"), ..Cell::default() };
+    let mut cell = Cell {
+        continues_left: is_on("hMerge"),
+        continues_above: is_on("vMerge"),
+        ..Cell::default()
+    };
     while let Some(child) = xml.child()? {
         match child.name() {
             "txBody" => cell.body = text::body(xml, links)?,

@@ -1,4 +1,5 @@
-//! Text bodies of DrawingML: paragraphs, runs, fields, line ends, formulas, links, bullets. Called by [`super::shapes`].
+//! Text bodies of DrawingML: paragraphs, runs, fields, line ends, formulas, links, bullets. Called
+//! by [`super::shapes`].
 
 use std::rc::Rc;
 
@@ -29,7 +30,11 @@ pub fn levels(xml: &mut XmlReader) -> Result<Levels> {
     let mut levels: Levels = [None; LEVELS];
     while let Some(element) = xml.child()? {
         // `lvl1pPr` to `lvl9pPr`.
-        let number = element.name().strip_prefix("lvl").and_then(|rest| rest.strip_suffix("pPr")).and_then(|number| number.parse().ok());
+        let number = element
+            .name()
+            .strip_prefix("lvl")
+            .and_then(|rest| rest.strip_suffix("pPr"))
+            .and_then(|number| number.parse().ok());
         match number.and_then(|number: usize| levels.get_mut(number.checked_sub(1)?)) {
             Some(level) => *level = bullet(xml)?,
             None => xml.skip()?,
@@ -46,7 +51,9 @@ fn bullet(xml: &mut XmlReader) -> Result<Option<Bullet>> {
             "buNone" => bullet = Some(Bullet::None),
             "buChar" | "buBlip" => bullet = Some(Bullet::Mark),
             "buAutoNum" => {
-                let start = element.attribute("startAt").and_then(|start| start.parse().ok());
+                let start = element
+                    .attribute("startAt")
+                    .and_then(|start| start.parse().ok());
                 bullet = Some(Bullet::Number(start.unwrap_or(1)));
             }
             _ => {}
@@ -61,7 +68,9 @@ fn paragraph(xml: &mut XmlReader, links: &Relationships) -> Result<Paragraph> {
     while let Some(element) = xml.child()? {
         match element.name() {
             "pPr" => {
-                let level: Option<usize> = element.attribute("lvl").and_then(|level| level.parse().ok());
+                let level: Option<usize> = element
+                    .attribute("lvl")
+                    .and_then(|level| level.parse().ok());
                 paragraph.level = level.unwrap_or(0).min(LEVELS - 1);
                 paragraph.bullet = bullet(xml)?;
             }
@@ -82,7 +91,12 @@ fn paragraph(xml: &mut XmlReader, links: &Relationships) -> Result<Paragraph> {
 }
 
 /// Slide numbers and dates change with the slide and the day, and say nothing.
-fn field(xml: &mut XmlReader, element: &Element, links: &Relationships, paragraph: &mut Paragraph) -> Result<()> {
+fn field(
+    xml: &mut XmlReader,
+    element: &Element,
+    links: &Relationships,
+    paragraph: &mut Paragraph,
+) -> Result<()> {
     let kind = element.attribute("type").unwrap_or_default();
     if kind == "slidenum" || kind.starts_with("datetime") {
         return xml.skip();
@@ -104,30 +118,52 @@ fn run(xml: &mut XmlReader, links: &Relationships) -> Result<Option<Piece>> {
     Ok((!text.is_empty()).then_some(Piece::Text(text, style)))
 }
 
-/// The text with the characters of symbol fonts in Unicode. An arrow that PowerPoint made of `-->` is one character of the font
-/// Wingdings, kept as the letter that has its code.
+/// The text with the characters of symbol fonts in Unicode. An arrow that PowerPoint made of `-->`
+/// is one character of the font Wingdings, kept as the letter that has its code.
 fn with_symbols(text: String, font: Option<&str>) -> String {
-    let is_arrow =
-        font == Some("Wingdings") && text.chars().eq(text.chars().take(1)) && text.chars().all(|one| ('\u{80}'..='\u{FF}').contains(&one));
+    let is_arrow = font == Some("Wingdings")
+        && text.chars().eq(text.chars().take(1))
+        && text.chars().all(|one| ('\u{80}'..='\u{FF}').contains(&one));
     if !is_arrow && !text.contains(is_private) {
         return text;
     }
-    let shown = |one: char| if is_arrow || is_private(one) { character(font.unwrap_or("Symbol"), u32::from(one)) } else { Some(one) };
+    let shown = |one: char| {
+        if is_arrow || is_private(one) {
+            character(font.unwrap_or("Symbol"), u32::from(one))
+        } else {
+            Some(one)
+        }
+    };
     text.chars().filter_map(shown).collect()
 }
 
 /// How a run looks, and its symbol font.
-fn run_style(xml: &mut XmlReader, element: &Element, links: &Relationships) -> Result<(Style, Option<String>)> {
+fn run_style(
+    xml: &mut XmlReader,
+    element: &Element,
+    links: &Relationships,
+) -> Result<(Style, Option<String>)> {
     let is_on = |name: &str| matches!(element.attribute(name).as_deref(), Some("1" | "true"));
-    let is_struck = element.attribute("strike").is_some_and(|strike| strike != "noStrike");
-    let mut style = Style { is_bold: is_on("b"), is_italic: is_on("i"), is_struck, link: None };
+    let is_struck = element
+        .attribute("strike")
+        .is_some_and(|strike| strike != "noStrike");
+    let mut style = Style {
+        is_bold: is_on("b"),
+        is_italic: is_on("i"),
+        is_struck,
+        link: None,
+    };
     let mut font = None;
     while let Some(child) = xml.child()? {
         if child.name() == "hlinkClick" {
-            let target = child.prefixed_attribute("id").and_then(|id| links.get(&id).filter(|link| link.is_external));
+            let target = child
+                .prefixed_attribute("id")
+                .and_then(|id| links.get(&id).filter(|link| link.is_external));
             style.link = target.map(|link| Rc::from(link.target.as_str()));
         } else if child.name() == "sym" {
-            font = child.attribute("typeface").map(std::borrow::Cow::into_owned);
+            font = child
+                .attribute("typeface")
+                .map(std::borrow::Cow::into_owned);
         }
         xml.skip()?;
     }
@@ -139,7 +175,9 @@ fn unescaped(text: &str) -> String {
     if !text.contains("_x000") {
         return text.to_owned();
     }
-    text.replace("_x000B_", "\u{B}").replace("_x000D_", "\n").replace("_x000A_", "\n")
+    text.replace("_x000B_", "\u{B}")
+        .replace("_x000D_", "\n")
+        .replace("_x000A_", "\n")
 }
 
 /// Formulas (`a14:m`) as LaTeX.
@@ -148,10 +186,16 @@ fn formulas(xml: &mut XmlReader) -> Result<Vec<Piece>> {
     while let Some(element) = xml.child()? {
         match element.name() {
             "oMath" => pieces.push(Piece::Markdown(format!("${}$", omml::formula(xml)?))),
-            "oMathPara" => pieces.extend(omml::formulas(xml)?.into_iter().map(|latex| Piece::Markdown(format!("$${latex}$$")))),
+            "oMathPara" => pieces.extend(
+                omml::formulas(xml)?
+                    .into_iter()
+                    .map(|latex| Piece::Markdown(format!("$${latex}$$"))),
+            ),
             _ => xml.skip()?,
         }
     }
-    pieces.retain(|piece| !matches!(piece, Piece::Markdown(formula) if formula.trim_matches('$').is_empty()));
+    pieces.retain(
+        |piece| !matches!(piece, Piece::Markdown(formula) if formula.trim_matches('$').is_empty()),
+    );
     Ok(pieces)
 }

@@ -1,4 +1,5 @@
-//! Front matter: the YAML (`---`) or TOML (`+++`) block before a Markdown text, flattened to names and texts.
+//! Front matter: the YAML (`---`) or TOML (`+++`) block before a Markdown text, flattened to names
+//! and texts.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +11,20 @@ const MAXIMUM_DEPTH: usize = 8;
 /// Most names that are kept.
 const MAXIMUM_NAMES: usize = 256;
 
-/// Metadata and the text below it. A block that does not parse, is no table or is too long stays part of the text.
+/// Metadata and the text below it. A block that does not parse, is no table or is too long stays
+/// part of the text.
 pub fn split(text: &str, maximum_bytes: usize) -> (BTreeMap<String, String>, &str) {
     let none = (BTreeMap::new(), text);
     for (mark, ends) in [("---", &["---", "..."][..]), ("+++", &["+++"][..])] {
-        let Some((block, rest)) = block(text, mark, ends) else { continue };
+        let Some((block, rest)) = block(text, mark, ends) else {
+            continue;
+        };
         if block.len() > maximum_bytes {
             return none;
         }
-        let Some(value) = parse(block, mark) else { return none };
+        let Some(value) = parse(block, mark) else {
+            return none;
+        };
         let mut metadata = BTreeMap::new();
         flatten("", &value, 0, &mut metadata);
         return (metadata, rest);
@@ -59,9 +65,12 @@ fn parse(block: &str, mark: &str) -> Option<Value> {
 /// Dates become text; everything else keeps its kind.
 fn from_toml(value: toml::Value) -> Value {
     match value {
-        toml::Value::Table(table) => {
-            Value::Mapping(table.into_iter().map(|(name, value)| (Value::String(name), from_toml(value))).collect())
-        }
+        toml::Value::Table(table) => Value::Mapping(
+            table
+                .into_iter()
+                .map(|(name, value)| (Value::String(name), from_toml(value)))
+                .collect(),
+        ),
         toml::Value::Array(items) => Value::Sequence(items.into_iter().map(from_toml).collect()),
         toml::Value::Boolean(flag) => Value::Bool(flag),
         toml::Value::String(text) => Value::String(text),
@@ -79,7 +88,11 @@ fn flatten(prefix: &str, value: &Value, depth: usize, metadata: &mut BTreeMap<St
             for (name, value) in entries {
                 let Some(name) = scalar(name) else { continue };
                 let name = name.to_lowercase();
-                let full = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+                let full = if prefix.is_empty() {
+                    name
+                } else {
+                    format!("{prefix}.{name}")
+                };
                 flatten(&full, value, depth + 1, metadata);
             }
         }
@@ -119,16 +132,36 @@ mod tests {
     #[test]
     fn yaml_and_toml_are_flattened() {
         let yaml = "---\nTitle: 载波聚合\nkeywords:\n- a\n- b\nms.date: 04/20/2017\nnested:\n  x: 1\nempty:\n---\nbody";
-        let expected = [("keywords", "a, b"), ("ms.date", "04/20/2017"), ("nested.x", "1"), ("title", "载波聚合")];
-        let expected: Vec<(String, String)> = expected.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        let expected = [
+            ("keywords", "a, b"),
+            ("ms.date", "04/20/2017"),
+            ("nested.x", "1"),
+            ("title", "载波聚合"),
+        ];
+        let expected: Vec<(String, String)> = expected
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect();
         assert_eq!(names(yaml), expected);
         assert_eq!(split(yaml, 4096).1, "body");
-        assert_eq!(names("+++\ntitle = \"T\"\ndate = 2024-01-02\n+++\n").first().unwrap().0, "date");
+        assert_eq!(
+            names("+++\ntitle = \"T\"\ndate = 2024-01-02\n+++\n")
+                .first()
+                .unwrap()
+                .0,
+            "date"
+        );
     }
 
     #[test]
     fn what_is_no_front_matter_stays_text() {
-        for text in ["---\nnot closed\n", "---\n- a\n- b\n---\n", "---\na: [\n---\n", "text\n---\na: 1\n---\n", "+++\nbroken\n+++\n"] {
+        for text in [
+            "---\nnot closed\n",
+            "---\n- a\n- b\n---\n",
+            "---\na: [\n---\n",
+            "text\n---\na: 1\n---\n",
+            "+++\nbroken\n+++\n",
+        ] {
             assert_eq!(split(text, 4096), (BTreeMap::new(), text));
         }
         let long = format!("---\na: {}\n---\n", "x".repeat(5000));

@@ -1,5 +1,5 @@
-//! HTML inside Markdown: whole blocks (tables, `<div>`, comments) go through the HTML converter before parsing, single tags in a line are
-//! dropped or rewritten. Code is never touched.
+//! HTML inside Markdown: whole blocks (tables, `<div>`, comments) go through the HTML converter
+//! before parsing, single tags in a line are dropped or rewritten. Code is never touched.
 
 use std::sync::LazyLock;
 
@@ -14,21 +14,29 @@ use crate::web::html;
 /// Longest HTML block in lines; what goes on longer without an end is left as it is.
 const MAXIMUM_BLOCK_LINES: usize = 20_000;
 
-static ATTRIBUTE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?i)\s([a-z][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"#).ok());
-static DOCS_IMAGE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"^\s*:::image\s.*?source="([^"]*)"(?:.*?alt-text="([^"]*)")?.*?:::\s*$"#).ok());
+static ATTRIBUTE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?i)\s([a-z][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"#).ok()
+});
+static DOCS_IMAGE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"^\s*:::image\s.*?source="([^"]*)"(?:.*?alt-text="([^"]*)")?.*?:::\s*$"#).ok()
+});
 
-/// Replaces HTML tables and comments that begin a line, and the image directive of docs sites, by Markdown.
+/// Replaces HTML tables and comments that begin a line, and the image directive of docs sites, by
+/// Markdown.
 pub fn replace_blocks(body: &str, limits: &Limits) -> Result<String> {
-    if !body.contains("<table") && !body.contains("<TABLE") && !body.contains("<!--") && !body.contains(":::image") {
+    if !body.contains("<table")
+        && !body.contains("<TABLE")
+        && !body.contains("<!--")
+        && !body.contains(":::image")
+    {
         return Ok(body.to_owned());
     }
     let lines: Vec<&str> = body.split_inclusive('\n').collect();
     let mut fences = Fences::default();
     let mut result = String::with_capacity(body.len());
     let mut at = 0;
-    // Where a search for an end found none: searching again from a later line would find none either.
+    // Where a search for an end found none: searching again from a later line would find none
+    // either.
     let mut no_end_of_table = false;
     while let Some(line) = lines.get(at) {
         let in_code = fences.is_code(line);
@@ -48,7 +56,10 @@ pub fn replace_blocks(body: &str, limits: &Limits) -> Result<String> {
                     result.push_str(line);
                 }
             }
-        } else if start.starts_with("<!--") && start.trim_end().ends_with("-->") && start.matches("-->").count() == 1 {
+        } else if start.starts_with("<!--")
+            && start.trim_end().ends_with("-->")
+            && start.matches("-->").count() == 1
+        {
             result.push('\n');
         } else if let Some(image) = docs_image(line) {
             result.push_str(&image);
@@ -63,7 +74,12 @@ pub fn replace_blocks(body: &str, limits: &Limits) -> Result<String> {
 /// Index of the line after the one that closes the table that begins at `start`.
 fn table_end(lines: &[&str], start: usize) -> Option<usize> {
     let mut depth = 0_usize;
-    for (index, line) in lines.iter().enumerate().skip(start).take(MAXIMUM_BLOCK_LINES) {
+    for (index, line) in lines
+        .iter()
+        .enumerate()
+        .skip(start)
+        .take(MAXIMUM_BLOCK_LINES)
+    {
         let lower = line.to_ascii_lowercase();
         depth += lower.matches("<table").count();
         depth = depth.saturating_sub(lower.matches("</table").count());
@@ -85,7 +101,10 @@ fn docs_image(line: &str) -> Option<String> {
         return None;
     }
     let found = DOCS_IMAGE.as_ref()?.captures(line.trim_end())?;
-    let alt = found.get(2).map_or("", |alt| alt.as_str()).replace(['[', ']'], "");
+    let alt = found
+        .get(2)
+        .map_or("", |alt| alt.as_str())
+        .replace(['[', ']'], "");
     Some(format!("![{alt}]({})\n", destination(&found[1])))
 }
 
@@ -94,29 +113,46 @@ fn docs_image(line: &str) -> Option<String> {
 pub struct OpenAnchors(Vec<String>);
 
 /// What a single tag within a line becomes; `None` leaves it.
-pub fn inline_replacement(tag: &str, anchors: &mut OpenAnchors, images: &mut Vec<ImageLink>) -> Option<String> {
+pub fn inline_replacement(
+    tag: &str,
+    anchors: &mut OpenAnchors,
+    images: &mut Vec<ImageLink>,
+) -> Option<String> {
     if tag.starts_with("<!--") || tag.starts_with("<?") {
         return Some(String::new());
     }
-    let name: String =
-        tag.trim_start_matches(['<', '/']).chars().take_while(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let name: String = tag
+        .trim_start_matches(['<', '/'])
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect::<String>()
+        .to_ascii_lowercase();
     let closes = tag.starts_with("</");
     match name.as_str() {
         "a" if closes => Some(anchors.0.pop().unwrap_or_default()),
         "a" => Some(open_anchor(tag, anchors)),
         "img" => {
             let link = attribute(tag, "src").unwrap_or_default();
-            Some(super::image(&attribute(tag, "alt").unwrap_or_default(), link, images))
+            Some(super::image(
+                &attribute(tag, "alt").unwrap_or_default(),
+                link,
+                images,
+            ))
         }
         "b" | "strong" => Some("**".to_owned()),
-        "span" | "font" | "center" | "div" | "p" | "small" | "big" | "u" | "nobr" | "wbr" => Some(String::new()),
+        "span" | "font" | "center" | "div" | "p" | "small" | "big" | "u" | "nobr" | "wbr" => {
+            Some(String::new())
+        }
         _ => None,
     }
 }
 
 fn open_anchor(tag: &str, anchors: &mut OpenAnchors) -> String {
-    let link = attribute(tag, "href")
-        .filter(|link| !link.is_empty() && !link.starts_with('#') && !link.to_ascii_lowercase().starts_with("javascript:"));
+    let link = attribute(tag, "href").filter(|link| {
+        !link.is_empty()
+            && !link.starts_with('#')
+            && !link.to_ascii_lowercase().starts_with("javascript:")
+    });
     let self_closing = tag.ends_with("/>");
     match link {
         Some(link) if !self_closing => {
@@ -133,7 +169,13 @@ fn open_anchor(tag: &str, anchors: &mut OpenAnchors) -> String {
 }
 
 fn attribute(tag: &str, wanted: &str) -> Option<String> {
-    let found = ATTRIBUTE.as_ref()?.captures_iter(tag).find(|found| found[1].eq_ignore_ascii_case(wanted))?;
-    let value = found.get(2).or_else(|| found.get(3)).or_else(|| found.get(4))?;
+    let found = ATTRIBUTE
+        .as_ref()?
+        .captures_iter(tag)
+        .find(|found| found[1].eq_ignore_ascii_case(wanted))?;
+    let value = found
+        .get(2)
+        .or_else(|| found.get(3))
+        .or_else(|| found.get(4))?;
     Some(value.as_str().replace("&amp;", "&"))
 }

@@ -7,17 +7,33 @@ use crate::escape::fenced;
 use crate::web::html;
 
 /// Pictures by preference; the first that an output has is taken.
-const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"];
+const PICTURES: [&str; 5] = [
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "image/bmp",
+];
 
 /// Keys of format 3 and the media types that they stand for.
-const OLD_NAMES: [(&str, &str); 4] = [("image/png", "png"), ("image/jpeg", "jpeg"), ("text/html", "html"), ("text/latex", "latex")];
+const OLD_NAMES: [(&str, &str); 4] = [
+    ("image/png", "png"),
+    ("image/jpeg", "jpeg"),
+    ("text/html", "html"),
+    ("text/latex", "latex"),
+];
 
 impl Writer<'_> {
     /// Adds what a cell put out. Streams are joined, as the notebook shows them.
     pub(super) fn outputs(&mut self, cell: &Value) {
         let mut left = self.limits.config.notebook.maximum_output_characters;
         let mut text = String::new();
-        for output in cell.get("outputs").and_then(Value::as_array).into_iter().flatten() {
+        for output in cell
+            .get("outputs")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             match output.get("output_type").and_then(Value::as_str) {
                 Some("stream") => text.push_str(&text_of(output.get("text"))),
                 Some("error" | "pyerr") => text.push_str(&error_text(output)),
@@ -34,21 +50,31 @@ impl Writer<'_> {
     fn rich_output(&mut self, output: &Value, left: &mut usize) {
         let data = output.get("data").unwrap_or(output);
         let find = |media_type: &str| {
-            let old = OLD_NAMES.iter().find(|(known, _)| *known == media_type).map(|(_, old)| *old);
-            data.get(media_type).or_else(|| old.and_then(|old| data.get(old)))
+            let old = OLD_NAMES
+                .iter()
+                .find(|(known, _)| *known == media_type)
+                .map(|(_, old)| *old);
+            data.get(media_type)
+                .or_else(|| old.and_then(|old| data.get(old)))
         };
         for media_type in PICTURES {
-            if let Some(link) = find(media_type).and_then(|picture| self.embed("", media_type, &text_of(Some(picture)))) {
+            if let Some(link) = find(media_type)
+                .and_then(|picture| self.embed("", media_type, &text_of(Some(picture))))
+            {
                 self.push(&format!("![]({link})"));
                 return;
             }
         }
         let plain = text_of(data.get("text/plain").or_else(|| data.get("text")));
-        let page = find("text/html").map(|page| text_of(Some(page))).filter(|page| page.contains("<table"));
+        let page = find("text/html")
+            .map(|page| text_of(Some(page)))
+            .filter(|page| page.contains("<table"));
         let table = page.and_then(|page| html::convert_fragment(&page, self.limits).ok());
         let markdown = text_of(data.get("text/markdown"));
         let formula = text_of(find("text/latex"));
-        let rich = [table.unwrap_or_default(), markdown, formula].into_iter().find(|text| !text.trim().is_empty());
+        let rich = [table.unwrap_or_default(), markdown, formula]
+            .into_iter()
+            .find(|text| !text.trim().is_empty());
         match rich.filter(|rich| rich.chars().count() <= *left) {
             Some(rich) => {
                 *left -= rich.chars().count();
@@ -77,7 +103,8 @@ fn error_text(output: &Value) -> String {
     format!("{}: {}\n", field("ename"), field("evalue"))
 }
 
-/// Text without the escape sequences of terminals, and of lines that overwrite themselves only the last state.
+/// Text without the escape sequences of terminals, and of lines that overwrite themselves only the
+/// last state.
 fn without_colours(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

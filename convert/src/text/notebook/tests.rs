@@ -29,7 +29,11 @@ fn notebook() -> Value {
 }
 
 fn convert_with(notebook: &Value, config: &Config) -> Converted {
-    convert(notebook.to_string().as_bytes(), &Limits::starting_now(config)).unwrap()
+    convert(
+        notebook.to_string().as_bytes(),
+        &Limits::starting_now(config),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -40,17 +44,42 @@ fn cells_outputs_and_pictures_come_in_order() {
         "# 标题\n\n![a](image:0)\n\n```julia\nprint(1)\n```\n\n```\nred\n100%\n```\n\n![](image:1)\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nValueError: bad\n```\n\n```bash\n%%bash\nls\n```\n\nraw\n\n"
     );
     assert_eq!(converted.title.as_deref(), Some("标题"));
-    let links: Vec<&str> = converted.images.iter().map(|image| image.link.as_str()).collect();
+    let links: Vec<&str> = converted
+        .images
+        .iter()
+        .map(|image| image.link.as_str())
+        .collect();
     assert_eq!(links, ["embedded:0", "embedded:1"]);
-    assert_eq!(converted.blobs.first().map(|file| (file.name.as_str(), file.media_type.as_str())), Some(("p.png", "image/png")));
+    assert_eq!(
+        converted
+            .blobs
+            .first()
+            .map(|file| (file.name.as_str(), file.media_type.as_str())),
+        Some(("p.png", "image/png"))
+    );
 }
 
 #[test]
 fn outputs_have_a_limit_and_a_switch() {
     let long = json!({"cells": [{"cell_type": "code", "source": "x", "outputs": [{"output_type": "stream", "text": "一二三四五"}]}]});
-    let short = Config { notebook: NotebookConfig { maximum_output_characters: 2, outputs: true }, ..Config::default() };
-    assert_eq!(convert_with(&long, &short).markdown, "```python\nx\n```\n\n```\n一二\n…\n```\n\n");
-    let off = Config { notebook: NotebookConfig { outputs: false, ..NotebookConfig::default() }, ..Config::default() };
+    let short = Config {
+        notebook: NotebookConfig {
+            maximum_output_characters: 2,
+            outputs: true,
+        },
+        ..Config::default()
+    };
+    assert_eq!(
+        convert_with(&long, &short).markdown,
+        "```python\nx\n```\n\n```\n一二\n…\n```\n\n"
+    );
+    let off = Config {
+        notebook: NotebookConfig {
+            outputs: false,
+            ..NotebookConfig::default()
+        },
+        ..Config::default()
+    };
     assert_eq!(convert_with(&long, &off).markdown, "```python\nx\n```\n\n");
 }
 
@@ -60,13 +89,20 @@ fn format_3_is_read() {
         {"cell_type": "heading", "level": 2, "source": "Old"},
         {"cell_type": "code", "language": "python", "input": "1", "outputs": [{"output_type": "pyout", "text": ["2"]}]}
     ]}]});
-    assert_eq!(convert_with(&old, &Config::default()).markdown, "## Old\n\n```python\n1\n```\n\n```\n2\n```\n\n");
+    assert_eq!(
+        convert_with(&old, &Config::default()).markdown,
+        "## Old\n\n```python\n1\n```\n\n```\n2\n```\n\n"
+    );
 }
 
 #[test]
 fn what_is_no_notebook_is_refused_and_damage_does_no_harm() {
     let config = Config::default();
-    let kind = |bytes: &[u8]| convert(bytes, &Limits::starting_now(&config)).unwrap_err().kind();
+    let kind = |bytes: &[u8]| {
+        convert(bytes, &Limits::starting_now(&config))
+            .unwrap_err()
+            .kind()
+    };
     assert_eq!(kind(b"{\"cells\": ["), ErrorKind::Corrupt);
     assert_eq!(kind(b"{}"), ErrorKind::Invalid);
     withstands(notebook().to_string().as_bytes(), convert);

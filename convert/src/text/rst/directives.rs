@@ -54,7 +54,15 @@ const CODE: [&str; 12] = [
 ];
 
 /// Directives whose content is the source of a diagram.
-const DIAGRAMS: [&str; 7] = ["mermaid", "graphviz", "digraph", "graph", "plantuml", "uml", "blockdiag"];
+const DIAGRAMS: [&str; 7] = [
+    "mermaid",
+    "graphviz",
+    "digraph",
+    "graph",
+    "plantuml",
+    "uml",
+    "blockdiag",
+];
 
 /// Admonitions and what they are called.
 const ADMONITIONS: [(&str, &str); 16] = [
@@ -116,7 +124,9 @@ impl Parser<'_> {
             "math" => math(directive, blocks),
             "image" => self.image(directive, blocks),
             "figure" => self.figure(directive, blocks),
-            "include" | "literalinclude" | "download" | "video" | "youtube" => self.named_file(directive, blocks),
+            "include" | "literalinclude" | "download" | "video" | "youtube" => {
+                self.named_file(directive, blocks)
+            }
             "toctree" => self.contents_tree(directive, blocks),
             "list-table" | "flat-table" => self.list_table(directive, blocks),
             "csv-table" => self.csv_table(directive, blocks),
@@ -134,18 +144,30 @@ impl Parser<'_> {
 
     /// An admonition, or any directive that is not known: its label, then its content.
     fn labelled_content(&mut self, directive: &Directive, blocks: &mut Vec<Block>) {
-        let found = ADMONITIONS.iter().find(|(known, _)| *known == directive.name);
+        let found = ADMONITIONS
+            .iter()
+            .find(|(known, _)| *known == directive.name);
         let Some((name, label)) = found else {
-            let title = std::iter::once(directive.argument).chain(directive.more.iter().copied()).collect::<Vec<_>>().join(" ");
+            let title = std::iter::once(directive.argument)
+                .chain(directive.more.iter().copied())
+                .collect::<Vec<_>>()
+                .join(" ");
             self.caption(&title, blocks);
             return self.blocks(&directive.content, blocks);
         };
         if name.starts_with("version") || name.starts_with("deprecated") {
-            let (version, text) = directive.argument.split_once(' ').unwrap_or((directive.argument, ""));
+            let (version, text) = directive
+                .argument
+                .split_once(' ')
+                .unwrap_or((directive.argument, ""));
             let mut lines = vec![text];
             lines.extend(&directive.more);
             lines.extend(&directive.content);
-            return self.labelled_blocks(&format!("{label} {version}"), &super::source::trimmed(lines), blocks);
+            return self.labelled_blocks(
+                &format!("{label} {version}"),
+                &super::source::trimmed(lines),
+                blocks,
+            );
         }
         self.labelled_blocks(label, &directive.body(), blocks);
     }
@@ -171,21 +193,42 @@ impl Parser<'_> {
 
     fn code(&mut self, directive: &Directive, blocks: &mut Vec<Block>) {
         self.caption(directive.option("caption").unwrap_or_default(), blocks);
-        let language = directive.argument.split_whitespace().next().unwrap_or_default();
-        let is_code_itself =
-            matches!(directive.name.as_str(), "parsed-literal" | "productionlist" | "prompt" | "doctest" | "testcode" | "testoutput");
-        let first = if is_code_itself && directive.name != "prompt" { directive.argument } else { "" };
+        let language = directive
+            .argument
+            .split_whitespace()
+            .next()
+            .unwrap_or_default();
+        let is_code_itself = matches!(
+            directive.name.as_str(),
+            "parsed-literal" | "productionlist" | "prompt" | "doctest" | "testcode" | "testoutput"
+        );
+        let first = if is_code_itself && directive.name != "prompt" {
+            directive.argument
+        } else {
+            ""
+        };
         let mut lines = Vec::from_iter((!first.is_empty()).then_some(first));
         lines.extend(&directive.more);
         lines.extend(&directive.content);
-        push_code(if is_code_itself { "" } else { language }, lines.join("\n"), blocks);
+        push_code(
+            if is_code_itself { "" } else { language },
+            lines.join("\n"),
+            blocks,
+        );
     }
 
     /// The Markdown of an image, which is noted.
     pub(super) fn image_markdown(&mut self, link: &str, alt: &str) -> String {
-        let alt: String = alt.split_whitespace().collect::<Vec<_>>().join(" ").replace(['[', ']', '`'], "");
+        let alt: String = alt
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .replace(['[', ']', '`'], "");
         let markdown = format!("![{alt}](image:{})", self.images.len());
-        self.images.push(ImageLink { link: link.to_owned(), alt });
+        self.images.push(ImageLink {
+            link: link.to_owned(),
+            alt,
+        });
         markdown
     }
 
@@ -219,8 +262,16 @@ impl Parser<'_> {
         self.caption(directive.option("caption").unwrap_or_default(), blocks);
         let path = directive.argument.trim();
         if !path.is_empty() {
-            let shown = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path);
-            blocks.push(Block::Paragraph(format!("[{}]({})", crate::escape::escaped(shown), destination(path))));
+            let shown = path
+                .rsplit('/')
+                .next()
+                .filter(|name| !name.is_empty())
+                .unwrap_or(path);
+            blocks.push(Block::Paragraph(format!(
+                "[{}]({})",
+                crate::escape::escaped(shown),
+                destination(path)
+            )));
         }
     }
 
@@ -228,11 +279,22 @@ impl Parser<'_> {
     fn contents_tree(&mut self, directive: &Directive, blocks: &mut Vec<Block>) {
         self.caption(directive.option("caption").unwrap_or_default(), blocks);
         let mut items = Vec::new();
-        for entry in directive.body().into_iter().map(str::trim).filter(|entry| !entry.is_empty() && *entry != "self") {
-            let titled = entry.strip_suffix('>').and_then(|entry| entry.rsplit_once('<'));
-            let (title, path) = titled.map_or((entry, entry), |(title, path)| (title.trim(), path.trim()));
+        for entry in directive
+            .body()
+            .into_iter()
+            .map(str::trim)
+            .filter(|entry| !entry.is_empty() && *entry != "self")
+        {
+            let titled = entry
+                .strip_suffix('>')
+                .and_then(|entry| entry.rsplit_once('<'));
+            let (title, path) =
+                titled.map_or((entry, entry), |(title, path)| (title.trim(), path.trim()));
             let shown = crate::escape::escaped(if title.is_empty() { path } else { title });
-            items.push(vec![Block::Paragraph(format!("[{shown}]({})", destination(path)))]);
+            items.push(vec![Block::Paragraph(format!(
+                "[{shown}]({})",
+                destination(path)
+            ))]);
         }
         if !items.is_empty() {
             blocks.push(Block::List(None, items));
@@ -240,21 +302,41 @@ impl Parser<'_> {
     }
 
     fn meta(&mut self, directive: &Directive) {
-        let fields = directive.content.iter().filter_map(|line| super::lists::field(line));
-        let options = directive.options.iter().map(|(name, value)| (*name, value.as_str()));
+        let fields = directive
+            .content
+            .iter()
+            .filter_map(|line| super::lists::field(line));
+        let options = directive
+            .options
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()));
         for (name, value) in fields.chain(options) {
-            let name = name.split_whitespace().next().unwrap_or_default().to_lowercase();
-            if matches!(name.as_str(), "description" | "keywords" | "author" | "date") {
+            let name = name
+                .split_whitespace()
+                .next()
+                .unwrap_or_default()
+                .to_lowercase();
+            if matches!(
+                name.as_str(),
+                "description" | "keywords" | "author" | "date"
+            ) {
                 self.metadata.insert(name, value.to_owned());
             }
         }
     }
 }
 
-/// Names of a summary of an interface, as code. Columns of the summary and signs before the name are for the tool.
+/// Names of a summary of an interface, as code. Columns of the summary and signs before the name
+/// are for the tool.
 fn name_list(directive: &Directive, blocks: &mut Vec<Block>) {
-    let names = directive.body().into_iter().map(|line| line.trim().trim_start_matches(['~', '!'])).filter(|name| !name.is_empty());
-    let items: Vec<Vec<Block>> = names.map(|name| vec![Block::Paragraph(crate::escape::code_span(name))]).collect();
+    let names = directive
+        .body()
+        .into_iter()
+        .map(|line| line.trim().trim_start_matches(['~', '!']))
+        .filter(|name| !name.is_empty());
+    let items: Vec<Vec<Block>> = names
+        .map(|name| vec![Block::Paragraph(crate::escape::code_span(name))])
+        .collect();
     if !items.is_empty() {
         blocks.push(Block::List(None, items));
     }
@@ -265,17 +347,32 @@ pub(super) fn push_code(language: &str, code: String, blocks: &mut Vec<Block>) {
     if code.trim().is_empty() {
         return;
     }
-    let plain: String =
-        language.chars().filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '_' | '#')).collect();
-    let language = if matches!(plain.as_str(), "default" | "none" | "text" | "guess") { String::new() } else { plain.to_lowercase() };
+    let plain: String = language
+        .chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '_' | '#'))
+        .collect();
+    let language = if matches!(plain.as_str(), "default" | "none" | "text" | "guess") {
+        String::new()
+    } else {
+        plain.to_lowercase()
+    };
     blocks.push(Block::Code(language, code));
 }
 
-/// Formulas parted by blank lines are formulas of their own; those of several lines are aligned, as docutils does.
+/// Formulas parted by blank lines are formulas of their own; those of several lines are aligned, as
+/// docutils does.
 fn math(directive: &Directive, blocks: &mut Vec<Block>) {
-    for formula in directive.body().split(|line| line.trim().is_empty()).filter(|lines| !lines.is_empty()) {
+    for formula in directive
+        .body()
+        .split(|line| line.trim().is_empty())
+        .filter(|lines| !lines.is_empty())
+    {
         let formula = formula.join("\n");
         let is_aligned = formula.contains("\\\\") && !formula.contains("\\begin");
-        blocks.push(Block::Math(if is_aligned { format!("\\begin{{aligned}}\n{formula}\n\\end{{aligned}}") } else { formula }));
+        blocks.push(Block::Math(if is_aligned {
+            format!("\\begin{{aligned}}\n{formula}\n\\end{{aligned}}")
+        } else {
+            formula
+        }));
     }
 }

@@ -1,5 +1,5 @@
-//! Grid tables. Columns are those of a screen, where a Chinese character takes two. Where the lines do not fit (many authors count
-//! otherwise), each row is cut at its bars.
+//! Grid tables. Columns are those of a screen, where a Chinese character takes two. Where the lines
+//! do not fit (many authors count otherwise), each row is cut at its bars.
 
 use super::parser::Parser;
 use super::source::character_width;
@@ -25,11 +25,19 @@ struct Grid<'a> {
 }
 
 impl Parser<'_> {
-    pub(super) fn grid_table(&mut self, line: &str, rest: &[&str], blocks: &mut Vec<Block>) -> Option<usize> {
+    pub(super) fn grid_table(
+        &mut self,
+        line: &str,
+        rest: &[&str],
+        blocks: &mut Vec<Block>,
+    ) -> Option<usize> {
         if !is_border(line) {
             return None;
         }
-        let used = rest.iter().take_while(|line| line.starts_with(['+', '|'])).count();
+        let used = rest
+            .iter()
+            .take_while(|line| line.starts_with(['+', '|']))
+            .count();
         let source = rest.get(..used)?;
         let grid = Grid::of(source)?;
         let mut inner_tables = Vec::new();
@@ -40,7 +48,8 @@ impl Parser<'_> {
             for cell in cells {
                 shown.push(match cell {
                     Cell::Text(text) => self.cell_of(&text, &mut inner_tables),
-                    // A header over several columns names each of them; in the body the text stands once.
+                    // A header over several columns names each of them; in the body the text stands
+                    // once.
                     Cell::FromLeft if is_header => shown.last().cloned().unwrap_or_default(),
                     Cell::FromLeft => String::new(),
                 });
@@ -65,7 +74,9 @@ fn is_border(line: &str) -> bool {
     line.len() >= 3
         && line.starts_with("+-") | line.starts_with("+=")
         && line.ends_with('+')
-        && line.bytes().all(|byte| matches!(byte, b'+' | b'-' | b'=' | b' '))
+        && line
+            .bytes()
+            .all(|byte| matches!(byte, b'+' | b'-' | b'=' | b' '))
 }
 
 impl<'a> Grid<'a> {
@@ -83,22 +94,41 @@ impl<'a> Grid<'a> {
                 header = Some(borders.len());
             }
             borders.push(index);
-            walls.extend(line.iter().enumerate().filter(|(_, character)| **character == '+').map(|(column, _)| column));
+            walls.extend(
+                line.iter()
+                    .enumerate()
+                    .filter(|(_, character)| **character == '+')
+                    .map(|(column, _)| column),
+            );
         }
         walls.sort_unstable();
         walls.dedup();
         let fits = (2..=MAXIMUM_COLUMNS).contains(&walls.len()) && borders.len() >= 2;
-        fits.then_some(Self { lines, source, walls, borders, header })
+        fits.then_some(Self {
+            lines,
+            source,
+            walls,
+            borders,
+            header,
+        })
     }
 
     fn at(&self, line: usize, column: usize) -> char {
-        self.lines.get(line).and_then(|line| line.get(column)).copied().unwrap_or(' ')
+        self.lines
+            .get(line)
+            .and_then(|line| line.get(column))
+            .copied()
+            .unwrap_or(' ')
     }
 
     /// Rows of cells.
     fn rows(&self) -> Vec<Vec<Cell>> {
-        let bands: Vec<(usize, usize)> =
-            self.borders.iter().zip(self.borders.iter().skip(1)).map(|(above, below)| (*above, *below)).collect();
+        let bands: Vec<(usize, usize)> = self
+            .borders
+            .iter()
+            .zip(self.borders.iter().skip(1))
+            .map(|(above, below)| (*above, *below))
+            .collect();
         let mut rows: Vec<Vec<Cell>> = Vec::with_capacity(bands.len());
         for (row, (above, below)) in bands.iter().enumerate() {
             let cells = match self.by_bars(*above, *below) {
@@ -112,7 +142,9 @@ impl<'a> Grid<'a> {
 
     /// Cells cut at their bars, where all borders are whole and each line has all bars.
     fn by_bars(&self, above: usize, below: usize) -> Option<Vec<Cell>> {
-        let whole = [above, below].iter().all(|line| self.source.get(*line).is_some_and(|line| is_border(line)));
+        let whole = [above, below]
+            .iter()
+            .all(|line| self.source.get(*line).is_some_and(|line| is_border(line)));
         let count = self.walls.len() - 1;
         let mut texts = vec![String::new(); count];
         for line in self.source.get(above + 1..below)? {
@@ -129,18 +161,26 @@ impl<'a> Grid<'a> {
         Some(texts.into_iter().map(Cell::Text).collect())
     }
 
-    /// Cells between walls; one without a wall on its left belongs to its neighbour, one without a border above to the row above.
+    /// Cells between walls; one without a wall on its left belongs to its neighbour, one without a
+    /// border above to the row above.
     fn by_walls(&self, row: usize, bands: &[(usize, usize)]) -> Vec<Cell> {
         let mut cells = Vec::with_capacity(self.walls.len() - 1);
         let mut left = 0;
         while left + 1 < self.walls.len() {
-            let Some((above, below)) = bands.get(row).copied() else { break };
+            let Some((above, below)) = bands.get(row).copied() else {
+                break;
+            };
             let mut right = left + 1;
             while right + 1 < self.walls.len() && !self.has_wall(right, above, below) {
                 right += 1;
             }
-            let first = (0..=row).rev().find(|row| *row == 0 || self.is_closed_above(bands, *row, left, right)).unwrap_or(row);
-            let last = (row..bands.len()).find(|row| self.is_closed_above(bands, row + 1, left, right)).unwrap_or(row);
+            let first = (0..=row)
+                .rev()
+                .find(|row| *row == 0 || self.is_closed_above(bands, *row, left, right))
+                .unwrap_or(row);
+            let last = (row..bands.len())
+                .find(|row| self.is_closed_above(bands, row + 1, left, right))
+                .unwrap_or(row);
             let from = bands.get(first).map_or(above, |band| band.0) + 1;
             let to = bands.get(last).map_or(below, |band| band.1);
             cells.push(Cell::Text(self.text(from, to, left, right)));
@@ -151,23 +191,41 @@ impl<'a> Grid<'a> {
     }
 
     fn has_wall(&self, wall: usize, above: usize, below: usize) -> bool {
-        let Some(column) = self.walls.get(wall).copied() else { return true };
-        let bars = (above + 1..below).filter(|line| matches!(self.at(*line, column), '|' | '+')).count();
+        let Some(column) = self.walls.get(wall).copied() else {
+            return true;
+        };
+        let bars = (above + 1..below)
+            .filter(|line| matches!(self.at(*line, column), '|' | '+'))
+            .count();
         bars > 0 && bars + 1 >= below - above - 1
     }
 
     /// Whether a border runs above that row between two walls; the last border closes everything.
-    fn is_closed_above(&self, bands: &[(usize, usize)], row: usize, left: usize, right: usize) -> bool {
-        let Some((border, _)) = bands.get(row) else { return true };
-        let (Some(from), Some(to)) = (self.walls.get(left), self.walls.get(right)) else { return true };
+    fn is_closed_above(
+        &self,
+        bands: &[(usize, usize)],
+        row: usize,
+        left: usize,
+        right: usize,
+    ) -> bool {
+        let Some((border, _)) = bands.get(row) else {
+            return true;
+        };
+        let (Some(from), Some(to)) = (self.walls.get(left), self.walls.get(right)) else {
+            return true;
+        };
         (from + 1..*to).all(|column| matches!(self.at(*border, column), '-' | '=' | '+'))
     }
 
     fn text(&self, from: usize, to: usize, left: usize, right: usize) -> String {
-        let (Some(start), Some(end)) = (self.walls.get(left), self.walls.get(right)) else { return String::new() };
+        let (Some(start), Some(end)) = (self.walls.get(left), self.walls.get(right)) else {
+            return String::new();
+        };
         let mut text = String::new();
         for line in self.lines.get(from..to).unwrap_or_default() {
-            let part = line.get(start + 1..(*end).min(line.len())).unwrap_or_default();
+            let part = line
+                .get(start + 1..(*end).min(line.len()))
+                .unwrap_or_default();
             text.extend(part.iter().filter(|character| **character != '\0'));
             text.push('\n');
         }
@@ -178,7 +236,10 @@ impl<'a> Grid<'a> {
 /// Whether a run of `-` or `=` between two `+` is on the line.
 fn holds_border(line: &Columns) -> bool {
     let text: String = line.iter().collect();
-    text.split('+').skip(1).any(|part| part.len() >= 2 && (part.bytes().all(|byte| byte == b'-') || part.bytes().all(|byte| byte == b'=')))
+    text.split('+').skip(1).any(|part| {
+        part.len() >= 2
+            && (part.bytes().all(|byte| byte == b'-') || part.bytes().all(|byte| byte == b'='))
+    })
 }
 
 fn columns(line: &str) -> Columns {

@@ -1,5 +1,6 @@
-//! Inline markup: literals, roles, links, emphasis, substitutions, footnote references, escapes. Recognition is more lenient than
-//! docutils': markup beside Chinese characters needs no space. Cost is linear: a mark that was looked for in vain is not looked for again.
+//! Inline markup: literals, roles, links, emphasis, substitutions, footnote references, escapes.
+//! Recognition is more lenient than docutils': markup beside Chinese characters needs no space.
+//! Cost is linear: a mark that was looked for in vain is not looked for again.
 
 use super::parser::Parser;
 use super::references::Substitution;
@@ -32,8 +33,12 @@ impl Parser<'_> {
         if depth >= MAXIMUM_DEPTH {
             return crate::escape::escaped(text);
         }
-        let mut scanner =
-            Scanner { characters: text.trim().chars().collect(), at: 0, out: String::with_capacity(text.len()), endless: Vec::new() };
+        let mut scanner = Scanner {
+            characters: text.trim().chars().collect(),
+            at: 0,
+            out: String::with_capacity(text.len()),
+            endless: Vec::new(),
+        };
         while let Some(character) = scanner.peek(0) {
             let before = scanner.at;
             let taken = scanner.may_start() && self.markup(character, &mut scanner, depth);
@@ -62,7 +67,9 @@ impl Parser<'_> {
 
     /// `:role:` before its text.
     fn role_before(&mut self, scanner: &mut Scanner, depth: usize) -> bool {
-        let Some(role) = scanner.role_at(scanner.at) else { return false };
+        let Some(role) = scanner.role_at(scanner.at) else {
+            return false;
+        };
         let text_at = scanner.at + role.chars().count() + 2;
         if scanner.characters.get(text_at) != Some(&'`') {
             return false;
@@ -73,7 +80,9 @@ impl Parser<'_> {
 
     /// Text in single backquotes: a role's text, a link or, without either, code.
     fn phrase(&mut self, role: Option<String>, scanner: &mut Scanner, depth: usize) -> bool {
-        let Some(raw) = scanner.take_until("`", 1) else { return false };
+        let Some(raw) = scanner.take_until("`", 1) else {
+            return false;
+        };
         let role = role.or_else(|| {
             let after = scanner.role_at(scanner.at)?;
             // `x`:role: has nothing behind; `x`:y:`z` is a role that follows.
@@ -88,7 +97,9 @@ impl Parser<'_> {
             scanner.push_ready(&shown);
             return true;
         }
-        let underscores = (0..2).take_while(|ahead| scanner.peek(*ahead) == Some('_')).count();
+        let underscores = (0..2)
+            .take_while(|ahead| scanner.peek(*ahead) == Some('_'))
+            .count();
         if underscores == 0 {
             scanner.push_ready(&code_span(&unescaped(&raw)));
             return true;
@@ -104,37 +115,59 @@ impl Parser<'_> {
         let (text, target) = with_target(raw);
         let embedded = target.is_some();
         let link = match target {
-            Some(target) => match target.strip_suffix('_').filter(|name| !name.is_empty() && !target.contains("://")) {
-                Some(name) => self.references.link(name.trim_matches('`')).map(str::to_owned),
+            Some(target) => match target
+                .strip_suffix('_')
+                .filter(|name| !name.is_empty() && !target.contains("://"))
+            {
+                Some(name) => self
+                    .references
+                    .link(name.trim_matches('`'))
+                    .map(str::to_owned),
                 None => Some(unescaped(&target).split_whitespace().collect()),
             },
             None if is_anonymous => self.references.anonymous.pop_front(),
             None => self.references.link(&unescaped(raw)).map(str::to_owned),
         };
-        let text = if embedded && text.is_empty() { link.clone().unwrap_or_default() } else { text };
+        let text = if embedded && text.is_empty() {
+            link.clone().unwrap_or_default()
+        } else {
+            text
+        };
         let shown = self.inline_at(&text, depth + 1);
         match link {
-            Some(link) if !link.is_empty() => format!("[{}]({})", shown.replace("](", "] ("), destination(&link)),
+            Some(link) if !link.is_empty() => {
+                format!("[{}]({})", shown.replace("](", "] ("), destination(&link))
+            }
             _ => shown,
         }
     }
 
     fn emphasis(&mut self, mark: &'static str, scanner: &mut Scanner, depth: usize) -> bool {
-        let opens = scanner.peek(mark.len()).is_some_and(|next| !next.is_whitespace() && next != '*');
+        let opens = scanner
+            .peek(mark.len())
+            .is_some_and(|next| !next.is_whitespace() && next != '*');
         if !opens {
             return false;
         }
-        let Some(raw) = scanner.take_until(mark, mark.len()) else { return false };
+        let Some(raw) = scanner.take_until(mark, mark.len()) else {
+            return false;
+        };
         let shown = self.inline_at(&raw, depth + 1);
         // Marks within marks of the same kind would cancel each other.
-        let marked = if shown.is_empty() || shown.contains('*') { shown } else { format!("{mark}{shown}{mark}") };
+        let marked = if shown.is_empty() || shown.contains('*') {
+            shown
+        } else {
+            format!("{mark}{shown}{mark}")
+        };
         scanner.push_ready(&marked);
         true
     }
 
     /// `|name|`, also as a link.
     fn substitution(&mut self, scanner: &mut Scanner, depth: usize) -> bool {
-        let Some(name) = scanner.take_until("|", 1) else { return false };
+        let Some(name) = scanner.take_until("|", 1) else {
+            return false;
+        };
         let shown = match self.references.substitutions.get(name.trim()).cloned() {
             Some(Substitution::Text(text)) => self.inline_at(&text, depth + 1),
             Some(Substitution::Image(link, alt)) => self.image_markdown(&link, &alt),
@@ -142,7 +175,9 @@ impl Parser<'_> {
             None if is_name(&name) => crate::escape::escaped(&name),
             None => return false,
         };
-        let underscores = (0..2).take_while(|ahead| scanner.peek(*ahead) == Some('_')).count();
+        let underscores = (0..2)
+            .take_while(|ahead| scanner.peek(*ahead) == Some('_'))
+            .count();
         scanner.at += underscores;
         match self.references.link(&name).filter(|_| underscores > 0) {
             Some(link) => scanner.push_ready(&format!("[{shown}]({})", destination(link))),
@@ -153,12 +188,24 @@ impl Parser<'_> {
 
     /// `[1]_`, `[#name]_`, `[*]_`, `[CIT2002]_`.
     fn note_reference(&mut self, scanner: &mut Scanner) -> bool {
-        let label: String = scanner.rest().skip(1).take(MAXIMUM_NAME).take_while(|character| *character != ']').collect();
+        let label: String = scanner
+            .rest()
+            .skip(1)
+            .take(MAXIMUM_NAME)
+            .take_while(|character| *character != ']')
+            .collect();
         let end = scanner.at + label.chars().count() + 1;
         let is_label = !label.is_empty()
-            && label.chars().all(|character| character.is_alphanumeric() || matches!(character, '#' | '*' | '_' | '-' | '.' | ':' | '+'));
-        let closes = scanner.characters.get(end) == Some(&']') && scanner.characters.get(end + 1) == Some(&'_');
-        let ends = scanner.characters.get(end + 2).is_none_or(|next| !next.is_ascii_alphanumeric() && *next != '_');
+            && label.chars().all(|character| {
+                character.is_alphanumeric()
+                    || matches!(character, '#' | '*' | '_' | '-' | '.' | ':' | '+')
+            });
+        let closes = scanner.characters.get(end) == Some(&']')
+            && scanner.characters.get(end + 1) == Some(&'_');
+        let ends = scanner
+            .characters
+            .get(end + 2)
+            .is_none_or(|next| !next.is_ascii_alphanumeric() && *next != '_');
         if !is_label || !closes || !ends {
             return false;
         }
@@ -172,7 +219,9 @@ impl Parser<'_> {
 
     fn inline_target(&mut self, scanner: &mut Scanner, depth: usize) -> bool {
         scanner.at += 1;
-        let Some(raw) = scanner.take_until("`", 1) else { return false };
+        let Some(raw) = scanner.take_until("`", 1) else {
+            return false;
+        };
         let shown = self.inline_at(&raw, depth + 1);
         scanner.push_ready(&shown);
         true
@@ -180,9 +229,14 @@ impl Parser<'_> {
 
     /// A bare address, or `name_` where such a target exists.
     fn word(&mut self, scanner: &mut Scanner) -> bool {
-        if ["http://", "https://", "ftp://"].iter().any(|scheme| scanner.starts_with(scheme)) {
+        if ["http://", "https://", "ftp://"]
+            .iter()
+            .any(|scheme| scanner.starts_with(scheme))
+        {
             let is_address = |character: &char| {
-                !character.is_whitespace() && !matches!(character, '<' | '>' | '"' | '`') && character_width(*character) == 1
+                !character.is_whitespace()
+                    && !matches!(character, '<' | '>' | '"' | '`')
+                    && character_width(*character) == 1
             };
             let address: String = scanner.rest().take_while(is_address).collect();
             let end = address.trim_end_matches(['.', ',', ';', ':', ')', '\'', '!', '?']);
@@ -190,26 +244,47 @@ impl Parser<'_> {
             scanner.push_ready(end);
             return true;
         }
-        let is_name = |character: &char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '+' | ':');
-        let word: String = scanner.rest().take(MAXIMUM_NAME).take_while(is_name).collect();
+        let is_name = |character: &char| {
+            character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '+' | ':')
+        };
+        let word: String = scanner
+            .rest()
+            .take(MAXIMUM_NAME)
+            .take_while(is_name)
+            .collect();
         let trimmed = word.trim_end_matches(['.', ':', '-', '+']);
         let anonymous = trimmed.ends_with("__");
-        let Some(name) = trimmed.strip_suffix(if anonymous { "__" } else { "_" }).filter(|name| !name.is_empty()) else {
-            // The word has no markup inside; taken at once, so that its letters are not looked at again.
+        let Some(name) = trimmed
+            .strip_suffix(if anonymous { "__" } else { "_" })
+            .filter(|name| !name.is_empty())
+        else {
+            // The word has no markup inside; taken at once, so that its letters are not looked at
+            // again.
             let width = word.chars().next().map_or(1, character_width);
-            let plain: String = word.chars().take_while(|letter| letter.is_alphanumeric() && character_width(*letter) == width).collect();
+            let plain: String = word
+                .chars()
+                .take_while(|letter| letter.is_alphanumeric() && character_width(*letter) == width)
+                .collect();
             for character in plain.chars() {
                 scanner.plain(character);
             }
             return true;
         };
-        let link = if anonymous { self.references.anonymous.front().cloned() } else { self.references.link(name).map(str::to_owned) };
+        let link = if anonymous {
+            self.references.anonymous.front().cloned()
+        } else {
+            self.references.link(name).map(str::to_owned)
+        };
         let Some(link) = link else { return false };
         if anonymous {
             self.references.anonymous.pop_front();
         }
         scanner.at += trimmed.chars().count();
-        scanner.push_ready(&format!("[{}]({})", crate::escape::escaped(name), destination(&link)));
+        scanner.push_ready(&format!(
+            "[{}]({})",
+            crate::escape::escaped(name),
+            destination(&link)
+        ));
         true
     }
 }
@@ -220,18 +295,29 @@ impl Scanner {
     }
 
     fn rest(&self) -> impl Iterator<Item = char> + '_ {
-        self.characters.get(self.at..).unwrap_or_default().iter().copied()
+        self.characters
+            .get(self.at..)
+            .unwrap_or_default()
+            .iter()
+            .copied()
     }
 
     fn starts_with(&self, text: &str) -> bool {
-        text.chars().enumerate().all(|(ahead, character)| self.peek(ahead) == Some(character))
+        text.chars()
+            .enumerate()
+            .all(|(ahead, character)| self.peek(ahead) == Some(character))
     }
 
     /// Markup begins after anything but a letter or digit of a language with spaces.
     fn may_start(&self) -> bool {
-        let previous = self.at.checked_sub(1).and_then(|before| self.characters.get(before));
+        let previous = self
+            .at
+            .checked_sub(1)
+            .and_then(|before| self.characters.get(before));
         let is_escaped = self.at >= 2 && previous == Some(&'\\');
-        previous.is_none_or(|previous| !previous.is_alphanumeric() || character_width(*previous) == 2) && !is_escaped
+        previous
+            .is_none_or(|previous| !previous.is_alphanumeric() || character_width(*previous) == 2)
+            && !is_escaped
     }
 
     /// Writes one character of text and moves on; a backslash gives the next character as it is.
@@ -259,7 +345,9 @@ impl Scanner {
     fn line_end(&mut self) {
         let previous = self.out.chars().next_back();
         let next = self.rest().find(|next| !next.is_whitespace());
-        let joins = |character: Option<char>| character.is_some_and(|character| character_width(character) == 2);
+        let joins = |character: Option<char>| {
+            character.is_some_and(|character| character_width(character) == 2)
+        };
         let is_inside = joins(previous) && joins(next);
         if !is_inside && !self.out.ends_with(' ') {
             self.out.push(' ');
@@ -282,7 +370,9 @@ impl Scanner {
 
     /// ``literal``, as it is.
     fn literal(&mut self) -> bool {
-        let Some(raw) = self.take_until("``", 2) else { return false };
+        let Some(raw) = self.take_until("``", 2) else {
+            return false;
+        };
         let span = code_span(&raw);
         self.push_ready(&span);
         true
@@ -315,21 +405,33 @@ impl Scanner {
             end += 1;
         }
         self.at = end + mark.len();
-        self.characters.get(start..end).map(|text| text.iter().collect())
+        self.characters
+            .get(start..end)
+            .map(|text| text.iter().collect())
     }
 
     fn closes(&self, mark: &str, end: usize) -> bool {
-        let is_mark = mark.chars().enumerate().all(|(ahead, character)| self.characters.get(end + ahead) == Some(&character));
-        let before = end.checked_sub(1).and_then(|before| self.characters.get(before));
+        let is_mark = mark
+            .chars()
+            .enumerate()
+            .all(|(ahead, character)| self.characters.get(end + ahead) == Some(&character));
+        let before = end
+            .checked_sub(1)
+            .and_then(|before| self.characters.get(before));
         let after = self.characters.get(end + mark.len());
         let runs_on = match mark {
             "`" | "|" => false,
             // Of three backquotes the last two close.
             "``" => after == Some(&'`'),
-            "*" => after.is_some_and(|next| next.is_ascii_alphanumeric() || *next == '*') || before == Some(&'*'),
+            "*" => {
+                after.is_some_and(|next| next.is_ascii_alphanumeric() || *next == '*')
+                    || before == Some(&'*')
+            }
             _ => after.is_some_and(|next| next.is_ascii_alphanumeric()),
         };
-        is_mark && !runs_on && (mark == "``" || before.is_some_and(|before| !before.is_whitespace()))
+        is_mark
+            && !runs_on
+            && (mark == "``" || before.is_some_and(|before| !before.is_whitespace()))
     }
 
     /// The name in `:name:` at a place.
@@ -339,25 +441,40 @@ impl Scanner {
             .get(at + 1..)?
             .iter()
             .take(MAXIMUM_NAME)
-            .take_while(|character| character.is_ascii_alphanumeric() || matches!(character, ':' | '-' | '_' | '+' | '.'))
+            .take_while(|character| {
+                character.is_ascii_alphanumeric()
+                    || matches!(character, ':' | '-' | '_' | '+' | '.')
+            })
             .collect();
         let name = name.strip_suffix(':')?;
-        let is_name = self.characters.get(at) == Some(&':') && name.starts_with(|first: char| first.is_ascii_alphabetic());
+        let is_name = self.characters.get(at) == Some(&':')
+            && name.starts_with(|first: char| first.is_ascii_alphabetic());
         is_name.then(|| name.to_owned())
     }
 }
 
 /// Whether bars around a text can only be those of a substitution.
 fn is_name(name: &str) -> bool {
-    name.len() >= 2 && name.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-'))
+    name.len() >= 2
+        && name
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-'))
 }
 
 /// Text and target of `text <target>`.
 pub fn with_target(raw: &str) -> (String, Option<String>) {
     let trimmed = raw.trim();
-    let Some(inside) = trimmed.strip_suffix('>').filter(|inside| !inside.ends_with('\\')) else { return (trimmed.to_owned(), None) };
+    let Some(inside) = trimmed
+        .strip_suffix('>')
+        .filter(|inside| !inside.ends_with('\\'))
+    else {
+        return (trimmed.to_owned(), None);
+    };
     match inside.rfind('<').and_then(|at| inside.split_at_checked(at)) {
-        Some((text, target)) => (text.trim().to_owned(), Some(target.trim_start_matches('<').trim().to_owned())),
+        Some((text, target)) => (
+            text.trim().to_owned(),
+            Some(target.trim_start_matches('<').trim().to_owned()),
+        ),
         None => (trimmed.to_owned(), None),
     }
 }
@@ -381,7 +498,9 @@ pub fn plain(markdown: &str) -> String {
     let mut characters = markdown.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
-            '\\' if characters.peek().is_some_and(char::is_ascii_punctuation) => result.extend(characters.next()),
+            '\\' if characters.peek().is_some_and(char::is_ascii_punctuation) => {
+                result.extend(characters.next())
+            }
             '`' | '*' => {}
             other => result.push(other),
         }
@@ -392,7 +511,10 @@ pub fn plain(markdown: &str) -> String {
 /// A label that Markdown's footnotes can carry.
 pub fn footnote_label(label: &str) -> String {
     let name = label.strip_prefix('#').unwrap_or(label);
-    let clean: String = name.chars().filter(|character| character.is_alphanumeric() || matches!(character, '_' | '-' | '.')).collect();
+    let clean: String = name
+        .chars()
+        .filter(|character| character.is_alphanumeric() || matches!(character, '_' | '-' | '.'))
+        .collect();
     match (clean.is_empty(), label) {
         (true, "#") => "auto".to_owned(),
         (true, _) => "note".to_owned(),

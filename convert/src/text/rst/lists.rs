@@ -37,17 +37,30 @@ struct Marker {
 }
 
 impl Parser<'_> {
-    pub(super) fn bullet_list(&mut self, line: &str, rest: &[&str], blocks: &mut Vec<Block>) -> Option<usize> {
+    pub(super) fn bullet_list(
+        &mut self,
+        line: &str,
+        rest: &[&str],
+        blocks: &mut Vec<Block>,
+    ) -> Option<usize> {
         bullet(line)?;
         let (items, used) = self.items(rest, bullet);
         blocks.push(Block::List(None, items));
         Some(used)
     }
 
-    pub(super) fn enumerated_list(&mut self, line: &str, rest: &[&str], blocks: &mut Vec<Block>) -> Option<usize> {
+    pub(super) fn enumerated_list(
+        &mut self,
+        line: &str,
+        rest: &[&str],
+        blocks: &mut Vec<Block>,
+    ) -> Option<usize> {
         let first = enumerator(line)?;
         let next = rest.get(1).copied().unwrap_or_default();
-        let goes_on = is_blank(next) || indentation(next) > 0 || enumerator(next).is_some() || super::explicit::is_directive(next);
+        let goes_on = is_blank(next)
+            || indentation(next) > 0
+            || enumerator(next).is_some()
+            || super::explicit::is_directive(next);
         if !goes_on {
             return None;
         }
@@ -57,13 +70,21 @@ impl Parser<'_> {
     }
 
     /// The items from the start of `rest`: each has its marker's line and all indented lines below.
-    fn items(&mut self, rest: &[&str], marker: fn(&str) -> Option<Marker>) -> (Vec<Vec<Block>>, usize) {
+    fn items(
+        &mut self,
+        rest: &[&str],
+        marker: fn(&str) -> Option<Marker>,
+    ) -> (Vec<Vec<Block>>, usize) {
         let mut items = Vec::new();
         let mut used = 0;
         while let Some(line) = rest.get(used) {
             if is_blank(line) {
                 // Items may be parted by blank lines; anything else ends the list.
-                let blank = rest.iter().skip(used).take_while(|line| is_blank(line)).count();
+                let blank = rest
+                    .iter()
+                    .skip(used)
+                    .take_while(|line| is_blank(line))
+                    .count();
                 match rest.get(used + blank).and_then(|next| marker(next)) {
                     Some(_) => used += blank,
                     None => break,
@@ -99,8 +120,15 @@ impl Parser<'_> {
                 items.push(self.labelled(name, &lines));
             }
             used += 1 + length;
-            let blank = rest.iter().skip(used).take_while(|line| is_blank(line)).count();
-            if rest.get(used + blank).is_some_and(|line| field(line).is_some()) {
+            let blank = rest
+                .iter()
+                .skip(used)
+                .take_while(|line| is_blank(line))
+                .count();
+            if rest
+                .get(used + blank)
+                .is_some_and(|line| field(line).is_some())
+            {
                 used += blank;
             }
         }
@@ -113,7 +141,8 @@ impl Parser<'_> {
     fn about(&mut self, name: &str, value: &str) {
         let name = name.to_lowercase();
         if ABOUT.contains(&name.as_str()) && !value.is_empty() {
-            self.metadata.insert(name.replace("authors", "author"), value.to_owned());
+            self.metadata
+                .insert(name.replace("authors", "author"), value.to_owned());
         }
     }
 
@@ -132,7 +161,10 @@ impl Parser<'_> {
         option(rest.first()?, rest.get(1))?;
         let mut items = Vec::new();
         let mut used = 0;
-        while let Some((names, text)) = rest.get(used).and_then(|line| option(line, rest.get(used + 1))) {
+        while let Some((names, text)) = rest
+            .get(used)
+            .and_then(|line| option(line, rest.get(used + 1)))
+        {
             let below = rest.get(used + 1..).unwrap_or_default();
             let length = indented(below);
             let mut lines = dedent(below.get(..length).unwrap_or_default());
@@ -144,19 +176,31 @@ impl Parser<'_> {
             }
             items.push(content);
             used += 1 + length;
-            used += rest.iter().skip(used).take_while(|line| is_blank(line)).count();
+            used += rest
+                .iter()
+                .skip(used)
+                .take_while(|line| is_blank(line))
+                .count();
         }
         blocks.push(Block::List(None, items));
         Some(used)
     }
 
     /// `| line` after `| line`: line ends stay.
-    pub(super) fn line_block(&mut self, line: &str, rest: &[&str], blocks: &mut Vec<Block>) -> Option<usize> {
+    pub(super) fn line_block(
+        &mut self,
+        line: &str,
+        rest: &[&str],
+        blocks: &mut Vec<Block>,
+    ) -> Option<usize> {
         let is_line = |line: &str| line == "|" || line.starts_with("| ");
         if !is_line(line) || line.trim_end().ends_with('|') && line.len() > 1 {
             return None;
         }
-        let used = rest.iter().take_while(|line| is_line(line) || (indentation(line) > 0 && !is_blank(line))).count();
+        let used = rest
+            .iter()
+            .take_while(|line| is_line(line) || (indentation(line) > 0 && !is_blank(line)))
+            .count();
         let mut shown: Vec<String> = Vec::new();
         for line in rest.get(..used).unwrap_or_default() {
             match line.strip_prefix('|') {
@@ -171,14 +215,19 @@ impl Parser<'_> {
             }
         }
         let text = shown.join("\n");
-        for paragraph in text.split("\n\n").map(|paragraph| paragraph.trim_matches('\n')).filter(|paragraph| !paragraph.is_empty()) {
+        for paragraph in text
+            .split("\n\n")
+            .map(|paragraph| paragraph.trim_matches('\n'))
+            .filter(|paragraph| !paragraph.is_empty())
+        {
             blocks.push(Block::Paragraph(paragraph.to_owned()));
         }
         Some(used)
     }
 }
 
-/// Lines of an item's first paragraph that are indented too much go on with it; docutils would take the first line for a term.
+/// Lines of an item's first paragraph that are indented too much go on with it; docutils would take
+/// the first line for a term.
 fn realigned(mut lines: Vec<&str>) -> Vec<&str> {
     let goes_on = |line: &str| {
         let start = line.trim_start();
@@ -188,7 +237,10 @@ fn realigned(mut lines: Vec<&str>) -> Vec<&str> {
             && !super::explicit::is_directive(start)
             && !start.starts_with(['+', '|', '>', '='])
     };
-    if lines.first().is_some_and(|first| first.ends_with([':', '：'])) {
+    if lines
+        .first()
+        .is_some_and(|first| first.ends_with([':', '：']))
+    {
         return lines;
     }
     for line in lines.iter_mut().skip(1) {
@@ -201,44 +253,76 @@ fn realigned(mut lines: Vec<&str>) -> Vec<&str> {
 }
 
 fn bullet(line: &str) -> Option<Marker> {
-    let mark = line.chars().next().filter(|mark| matches!(mark, '*' | '-' | '+' | '•' | '‣' | '⁃'))?;
+    let mark = line
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '*' | '-' | '+' | '•' | '‣' | '⁃'))?;
     let after = line.strip_prefix(mark)?;
     let is_item = after.is_empty() || after.starts_with(' ');
-    is_item.then(|| Marker { width: mark.len_utf8() + indentation(after).max(1), number: None })
+    is_item.then(|| Marker {
+        width: mark.len_utf8() + indentation(after).max(1),
+        number: None,
+    })
 }
 
 /// `1.`, `1)`, `(1)`, `#.`, `a.`, `iv.` and a space.
 fn enumerator(line: &str) -> Option<Marker> {
     let opened = line.strip_prefix('(');
     let body = opened.unwrap_or(line);
-    let label: String = body.chars().take_while(|character| character.is_ascii_alphanumeric() || *character == '#').collect();
+    let label: String = body
+        .chars()
+        .take_while(|character| character.is_ascii_alphanumeric() || *character == '#')
+        .collect();
     let after = body.strip_prefix(&label)?;
-    let closes = if opened.is_some() { after.starts_with(')') } else { after.starts_with(['.', ')']) };
+    let closes = if opened.is_some() {
+        after.starts_with(')')
+    } else {
+        after.starts_with(['.', ')'])
+    };
     let rest = after.get(1..).filter(|_| closes)?;
     if !(rest.is_empty() || rest.starts_with(' ')) {
         return None;
     }
     let number = match label.as_str() {
         "#" => 1,
-        _ if !label.is_empty() && label.len() <= 9 && label.bytes().all(|byte| byte.is_ascii_digit()) => label.parse().ok()?,
-        letters if letters.len() == 1 && letters.bytes().all(|byte| byte.is_ascii_alphabetic()) => 1,
+        _ if !label.is_empty()
+            && label.len() <= 9
+            && label.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            label.parse().ok()?
+        }
+        letters if letters.len() == 1 && letters.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+            1
+        }
         roman if !roman.is_empty() && roman.len() <= 5 && is_roman(roman) => 1,
         _ => return None,
     };
     let width = line.len() - rest.len() + indentation(rest).max(1);
-    Some(Marker { width, number: Some(number) })
+    Some(Marker {
+        width,
+        number: Some(number),
+    })
 }
 
 fn is_roman(label: &str) -> bool {
     let one_case = label.chars().all(char::is_lowercase) || label.chars().all(char::is_uppercase);
-    one_case && label.to_ascii_lowercase().chars().all(|character| matches!(character, 'i' | 'v' | 'x'))
+    one_case
+        && label
+            .to_ascii_lowercase()
+            .chars()
+            .all(|character| matches!(character, 'i' | 'v' | 'x'))
 }
 
 /// `:name: value`.
 pub(super) fn field(line: &str) -> Option<(&str, &str)> {
     let body = line.strip_prefix(':')?;
-    let is_name =
-        |name: &str| !name.is_empty() && !name.starts_with(' ') && !name.contains('`') && !name.ends_with(' ') && name.len() <= 200;
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with(' ')
+            && !name.contains('`')
+            && !name.ends_with(' ')
+            && name.len() <= 200
+    };
     if let Some((name, value)) = body.split_once(": ") {
         return is_name(name).then(|| (name, value.trim()));
     }
@@ -253,6 +337,7 @@ fn option<'a>(line: &'a str, next: Option<&&str>) -> Option<(&'a str, &'a str)> 
     }
     let found = OPTION.as_ref()?.captures(line)?;
     let text = found.get(2).map_or("", |text| text.as_str());
-    let has_text = !text.is_empty() || next.is_some_and(|next| indentation(next) > 1 && !is_blank(next));
+    let has_text =
+        !text.is_empty() || next.is_some_and(|next| indentation(next) > 1 && !is_blank(next));
     has_text.then(|| (found.get(1).map_or("", |names| names.as_str()), text))
 }

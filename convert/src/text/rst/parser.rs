@@ -1,5 +1,6 @@
-//! Body elements: titles, paragraphs, literal blocks, quotations, definition lists. Everything else is in the files beside. Recursion is
-//! bounded by [`MAXIMUM_NESTING`]; each level looks at its lines once.
+//! Body elements: titles, paragraphs, literal blocks, quotations, definition lists. Everything else
+//! is in the files beside. Recursion is bounded by [`MAXIMUM_NESTING`]; each level looks at its
+//! lines once.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ const MAXIMUM_NESTING: usize = 20;
 pub struct Parser<'l> {
     pub(super) references: References,
     limits: &'l Limits<'l>,
-    /// Adornments in order of appearance: (character, overlined). Their place is the heading level.
+    /// Adornments in order of appearance: (character, overlined). Their place is the heading
+    /// level.
     levels: Vec<(char, bool)>,
     /// Level of the section that is read, 0 before the first title.
     pub(super) section: usize,
@@ -37,7 +39,11 @@ pub struct Parser<'l> {
 
 impl<'l> Parser<'l> {
     /// A parser for a text with these references.
-    pub fn new(references: References, limits: &'l Limits<'l>, metadata: BTreeMap<String, String>) -> Self {
+    pub fn new(
+        references: References,
+        limits: &'l Limits<'l>,
+        metadata: BTreeMap<String, String>,
+    ) -> Self {
         Self {
             references,
             limits,
@@ -73,7 +79,11 @@ impl<'l> Parser<'l> {
         self.nesting += 1;
         let mut rest = lines;
         while let Some(line) = rest.first().filter(|_| !self.is_late()) {
-            let used = if is_blank(line) { 1 } else { self.element(line, rest, blocks).max(1) };
+            let used = if is_blank(line) {
+                1
+            } else {
+                self.element(line, rest, blocks).max(1)
+            };
             rest = rest.get(used..).unwrap_or_default();
         }
         self.nesting -= 1;
@@ -117,8 +127,15 @@ impl<'l> Parser<'l> {
 
     /// Too deep to tell: paragraphs of the words.
     fn plain(&mut self, lines: &[&str], blocks: &mut Vec<Block>) {
-        for paragraph in lines.split(|line| is_blank(line)).filter(|lines| !lines.is_empty()) {
-            let text = paragraph.iter().map(|line| line.trim()).collect::<Vec<_>>().join("\n");
+        for paragraph in lines
+            .split(|line| is_blank(line))
+            .filter(|lines| !lines.is_empty())
+        {
+            let text = paragraph
+                .iter()
+                .map(|line| line.trim())
+                .collect::<Vec<_>>()
+                .join("\n");
             self.push_paragraph(&text, blocks);
         }
     }
@@ -131,7 +148,11 @@ impl<'l> Parser<'l> {
         let (text, character, used) = match adornment(first) {
             Some((character, length)) if length >= 2 => {
                 let closes = adornment(third).is_some_and(|(below, _)| below == character);
-                (closes && !is_blank(second) && adornment(second).is_none()).then_some((second.trim(), character, 3))?
+                (closes && !is_blank(second) && adornment(second).is_none()).then_some((
+                    second.trim(),
+                    character,
+                    3,
+                ))?
             }
             _ => (first.trim(), underline(first, second)?, 2),
         };
@@ -140,10 +161,14 @@ impl<'l> Parser<'l> {
     }
 
     fn push_title(&mut self, text: &str, adornment: (char, bool), blocks: &mut Vec<Block>) {
-        let level = self.levels.iter().position(|known| *known == adornment).unwrap_or_else(|| {
-            self.levels.push(adornment);
-            self.levels.len() - 1
-        });
+        let level = self
+            .levels
+            .iter()
+            .position(|known| *known == adornment)
+            .unwrap_or_else(|| {
+                self.levels.push(adornment);
+                self.levels.len() - 1
+            });
         self.section = level + 1;
         let shown = self.inline(text);
         self.last_title = super::inline::plain(&shown);
@@ -154,7 +179,10 @@ impl<'l> Parser<'l> {
     /// A heading; levels below the sixth are the sixth.
     pub(super) fn push_heading(&self, level: usize, text: String, blocks: &mut Vec<Block>) {
         if !text.is_empty() {
-            blocks.push(Block::Heading(u8::try_from(level.clamp(1, 6)).unwrap_or(6), text.replace('\n', " ")));
+            blocks.push(Block::Heading(
+                u8::try_from(level.clamp(1, 6)).unwrap_or(6),
+                text.replace('\n', " "),
+            ));
         }
     }
 
@@ -166,31 +194,46 @@ impl<'l> Parser<'l> {
         }
     }
 
-    /// Lines up to a blank one, or to a directive whose blank line was forgotten; `::` at the end announces a literal block.
+    /// Lines up to a blank one, or to a directive whose blank line was forgotten; `::` at the end
+    /// announces a literal block.
     fn paragraph(&mut self, rest: &[&str], blocks: &mut Vec<Block>) -> usize {
-        let ends = |line: &str| is_blank(line) || indentation(line) > 0 || super::explicit::is_directive(line);
+        let ends = |line: &str| {
+            is_blank(line) || indentation(line) > 0 || super::explicit::is_directive(line)
+        };
         let more = rest.iter().skip(1).take_while(|line| !ends(line)).count();
         // A title whose paragraph above was not parted from it.
         let lines = rest.get(..=more).unwrap_or_default();
-        let title = (1..lines.len().saturating_sub(1))
-            .find(|at| lines.get(*at).zip(lines.get(at + 1)).is_some_and(|(text, below)| is_sure_underline(text, below)));
+        let title = (1..lines.len().saturating_sub(1)).find(|at| {
+            lines
+                .get(*at)
+                .zip(lines.get(at + 1))
+                .is_some_and(|(text, below)| is_sure_underline(text, below))
+        });
         let lines = title.and_then(|at| lines.get(..at)).unwrap_or(lines);
         let text = lines.join("\n");
         let Some(before) = text.trim_end().strip_suffix("::") else {
             self.push_paragraph(&text, blocks);
             return lines.len();
         };
-        let introduction =
-            if before.ends_with(char::is_whitespace) || before.is_empty() { before.trim_end().to_owned() } else { format!("{before}:") };
+        let introduction = if before.ends_with(char::is_whitespace) || before.is_empty() {
+            before.trim_end().to_owned()
+        } else {
+            format!("{before}:")
+        };
         self.push_paragraph(&introduction, blocks);
         lines.len() + literal(rest.get(lines.len()..).unwrap_or_default(), blocks)
     }
 
-    /// Indented lines. Mostly an indentation too much, so only one with an attribution is a quotation for sure.
+    /// Indented lines. Mostly an indentation too much, so only one with an attribution is a
+    /// quotation for sure.
     fn quotation(&mut self, rest: &[&str], blocks: &mut Vec<Block>) -> usize {
         let used = indented(rest);
         let lines = dedent(rest.get(..used).unwrap_or_default());
-        let is_quotation = lines.last().is_some_and(|last| ["-- ", "--- ", "— "].iter().any(|mark| last.starts_with(mark)));
+        let is_quotation = lines.last().is_some_and(|last| {
+            ["-- ", "--- ", "— "]
+                .iter()
+                .any(|mark| last.starts_with(mark))
+        });
         let mut content = self.inner(&lines);
         if is_quotation {
             blocks.push(Block::Quote(content));
@@ -202,17 +245,25 @@ impl<'l> Parser<'l> {
 
     /// A term and its indented definition: the term as a bold line, the definition below.
     fn definition(&mut self, line: &str, rest: &[&str], blocks: &mut Vec<Block>) -> Option<usize> {
-        let next = rest.get(1).filter(|next| indentation(next) > 0 && !is_blank(next))?;
+        let next = rest
+            .get(1)
+            .filter(|next| indentation(next) > 0 && !is_blank(next))?;
         let after = rest.get(1..).unwrap_or_default();
         let used = indented(after);
         // A second line of a paragraph that is indented by mistake goes on with the sentence.
-        let is_sentence = !line.ends_with([':', '：']) && !next.trim_start().starts_with(['-', '*', '+', '.']) && indentation(next) == 1;
+        let is_sentence = !line.ends_with([':', '：'])
+            && !next.trim_start().starts_with(['-', '*', '+', '.'])
+            && indentation(next) == 1;
         if line.ends_with("::") || is_sentence {
             return None;
         }
         let (term, classifier) = line.split_once(" : ").unwrap_or((line, ""));
         let term = self.bold(term);
-        let classifier = if classifier.is_empty() { String::new() } else { format!(" ({})", self.inline(classifier)) };
+        let classifier = if classifier.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", self.inline(classifier))
+        };
         blocks.push(Block::Paragraph(format!("{term}{classifier}")));
         let lines = dedent(after.get(..used).unwrap_or_default());
         self.blocks(&lines, blocks);
@@ -222,7 +273,10 @@ impl<'l> Parser<'l> {
     /// Bold text, unless it brings its own marks.
     pub(super) fn bold(&mut self, text: &str) -> String {
         let shown = self.inline(text);
-        if shown.is_empty() || shown.contains('*') || (shown.starts_with('`') && shown.ends_with('`')) {
+        if shown.is_empty()
+            || shown.contains('*')
+            || (shown.starts_with('`') && shown.ends_with('`'))
+        {
             shown
         } else {
             format!("**{shown}**")
@@ -230,11 +284,14 @@ impl<'l> Parser<'l> {
     }
 }
 
-/// The adornment of a title by its underline. Authors of Chinese titles count wide characters in many ways.
+/// The adornment of a title by its underline. Authors of Chinese titles count wide characters in
+/// many ways.
 fn underline(title: &str, below: &str) -> Option<char> {
     let (character, length) = adornment(below)?;
-    let is_text = !is_blank(title) && adornment(title).is_none() && !title.starts_with(['|', '+', ' ']);
-    let fits = length >= 4 || (length >= 2 && length >= display_width(title.trim()).min(title.trim().chars().count()));
+    let is_text =
+        !is_blank(title) && adornment(title).is_none() && !title.starts_with(['|', '+', ' ']);
+    let fits = length >= 4
+        || (length >= 2 && length >= display_width(title.trim()).min(title.trim().chars().count()));
     // `::` is a literal block, `...` an omission.
     let is_line = length > 3 || !matches!(character, ':' | '.');
     (is_text && fits && is_line).then_some(character)
@@ -243,22 +300,36 @@ fn underline(title: &str, below: &str) -> Option<char> {
 /// Whether a line inside a paragraph is a title beyond doubt.
 fn is_sure_underline(title: &str, below: &str) -> bool {
     underline(title, below).is_some()
-        && adornment(below).is_some_and(|(_, length)| length >= 4 && length + 2 >= title.trim().chars().count())
+        && adornment(below)
+            .is_some_and(|(_, length)| length >= 4 && length + 2 >= title.trim().chars().count())
 }
 
-/// A literal block: indented lines, or unindented ones that all begin with the same quoting character.
+/// A literal block: indented lines, or unindented ones that all begin with the same quoting
+/// character.
 fn literal(rest: &[&str], blocks: &mut Vec<Block>) -> usize {
     let blank = rest.iter().take_while(|line| is_blank(line)).count();
     let below = rest.get(blank..).unwrap_or_default();
     let used = indented(below);
     if used > 0 {
-        blocks.push(Block::Code(String::new(), dedent(below.get(..used).unwrap_or_default()).join("\n")));
+        blocks.push(Block::Code(
+            String::new(),
+            dedent(below.get(..used).unwrap_or_default()).join("\n"),
+        ));
         return blank + used;
     }
-    let quote = below.first().and_then(|line| line.chars().next()).filter(|first| matches!(first, '>' | '$' | '#' | '%' | '|' | '!'));
+    let quote = below
+        .first()
+        .and_then(|line| line.chars().next())
+        .filter(|first| matches!(first, '>' | '$' | '#' | '%' | '|' | '!'));
     let Some(quote) = quote else { return 0 };
-    let quoted = below.iter().take_while(|line| line.starts_with(quote)).count();
-    blocks.push(Block::Code(String::new(), below.get(..quoted).unwrap_or_default().join("\n")));
+    let quoted = below
+        .iter()
+        .take_while(|line| line.starts_with(quote))
+        .count();
+    blocks.push(Block::Code(
+        String::new(),
+        below.get(..quoted).unwrap_or_default().join("\n"),
+    ));
     blank + quoted
 }
 
@@ -267,7 +338,10 @@ fn doctest(line: &str, rest: &[&str], blocks: &mut Vec<Block>) -> Option<usize> 
         return None;
     }
     let used = rest.iter().take_while(|line| !is_blank(line)).count();
-    blocks.push(Block::Code("python".to_owned(), rest.get(..used)?.join("\n")));
+    blocks.push(Block::Code(
+        "python".to_owned(),
+        rest.get(..used)?.join("\n"),
+    ));
     Some(used)
 }
 

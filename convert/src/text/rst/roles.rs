@@ -63,7 +63,12 @@ impl Parser<'_> {
     /// The Markdown of a role with its text.
     pub(super) fn role(&mut self, name: &str, raw: &str, depth: usize) -> String {
         let name = name.to_ascii_lowercase();
-        let base = self.references.roles.get(&name).filter(|base| !base.is_empty()).cloned();
+        let base = self
+            .references
+            .roles
+            .get(&name)
+            .filter(|base| !base.is_empty())
+            .cloned();
         let name = base.unwrap_or(name);
         let kind = name.rsplit(':').next().unwrap_or_default();
         match kind {
@@ -75,7 +80,9 @@ impl Parser<'_> {
             }
             "pep" => format!("PEP {}", escaped(raw)),
             "rfc" => format!("RFC {}", escaped(raw)),
-            "guilabel" | "menuselection" => escaped(&unescaped(raw).replace("-->", "→").replace('&', "")),
+            "guilabel" | "menuselection" => {
+                escaped(&unescaped(raw).replace("-->", "→").replace('&', ""))
+            }
             "sub" | "subscript" => self.positioned(raw, lowered, depth),
             "sup" | "superscript" => self.positioned(raw, raised, depth),
             "abbr" | "title-reference" | "title" | "t" | "dfn" => self.inline_at(raw, depth + 1),
@@ -87,7 +94,11 @@ impl Parser<'_> {
     /// Raised or lowered text.
     fn positioned(&mut self, raw: &str, shifted: fn(&str) -> String, depth: usize) -> String {
         let text = shifted(raw);
-        if text == raw { self.inline_at(raw, depth + 1) } else { text }
+        if text == raw {
+            self.inline_at(raw, depth + 1)
+        } else {
+            text
+        }
     }
 
     /// Text that refers to something: its own text, else the title of what it refers to.
@@ -102,7 +113,11 @@ impl Parser<'_> {
             Some(_) => self.inline_at(&text, depth + 1),
             None if DOCUMENTS.contains(&kind) => {
                 let path = unescaped(&text);
-                format!("[{}]({})", escaped(path.trim_start_matches(['~', '!'])), destination(&path))
+                format!(
+                    "[{}]({})",
+                    escaped(path.trim_start_matches(['~', '!'])),
+                    destination(&path)
+                )
             }
             None => match self.references.title(&text).map(str::to_owned) {
                 Some(title) if kind == "ref" => self.inline_at(&title, depth + 1),
@@ -115,7 +130,11 @@ impl Parser<'_> {
 /// A name as code: the text if there is one, `~` leaves only the last part.
 fn code_reference(raw: &str) -> String {
     let (text, target) = with_target(raw);
-    let shown = if text.is_empty() { target.unwrap_or_default() } else { text };
+    let shown = if text.is_empty() {
+        target.unwrap_or_default()
+    } else {
+        text
+    };
     let shown = unescaped(&shown);
     match shown.strip_prefix('~') {
         Some(path) => code_span(path.rsplit('.').next().unwrap_or(path)),

@@ -1,5 +1,5 @@
-//! Simple tables: columns under a line of `=`. Text in a column is found by screen columns, else by characters, else by gaps of two
-//! spaces, as authors count wide characters in many ways.
+//! Simple tables: columns under a line of `=`. Text in a column is found by screen columns, else by
+//! characters, else by gaps of two spaces, as authors count wide characters in many ways.
 
 use super::parser::Parser;
 use super::source::{character_width, display_width, is_blank};
@@ -10,7 +10,12 @@ use crate::block::Block;
 type Column = (usize, usize);
 
 impl Parser<'_> {
-    pub(super) fn simple_table(&mut self, line: &str, rest: &[&str], blocks: &mut Vec<Block>) -> Option<usize> {
+    pub(super) fn simple_table(
+        &mut self,
+        line: &str,
+        rest: &[&str],
+        blocks: &mut Vec<Block>,
+    ) -> Option<usize> {
         let columns = border(line, '=')?;
         let (end, header) = extent(rest)?;
         let mut rows: Vec<Vec<String>> = Vec::new();
@@ -32,7 +37,11 @@ impl Parser<'_> {
         let mut inner_tables = Vec::new();
         let mut shown = Vec::with_capacity(rows.len());
         for row in rows {
-            shown.push(row.iter().map(|text| self.cell_of(text, &mut inner_tables)).collect());
+            shown.push(
+                row.iter()
+                    .map(|text| self.cell_of(text, &mut inner_tables))
+                    .collect(),
+            );
         }
         push_table(shown, inner_tables, blocks);
         Some(end + 1)
@@ -41,7 +50,10 @@ impl Parser<'_> {
 
 /// Columns of a line of `=` or `-` with gaps; a single one is no table.
 fn border(line: &str, mark: char) -> Option<Vec<Column>> {
-    let is_line = line.starts_with(mark) && line.chars().all(|character| character == mark || character == ' ');
+    let is_line = line.starts_with(mark)
+        && line
+            .chars()
+            .all(|character| character == mark || character == ' ');
     if !is_line {
         return None;
     }
@@ -85,7 +97,11 @@ fn add_line(rows: &mut Vec<Vec<String>>, cells: Vec<String>, after_gap: bool) {
     }
     let Some(last) = rows.last_mut() else { return };
     for (text, more) in last.iter_mut().zip(cells) {
-        text.push_str(if after_gap && !more.trim().is_empty() { "\n\n" } else { "\n" });
+        text.push_str(if after_gap && !more.trim().is_empty() {
+            "\n\n"
+        } else {
+            "\n"
+        });
         text.push_str(&more);
     }
 }
@@ -95,7 +111,12 @@ fn cut(line: &str, columns: &[Column]) -> Vec<String> {
     let by_screen = cut_at(line, columns, character_width);
     let by_count = || cut_at(line, columns, |_| 1);
     by_screen.or_else(by_count).unwrap_or_else(|| {
-        let mut parts: Vec<String> = line.split("  ").map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let mut parts: Vec<String> = line
+            .split("  ")
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect();
         if line.starts_with(' ') {
             parts.insert(0, String::new());
         }
@@ -108,13 +129,18 @@ fn cut(line: &str, columns: &[Column]) -> Vec<String> {
     })
 }
 
-/// Cuts between columns; `None` where text stands in a gap. The last column goes on to the end of the line.
+/// Cuts between columns; `None` where text stands in a gap. The last column goes on to the end of
+/// the line.
 fn cut_at(line: &str, columns: &[Column], width: fn(char) -> usize) -> Option<Vec<String>> {
     let mut cells = vec![String::new(); columns.len()];
     let mut at = 0;
     for character in line.chars() {
-        let place = columns.iter().rposition(|(start, _)| at >= *start).unwrap_or(0);
-        let in_gap = place + 1 < columns.len() && columns.get(place).is_some_and(|(_, end)| at >= *end);
+        let place = columns
+            .iter()
+            .rposition(|(start, _)| at >= *start)
+            .unwrap_or(0);
+        let in_gap =
+            place + 1 < columns.len() && columns.get(place).is_some_and(|(_, end)| at >= *end);
         if in_gap && character != ' ' {
             return None;
         }
@@ -124,19 +150,32 @@ fn cut_at(line: &str, columns: &[Column], width: fn(char) -> usize) -> Option<Ve
     Some(cells)
 }
 
-/// Joins the cells of the last row that one underline runs below; what is joined stands in the first of them.
+/// Joins the cells of the last row that one underline runs below; what is joined stands in the
+/// first of them.
 fn join_spans(rows: &mut [Vec<String>], columns: &[Column], underline: &[Column]) {
     let Some(row) = rows.last_mut() else { return };
     for (start, end) in underline {
-        let below: Vec<usize> =
-            (0..columns.len()).filter(|index| columns.get(*index).is_some_and(|(from, to)| from >= start && to <= end)).collect();
-        let [first, others @ ..] = below.as_slice() else { continue };
-        let more: Vec<String> = others.iter().filter_map(|index| row.get_mut(*index).map(std::mem::take)).collect();
+        let below: Vec<usize> = (0..columns.len())
+            .filter(|index| {
+                columns
+                    .get(*index)
+                    .is_some_and(|(from, to)| from >= start && to <= end)
+            })
+            .collect();
+        let [first, others @ ..] = below.as_slice() else {
+            continue;
+        };
+        let more: Vec<String> = others
+            .iter()
+            .filter_map(|index| row.get_mut(*index).map(std::mem::take))
+            .collect();
         if let Some(cell) = row.get_mut(*first) {
-            more.iter().filter(|text| display_width(text.trim()) > 0).for_each(|text| {
-                cell.push(' ');
-                cell.push_str(text.trim());
-            });
+            more.iter()
+                .filter(|text| display_width(text.trim()) > 0)
+                .for_each(|text| {
+                    cell.push(' ');
+                    cell.push_str(text.trim());
+                });
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Lines and their indentation. Indentation is spaces only, once tabs are expanded, so cutting at it is cutting at a character.
+//! Lines and their indentation. Indentation is spaces only, once tabs are expanded, so cutting at
+//! it is cutting at a character.
 
 /// Columns between tab stops.
 const TAB_STOP: usize = 8;
@@ -57,19 +58,32 @@ pub fn indented(lines: &[&str]) -> usize {
 
 /// The lines without `columns` columns of indentation, or without as much of it as each has.
 pub fn cut<'a>(lines: &[&'a str], columns: usize) -> Vec<&'a str> {
-    lines.iter().map(|line| line.get(columns.min(indentation(line))..).unwrap_or(line)).collect()
+    lines
+        .iter()
+        .map(|line| line.get(columns.min(indentation(line))..).unwrap_or(line))
+        .collect()
 }
 
 /// The lines without the indentation that they share, and without blank lines at either end.
 pub fn dedent<'a>(lines: &[&'a str]) -> Vec<&'a str> {
-    let shared = lines.iter().filter(|line| !is_blank(line)).map(|line| indentation(line)).min().unwrap_or(0);
+    let shared = lines
+        .iter()
+        .filter(|line| !is_blank(line))
+        .map(|line| indentation(line))
+        .min()
+        .unwrap_or(0);
     trimmed(cut(lines, shared))
 }
 
 /// Without blank lines at either end.
 pub fn trimmed(lines: Vec<&str>) -> Vec<&str> {
-    let Some(first) = lines.iter().position(|line| !is_blank(line)) else { return Vec::new() };
-    let last = lines.iter().rposition(|line| !is_blank(line)).unwrap_or(first);
+    let Some(first) = lines.iter().position(|line| !is_blank(line)) else {
+        return Vec::new();
+    };
+    let last = lines
+        .iter()
+        .rposition(|line| !is_blank(line))
+        .unwrap_or(first);
     lines.get(first..=last).unwrap_or_default().to_vec()
 }
 
@@ -77,7 +91,10 @@ pub fn trimmed(lines: Vec<&str>) -> Vec<&str> {
 pub fn adornment(line: &str) -> Option<(char, usize)> {
     let trimmed = line.trim_end();
     let first = trimmed.chars().next().filter(char::is_ascii_punctuation)?;
-    trimmed.bytes().all(|byte| char::from(byte) == first).then_some((first, trimmed.len()))
+    trimmed
+        .bytes()
+        .all(|byte| char::from(byte) == first)
+        .then_some((first, trimmed.len()))
 }
 
 /// Columns that a text takes on a screen: two for a Chinese character.

@@ -11,7 +11,10 @@ const SPARE_CELLS: usize = 4096;
 
 /// Adds a table, and after it the tables that stood in its cells.
 pub fn push_table(rows: Vec<Vec<String>>, inner_tables: Vec<Block>, blocks: &mut Vec<Block>) {
-    let rows: Vec<Vec<String>> = rows.into_iter().filter(|row| row.iter().any(|cell| !cell.is_empty())).collect();
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .filter(|row| row.iter().any(|cell| !cell.is_empty()))
+        .collect();
     if !rows.is_empty() {
         blocks.push(Block::Table(even_out(rows, SPARE_CELLS)));
     }
@@ -33,7 +36,11 @@ impl Parser<'_> {
                 let mut row = Vec::new();
                 for part in item {
                     match part {
-                        Block::List(_, cells) => row.extend(cells.into_iter().map(|blocks| cell(blocks, &mut inner_tables))),
+                        Block::List(_, cells) => row.extend(
+                            cells
+                                .into_iter()
+                                .map(|blocks| cell(blocks, &mut inner_tables)),
+                        ),
                         other => inner_tables.push(other),
                     }
                 }
@@ -48,7 +55,11 @@ impl Parser<'_> {
         self.caption(directive.argument, blocks);
         for place in ["file", "url"] {
             if let Some(path) = directive.option(place) {
-                blocks.push(Block::Paragraph(format!("[{}]({})", crate::escape::escaped(path), destination(path))));
+                blocks.push(Block::Paragraph(format!(
+                    "[{}]({})",
+                    crate::escape::escaped(path),
+                    destination(path)
+                )));
             }
         }
         let delimiter = match directive.option("delim") {
@@ -62,7 +73,11 @@ impl Parser<'_> {
         let mut inner_tables = Vec::new();
         let mut shown = Vec::with_capacity(rows.len());
         for row in rows {
-            shown.push(row.iter().map(|text| self.cell_of(text, &mut inner_tables)).collect());
+            shown.push(
+                row.iter()
+                    .map(|text| self.cell_of(text, &mut inner_tables))
+                    .collect(),
+            );
         }
         push_table(shown, inner_tables, blocks);
     }

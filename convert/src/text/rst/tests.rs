@@ -53,13 +53,22 @@ After.
         "# Title\n\nIntro with a link and `code` and [site](https://x.y).\n\n## 第一节\n\n```bash\n$ run\n  it\n```\n\n**Note:** Mind this.\n\n![An image](image:0)\n\nLiteral:\n\n```\nraw *text*\n```\n\nAfter.\n"
     );
     assert_eq!(converted.title.as_deref(), Some("Title"));
-    assert_eq!(converted.images, vec![ImageLink { link: "a.png".into(), alt: "An image".into() }]);
+    assert_eq!(
+        converted.images,
+        vec![ImageLink {
+            link: "a.png".into(),
+            alt: "An image".into()
+        }]
+    );
 }
 
 #[test]
 fn levels_follow_the_order_of_adornments() {
     let source = "====\nPart\n====\n\nOne\n===\n\nTwo\n---\n\nThree\n~~~~~\n\nNext one\n========\n\n小结\n--\n";
-    assert_eq!(markdown(source), "# Part\n\n## One\n\n### Two\n\n#### Three\n\n## Next one\n\n### 小结\n");
+    assert_eq!(
+        markdown(source),
+        "# Part\n\n## One\n\n### Two\n\n#### Three\n\n## Next one\n\n### 小结\n"
+    );
 }
 
 #[test]
@@ -102,7 +111,10 @@ fn grid_tables_have_spans_lists_and_wide_characters() {
 |           | - y   |
 +-----------+-------+
 ";
-    assert_eq!(markdown(source), "| 名称 | Value |\n| --- | --- |\n| a \\| b | - x<br>- y |\n");
+    assert_eq!(
+        markdown(source),
+        "| 名称 | Value |\n| --- | --- |\n| a \\| b | - x<br>- y |\n"
+    );
     let spans = "\
 +-----+-----+-----+
 | A         | B   |
@@ -112,24 +124,40 @@ fn grid_tables_have_spans_lists_and_wide_characters() {
 |     | 4         |
 +-----+-----------+
 ";
-    assert_eq!(markdown(spans), "| A | A | B |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n| 1 | 4 |  |\n");
-    let counted_by_characters = "+----+----+\n| 名称 | 值 |\n+====+====+\n| 甲 | 乙 |\n+----+----+\n";
-    assert_eq!(markdown(counted_by_characters), "| 名称 | 值 |\n| --- | --- |\n| 甲 | 乙 |\n");
+    assert_eq!(
+        markdown(spans),
+        "| A | A | B |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n| 1 | 4 |  |\n"
+    );
+    let counted_by_characters =
+        "+----+----+\n| 名称 | 值 |\n+====+====+\n| 甲 | 乙 |\n+----+----+\n";
+    assert_eq!(
+        markdown(counted_by_characters),
+        "| 名称 | 值 |\n| --- | --- |\n| 甲 | 乙 |\n"
+    );
 }
 
 #[test]
 fn simple_tables_continue_lines() {
-    let source =
-        "=====  =====\n名称   Value\n=====  =====\na      one\n       more\n``b``  two longer than the border\n=====  =====\n\nafter\n";
-    assert_eq!(markdown(source), "| 名称 | Value |\n| --- | --- |\n| a | one more |\n| `b` | two longer than the border |\n\nafter\n");
+    let source = "=====  =====\n名称   Value\n=====  =====\na      one\n       more\n``b``  two longer than the border\n=====  =====\n\nafter\n";
+    assert_eq!(
+        markdown(source),
+        "| 名称 | Value |\n| --- | --- |\n| a | one more |\n| `b` | two longer than the border |\n\nafter\n"
+    );
 }
 
 #[test]
 fn list_and_csv_tables_become_tables() {
     let list = ".. list-table:: Caption\n   :header-rows: 1\n\n   * - A\n     - B\n   * - ``1``\n     - two|bars\n";
-    assert_eq!(markdown(list), "**Caption**\n\n| A | B |\n| --- | --- |\n| `1` | two\\|bars |\n");
-    let csv = ".. csv-table::\n   :header: \"A\", \"B\"\n\n   \"x, y\", \"say \"\"hi\"\"\"\n   *1*,\n";
-    assert_eq!(markdown(csv), "| A | B |\n| --- | --- |\n| x, y | say \"hi\" |\n| *1* |  |\n");
+    assert_eq!(
+        markdown(list),
+        "**Caption**\n\n| A | B |\n| --- | --- |\n| `1` | two\\|bars |\n"
+    );
+    let csv =
+        ".. csv-table::\n   :header: \"A\", \"B\"\n\n   \"x, y\", \"say \"\"hi\"\"\"\n   *1*,\n";
+    assert_eq!(
+        markdown(csv),
+        "| A | B |\n| --- | --- |\n| x, y | say \"hi\" |\n| *1* |  |\n"
+    );
 }
 
 #[test]
@@ -156,9 +184,11 @@ __ https://anonymous.org
 
 #[test]
 fn references_to_labels_show_their_titles() {
-    let source =
-        ".. _setup:\n\nSet-up\n======\n\nSee :ref:`setup`, :doc:`/a/b` and :doc:`text <c>`, :pep:`8`, :sub:`x`, :any-role:`plain`.\n";
-    assert_eq!(markdown(source), "# Set-up\n\nSee Set-up, [/a/b](/a/b) and [text](c), PEP 8, ₓ, plain.\n");
+    let source = ".. _setup:\n\nSet-up\n======\n\nSee :ref:`setup`, :doc:`/a/b` and :doc:`text <c>`, :pep:`8`, :sub:`x`, :any-role:`plain`.\n";
+    assert_eq!(
+        markdown(source),
+        "# Set-up\n\nSee Set-up, [/a/b](/a/b) and [text](c), PEP 8, ₓ, plain.\n"
+    );
 }
 
 #[test]
@@ -235,19 +265,28 @@ Text with \\ escapes\\ s and \\*stars\\* and **中文**\\ 混排 and a * b.
 #[test]
 fn formulas_are_latex() {
     let source = ".. math::\n   :label: x\n\n   a &= b \\\\\n   c &= d\n\n.. math:: e = mc^2\n";
-    assert_eq!(markdown(source), "$$\n\\begin{aligned}\na &= b \\\\\nc &= d\n\\end{aligned}\n$$\n\n$$\ne = mc^2\n$$\n");
+    assert_eq!(
+        markdown(source),
+        "$$\n\\begin{aligned}\na &= b \\\\\nc &= d\n\\end{aligned}\n$$\n\n$$\ne = mc^2\n$$\n"
+    );
 }
 
 #[test]
 fn sloppy_text_is_read_as_it_was_meant() {
     let source = "Text before\n.. note::\n   A note.\n使用``代码``和:ref:`标签 <x>`。\n\n一行中文\n接着一行 and\nEnglish.\n";
-    assert_eq!(markdown(source), "Text before\n\n**Note:** A note.\n\n使用`代码`和标签。\n\n一行中文接着一行 and English.\n");
+    assert_eq!(
+        markdown(source),
+        "Text before\n\n**Note:** A note.\n\n使用`代码`和标签。\n\n一行中文接着一行 and English.\n"
+    );
 }
 
 #[test]
 fn spaces_behind_the_dots_and_text_below_a_target_are_no_comments() {
     let source = "..  math::\n    x\n\n.. _label:\n\n    - indented\n\n..  _other: https://x.y\n\nSee other_.\n";
-    assert_eq!(markdown(source), "$$\nx\n$$\n\n- indented\n\nSee [other](https://x.y).\n");
+    assert_eq!(
+        markdown(source),
+        "$$\nx\n$$\n\n- indented\n\nSee [other](https://x.y).\n"
+    );
 }
 
 #[test]
@@ -261,7 +300,9 @@ fn damage_and_depth_do_no_harm() {
     let sample = "Title\n=====\n\n.. note::\n\n   * a ``b`` :c:`d <e>`\n\n     +---+---+\n     | a | b |\n     +---+---+\n\n===  ===\na    b\n===  ===\n\n|x| [1]_ `l`_ `m <n>`__ **o** *p*\n\n.. |x| replace:: y\n.. [1] z\n".repeat(4);
     withstands(sample.as_bytes(), convert);
     let config = config();
-    let deep_list: String = (0..3000).map(|depth| format!("{}- x\n\n", " ".repeat(2 * depth.min(600)))).collect();
+    let deep_list: String = (0..3000)
+        .map(|depth| format!("{}- x\n\n", " ".repeat(2 * depth.min(600))))
+        .collect();
     let deep_table = format!("+{}\n", "-+".repeat(5000));
     let hostile = [
         deep_list,
@@ -283,6 +324,10 @@ fn damage_and_depth_do_no_harm() {
         let result = convert(source.as_bytes(), &Limits::starting_now(&config));
         let start: String = source.chars().take(20).collect();
         assert!(result.is_ok(), "{start}");
-        assert!(started.elapsed().as_secs() < 20, "{start} took {:?}", started.elapsed());
+        assert!(
+            started.elapsed().as_secs() < 20,
+            "{start} took {:?}",
+            started.elapsed()
+        );
     }
 }

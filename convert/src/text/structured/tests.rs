@@ -26,11 +26,26 @@ fn json_becomes_headings_lists_and_tables() {
 
 #[test]
 fn settings_and_what_does_not_parse_stay_code() {
-    assert_eq!(converted("{\"a\": 1, \"b\": [true]}", Notation::Json).markdown, "```json\n{\"a\": 1, \"b\": [true]}\n```\n");
-    assert_eq!(converted("{\"a\": // no\n 1}", Notation::Json).markdown, "```json\n{\"a\": // no\n 1}\n```\n");
-    assert_eq!(converted("a: [", Notation::Yaml).markdown, "```yaml\na: [\n```\n");
-    assert_eq!(converted("<a><b></a>", Notation::Xml).markdown, "```xml\n<a><b></a>\n```\n");
-    assert_eq!(converted("image: x/y:1\nports: [80]\n", Notation::Yaml).markdown, "```yaml\nimage: x/y:1\nports: [80]\n```\n");
+    assert_eq!(
+        converted("{\"a\": 1, \"b\": [true]}", Notation::Json).markdown,
+        "```json\n{\"a\": 1, \"b\": [true]}\n```\n"
+    );
+    assert_eq!(
+        converted("{\"a\": // no\n 1}", Notation::Json).markdown,
+        "```json\n{\"a\": // no\n 1}\n```\n"
+    );
+    assert_eq!(
+        converted("a: [", Notation::Yaml).markdown,
+        "```yaml\na: [\n```\n"
+    );
+    assert_eq!(
+        converted("<a><b></a>", Notation::Xml).markdown,
+        "```xml\n<a><b></a>\n```\n"
+    );
+    assert_eq!(
+        converted("image: x/y:1\nports: [80]\n", Notation::Yaml).markdown,
+        "```yaml\nimage: x/y:1\nports: [80]\n```\n"
+    );
     assert_eq!(converted(" \n", Notation::Json).markdown, "");
 }
 
@@ -39,7 +54,8 @@ fn lines_and_documents_are_records() {
     let lines = "{\"q\": \"How does it work?\", \"a\": \"It works well enough.\"}\n\n{\"q\": \"And why?\", \"a\": \"Because of that.\"}\n";
     let table = "| q | a |\n| --- | --- |\n| How does it work? | It works well enough. |\n| And why? | Because of that. |\n";
     assert_eq!(converted(lines, Notation::JsonLines).markdown, table);
-    let documents = "q: How does it work?\na: It works well enough.\n---\nq: And why?\na: Because of that.\n";
+    let documents =
+        "q: How does it work?\na: It works well enough.\n---\nq: And why?\na: Because of that.\n";
     assert_eq!(converted(documents, Notation::Yaml).markdown, table);
 }
 
@@ -55,22 +71,36 @@ fn xml_has_attributes_mixed_text_and_no_entities_of_its_own() {
 
 #[test]
 fn xml_is_read_in_its_encoding() {
-    let source = "<?xml version=\"1.0\" encoding=\"GBK\"?><a><b>载波聚合技术</b><c>提高峰值速率</c></a>";
+    let source =
+        "<?xml version=\"1.0\" encoding=\"GBK\"?><a><b>载波聚合技术</b><c>提高峰值速率</c></a>";
     let (bytes, ..) = encoding_rs::GBK.encode(source);
     let config = config();
     let converted = convert(&bytes, Notation::Xml, &Limits::starting_now(&config)).unwrap();
-    assert_eq!(converted.markdown, "# a\n\n- **b**: 载波聚合技术\n- **c**: 提高峰值速率\n");
+    assert_eq!(
+        converted.markdown,
+        "# a\n\n- **b**: 载波聚合技术\n- **c**: 提高峰值速率\n"
+    );
 }
 
 #[test]
 fn damage_and_bombs_do_no_harm() {
     let config = config();
-    withstands(MANUAL.as_bytes(), |bytes, limits| convert(bytes, Notation::Json, limits));
-    withstands(MANUAL.as_bytes(), |bytes, limits| convert(bytes, Notation::Yaml, limits));
-    withstands(b"<a b='c'><d>text &amp; more</d><d><e/>tail</d></a>", |bytes, limits| convert(bytes, Notation::Xml, limits));
+    withstands(MANUAL.as_bytes(), |bytes, limits| {
+        convert(bytes, Notation::Json, limits)
+    });
+    withstands(MANUAL.as_bytes(), |bytes, limits| {
+        convert(bytes, Notation::Yaml, limits)
+    });
+    withstands(
+        b"<a b='c'><d>text &amp; more</d><d><e/>tail</d></a>",
+        |bytes, limits| convert(bytes, Notation::Xml, limits),
+    );
     let mut aliases = String::from("a0: &a0 [word word,x,x,x,x,x,x,x,x]\n");
     for level in 1..30 {
-        aliases.push_str(&format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 9].join(",")));
+        aliases.push_str(&format!(
+            "a{level}: &a{level} [{}]\n",
+            vec![format!("*a{}", level - 1); 9].join(",")
+        ));
     }
     for (bomb, notation) in [
         ("[".repeat(200_000), Notation::Json),
@@ -78,10 +108,17 @@ fn damage_and_bombs_do_no_harm() {
         ("{\"a\":".repeat(100_000), Notation::Yaml),
         (aliases, Notation::Yaml),
         ("<a>".repeat(100_000), Notation::Xml),
-        ("{\"a\":".repeat(100) + "\"some words to read\"" + &"}".repeat(100), Notation::Json),
+        (
+            "{\"a\":".repeat(100) + "\"some words to read\"" + &"}".repeat(100),
+            Notation::Json,
+        ),
     ] {
         let started = std::time::Instant::now();
         convert(bomb.as_bytes(), notation, &Limits::starting_now(&config)).unwrap();
-        assert!(started.elapsed().as_secs() < 10, "{notation:?} took {:?}", started.elapsed());
+        assert!(
+            started.elapsed().as_secs() < 10,
+            "{notation:?} took {:?}",
+            started.elapsed()
+        );
     }
 }

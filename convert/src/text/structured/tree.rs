@@ -1,6 +1,8 @@
 //! Nested data with names in their order, read from any serde format.
 
-use serde::de::{Deserialize, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{
+    Deserialize, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
+};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,17 +34,34 @@ impl Tree {
 
     /// The value of a record that has one: the root element of XML.
     pub fn only_value(&self) -> Option<&Self> {
-        let Self::Record(entries) = self else { return None };
-        entries.first().filter(|_| entries.len() == 1).map(|(_, value)| value)
+        let Self::Record(entries) = self else {
+            return None;
+        };
+        entries
+            .first()
+            .filter(|_| entries.len() == 1)
+            .map(|(_, value)| value)
     }
 
     /// The first of the named values that can name the record.
     pub fn title(&self, names: &[&str]) -> Option<String> {
-        let Self::Record(entries) = self else { return None };
-        let value =
-            |wanted: &&str| entries.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).and_then(|(_, value)| value.scalar());
-        let fits = |text: &&str| !text.trim().is_empty() && text.chars().count() <= MAXIMUM_TITLE && !text.contains('\n');
-        names.iter().filter_map(value).find(fits).map(|text| text.trim().to_owned())
+        let Self::Record(entries) = self else {
+            return None;
+        };
+        let value = |wanted: &&str| {
+            entries
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+                .and_then(|(_, value)| value.scalar())
+        };
+        let fits = |text: &&str| {
+            !text.trim().is_empty() && text.chars().count() <= MAXIMUM_TITLE && !text.contains('\n')
+        };
+        names
+            .iter()
+            .filter_map(value)
+            .find(fits)
+            .map(|text| text.trim().to_owned())
     }
 }
 

@@ -15,7 +15,10 @@ const SHORT: usize = 240;
 const LONGEST_CELL: usize = 400;
 
 /// Values that name a record in a list, by preference.
-const TITLES: [&str; 12] = ["title", "name", "question", "heading", "subject", "label", "标题", "名称", "问题", "id", "_id", "key"];
+const TITLES: [&str; 12] = [
+    "title", "name", "question", "heading", "subject", "label", "标题", "名称", "问题", "id",
+    "_id", "key",
+];
 
 /// Levels of nested lists; deeper values are written on one line.
 const MAXIMUM_LIST_DEPTH: usize = 6;
@@ -24,7 +27,9 @@ const MAXIMUM_LIST_DEPTH: usize = 6;
 pub fn is_text(tree: &Tree, config: &Config) -> bool {
     let (mut prose, mut all) = (0, 0);
     count(tree, &mut prose, &mut all);
-    all > 0 && (prose as f64 >= all as f64 * config.structured.minimum_prose_share || holds_table(tree, config))
+    all > 0
+        && (prose as f64 >= all as f64 * config.structured.minimum_prose_share
+            || holds_table(tree, config))
 }
 
 /// Characters of prose and of all values.
@@ -38,11 +43,14 @@ fn count(tree: &Tree, prose: &mut usize, all: &mut usize) {
         Tree::Plain(text) => *all += text.len(),
         Tree::Nothing => {}
         Tree::List(items) => items.iter().for_each(|item| count(item, prose, all)),
-        Tree::Record(entries) => entries.iter().for_each(|(_, value)| count(value, prose, all)),
+        Tree::Record(entries) => entries
+            .iter()
+            .for_each(|(_, value)| count(value, prose, all)),
     }
 }
 
-/// Words of a language: Chinese characters, or several words of letters, and few signs that programs are made of.
+/// Words of a language: Chinese characters, or several words of letters, and few signs that
+/// programs are made of.
 fn is_prose(text: &str) -> bool {
     let mut letters = 0;
     let (mut wide, mut signs, mut blanks) = (0, 0, 0);
@@ -50,14 +58,19 @@ fn is_prose(text: &str) -> bool {
         letters += usize::from(character.is_alphabetic());
         wide += usize::from(is_wide(character));
         blanks += usize::from(character.is_whitespace());
-        signs += usize::from(matches!(character, '{' | '}' | '$' | '=' | ';' | '|' | '<' | '>' | '\\' | '/' | '_' | '&'));
+        signs += usize::from(matches!(
+            character,
+            '{' | '}' | '$' | '=' | ';' | '|' | '<' | '>' | '\\' | '/' | '_' | '&'
+        ));
     }
     (wide >= 2 || blanks >= 2) && letters > 6 * signs && letters >= 4
 }
 
 fn holds_table(tree: &Tree, config: &Config) -> bool {
     match tree {
-        Tree::List(items) => columns(items, config).is_some() || items.iter().any(|item| holds_table(item, config)),
+        Tree::List(items) => {
+            columns(items, config).is_some() || items.iter().any(|item| holds_table(item, config))
+        }
         Tree::Record(entries) => entries.iter().any(|(_, value)| holds_table(value, config)),
         _ => false,
     }
@@ -65,7 +78,12 @@ fn holds_table(tree: &Tree, config: &Config) -> bool {
 
 /// The blocks of a whole tree. `Invalid` if it takes too long.
 pub fn blocks(tree: Tree, limits: &Limits) -> Result<Vec<Block>> {
-    let mut writer = Writer { config: limits.config, limits, blocks: Vec::new(), steps: 0 };
+    let mut writer = Writer {
+        config: limits.config,
+        limits,
+        blocks: Vec::new(),
+        steps: 0,
+    };
     writer.value(&tree, 1)?;
     Ok(writer.blocks)
 }
@@ -102,10 +120,15 @@ impl Writer<'_> {
         for (name, value) in entries {
             match value.scalar() {
                 Some(text) if text.trim().is_empty() => {}
-                Some(text) if is_short(text) => short.push(vec![Block::Paragraph(named(name, text))]),
+                Some(text) if is_short(text) => {
+                    short.push(vec![Block::Paragraph(named(name, text))])
+                }
                 Some(text) => long.push((name, text)),
                 None => match short_list(value) {
-                    Some(text) => short.push(vec![Block::Paragraph(format!("**{}**: {text}", label(name)))]),
+                    Some(text) => short.push(vec![Block::Paragraph(format!(
+                        "**{}**: {text}",
+                        label(name)
+                    ))]),
                     None => nested.push((name, value)),
                 },
             }
@@ -114,7 +137,8 @@ impl Writer<'_> {
             self.blocks.push(Block::List(None, short));
         }
         for (name, text) in long {
-            self.blocks.push(Block::Paragraph(format!("**{}**:", label(name))));
+            self.blocks
+                .push(Block::Paragraph(format!("**{}**:", label(name))));
             self.paragraphs(text);
         }
         for (name, value) in nested {
@@ -145,7 +169,10 @@ impl Writer<'_> {
     }
 
     fn heading(&mut self, name: &str, level: usize) {
-        self.blocks.push(Block::Heading(u8::try_from(level.clamp(1, 6)).unwrap_or(6), label(name)));
+        self.blocks.push(Block::Heading(
+            u8::try_from(level.clamp(1, 6)).unwrap_or(6),
+            label(name),
+        ));
     }
 
     /// A table of flat records, a list of short values, or one after the other.
@@ -155,19 +182,33 @@ impl Writer<'_> {
             return Ok(());
         }
         if items.iter().all(|item| item.scalar().is_some()) {
-            let items = items.iter().filter_map(Tree::scalar).filter(|text| !text.trim().is_empty());
-            self.blocks.push(Block::List(None, items.map(|text| vec![Block::Paragraph(shown(text))]).collect()));
+            let items = items
+                .iter()
+                .filter_map(Tree::scalar)
+                .filter(|text| !text.trim().is_empty());
+            self.blocks.push(Block::List(
+                None,
+                items
+                    .map(|text| vec![Block::Paragraph(shown(text))])
+                    .collect(),
+            ));
             return Ok(());
         }
         for (index, entry) in items.iter().enumerate() {
             let number = index + 1;
-            let title = entry.title(&TITLES).unwrap_or_else(|| format!("{name} {number}").trim().to_owned());
+            let title = entry
+                .title(&TITLES)
+                .unwrap_or_else(|| format!("{name} {number}").trim().to_owned());
             match entry {
-                Tree::Record(_) | Tree::List(_) if level <= self.config.structured.heading_levels => {
+                Tree::Record(_) | Tree::List(_)
+                    if level <= self.config.structured.heading_levels =>
+                {
                     self.heading(&title, level);
                     self.value(entry, level + 1)?;
                 }
-                Tree::Record(_) | Tree::List(_) => self.blocks.push(Block::List(None, vec![item(&title, entry, 0)])),
+                Tree::Record(_) | Tree::List(_) => self
+                    .blocks
+                    .push(Block::List(None, vec![item(&title, entry, 0)])),
                 scalar => self.paragraphs(scalar.scalar().unwrap_or_default()),
             }
         }
@@ -177,11 +218,24 @@ impl Writer<'_> {
     /// A text: its lines stay lines.
     fn paragraphs(&mut self, text: &str) {
         if is_code(text) {
-            self.blocks.push(Block::Code(String::new(), text.trim_matches('\n').to_owned()));
+            self.blocks.push(Block::Code(
+                String::new(),
+                text.trim_matches('\n').to_owned(),
+            ));
             return;
         }
-        for paragraph in text.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
-            self.blocks.push(Block::Paragraph(paragraph.lines().map(|line| escaped(line.trim())).collect::<Vec<_>>().join("\n")));
+        for paragraph in text
+            .split("\n\n")
+            .map(str::trim)
+            .filter(|paragraph| !paragraph.is_empty())
+        {
+            self.blocks.push(Block::Paragraph(
+                paragraph
+                    .lines()
+                    .map(|line| escaped(line.trim()))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            ));
         }
     }
 }
@@ -189,7 +243,12 @@ impl Writer<'_> {
 /// Lines that are indented or end like statements.
 fn is_code(text: &str) -> bool {
     let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
-    let code = text.lines().filter(|line| line.starts_with([' ', '\t']) || line.trim_end().ends_with([';', '{', '}', '\\'])).count();
+    let code = text
+        .lines()
+        .filter(|line| {
+            line.starts_with([' ', '\t']) || line.trim_end().ends_with([';', '{', '}', '\\'])
+        })
+        .count();
     lines >= 3 && code * 3 >= lines
 }
 
@@ -205,29 +264,52 @@ fn named(name: &str, text: &str) -> String {
     format!("**{}**: {}", label(name), shown(text))
 }
 
-/// A value on one line: names and paths of programs as code, so that nothing in them reads as Markdown.
+/// A value on one line: names and paths of programs as code, so that nothing in them reads as
+/// Markdown.
 fn shown(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let is_name = !text.contains(' ') && text.is_ascii() && text.contains(['_', '*', '<', '`', '\\', '{', '[']);
-    if is_name && !text.contains("://") { code_span(&text) } else { escaped(&text) }
+    let is_name = !text.contains(' ')
+        && text.is_ascii()
+        && text.contains(['_', '*', '<', '`', '\\', '{', '[']);
+    if is_name && !text.contains("://") {
+        code_span(&text)
+    } else {
+        escaped(&text)
+    }
 }
 
 /// Short values of a list, joined by commas. Sentences are no such values.
 fn short_list(value: &Tree) -> Option<String> {
-    let Tree::List(items) = value else { return None };
+    let Tree::List(items) = value else {
+        return None;
+    };
     let texts: Vec<&str> = items.iter().map(Tree::scalar).collect::<Option<Vec<_>>>()?;
     let fits = !texts.is_empty()
         && texts.iter().all(|text| {
-            is_short(text) && !text.contains([',', '，']) && !text.trim_end().ends_with(['.', '。', '!', '！', '?', '？', ';', '；'])
+            is_short(text)
+                && !text.contains([',', '，'])
+                && !text
+                    .trim_end()
+                    .ends_with(['.', '。', '!', '！', '?', '？', ';', '；'])
         })
         && texts.iter().map(|text| text.len()).sum::<usize>() <= SHORT;
-    fits.then(|| texts.iter().map(|text| shown(text)).collect::<Vec<_>>().join(", "))
+    fits.then(|| {
+        texts
+            .iter()
+            .map(|text| shown(text))
+            .collect::<Vec<_>>()
+            .join(", ")
+    })
 }
 
 /// A named value as an item of a nested list.
 fn item(name: &str, value: &Tree, depth: usize) -> Vec<Block> {
     if let Some(text) = value.scalar() {
-        return vec![Block::Paragraph(if name.is_empty() { shown(text) } else { named(name, text) })];
+        return vec![Block::Paragraph(if name.is_empty() {
+            shown(text)
+        } else {
+            named(name, text)
+        })];
     }
     if depth >= MAXIMUM_LIST_DEPTH {
         return vec![Block::Paragraph(named(name, &flat(value)))];
@@ -236,15 +318,31 @@ fn item(name: &str, value: &Tree, depth: usize) -> Vec<Block> {
         return vec![Block::Paragraph(format!("**{}**: {text}", label(name)))];
     }
     let below: Vec<Vec<Block>> = match value {
-        Tree::Record(entries) => entries.iter().map(|(name, value)| item(name, value, depth + 1)).collect(),
-        Tree::List(items) => items.iter().enumerate().map(|(index, value)| item(&title_in_list(value, index), value, depth + 1)).collect(),
+        Tree::Record(entries) => entries
+            .iter()
+            .map(|(name, value)| item(name, value, depth + 1))
+            .collect(),
+        Tree::List(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, value)| item(&title_in_list(value, index), value, depth + 1))
+            .collect(),
         _ => Vec::new(),
     };
-    vec![Block::Paragraph(format!("**{}**:", label(name))), Block::List(None, below)]
+    vec![
+        Block::Paragraph(format!("**{}**:", label(name))),
+        Block::List(None, below),
+    ]
 }
 
 fn title_in_list(value: &Tree, index: usize) -> String {
-    if value.scalar().is_some() { String::new() } else { value.title(&TITLES).unwrap_or_else(|| (index + 1).to_string()) }
+    if value.scalar().is_some() {
+        String::new()
+    } else {
+        value
+            .title(&TITLES)
+            .unwrap_or_else(|| (index + 1).to_string())
+    }
 }
 
 /// All values below, in order, bounded.
@@ -269,9 +367,14 @@ fn columns<'t>(items: &'t [Tree], config: &Config) -> Option<Vec<&'t str>> {
     let mut columns: Vec<&str> = Vec::new();
     let mut cells = 0;
     for item in items {
-        let Tree::Record(entries) = item else { return None };
+        let Tree::Record(entries) = item else {
+            return None;
+        };
         for (name, value) in entries {
-            let fits = value.scalar().is_some_and(|text| text.chars().count() <= LONGEST_CELL) || short_list(value).is_some();
+            let fits = value
+                .scalar()
+                .is_some_and(|text| text.chars().count() <= LONGEST_CELL)
+                || short_list(value).is_some();
             if !fits {
                 return None;
             }
@@ -284,18 +387,34 @@ fn columns<'t>(items: &'t [Tree], config: &Config) -> Option<Vec<&'t str>> {
             return None;
         }
     }
-    let is_full = items.len() >= 2 && columns.len() >= 2 && cells * 2 >= columns.len() * items.len();
+    let is_full =
+        items.len() >= 2 && columns.len() >= 2 && cells * 2 >= columns.len() * items.len();
     is_full.then_some(columns)
 }
 
 fn table(columns: &[&str], items: &[Tree]) -> Block {
-    let mut rows = vec![columns.iter().map(|name| label(name).replace('|', "\\|")).collect::<Vec<_>>()];
+    let mut rows = vec![
+        columns
+            .iter()
+            .map(|name| label(name).replace('|', "\\|"))
+            .collect::<Vec<_>>(),
+    ];
     for item in items {
-        let Tree::Record(entries) = item else { continue };
+        let Tree::Record(entries) = item else {
+            continue;
+        };
         let cell = |column: &&str| {
-            let value = entries.iter().find(|(name, _)| name == column).map(|(_, value)| value);
+            let value = entries
+                .iter()
+                .find(|(name, _)| name == column)
+                .map(|(_, value)| value);
             let text = value.map_or_else(String::new, |value| match value.scalar() {
-                Some(text) => text.trim().lines().map(|line| escaped(line.trim())).collect::<Vec<_>>().join("<br>"),
+                Some(text) => text
+                    .trim()
+                    .lines()
+                    .map(|line| escaped(line.trim()))
+                    .collect::<Vec<_>>()
+                    .join("<br>"),
                 None => short_list(value).unwrap_or_default(),
             });
             text.replace('|', "\\|")

@@ -1,5 +1,5 @@
-//! XML as a tree: elements and attributes are names, without their namespaces; text with elements in it is one text. Entities that the
-//! document defines itself are not expanded, so nothing grows.
+//! XML as a tree: elements and attributes are names, without their namespaces; text with elements
+//! in it is one text. Entities that the document defines itself are not expanded, so nothing grows.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -58,7 +58,9 @@ fn take(event: Event, open: &mut Vec<Open>) -> bool {
             close(empty, open);
         }
         Event::End(_) => {
-            let Some(ended) = open.pop().filter(|_| !open.is_empty()) else { return false };
+            let Some(ended) = open.pop().filter(|_| !open.is_empty()) else {
+                return false;
+            };
             close(ended, open);
         }
         Event::Text(text) => push_text(&text.xml10_content(), open),
@@ -75,13 +77,24 @@ fn element(start: &BytesStart) -> Open {
     let entries = attributes
         .with_checks(false)
         .filter_map(std::result::Result::ok)
-        .filter(|attribute| !attribute.key.as_ref().starts_with("xmlns") && !attribute.key.as_ref().starts_with("xsi:"))
+        .filter(|attribute| {
+            !attribute.key.as_ref().starts_with("xmlns")
+                && !attribute.key.as_ref().starts_with("xsi:")
+        })
         .map(|attribute| {
             let raw = attribute.value.clone().into_owned();
-            let value = quick_xml::escape::unescape(&raw).map_or_else(|_| raw.clone(), std::borrow::Cow::into_owned);
-            (attribute.key.local_name().as_ref().to_owned(), Tree::Text(value))
+            let value = quick_xml::escape::unescape(&raw)
+                .map_or_else(|_| raw.clone(), std::borrow::Cow::into_owned);
+            (
+                attribute.key.local_name().as_ref().to_owned(),
+                Tree::Text(value),
+            )
         });
-    Open { entries: entries.collect(), name, ..Open::default() }
+    Open {
+        entries: entries.collect(),
+        name,
+        ..Open::default()
+    }
 }
 
 fn push_text(text: &str, open: &mut [Open]) {
@@ -94,11 +107,16 @@ fn push_text(text: &str, open: &mut [Open]) {
 
 /// Gives an ended element to the one around it.
 fn close(ended: Open, open: &mut [Open]) {
-    let Some(around) = open.last_mut() else { return };
+    let Some(around) = open.last_mut() else {
+        return;
+    };
     around.is_mixed |= !around.text.trim().is_empty();
     let name = ended.name.clone();
     let is_blank = |edge: Option<char>| edge.is_some_and(char::is_whitespace);
-    let (has_blank_before, has_blank_after) = (is_blank(ended.text.chars().next()), is_blank(ended.text.chars().next_back()));
+    let (has_blank_before, has_blank_after) = (
+        is_blank(ended.text.chars().next()),
+        is_blank(ended.text.chars().next_back()),
+    );
     let tree = finish(ended);
     if around.is_mixed {
         // White space counts within text; elements without any between them are words of their own.
@@ -117,7 +135,11 @@ fn close(ended: Open, open: &mut [Open]) {
 fn finish(element: Open) -> Tree {
     let text = lines(&element.text);
     if element.entries.is_empty() {
-        return if text.is_empty() { Tree::Nothing } else { Tree::Text(text) };
+        return if text.is_empty() {
+            Tree::Nothing
+        } else {
+            Tree::Text(text)
+        };
     }
     let mut entries = grouped(element.entries);
     if !text.is_empty() {
@@ -139,8 +161,17 @@ fn grouped(entries: Vec<(String, Tree)>) -> Vec<(String, Tree)> {
             values.push(value);
         }
     }
-    let one_or_many = |mut values: Vec<Tree>| if values.len() == 1 { values.pop().unwrap_or(Tree::Nothing) } else { Tree::List(values) };
-    groups.into_iter().map(|(name, values)| (name, one_or_many(values))).collect()
+    let one_or_many = |mut values: Vec<Tree>| {
+        if values.len() == 1 {
+            values.pop().unwrap_or(Tree::Nothing)
+        } else {
+            Tree::List(values)
+        }
+    };
+    groups
+        .into_iter()
+        .map(|(name, values)| (name, one_or_many(values)))
+        .collect()
 }
 
 /// All words of a value.
@@ -160,16 +191,30 @@ fn words(tree: &Tree, out: &mut String) {
 
 /// White space of the notation removed: blanks to one, blank lines part paragraphs.
 fn lines(text: &str) -> String {
-    let paragraphs = text.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
-    paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
+    let paragraphs = text
+        .split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    paragraphs
+        .filter(|paragraph| !paragraph.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 /// The encoding that the declaration names.
 pub fn declared_encoding(bytes: &[u8]) -> Option<String> {
-    let head = String::from_utf8_lossy(bytes.get(..DECLARATION_BYTES.min(bytes.len()))?).into_owned();
-    let declaration = head.trim_start_matches('\u{FEFF}').strip_prefix("<?xml")?.split("?>").next()?.to_owned();
+    let head =
+        String::from_utf8_lossy(bytes.get(..DECLARATION_BYTES.min(bytes.len()))?).into_owned();
+    let declaration = head
+        .trim_start_matches('\u{FEFF}')
+        .strip_prefix("<?xml")?
+        .split("?>")
+        .next()?
+        .to_owned();
     let (_, after) = declaration.split_once("encoding")?;
     let value = after.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let quote = value
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '"' | '\''))?;
     value.get(1..)?.split(quote).next().map(str::to_owned)
 }

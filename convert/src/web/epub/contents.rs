@@ -1,4 +1,5 @@
-//! The table of contents of a book: titles by file. EPUB 3 has a page with links, EPUB 2 an XML file (NCX).
+//! The table of contents of a book: titles by file. EPUB 3 has a page with links, EPUB 2 an XML
+//! file (NCX).
 
 use std::collections::HashMap;
 
@@ -14,11 +15,23 @@ use crate::xml_references::text_of;
 /// Longest title in characters.
 const MAXIMUM_TITLE: usize = 300;
 
-/// The first title of each file. A table that cannot be read gives none: chapters have headings of their own.
-pub fn titles(archive: &mut Archive, package: &Package, limits: &Limits) -> HashMap<String, String> {
-    let Some(item) = package.contents() else { return HashMap::new() };
-    let Ok(text) = part(archive, &item.path) else { return HashMap::new() };
-    let mut found = Titles { from: &item.path, ..Titles::default() };
+/// The first title of each file. A table that cannot be read gives none: chapters have headings of
+/// their own.
+pub fn titles(
+    archive: &mut Archive,
+    package: &Package,
+    limits: &Limits,
+) -> HashMap<String, String> {
+    let Some(item) = package.contents() else {
+        return HashMap::new();
+    };
+    let Ok(text) = part(archive, &item.path) else {
+        return HashMap::new();
+    };
+    let mut found = Titles {
+        from: &item.path,
+        ..Titles::default()
+    };
     let mut reader = Reader::from_str(&text);
     reader.config_mut().check_end_names = false;
     while let Ok(event) = reader.read_event() {
@@ -55,9 +68,15 @@ impl Titles<'_> {
                 "content" => self.label_of(&attribute(&start, "src")),
                 _ => {}
             },
-            Event::Empty(start) if start.local_name().as_ref() == "content" => self.label_of(&attribute(&start, "src")),
-            Event::Text(text) if self.link.is_some() || self.in_label => self.text.push_str(&text.xml10_content()),
-            Event::GeneralRef(name) if self.link.is_some() || self.in_label => self.text.push_str(&text_of(&name)),
+            Event::Empty(start) if start.local_name().as_ref() == "content" => {
+                self.label_of(&attribute(&start, "src"))
+            }
+            Event::Text(text) if self.link.is_some() || self.in_label => {
+                self.text.push_str(&text.xml10_content())
+            }
+            Event::GeneralRef(name) if self.link.is_some() || self.in_label => {
+                self.text.push_str(&text_of(&name))
+            }
             Event::End(end) => match end.local_name().as_ref() {
                 "a" => {
                     if let Some(link) = self.link.take() {
@@ -74,7 +93,9 @@ impl Titles<'_> {
     fn label_of(&mut self, link: &str) {
         let title = one_line(&self.text, MAXIMUM_TITLE);
         if !title.is_empty() && !link.is_empty() {
-            self.by_path.entry(resolve(self.from, link)).or_insert(title);
+            self.by_path
+                .entry(resolve(self.from, link))
+                .or_insert(title);
         }
     }
 }

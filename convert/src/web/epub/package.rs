@@ -54,10 +54,12 @@ pub struct Package {
 }
 
 impl Package {
-    /// Reads the package that the container names. `Corrupt` if there is none, or nothing in its spine.
+    /// Reads the package that the container names. `Corrupt` if there is none, or nothing in its
+    /// spine.
     pub fn read(archive: &mut Archive, container: &str) -> Result<Self> {
         let container_text = part(archive, container)?;
-        let path = package_path(&container_text).ok_or_else(|| corrupt(format!("the part {container} names no package")))?;
+        let path = package_path(&container_text)
+            .ok_or_else(|| corrupt(format!("the part {container} names no package")))?;
         let text = part(archive, &path)?;
         let package = Self::parse(&text, &path);
         if package.chapters().next().is_none() {
@@ -76,7 +78,9 @@ impl Package {
             match event {
                 Event::Start(start) | Event::Empty(start) => field = package.element(&start, path),
                 Event::Text(content) if field.is_some() => value.push_str(&content.xml10_content()),
-                Event::GeneralRef(reference) if field.is_some() => value.push_str(&text_of(&reference)),
+                Event::GeneralRef(reference) if field.is_some() => {
+                    value.push_str(&text_of(&reference))
+                }
                 Event::End(_) => package.value(field.take(), &std::mem::take(&mut value)),
                 Event::Eof => break,
                 _ => {}
@@ -99,17 +103,27 @@ impl Package {
             }
             "itemref" if self.spine.len() < MAXIMUM_ITEMS => self.spine.push(attribute("idref")),
             "spine" => self.toc = attribute("toc"),
-            name => return METADATA.iter().find(|(known, _)| *known == name).map(|(_, kept_as)| *kept_as),
+            name => {
+                return METADATA
+                    .iter()
+                    .find(|(known, _)| *known == name)
+                    .map(|(_, kept_as)| *kept_as);
+            }
         }
         None
     }
 
     fn value(&mut self, field: Option<&str>, text: &str) {
         let text = one_line(text, MAXIMUM_VALUE);
-        let Some(name) = field.filter(|_| !text.is_empty()) else { return };
+        let Some(name) = field.filter(|_| !text.is_empty()) else {
+            return;
+        };
         match self.metadata.get_mut(name) {
             // The first title and date count; several authors and subjects are joined.
-            Some(known) if matches!(name, "author" | "keywords" | "contributor") && known.len() < MAXIMUM_VALUE => {
+            Some(known)
+                if matches!(name, "author" | "keywords" | "contributor")
+                    && known.len() < MAXIMUM_VALUE =>
+            {
                 known.push_str(", ");
                 known.push_str(&text);
             }
@@ -122,20 +136,38 @@ impl Package {
 
     /// Pages in reading order; the table of contents is none.
     pub fn chapters(&self) -> impl Iterator<Item = &Item> {
-        let is_page = |item: &&Item| !has_word(&item.properties, "nav") && (item.media_type.contains("html") || item.media_type.is_empty());
-        self.spine.iter().filter_map(|id| self.items.get(id)).filter(is_page)
+        let is_page = |item: &&Item| {
+            !has_word(&item.properties, "nav")
+                && (item.media_type.contains("html") || item.media_type.is_empty())
+        };
+        self.spine
+            .iter()
+            .filter_map(|id| self.items.get(id))
+            .filter(is_page)
     }
 
     /// The table of contents: that of EPUB 3, else that of EPUB 2.
     pub fn contents(&self) -> Option<&Item> {
-        let nav = self.items.values().find(|item| has_word(&item.properties, "nav"));
-        let ncx = || self.items.get(&self.toc).or_else(|| self.items.values().find(|item| item.media_type == "application/x-dtbncx+xml"));
+        let nav = self
+            .items
+            .values()
+            .find(|item| has_word(&item.properties, "nav"));
+        let ncx = || {
+            self.items.get(&self.toc).or_else(|| {
+                self.items
+                    .values()
+                    .find(|item| item.media_type == "application/x-dtbncx+xml")
+            })
+        };
         nav.or_else(ncx)
     }
 
     /// The media type of a file, empty if the package does not list it.
     pub fn media_type(&self, path: &str) -> &str {
-        self.items.values().find(|item| item.path == path).map_or("", |item| &item.media_type)
+        self.items
+            .values()
+            .find(|item| item.path == path)
+            .map_or("", |item| &item.media_type)
     }
 }
 
@@ -145,7 +177,9 @@ fn has_word(words: &str, word: &str) -> bool {
 
 /// The text of a part that must be there.
 pub fn part(archive: &mut Archive, path: &str) -> Result<String> {
-    let bytes = archive.read(path)?.ok_or_else(|| corrupt(format!("the part {path} is missing")))?;
+    let bytes = archive
+        .read(path)?
+        .ok_or_else(|| corrupt(format!("the part {path} is missing")))?;
     Ok(decode(&bytes, None).text.into_owned())
 }
 
@@ -170,7 +204,9 @@ fn package_path(container: &str) -> Option<String> {
     let mut reader = Reader::from_str(container);
     loop {
         match reader.read_event() {
-            Ok(Event::Start(start) | Event::Empty(start)) if start.local_name().as_ref() == "rootfile" => {
+            Ok(Event::Start(start) | Event::Empty(start))
+                if start.local_name().as_ref() == "rootfile" =>
+            {
                 return Some(attribute(&start, "full-path")).filter(|path| !path.is_empty());
             }
             Ok(Event::Eof) | Err(_) => return None,
@@ -179,12 +215,17 @@ fn package_path(container: &str) -> Option<String> {
     }
 }
 
-/// The path in the container that a link in the file `from` means: relative to its folder, percent signs decoded, no fragment.
+/// The path in the container that a link in the file `from` means: relative to its folder, percent
+/// signs decoded, no fragment.
 pub fn resolve(from: &str, link: &str) -> String {
     let link = link.split(['#', '?']).next().unwrap_or_default();
     let link = percent_decoded(link);
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let mut parts: Vec<&str> = if link.starts_with('/') { Vec::new() } else { folder.split('/').filter(|part| !part.is_empty()).collect() };
+    let mut parts: Vec<&str> = if link.starts_with('/') {
+        Vec::new()
+    } else {
+        folder.split('/').filter(|part| !part.is_empty()).collect()
+    };
     for part in link.split('/') {
         match part {
             "" | "." => {}
@@ -207,7 +248,11 @@ fn percent_decoded(link: &str) -> String {
             .and_then(|digits| std::str::from_utf8(digits).ok())
             .and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
+        rest = if code.is_some() {
+            after.get(2..).unwrap_or_default()
+        } else {
+            after
+        };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

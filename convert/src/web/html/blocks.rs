@@ -1,5 +1,5 @@
-//! The tree of a page as blocks: headings, paragraphs, lists, quotes, code, tables. Recursion is bounded by the depth of the tree, which
-//! `nesting` bounds.
+//! The tree of a page as blocks: headings, paragraphs, lists, quotes, code, tables. Recursion is
+//! bounded by the depth of the tree, which `nesting` bounds.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -21,7 +21,8 @@ use crate::embedded::Embedded;
 /// Characters of base64 below which a picture is a spacer.
 const MINIMUM_DATA_BYTES: usize = 400;
 
-/// Levels of lists and quotes that are written; deeper ones are flattened, or each line would carry ever longer indentation.
+/// Levels of lists and quotes that are written; deeper ones are flattened, or each line would carry
+/// ever longer indentation.
 const MAXIMUM_NESTING: usize = 10;
 
 /// Elements that begin a new block.
@@ -87,7 +88,8 @@ pub struct Builder<'s> {
     pub embedded: Option<&'s mut Embedded>,
     /// Whether images are written with their links, not as `image:N`.
     pub links_stay_in_images: bool,
-    /// Whether links are read beside the page's address; a part of another file has none, and its relative links lead nowhere.
+    /// Whether links are read beside the page's address; a part of another file has none, and its
+    /// relative links lead nowhere.
     pub has_address: bool,
     nesting: usize,
     deadline: Instant,
@@ -134,7 +136,9 @@ impl<'s> Builder<'s> {
             match child.value() {
                 Node::Text(text) => inline.text(&text.text),
                 Node::Element(_) if self.selection.leaves_out(child) => {}
-                Node::Element(element) if BLOCKS.contains(&element.name()) || self.holders.contains(&child.id()) => {
+                Node::Element(element)
+                    if BLOCKS.contains(&element.name()) || self.holders.contains(&child.id()) =>
+                {
                     flush(&mut inline, &mut blocks);
                     self.block(child, element.name(), &mut blocks);
                 }
@@ -149,9 +153,10 @@ impl<'s> Builder<'s> {
     fn block(&mut self, node: Tree, name: &str, blocks: &mut Vec<Block>) {
         match name {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.heading(node, name, blocks),
-            "pre" | "listing" | "xmp" | "plaintext" => {
-                blocks.push(Block::Code(super::inline::code_language(node), super::inline::code_text(node, self.selection)))
-            }
+            "pre" | "listing" | "xmp" | "plaintext" => blocks.push(Block::Code(
+                super::inline::code_language(node),
+                super::inline::code_text(node, self.selection),
+            )),
             "ul" | "ol" | "menu" | "dir" => self.list(node, name, blocks),
             "dl" => self.definitions(node, blocks),
             "blockquote" => self.quote(node, blocks),
@@ -164,7 +169,11 @@ impl<'s> Builder<'s> {
 
     /// A heading; blocks in it other than text (an image, a list) follow it.
     fn heading(&mut self, node: Tree, name: &str, blocks: &mut Vec<Block>) {
-        let level = name.bytes().last().map_or(1, |digit| digit.saturating_sub(b'0')).clamp(1, 6);
+        let level = name
+            .bytes()
+            .last()
+            .map_or(1, |digit| digit.saturating_sub(b'0'))
+            .clamp(1, 6);
         let mut inline = Inline::heading();
         self.inline_children(node, &mut inline);
         let text = inline.finish().replace('\n', " ");
@@ -191,7 +200,9 @@ impl<'s> Builder<'s> {
         self.nesting += 1;
         let mut items: Vec<Vec<Block>> = Vec::new();
         for child in node.children() {
-            let Some(element) = ElementRef::wrap(child) else { continue };
+            let Some(element) = ElementRef::wrap(child) else {
+                continue;
+            };
             if self.selection.leaves_out(child) || self.is_late() {
                 continue;
             }
@@ -229,7 +240,9 @@ impl<'s> Builder<'s> {
             }
         };
         for child in node.children() {
-            let Some(element) = ElementRef::wrap(child) else { continue };
+            let Some(element) = ElementRef::wrap(child) else {
+                continue;
+            };
             if self.selection.leaves_out(child) || self.is_late() {
                 continue;
             }
@@ -274,10 +287,16 @@ impl<'s> Builder<'s> {
         let (head, data) = link.strip_prefix("data:")?.split_once(',')?;
         let media_type = head.split(';').next().unwrap_or_default();
         // A spacer of a few bytes shows nothing.
-        if !head.ends_with("base64") || !media_type.starts_with("image/") || data.len() < MINIMUM_DATA_BYTES {
+        if !head.ends_with("base64")
+            || !media_type.starts_with("image/")
+            || data.len() < MINIMUM_DATA_BYTES
+        {
             return None;
         }
-        let data: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let data: Vec<u8> = data
+            .bytes()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
         let bytes = STANDARD.decode(data).ok()?;
         let file = if name.contains('.') { name } else { "" };
         let number = self.embedded.as_deref_mut()?.add(file, media_type, bytes)?;
@@ -306,7 +325,8 @@ fn flush(inline: &mut Inline, blocks: &mut Vec<Block>) {
     }
 }
 
-/// Inline elements with a block somewhere below them. Marks upwards until a marked node, so it is linear.
+/// Inline elements with a block somewhere below them. Marks upwards until a marked node, so it is
+/// linear.
 fn holders(root: Tree) -> HashSet<NodeId> {
     let mut holders = HashSet::new();
     for edge in root.traverse() {
@@ -315,7 +335,9 @@ fn holders(root: Tree) -> HashSet<NodeId> {
             continue;
         }
         for above in node.ancestors() {
-            let Some(element) = ElementRef::wrap(above) else { break };
+            let Some(element) = ElementRef::wrap(above) else {
+                break;
+            };
             if !is_block(element.value().name()) && !holders.insert(above.id()) {
                 break;
             }

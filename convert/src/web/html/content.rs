@@ -1,5 +1,6 @@
-//! What of a page is content: leaves out scripts and controls always, navigation, banners, hidden parts and page headers when the main
-//! content is wanted, and finds the element that holds it. No recursion.
+//! What of a page is content: leaves out scripts and controls always, navigation, banners, hidden
+//! parts and page headers when the main content is wanted, and finds the element that holds it. No
+//! recursion.
 
 use std::collections::HashSet;
 
@@ -10,8 +11,9 @@ use super::Tree;
 
 /// Elements that never hold text for a reader.
 const NEVER: [&str; 27] = [
-    "script", "style", "noscript", "template", "head", "svg", "canvas", "iframe", "object", "embed", "audio", "video", "map", "button",
-    "input", "select", "option", "textarea", "datalist", "progress", "meter", "frameset", "noframes", "link", "meta", "base", "param",
+    "script", "style", "noscript", "template", "head", "svg", "canvas", "iframe", "object",
+    "embed", "audio", "video", "map", "button", "input", "select", "option", "textarea",
+    "datalist", "progress", "meter", "frameset", "noframes", "link", "meta", "base", "param",
 ];
 
 /// Words in `class` or `id` that mark what surrounds the content.
@@ -45,10 +47,25 @@ const BOILERPLATE_WORDS: [&str; 26] = [
 ];
 
 /// Classes of what shows a formula for the eye, beside its source.
-const FORMULA_CLASSES: [&str; 5] = ["katex-html", "MathJax_Preview", "MathJax_Display", "MathJax_SVG", "MathJax_CHTML"];
+const FORMULA_CLASSES: [&str; 5] = [
+    "katex-html",
+    "MathJax_Preview",
+    "MathJax_Display",
+    "MathJax_SVG",
+    "MathJax_CHTML",
+];
 
 /// `role`s of what surrounds the content.
-const BOILERPLATE_ROLES: [&str; 8] = ["navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menubar", "tooltip"];
+const BOILERPLATE_ROLES: [&str; 8] = [
+    "navigation",
+    "banner",
+    "contentinfo",
+    "search",
+    "dialog",
+    "alertdialog",
+    "menubar",
+    "tooltip",
+];
 
 /// Share of the page's text that `<main>` or `<article>` must hold to be taken for the content.
 const MAIN_SHARE: f64 = 0.25;
@@ -62,16 +79,26 @@ pub struct Selection {
 impl Selection {
     /// Everything that can be read, hidden or not.
     pub fn everything(root: Tree) -> Self {
-        Self { left_out: collect(root, is_never), root: None }
+        Self {
+            left_out: collect(root, is_never),
+            root: None,
+        }
     }
 
     /// The main content.
     pub fn main_content(root: Tree) -> Self {
         let left_out = collect(root, |element| is_never(element) || is_boilerplate(element));
-        let mut selection = Self { left_out, root: None };
+        let mut selection = Self {
+            left_out,
+            root: None,
+        };
         let whole = selection.characters(root) as f64;
-        let candidate = selection.candidate(root, "main").or_else(|| selection.candidate(root, "article"));
-        selection.root = candidate.filter(|node| selection.characters(*node) as f64 >= whole * MAIN_SHARE).map(|node| node.id());
+        let candidate = selection
+            .candidate(root, "main")
+            .or_else(|| selection.candidate(root, "article"));
+        selection.root = candidate
+            .filter(|node| selection.characters(*node) as f64 >= whole * MAIN_SHARE)
+            .map(|node| node.id());
         selection
     }
 
@@ -90,7 +117,10 @@ impl Selection {
         let mut count = 0;
         self.visit(node, |node| {
             if let Node::Text(text) = node.value() {
-                count += text.chars().filter(|character| !character.is_whitespace()).count();
+                count += text
+                    .chars()
+                    .filter(|character| !character.is_whitespace())
+                    .count();
             }
         });
         count
@@ -100,7 +130,9 @@ impl Selection {
     fn candidate<'a>(&self, root: Tree<'a>, name: &str) -> Option<Tree<'a>> {
         let mut found = Vec::new();
         self.visit(root, |node| {
-            let is_wanted = |element: ElementRef| element.value().name() == name || element.attr("role") == Some(name);
+            let is_wanted = |element: ElementRef| {
+                element.value().name() == name || element.attr("role") == Some(name)
+            };
             if ElementRef::wrap(node).is_some_and(is_wanted) {
                 found.push(node);
             }
@@ -112,7 +144,11 @@ impl Selection {
         let outermost: Vec<Tree> = found
             .iter()
             .copied()
-            .filter(|node| !node.ancestors().any(|above| found.iter().any(|other| other.id() == above.id())))
+            .filter(|node| {
+                !node
+                    .ancestors()
+                    .any(|above| found.iter().any(|other| other.id() == above.id()))
+            })
             .collect();
         match outermost.as_slice() {
             [only] => Some(*only),
@@ -146,15 +182,35 @@ fn collect(root: Tree, is_out: impl Fn(ElementRef) -> bool) -> HashSet<NodeId> {
     left_out
 }
 
-/// What never holds text for a reader. MathJax keeps the source of a formula in a script, and shows the formula beside it.
+/// What never holds text for a reader. MathJax keeps the source of a formula in a script, and shows
+/// the formula beside it.
 fn is_never(element: ElementRef) -> bool {
     let is_source = |script: &ElementRef| {
-        script.value().name() == "script" && script.attr("type").is_some_and(|kind| kind.trim_start().starts_with("math/tex"))
+        script.value().name() == "script"
+            && script
+                .attr("type")
+                .is_some_and(|kind| kind.trim_start().starts_with("math/tex"))
     };
-    let has_class = |element: ElementRef, wanted: &[&str]| element.value().classes().any(|class| wanted.contains(&class));
+    let has_class = |element: ElementRef, wanted: &[&str]| {
+        element
+            .value()
+            .classes()
+            .any(|class| wanted.contains(&class))
+    };
     let is_shown_formula = || {
-        let source_before = || element.prev_siblings().filter_map(ElementRef::wrap).any(|before| has_class(before, &["katex-mathml"]));
-        let source_after = || element.next_siblings().filter_map(ElementRef::wrap).take(3).any(|after| is_source(&after));
+        let source_before = || {
+            element
+                .prev_siblings()
+                .filter_map(ElementRef::wrap)
+                .any(|before| has_class(before, &["katex-mathml"]))
+        };
+        let source_after = || {
+            element
+                .next_siblings()
+                .filter_map(ElementRef::wrap)
+                .take(3)
+                .any(|after| is_source(&after))
+        };
         has_class(element, &FORMULA_CLASSES) && (source_before() || source_after())
     };
     (NEVER.contains(&element.value().name()) && !is_source(&element)) || is_shown_formula()
@@ -174,30 +230,49 @@ fn is_boilerplate(element: ElementRef) -> bool {
         || has_boilerplate_name(element)
 }
 
-/// A header or footer of the page, not of an article in it. A header that holds the page's title is content.
+/// A header or footer of the page, not of an article in it. A header that holds the page's title is
+/// content.
 fn is_page_frame(element: ElementRef, name: &str) -> bool {
     if !matches!(name, "header" | "footer") {
         return false;
     }
-    let within =
-        element.ancestors().filter_map(ElementRef::wrap).any(|above| matches!(above.value().name(), "article" | "main" | "section"));
-    let holds_title = name == "header" && element.descendants().filter_map(ElementRef::wrap).any(|below| below.value().name() == "h1");
+    let within = element
+        .ancestors()
+        .filter_map(ElementRef::wrap)
+        .any(|above| matches!(above.value().name(), "article" | "main" | "section"));
+    let holds_title = name == "header"
+        && element
+            .descendants()
+            .filter_map(ElementRef::wrap)
+            .any(|below| below.value().name() == "h1");
     !within && !holds_title
 }
 
 fn is_hidden(element: ElementRef) -> bool {
     let style = element.attr("style").unwrap_or_default();
-    let compact =
-        |text: &str| text.chars().filter(|character| !character.is_whitespace()).take(4096).collect::<String>().to_ascii_lowercase();
+    let compact = |text: &str| {
+        text.chars()
+            .filter(|character| !character.is_whitespace())
+            .take(4096)
+            .collect::<String>()
+            .to_ascii_lowercase()
+    };
     let hidden_by_style = !style.is_empty() && {
         let style = compact(style);
         style.contains("display:none") || style.contains("visibility:hidden")
     };
-    let wraps_math = element.value().classes().any(|class| class.starts_with("mwe-math"));
-    element.attr("hidden").is_some() || (element.attr("aria-hidden") == Some("true") && !wraps_math) || (hidden_by_style && !wraps_math)
+    let wraps_math = element
+        .value()
+        .classes()
+        .any(|class| class.starts_with("mwe-math"));
+    element.attr("hidden").is_some()
+        || (element.attr("aria-hidden") == Some("true") && !wraps_math)
+        || (hidden_by_style && !wraps_math)
 }
 
 fn has_boilerplate_name(element: ElementRef) -> bool {
     let names = element.value().classes().chain(element.value().id());
-    names.map(str::to_ascii_lowercase).any(|name| BOILERPLATE_WORDS.contains(&name.as_str()))
+    names
+        .map(str::to_ascii_lowercase)
+        .any(|name| BOILERPLATE_WORDS.contains(&name.as_str()))
 }

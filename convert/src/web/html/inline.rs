@@ -1,4 +1,5 @@
-//! Text within a block: white space, escapes, emphasis, links, code, images. Everything is written once, so the cost is linear.
+//! Text within a block: white space, escapes, emphasis, links, code, images. Everything is written
+//! once, so the cost is linear.
 
 use scraper::{ElementRef, Node};
 use tributary_schemas::ImageLink;
@@ -14,7 +15,8 @@ use crate::positions::{lowered, raised};
 /// Longest link that is kept, in bytes; longer ones carry data or tracking, not a place.
 const MAXIMUM_LINK_BYTES: usize = 2048;
 
-/// Markdown of a run of text. Opening marks and white space are held back until text follows, so `<b> x </b>` is ` **x** `.
+/// Markdown of a run of text. Opening marks and white space are held back until text follows, so
+/// `<b> x </b>` is ` **x** `.
 #[derive(Default)]
 pub struct Inline {
     out: String,
@@ -41,7 +43,11 @@ enum Space {
 impl Inline {
     /// For headings: they are strong already.
     pub fn heading() -> Self {
-        Self { is_heading: true, strong: 1, ..Self::default() }
+        Self {
+            is_heading: true,
+            strong: 1,
+            ..Self::default()
+        }
     }
 
     /// The Markdown, trimmed.
@@ -54,11 +60,20 @@ impl Inline {
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {
             if character.is_whitespace() {
-                let kind = if character == '\n' { Space::SourceLine } else { Space::Blank };
+                let kind = if character == '\n' {
+                    Space::SourceLine
+                } else {
+                    Space::Blank
+                };
                 self.owe(kind);
             } else if !is_invisible(character) {
                 self.settle(character);
-                if needs_escape(character, self.out.chars().next_back(), characters.peek().copied(), self.in_link) {
+                if needs_escape(
+                    character,
+                    self.out.chars().next_back(),
+                    characters.peek().copied(),
+                    self.in_link,
+                ) {
                     self.out.push('\\');
                 }
                 self.out.push(character);
@@ -70,7 +85,8 @@ impl Inline {
         if self.out.is_empty() || self.space == Some(Space::Break) {
             return;
         }
-        // A blank beside a line end is a blank only if the line end stands alone between wide characters.
+        // A blank beside a line end is a blank only if the line end stands alone between wide
+        // characters.
         self.space = match (self.space, kind) {
             (Some(Space::SourceLine), Space::Blank) => Some(Space::SourceLine),
             (_, kind) => Some(kind),
@@ -130,7 +146,9 @@ impl Builder<'_> {
 
     /// Adds one element to a run of text.
     pub(super) fn inline(&mut self, node: Tree, inline: &mut Inline) {
-        let Some(element) = ElementRef::wrap(node) else { return };
+        let Some(element) = ElementRef::wrap(node) else {
+            return;
+        };
         match element.value().name() {
             "br" => inline.owe(Space::Break),
             "wbr" | "rp" => {}
@@ -138,8 +156,12 @@ impl Builder<'_> {
             "a" => self.link(element, inline),
             "b" | "strong" => self.marked(node, inline, "**", |inline| &mut inline.strong),
             "em" | "i" => self.marked(node, inline, "*", |inline| &mut inline.emphasis),
-            "del" | "s" | "strike" => self.marked(node, inline, "~~", |inline| &mut inline.emphasis),
-            "code" | "kbd" | "samp" | "tt" => inline.raw(&code_span(&code_text(node, self.selection))),
+            "del" | "s" | "strike" => {
+                self.marked(node, inline, "~~", |inline| &mut inline.emphasis)
+            }
+            "code" | "kbd" | "samp" | "tt" => {
+                inline.raw(&code_span(&code_text(node, self.selection)))
+            }
             "sup" => self.positioned(element, inline, raised),
             "sub" => self.positioned(element, inline, lowered),
             "q" => {
@@ -163,7 +185,13 @@ impl Builder<'_> {
         }
     }
 
-    fn marked(&mut self, node: Tree, inline: &mut Inline, mark: &'static str, depth: fn(&mut Inline) -> &mut usize) {
+    fn marked(
+        &mut self,
+        node: Tree,
+        inline: &mut Inline,
+        mark: &'static str,
+        depth: fn(&mut Inline) -> &mut usize,
+    ) {
         *depth(inline) += 1;
         let outermost = *depth(inline) == 1;
         if outermost {
@@ -177,11 +205,22 @@ impl Builder<'_> {
     }
 
     /// Raised or lowered text, of which links within the page may be part.
-    fn positioned(&mut self, element: ElementRef, inline: &mut Inline, shifted: fn(&str) -> String) {
-        let is_plain = element.descendants().skip(1).all(|node| match node.value() {
-            Node::Element(inner) => inner.name() == "a" && inner.attr("href").is_none_or(|link| link.starts_with('#')),
-            _ => true,
-        });
+    fn positioned(
+        &mut self,
+        element: ElementRef,
+        inline: &mut Inline,
+        shifted: fn(&str) -> String,
+    ) {
+        let is_plain = element
+            .descendants()
+            .skip(1)
+            .all(|node| match node.value() {
+                Node::Element(inner) => {
+                    inner.name() == "a"
+                        && inner.attr("href").is_none_or(|link| link.starts_with('#'))
+                }
+                _ => true,
+            });
         if is_plain {
             inline.text(&shifted(element.text().collect::<String>().trim()));
         } else {
@@ -191,7 +230,10 @@ impl Builder<'_> {
 
     fn link(&mut self, element: ElementRef, inline: &mut Inline) {
         let link = element.attr("href").unwrap_or_default().trim();
-        let scheme = link.split_once(':').map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
+        let scheme = link
+            .split_once(':')
+            .map_or("", |(scheme, _)| scheme)
+            .to_ascii_lowercase();
         let is_place = !link.is_empty()
             && !link.starts_with('#')
             && (self.has_address || !scheme.is_empty() || link.starts_with("//"))
@@ -209,20 +251,42 @@ impl Builder<'_> {
     }
 
     fn image(&mut self, element: ElementRef, inline: &mut Inline) {
-        let attribute = |name: &str| element.attr(name).map(str::trim).filter(|value| !value.is_empty());
-        let is_pixel = matches!(attribute("width"), Some("0" | "1")) && matches!(attribute("height"), Some("0" | "1"));
+        let attribute = |name: &str| {
+            element
+                .attr(name)
+                .map(str::trim)
+                .filter(|value| !value.is_empty())
+        };
+        let is_pixel = matches!(attribute("width"), Some("0" | "1"))
+            && matches!(attribute("height"), Some("0" | "1"));
         if is_pixel {
             return;
         }
         let is_link = |link: &&str| !link.starts_with("data:");
-        let from_set =
-            attribute("srcset").or_else(|| attribute("data-srcset")).and_then(|set| set.split([' ', ',']).find(|part| !part.is_empty()));
-        let places = [attribute("src").filter(is_link), attribute("data-src"), attribute("data-original"), from_set];
-        let alt: String =
-            attribute("alt").or_else(|| attribute("title")).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let from_set = attribute("srcset")
+            .or_else(|| attribute("data-srcset"))
+            .and_then(|set| set.split([' ', ',']).find(|part| !part.is_empty()));
+        let places = [
+            attribute("src").filter(is_link),
+            attribute("data-src"),
+            attribute("data-original"),
+            from_set,
+        ];
+        let alt: String = attribute("alt")
+            .or_else(|| attribute("title"))
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         let alt = alt.replace(['[', ']'], "");
         let embedded = || attribute("src").and_then(|link| self.embed(link, &alt));
-        let Some(link) = places.into_iter().flatten().find(is_link).map(str::to_owned).or_else(embedded) else {
+        let Some(link) = places
+            .into_iter()
+            .flatten()
+            .find(is_link)
+            .map(str::to_owned)
+            .or_else(embedded)
+        else {
             inline.text(&alt);
             return;
         };
@@ -237,22 +301,35 @@ impl Builder<'_> {
     /// A formula: its TeX source where the page carries it, else what its MathML says.
     fn math(&mut self, node: Tree, inline: &mut Inline) {
         let is_tex = |element: &ElementRef| {
-            element.value().name() == "annotation" && element.attr("encoding").is_some_and(|encoding| encoding.contains("tex"))
+            element.value().name() == "annotation"
+                && element
+                    .attr("encoding")
+                    .is_some_and(|encoding| encoding.contains("tex"))
         };
         let math = ElementRef::wrap(node);
-        let attribute = |name: &str| math.and_then(|element| element.attr(name)).unwrap_or_default();
+        let attribute = |name: &str| {
+            math.and_then(|element| element.attr(name))
+                .unwrap_or_default()
+        };
         let tex = match node.descendants().filter_map(ElementRef::wrap).find(is_tex) {
             Some(annotation) => annotation.text().collect(),
             None if !attribute("alttext").is_empty() => attribute("alttext").to_owned(),
             None => mathml::latex(node),
         };
-        formula(&tex, attribute("display") == "block" || attribute("mode") == "display", inline);
+        formula(
+            &tex,
+            attribute("display") == "block" || attribute("mode") == "display",
+            inline,
+        );
     }
 }
 
 /// The TeX source that MathJax 2 keeps in a script.
 fn tex_script(element: &ElementRef, inline: &mut Inline) {
-    let is_display = element.attr("type").unwrap_or_default().contains("mode=display");
+    let is_display = element
+        .attr("type")
+        .unwrap_or_default()
+        .contains("mode=display");
     formula(&element.text().collect::<String>(), is_display, inline);
 }
 
@@ -279,24 +356,61 @@ pub(super) fn code_text(node: Tree, selection: &Selection) -> String {
             _ => stack.extend(node.children().rev()),
         }
     }
-    code.replace('\u{A0}', " ").trim_matches('\n').trim_end().to_owned()
+    code.replace('\u{A0}', " ")
+        .trim_matches('\n')
+        .trim_end()
+        .to_owned()
 }
 
 /// The language that a `<pre>`, its `<code>` or the elements around it name.
 pub(super) fn code_language(node: Tree) -> String {
-    let inner = node.children().filter(|child| ElementRef::wrap(*child).is_some_and(|element| element.value().name() == "code")).take(1);
-    let places = std::iter::once(node).chain(inner).chain(node.ancestors().take(2));
-    places.filter_map(ElementRef::wrap).find_map(|element| language_of(&element)).unwrap_or_default()
+    let inner = node
+        .children()
+        .filter(|child| {
+            ElementRef::wrap(*child).is_some_and(|element| element.value().name() == "code")
+        })
+        .take(1);
+    let places = std::iter::once(node)
+        .chain(inner)
+        .chain(node.ancestors().take(2));
+    places
+        .filter_map(ElementRef::wrap)
+        .find_map(|element| language_of(&element))
+        .unwrap_or_default()
 }
 
 fn language_of(element: &ElementRef) -> Option<String> {
-    let named = ["data-lang", "data-language", "lang-name"].iter().find_map(|name| element.attr(name)).map(str::to_owned);
+    let named = ["data-lang", "data-language", "lang-name"]
+        .iter()
+        .find_map(|name| element.attr(name))
+        .map(str::to_owned);
     let by_class = || {
-        let prefixes = ["language-", "lang-", "highlight-source-", "highlight-", "brush:"];
-        element.value().classes().find_map(|class| prefixes.iter().find_map(|prefix| class.strip_prefix(prefix))).map(str::to_owned)
+        let prefixes = [
+            "language-",
+            "lang-",
+            "highlight-source-",
+            "highlight-",
+            "brush:",
+        ];
+        element
+            .value()
+            .classes()
+            .find_map(|class| {
+                prefixes
+                    .iter()
+                    .find_map(|prefix| class.strip_prefix(prefix))
+            })
+            .map(str::to_owned)
     };
     let language = named.or_else(by_class)?.to_ascii_lowercase();
     let plain = language.len() <= 24
-        && language.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '+' | '#' | '-' | '_'));
-    (plain && !matches!(language.as_str(), "" | "none" | "notranslate" | "default" | "text" | "plaintext")).then_some(language)
+        && language.chars().all(|character| {
+            character.is_ascii_alphanumeric() || matches!(character, '+' | '#' | '-' | '_')
+        });
+    (plain
+        && !matches!(
+            language.as_str(),
+            "" | "none" | "notranslate" | "default" | "text" | "plaintext"
+        ))
+    .then_some(language)
 }

@@ -1,4 +1,5 @@
-//! MathML to LaTeX, for formulas that do not carry their TeX source. Recursion is bounded by the depth of the tree.
+//! MathML to LaTeX, for formulas that do not carry their TeX source. Recursion is bounded by the
+//! depth of the tree.
 
 use scraper::{ElementRef, Node};
 
@@ -24,8 +25,9 @@ const OVER: [(&str, &str); 14] = [
 
 /// Functions that are set upright.
 const FUNCTIONS: [&str; 30] = [
-    "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "log", "ln", "lg", "lim", "max",
-    "min", "sup", "inf", "det", "dim", "gcd", "arg", "deg", "ker", "Pr", "limsup", "liminf",
+    "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
+    "exp", "log", "ln", "lg", "lim", "max", "min", "sup", "inf", "det", "dim", "gcd", "arg", "deg",
+    "ker", "Pr", "limsup", "liminf",
 ];
 
 /// Characters that LaTeX writes as commands; the others stay as they are.
@@ -158,7 +160,9 @@ fn of(node: Option<&Tree>) -> String {
 }
 
 fn parts(node: Tree<'_>) -> Vec<Tree<'_>> {
-    node.children().filter(|child| child.value().is_element()).collect()
+    node.children()
+        .filter(|child| child.value().is_element())
+        .collect()
 }
 
 fn element(node: Tree, out: &mut String) {
@@ -178,10 +182,19 @@ fn element(node: Tree, out: &mut String) {
         "mspace" => out.push(' '),
         "msup" => out.push_str(&format!("{}^{{{}}}", base(&part(0)), part(1))),
         "msub" => out.push_str(&format!("{}_{{{}}}", base(&part(0)), part(1))),
-        "msubsup" | "munderover" => out.push_str(&format!("{}_{{{}}}^{{{}}}", base(&part(0)), part(1), part(2))),
+        "msubsup" | "munderover" => out.push_str(&format!(
+            "{}_{{{}}}^{{{}}}",
+            base(&part(0)),
+            part(1),
+            part(2)
+        )),
         "munder" => under(&part(0), &part(1), out),
         "mover" => over(&part(0), &part(1), out),
-        "mfrac" if element.attr("linethickness").is_some_and(|width| matches!(width, "0" | "0px" | "0pt")) => {
+        "mfrac"
+            if element
+                .attr("linethickness")
+                .is_some_and(|width| matches!(width, "0" | "0px" | "0pt")) =>
+        {
             out.push_str(&format!("\\binom{{{}}}{{{}}}", part(0), part(1)));
         }
         "mfrac" => out.push_str(&format!("\\frac{{{}}}{{{}}}", part(0), part(1))),
@@ -193,28 +206,48 @@ fn element(node: Tree, out: &mut String) {
         "mroot" => out.push_str(&format!("\\sqrt[{}]{{{}}}", part(1), part(0))),
         "mfenced" => fenced(&element, &parts, out),
         "mtable" => table(&parts, out),
-        "mphantom" | "annotation" | "annotation-xml" | "maligngroup" | "malignmark" | "none" | "mprescripts" => {}
+        "mphantom" | "annotation" | "annotation-xml" | "maligngroup" | "malignmark" | "none"
+        | "mprescripts" => {}
         "semantics" => out.push_str(&part(0)),
-        "mmultiscripts" => {
-            out.push_str(&format!("{}_{{{}}}^{{{}}}", base(&part(0)), part(1), part(2)).replace("_{}", "").replace("^{}", ""))
-        }
+        "mmultiscripts" => out.push_str(
+            &format!("{}_{{{}}}^{{{}}}", base(&part(0)), part(1), part(2))
+                .replace("_{}", "")
+                .replace("^{}", ""),
+        ),
         _ => children(node, out),
     }
 }
 
 fn text_of(node: Tree) -> String {
-    let texts = node.descendants().filter_map(|below| if let Node::Text(text) = below.value() { Some(&*text.text) } else { None });
-    texts.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+    let texts = node.descendants().filter_map(|below| {
+        if let Node::Text(text) = below.value() {
+            Some(&*text.text)
+        } else {
+            None
+        }
+    });
+    texts
+        .collect::<String>()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// What scripts stand at: braces around more than one sign.
 fn base(latex: &str) -> String {
     let is_one = latex.chars().count() <= 1
-        || (latex.starts_with('\\') && latex.get(1..).is_some_and(|name| name.chars().all(|letter| letter.is_ascii_alphabetic())))
+        || (latex.starts_with('\\')
+            && latex
+                .get(1..)
+                .is_some_and(|name| name.chars().all(|letter| letter.is_ascii_alphabetic())))
         || (latex.starts_with("\\mathrm{") && latex.ends_with('}'))
         || latex.chars().all(|character| character.is_ascii_digit())
         || latex.ends_with([')', ']']);
-    if is_one { latex.to_owned() } else { format!("{{{latex}}}") }
+    if is_one {
+        latex.to_owned()
+    } else {
+        format!("{{{latex}}}")
+    }
 }
 
 fn identifier(name: &str, out: &mut String) {
@@ -266,7 +299,9 @@ fn under(body: &str, below: &str, out: &mut String) {
 fn over(body: &str, above: &str, out: &mut String) {
     let sign = if above == "\\to" { "→" } else { above };
     match OVER.iter().find(|(known, _)| *known == sign) {
-        Some((_, "bar" | "hat" | "tilde")) if body.chars().count() > 2 && !body.starts_with('\\') => {
+        Some((_, "bar" | "hat" | "tilde"))
+            if body.chars().count() > 2 && !body.starts_with('\\') =>
+        {
             let wide = if sign == "¯" {
                 "overline"
             } else if matches!(sign, "^" | "ˆ") {
@@ -286,8 +321,18 @@ fn fenced(element: &ElementRef, parts: &[Tree], out: &mut String) {
     for part in parts {
         inner.push(of(Some(part)));
     }
-    let escape = |sign: &str| if matches!(sign, "{" | "}") { format!("\\{sign}") } else { sign.to_owned() };
-    let separator = element.attr("separators").and_then(|signs| signs.trim().chars().next()).unwrap_or(',').to_string();
+    let escape = |sign: &str| {
+        if matches!(sign, "{" | "}") {
+            format!("\\{sign}")
+        } else {
+            sign.to_owned()
+        }
+    };
+    let separator = element
+        .attr("separators")
+        .and_then(|signs| signs.trim().chars().next())
+        .unwrap_or(',')
+        .to_string();
     out.push_str(&escape(element.attr("open").unwrap_or("(")));
     out.push_str(&inner.join(&separator));
     out.push_str(&escape(element.attr("close").unwrap_or(")")));
@@ -299,5 +344,8 @@ fn table(rows: &[Tree], out: &mut String) {
         let cells: Vec<String> = parts(*row).iter().map(|cell| of(Some(cell))).collect();
         lines.push(cells.join(" & "));
     }
-    out.push_str(&format!("\\begin{{matrix}} {} \\end{{matrix}}", lines.join(" \\\\ ")));
+    out.push_str(&format!(
+        "\\begin{{matrix}} {} \\end{{matrix}}",
+        lines.join(" \\\\ ")
+    ));
 }

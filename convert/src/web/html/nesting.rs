@@ -1,21 +1,29 @@
-//! Bounds the nesting of HTML before it is parsed. html5ever looks through its open elements at every tag, so 100 000 nested tags cost
-//! seconds to hours; here tags beyond a depth are dropped and their text stays. One pass, linear time, no recursion.
+//! Bounds the nesting of HTML before it is parsed. html5ever looks through its open elements at
+//! every tag, so 100 000 nested tags cost seconds to hours; here tags beyond a depth are dropped
+//! and their text stays. One pass, linear time, no recursion.
 
 /// Names without an end tag.
-const VOID: [&str; 15] =
-    ["area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
+const VOID: [&str; 15] = [
+    "area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param",
+    "source", "track", "wbr",
+];
 
 /// Names whose start tag ends an open element of the same kind: writing many of them nests nothing.
 const SELF_CLOSING_KIND: [&str; 18] = [
-    "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "optgroup", "colgroup", "caption", "rt", "rp", "html",
-    "body",
+    "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "optgroup",
+    "colgroup", "caption", "rt", "rp", "html", "body",
 ];
 
 /// Names whose content is not markup.
-const RAW_TEXT: [&str; 8] = ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
+const RAW_TEXT: [&str; 8] = [
+    "script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes",
+];
 
-/// Formatting elements: html5ever opens each of them again in every later paragraph until it is closed.
-const FORMATTING: [&str; 14] = ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
+/// Formatting elements: html5ever opens each of them again in every later paragraph until it is
+/// closed.
+const FORMATTING: [&str; 14] = [
+    "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+];
 
 /// Open formatting elements that are kept.
 const MAXIMUM_FORMATTING: usize = 24;
@@ -28,7 +36,10 @@ const MAXIMUM_ATTRIBUTES: usize = 128;
 
 /// The same HTML with at most `maximum_depth` open elements, as far as can be told without parsing.
 pub fn bound(html: &str, maximum_depth: usize) -> String {
-    let mut bounded = Bounded { maximum_depth, ..Bounded::default() };
+    let mut bounded = Bounded {
+        maximum_depth,
+        ..Bounded::default()
+    };
     let mut result = String::with_capacity(html.len());
     let mut rest = html;
     while let Some(at) = rest.find('<') {
@@ -81,12 +92,18 @@ impl Bounded {
     fn markup(&mut self, markup: &str) -> (usize, Kept) {
         let after = markup.get(1..).unwrap_or_default();
         if after.starts_with("!--") {
-            let end = markup.get(4..).and_then(|body| body.find("-->")).map_or(markup.len(), |at| at + 7);
+            let end = markup
+                .get(4..)
+                .and_then(|body| body.find("-->"))
+                .map_or(markup.len(), |at| at + 7);
             // A comment is no content; leaving it out also spares the parser.
             return (end, Kept::None);
         }
         if after.starts_with(['!', '?']) {
-            return (markup.find('>').map_or(markup.len(), |at| at + 1), Kept::All);
+            return (
+                markup.find('>').map_or(markup.len(), |at| at + 1),
+                Kept::All,
+            );
         }
         let closes = after.starts_with('/');
         let name_start = if closes { 2 } else { 1 };
@@ -94,9 +111,15 @@ impl Bounded {
         if !name_text.starts_with(|character: char| character.is_ascii_alphabetic()) {
             return (1, Kept::All);
         }
-        let name_length =
-            name_text.find(|character: char| character.is_ascii_whitespace() || matches!(character, '/' | '>')).unwrap_or(name_text.len());
-        let name = name_text.get(..name_length.min(32)).unwrap_or_default().to_ascii_lowercase();
+        let name_length = name_text
+            .find(|character: char| {
+                character.is_ascii_whitespace() || matches!(character, '/' | '>')
+            })
+            .unwrap_or(name_text.len());
+        let name = name_text
+            .get(..name_length.min(32))
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let tag = scan_tag(markup, name_start + name_length);
         if closes {
             let kept = self.end_tag(&name);
@@ -107,16 +130,22 @@ impl Bounded {
             (true, Some(bytes)) => Kept::Start(bytes),
             (true, None) => Kept::All,
         };
-        let length =
-            if RAW_TEXT.contains(&name.as_str()) && self.foreign == 0 { raw_text_end(markup, tag.length, &name) } else { tag.length };
+        let length = if RAW_TEXT.contains(&name.as_str()) && self.foreign == 0 {
+            raw_text_end(markup, tag.length, &name)
+        } else {
+            tag.length
+        };
         (length, if length > tag.length { Kept::All } else { kept })
     }
 
     /// Whether the start tag is kept.
     fn start_tag(&mut self, name: &str, self_closing: bool) -> bool {
         let foreign = self.foreign > 0;
-        let nests =
-            if foreign { !self_closing } else { !VOID.contains(&name) && !SELF_CLOSING_KIND.contains(&name) && !RAW_TEXT.contains(&name) };
+        let nests = if foreign {
+            !self_closing
+        } else {
+            !VOID.contains(&name) && !SELF_CLOSING_KIND.contains(&name) && !RAW_TEXT.contains(&name)
+        };
         if !nests {
             return true;
         }
@@ -124,7 +153,8 @@ impl Bounded {
         if name == "a" {
             self.end_tag("a");
         }
-        let kept = self.kept + levels(name) <= self.maximum_depth && !(is_formatting && self.kept_formatting >= MAXIMUM_FORMATTING);
+        let kept = self.kept + levels(name) <= self.maximum_depth
+            && !(is_formatting && self.kept_formatting >= MAXIMUM_FORMATTING);
         let is_foreign = matches!(name, "svg" | "math");
         if is_foreign && self_closing {
             return true;
@@ -135,14 +165,26 @@ impl Bounded {
         self.kept += if kept { levels(name) } else { 0 };
         self.kept_formatting += usize::from(kept && is_formatting);
         self.foreign += usize::from(is_foreign);
-        self.open.push(Open { name: name.to_owned(), kept, levels: levels(name), is_foreign, is_formatting });
+        self.open.push(Open {
+            name: name.to_owned(),
+            kept,
+            levels: levels(name),
+            is_foreign,
+            is_formatting,
+        });
         kept
     }
 
-    /// Whether the end tag is kept; everything opened after its start tag counts as closed, but for formatting elements: those stay open
-    /// until their own end tag comes, as they do in the parser.
+    /// Whether the end tag is kept; everything opened after its start tag counts as closed, but for
+    /// formatting elements: those stay open until their own end tag comes, as they do in the
+    /// parser.
     fn end_tag(&mut self, name: &str) -> bool {
-        let found = self.open.iter().rev().take(END_TAG_WINDOW).position(|open| open.name == name);
+        let found = self
+            .open
+            .iter()
+            .rev()
+            .take(END_TAG_WINDOW)
+            .position(|open| open.name == name);
         let Some(distance) = found else { return true };
         let closed = self.open.split_off(self.open.len() - 1 - distance);
         let ends_formatting = FORMATTING.contains(&name);
@@ -195,7 +237,13 @@ fn scan_tag(markup: &str, from: usize) -> TagSpan {
             continue;
         }
         match byte {
-            b'>' => return TagSpan { length: offset + 1, self_closing: previous == b'/' && !in_value, cut },
+            b'>' => {
+                return TagSpan {
+                    length: offset + 1,
+                    self_closing: previous == b'/' && !in_value,
+                    cut,
+                };
+            }
             b'"' | b'\'' if after_equals => {
                 quote = Some(byte);
                 (in_name, after_equals) = (false, false);
@@ -218,7 +266,11 @@ fn scan_tag(markup: &str, from: usize) -> TagSpan {
         }
         previous = byte;
     }
-    TagSpan { length: markup.len(), self_closing: false, cut }
+    TagSpan {
+        length: markup.len(),
+        self_closing: false,
+        cut,
+    }
 }
 
 /// Where the content of a raw text element ends: before its end tag, or where the document ends.
@@ -227,7 +279,9 @@ fn raw_text_end(markup: &str, from: usize, name: &str) -> usize {
     let mut at = from;
     while let Some(found) = markup.get(at..).and_then(|rest| rest.find("</")) {
         let start = at + found;
-        let candidate = bytes.get(start + 2..start + 2 + name.len()).unwrap_or_default();
+        let candidate = bytes
+            .get(start + 2..start + 2 + name.len())
+            .unwrap_or_default();
         if candidate.eq_ignore_ascii_case(name.as_bytes()) {
             return start;
         }
@@ -256,8 +310,13 @@ mod tests {
 
     #[test]
     fn unclosed_formatting_is_bounded() {
-        let page: String = (0..1000).map(|index| format!("<font size={index}>")).collect();
-        assert_eq!(bound(&page, 4096).matches("<font").count(), MAXIMUM_FORMATTING);
+        let page: String = (0..1000)
+            .map(|index| format!("<font size={index}>"))
+            .collect();
+        assert_eq!(
+            bound(&page, 4096).matches("<font").count(),
+            MAXIMUM_FORMATTING
+        );
         let rows = "<tr><td>x".repeat(500);
         assert_eq!(bound(&rows, 8), rows);
     }
@@ -278,7 +337,21 @@ mod tests {
 
     #[test]
     fn broken_ends_are_no_trouble() {
-        for page in ["<", "</", "<a", "<a href=\"", "<!--", "<!", "<script>x", "<?", "<汉>", "</汉>", "<a 汉='", "<script", "x<!-->"] {
+        for page in [
+            "<",
+            "</",
+            "<a",
+            "<a href=\"",
+            "<!--",
+            "<!",
+            "<script>x",
+            "<?",
+            "<汉>",
+            "</汉>",
+            "<a 汉='",
+            "<script",
+            "x<!-->",
+        ] {
             assert!(bound(page, 4).len() <= page.len() + 1, "{page}");
         }
     }

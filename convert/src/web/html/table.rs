@@ -1,5 +1,5 @@
-//! Tables: layout tables are unfolded into blocks, data tables become Markdown tables with their spans filled, tables within cells follow
-//! the table that they stand in.
+//! Tables: layout tables are unfolded into blocks, data tables become Markdown tables with their
+//! spans filled, tables within cells follow the table that they stand in.
 
 use scraper::ElementRef;
 
@@ -37,7 +37,10 @@ struct Cell<'a> {
 /// Adds the blocks of a table.
 pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) {
     let rows = own_rows(builder, node);
-    for caption in node.children().filter(|child| is_named(*child, &["caption"]) && !builder.selection.leaves_out(*child)) {
+    for caption in node
+        .children()
+        .filter(|child| is_named(*child, &["caption"]) && !builder.selection.leaves_out(*child))
+    {
         let mut inline = Inline::heading();
         builder.inline_children(caption, &mut inline);
         let text = inline.finish();
@@ -69,7 +72,9 @@ fn own_rows<'a>(builder: &Builder, table: Tree<'a>) -> Vec<Vec<Cell<'a>>> {
     for child in table.children() {
         if is_named(child, &["tr"]) {
             rows.push(child);
-        } else if is_named(child, &["thead", "tbody", "tfoot"]) && !builder.selection.leaves_out(child) {
+        } else if is_named(child, &["thead", "tbody", "tfoot"])
+            && !builder.selection.leaves_out(child)
+        {
             rows.extend(child.children().filter(|row| is_named(*row, &["tr"])));
         }
     }
@@ -83,24 +88,43 @@ fn own_rows<'a>(builder: &Builder, table: Tree<'a>) -> Vec<Vec<Cell<'a>>> {
 fn own_cells<'a>(builder: &Builder, row: Tree<'a>) -> Vec<Cell<'a>> {
     let mut cells = Vec::new();
     for node in row.children() {
-        let Some(element) = ElementRef::wrap(node).filter(|element| matches!(element.value().name(), "td" | "th")) else { continue };
+        let Some(element) =
+            ElementRef::wrap(node).filter(|element| matches!(element.value().name(), "td" | "th"))
+        else {
+            continue;
+        };
         if builder.selection.leaves_out(node) {
             continue;
         }
-        let span = |name: &str| element.attr(name).and_then(|text| text.trim().parse::<usize>().ok()).unwrap_or(1).clamp(1, MAXIMUM_SPAN);
-        cells.push(Cell { node, is_header: element.value().name() == "th", columns: span("colspan"), rows: span("rowspan") });
+        let span = |name: &str| {
+            element
+                .attr(name)
+                .and_then(|text| text.trim().parse::<usize>().ok())
+                .unwrap_or(1)
+                .clamp(1, MAXIMUM_SPAN)
+        };
+        cells.push(Cell {
+            node,
+            is_header: element.value().name() == "th",
+            columns: span("colspan"),
+            rows: span("rowspan"),
+        });
     }
     cells
 }
 
 /// Whether the table only arranges the page.
 fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
-    let role = ElementRef::wrap(table).and_then(|element| element.attr("role")).unwrap_or_default();
+    let role = ElementRef::wrap(table)
+        .and_then(|element| element.attr("role"))
+        .unwrap_or_default();
     if matches!(role, "presentation" | "none") {
         return true;
     }
-    let has_header =
-        rows.iter().flatten().any(|cell| cell.is_header) || table.children().any(|child| is_named(child, &["caption", "thead"]));
+    let has_header = rows.iter().flatten().any(|cell| cell.is_header)
+        || table
+            .children()
+            .any(|child| is_named(child, &["caption", "thead"]));
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     if has_header {
         return columns < 2 && rows.len() < 2;
@@ -109,28 +133,51 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
     if columns < 2 || rows.len() < 2 {
         return true;
     }
-    let characters = rows.iter().flatten().map(|cell| builder.selection.characters(cell.node)).sum::<usize>();
+    let characters = rows
+        .iter()
+        .flatten()
+        .map(|cell| builder.selection.characters(cell.node))
+        .sum::<usize>();
     let holds = |names: &[&str]| rows.iter().flatten().any(|cell| holds(cell.node, names));
-    let arranges_blocks = holds(&["table", "pre"]) && (characters > cells * BLOCK_CELL_CHARACTERS || is_nested_twice(rows));
+    let arranges_blocks = holds(&["table", "pre"])
+        && (characters > cells * BLOCK_CELL_CHARACTERS || is_nested_twice(rows));
     arranges_blocks || holds(&SECTIONS) || characters > cells * LAYOUT_CELL_CHARACTERS
 }
 
 /// Whether an element of one of the names is below a node.
 fn holds(node: Tree, names: &[&str]) -> bool {
-    node.descendants().skip(1).take(MAXIMUM_LOOK).any(|below| is_named(below, names))
+    node.descendants()
+        .skip(1)
+        .take(MAXIMUM_LOOK)
+        .any(|below| is_named(below, names))
 }
 
 /// Whether a table stands in a table in one of the cells.
 fn is_nested_twice(rows: &[Vec<Cell>]) -> bool {
-    let tables = |node: Tree| node.descendants().skip(1).take(MAXIMUM_LOOK).filter(|below| is_named(*below, &["table"])).count();
+    let tables = |node: Tree| {
+        node.descendants()
+            .skip(1)
+            .take(MAXIMUM_LOOK)
+            .filter(|below| is_named(*below, &["table"]))
+            .count()
+    };
     rows.iter().flatten().any(|cell| {
-        let below = cell.node.descendants().skip(1).take(MAXIMUM_LOOK).filter(|below| is_named(*below, &["table"]));
+        let below = cell
+            .node
+            .descendants()
+            .skip(1)
+            .take(MAXIMUM_LOOK)
+            .filter(|below| is_named(*below, &["table"]));
         tables(cell.node) > 1 && below.take(8).any(|table| tables(table) > 0)
     })
 }
 
 /// Cells by row and column, spans filled, empty rows left out.
-fn grid(builder: &mut Builder, rows: &[Vec<Cell>], inner_tables: &mut Vec<Block>) -> Vec<Vec<String>> {
+fn grid(
+    builder: &mut Builder,
+    rows: &[Vec<Cell>],
+    inner_tables: &mut Vec<Block>,
+) -> Vec<Vec<String>> {
     let mut spare = SPARE_CELLS + rows.iter().map(Vec::len).sum::<usize>();
     // For each column: rows that a cell from above still covers, and its text.
     let mut from_above: Vec<(usize, String)> = Vec::new();
@@ -142,8 +189,13 @@ fn grid(builder: &mut Builder, rows: &[Vec<Cell>], inner_tables: &mut Vec<Block>
             let text = cell_text(builder, cell.node, inner_tables);
             let columns = cell.columns.min(1 + spare);
             for column in 0..columns {
-                // A header over several columns names each of them; in the body the text stands once.
-                let repeated = if column == 0 || cell.is_header { text.clone() } else { String::new() };
+                // A header over several columns names each of them; in the body the text stands
+                // once.
+                let repeated = if column == 0 || cell.is_header {
+                    text.clone()
+                } else {
+                    String::new()
+                };
                 if cell.rows > 1 && spare > 0 {
                     from_above.resize_with(from_above.len().max(row.len() + 1), Default::default);
                     if let Some(covered) = from_above.get_mut(row.len()) {

@@ -26,8 +26,14 @@ fn blocks_become_markdown() {
 #[test]
 fn lists_nest_and_keep_their_paragraphs() {
     let html = "<ul><li>a<ol start=3><li>x</li><li>y</li></ol></li><li>b</li></ul><ol><li><p>one</p><p>two</p></li><li>three</li></ol>";
-    assert_eq!(markdown(html), "- a\n\n  3. x\n  4. y\n- b\n\n1. one\n\n   two\n\n2. three\n");
-    assert_eq!(markdown("<dl><dt>T</dt><dd>d1</dd><dd>d2</dd></dl>"), "**T**\n\n- d1\n- d2\n");
+    assert_eq!(
+        markdown(html),
+        "- a\n\n  3. x\n  4. y\n- b\n\n1. one\n\n   two\n\n2. three\n"
+    );
+    assert_eq!(
+        markdown("<dl><dt>T</dt><dd>d1</dd><dd>d2</dd></dl>"),
+        "**T**\n\n- d1\n- d2\n"
+    );
 }
 
 #[test]
@@ -42,13 +48,19 @@ fn tables_keep_header_spans_and_inner_tables() {
 
 #[test]
 fn layout_tables_are_unfolded() {
-    assert_eq!(markdown("<table><tr><td><h1>A</h1><p>text</p></td><td>side</td></tr></table>"), "# A\n\ntext\n\nside\n");
+    assert_eq!(
+        markdown("<table><tr><td><h1>A</h1><p>text</p></td><td>side</td></tr></table>"),
+        "# A\n\ntext\n\nside\n"
+    );
 }
 
 #[test]
 fn tables_without_headers_keep_short_cells_with_tables_in_them() {
     let html = "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td><table><tr><td>d</td><td>e</td></tr><tr><td>f</td><td>g</td></tr></table></td></tr></table>";
-    assert_eq!(markdown(html), "| a | b |\n| --- | --- |\n| c |  |\n\n| d | e |\n| --- | --- |\n| f | g |\n");
+    assert_eq!(
+        markdown(html),
+        "| a | b |\n| --- | --- |\n| c |  |\n\n| d | e |\n| --- | --- |\n| f | g |\n"
+    );
     let long = format!(
         "<table><tr><td>menu</td><td>{0}<table><tr><td>x</td></tr></table></td></tr><tr><td>foot</td><td>{0}</td></tr></table>",
         "word ".repeat(60)
@@ -62,14 +74,23 @@ fn what_surrounds_the_content_goes() {
         <main><h1>T</h1><p>Content that is long enough to count as the main content of the page.</p><p hidden>secret</p><p style='display: none'>secret</p>
         <form><label>Name</label><input value=x><button>Go</button></form><ul><li><label><input type=checkbox>Done</label></ul><script>alert(1)</script></main><footer>Foot</footer></body></html>";
     let page = page(html);
-    assert_eq!(page.markdown, "# T\n\nContent that is long enough to count as the main content of the page.\n\nName\n\n- Done\n");
+    assert_eq!(
+        page.markdown,
+        "# T\n\nContent that is long enough to count as the main content of the page.\n\nName\n\n- Done\n"
+    );
     assert_eq!(page.title.as_deref(), Some("T"));
 }
 
 #[test]
 fn a_page_of_navigation_only_is_kept() {
-    assert_eq!(markdown("<body><nav><a href=/a>Alpha</a> <a href=/b>Beta</a></nav></body>"), "[Alpha](/a) [Beta](/b)\n");
-    assert_eq!(markdown("<body><header><img src=a.png alt='Revenue by year'></header></body>"), "![Revenue by year](image:0)\n");
+    assert_eq!(
+        markdown("<body><nav><a href=/a>Alpha</a> <a href=/b>Beta</a></nav></body>"),
+        "[Alpha](/a) [Beta](/b)\n"
+    );
+    assert_eq!(
+        markdown("<body><header><img src=a.png alt='Revenue by year'></header></body>"),
+        "![Revenue by year](image:0)\n"
+    );
 }
 
 #[test]
@@ -78,10 +99,18 @@ fn metadata_is_read() {
         "<html lang=zh-CN><head><meta name=Author content=' A  B '><meta property='article:modified_time' content='2024-05-06T07:08:09Z'>
          <meta name=keywords content='x, y'><link rel=canonical href='https://h/p'></head><body>t</body></html>",
     );
-    for (name, value) in
-        [("author", "A B"), ("modified", "2024-05-06T07:08:09Z"), ("keywords", "x, y"), ("language", "zh-CN"), ("link", "https://h/p")]
-    {
-        assert_eq!(page.metadata.get(name).map(String::as_str), Some(value), "{name}");
+    for (name, value) in [
+        ("author", "A B"),
+        ("modified", "2024-05-06T07:08:09Z"),
+        ("keywords", "x, y"),
+        ("language", "zh-CN"),
+        ("link", "https://h/p"),
+    ] {
+        assert_eq!(
+            page.metadata.get(name).map(String::as_str),
+            Some(value),
+            "{name}"
+        );
     }
 }
 
@@ -91,34 +120,58 @@ fn images_are_listed_and_data_urls_are_not() {
         "<p><img src='data:image/png;base64,AAAA' data-src='a.png' alt='A [1]'><img src='data:x' alt='only text'><img src=p.gif width=1 height=1></p>",
     );
     assert_eq!(page.markdown, "![A 1](image:0)only text\n");
-    assert_eq!(page.images, vec![ImageLink { link: "a.png".into(), alt: "A 1".into() }]);
+    assert_eq!(
+        page.images,
+        vec![ImageLink {
+            link: "a.png".into(),
+            alt: "A 1".into()
+        }]
+    );
 }
 
 #[test]
 fn text_does_not_turn_into_markup() {
     assert_eq!(
-        markdown("<p># no heading</p><p>1. no list</p><p>a*b*c snake_case_name _x_ `c` &lt;b&gt;</p>"),
+        markdown(
+            "<p># no heading</p><p>1. no list</p><p>a*b*c snake_case_name _x_ `c` &lt;b&gt;</p>"
+        ),
         "\\# no heading\n\n1\\. no list\n\na\\*b\\*c snake_case_name \\_x\\_ \\`c\\` \\<b>\n"
     );
 }
 
 #[test]
 fn line_ends_between_chinese_characters_are_no_spaces() {
-    assert_eq!(markdown("<p>载波\n  聚合 技术\nABC</p>"), "载波聚合 技术 ABC\n");
+    assert_eq!(
+        markdown("<p>载波\n  聚合 技术\nABC</p>"),
+        "载波聚合 技术 ABC\n"
+    );
 }
 
 #[test]
 fn declared_charsets_are_found() {
-    assert_eq!(declared_charset(b"<meta http-equiv=Content-Type content=\"text/html; charset=GB2312\">").as_deref(), Some("gb2312"));
-    assert_eq!(declared_charset(b"<meta charset='big5'>").as_deref(), Some("big5"));
-    assert_eq!(declared_charset(b"<?xml version='1.0' encoding='Shift_JIS'?>").as_deref(), Some("shift_jis"));
+    assert_eq!(
+        declared_charset(b"<meta http-equiv=Content-Type content=\"text/html; charset=GB2312\">")
+            .as_deref(),
+        Some("gb2312")
+    );
+    assert_eq!(
+        declared_charset(b"<meta charset='big5'>").as_deref(),
+        Some("big5")
+    );
+    assert_eq!(
+        declared_charset(b"<?xml version='1.0' encoding='Shift_JIS'?>").as_deref(),
+        Some("shift_jis")
+    );
     assert_eq!(declared_charset(b"<p>charset</p>"), None);
 }
 
 #[test]
 fn formulas_come_from_their_source_or_their_mathml() {
     for (html, expected) in [
-        ("<math><mrow><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup></mrow></math>", "$E=mc^{2}$"),
+        (
+            "<math><mrow><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup></mrow></math>",
+            "$E=mc^{2}$",
+        ),
         (
             "<math display=block><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><msqrt><mi>α</mi></msqrt></mfrac></math>",
             "$$\\frac{a+b}{\\sqrt{\\alpha}}$$",
@@ -135,25 +188,48 @@ fn formulas_come_from_their_source_or_their_mathml() {
             "<math><mtable><mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr></mtable></math>",
             "$\\begin{matrix} a & b \\\\ 1 & 2 \\end{matrix}$",
         ),
-        ("<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>x^2</annotation></semantics></math>", "$x^2$"),
+        (
+            "<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>x^2</annotation></semantics></math>",
+            "$x^2$",
+        ),
         (
             "<span class=katex><span class=katex-mathml><math><semantics><mi>x</mi><annotation encoding='application/x-tex'>y</annotation></semantics></math></span><span class=katex-html>y</span></span>",
             "$y$",
         ),
-        ("<span class=MathJax_Display>junk</span><script type='math/tex; mode=display'>z_1</script>", "$$z_1$$"),
+        (
+            "<span class=MathJax_Display>junk</span><script type='math/tex; mode=display'>z_1</script>",
+            "$$z_1$$",
+        ),
         ("<span class=katex-html>only this</span>", "only this"),
     ] {
-        assert_eq!(markdown(&format!("<p>{html}</p>")), format!("{expected}\n"), "{html}");
+        assert_eq!(
+            markdown(&format!("<p>{html}</p>")),
+            format!("{expected}\n"),
+            "{html}"
+        );
     }
 }
 
 #[test]
 fn pictures_in_the_page_become_files() {
     let data = "A".repeat(400);
-    let page = page(&format!("<p><img src='data:image/png;base64,{data}' alt='a b'><img src='data:image/png;base64,AAAA' alt=spacer></p>"));
+    let page = page(&format!(
+        "<p><img src='data:image/png;base64,{data}' alt='a b'><img src='data:image/png;base64,AAAA' alt=spacer></p>"
+    ));
     assert_eq!(page.markdown, "![a b](image:0)spacer\n");
-    assert_eq!(page.images, vec![ImageLink { link: "embedded:0".into(), alt: "a b".into() }]);
-    assert_eq!(page.blobs.first().map(|file| (file.name.as_str(), file.bytes.len())), Some(("0.png", 300)));
+    assert_eq!(
+        page.images,
+        vec![ImageLink {
+            link: "embedded:0".into(),
+            alt: "a b".into()
+        }]
+    );
+    assert_eq!(
+        page.blobs
+            .first()
+            .map(|file| (file.name.as_str(), file.bytes.len())),
+        Some(("0.png", 300))
+    );
 }
 
 #[test]
@@ -161,20 +237,36 @@ fn pages_are_read_in_their_encoding() {
     let chinese = "<html><head><meta charset=\"LABEL\"><title>标题</title></head><body><h1>载波聚合</h1><table><tr><td>名称</td><td>数值</td></tr><tr><td>峰值速率</td><td>100</td></tr></table></body></html>";
     let expected = "# 载波聚合\n\n| 名称 | 数值 |\n| --- | --- |\n| 峰值速率 | 100 |\n";
     let config = config();
-    let read = |bytes: &[u8]| convert(bytes, &Limits::starting_now(&config)).unwrap().markdown;
+    let read = |bytes: &[u8]| {
+        convert(bytes, &Limits::starting_now(&config))
+            .unwrap()
+            .markdown
+    };
     for label in ["gb2312", "gbk", "gb18030", "utf-8"] {
         let (bytes, ..) = encoding_rs::GB18030.encode(chinese);
-        let at = bytes.windows(5).position(|window| window == b"LABEL").unwrap();
+        let at = bytes
+            .windows(5)
+            .position(|window| window == b"LABEL")
+            .unwrap();
         let bytes = [&bytes[..at], label.as_bytes(), &bytes[at + 5..]].concat();
         assert_eq!(read(&bytes), expected, "{label}");
     }
     let utf_16: Vec<u8> = chinese.encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(read(&utf_16), expected);
     let japanese = "<meta charset=shift_jis><p>無線ネットワークの技術</p>";
-    assert_eq!(read(&encoding_rs::SHIFT_JIS.encode(japanese).0), "無線ネットワークの技術\n");
+    assert_eq!(
+        read(&encoding_rs::SHIFT_JIS.encode(japanese).0),
+        "無線ネットワークの技術\n"
+    );
     let traditional = "<meta charset=big5><p>無線網路的載波聚合</p>";
-    assert_eq!(read(&encoding_rs::BIG5.encode(traditional).0), "無線網路的載波聚合\n");
-    assert_eq!(read(b"<meta charset=windows-1252><p>\x93caf\xE9\x94</p>"), "“café”\n");
+    assert_eq!(
+        read(&encoding_rs::BIG5.encode(traditional).0),
+        "無線網路的載波聚合\n"
+    );
+    assert_eq!(
+        read(b"<meta charset=windows-1252><p>\x93caf\xE9\x94</p>"),
+        "“café”\n"
+    );
 }
 
 #[test]

@@ -1,12 +1,13 @@
-//! The file information block at the start of the stream `WordDocument`: where everything else lies ([MS-DOC] 2.5). Called by
-//! [`super::convert`].
+//! The file information block at the start of the stream `WordDocument`: where everything else lies
+//! ([MS-DOC] 2.5). Called by [`super::convert`].
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::office::bytes::{size_at, u16_at};
 use crate::office::ole::encrypted;
 
-/// Places in the table stream, as indexes into the block's array of offset and length ([MS-DOC] 2.5.6).
+/// Places in the table stream, as indexes into the block's array of offset and length ([MS-DOC]
+/// 2.5.6).
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     StyleSheet = 1,
@@ -42,7 +43,9 @@ pub struct Lengths {
 impl Lengths {
     /// Where the comments start.
     pub fn comments_start(&self) -> usize {
-        [self.footnotes, self.headers, self.macros].iter().fold(self.main, |sum, length| sum.saturating_add(*length))
+        [self.footnotes, self.headers, self.macros]
+            .iter()
+            .fold(self.main, |sum, length| sum.saturating_add(*length))
     }
 
     /// Where the endnotes start.
@@ -77,13 +80,17 @@ const FIRST_WORD_97: u16 = 0x00C1;
 const LEAST_LONGS: usize = 11;
 
 impl Fib {
-    /// Reads it. Errors: `Unsupported` if encrypted or older than Word 97, `Corrupt` if it is no such block.
+    /// Reads it. Errors: `Unsupported` if encrypted or older than Word 97, `Corrupt` if it is no
+    /// such block.
     pub fn read(word: &[u8]) -> Result<Self> {
         let identifier = u16_at(word, 0).ok_or_else(|| damaged("ends early"))?;
         let version = u16_at(word, 2).ok_or_else(|| damaged("ends early"))?;
         if identifier == WORD_6 || (identifier == WORD_97 && version < FIRST_WORD_97) {
-            return Err(Error::new(ErrorKind::Unsupported, "the document was written by Word 6 or 95, older than Word 97")
-                .with_hint("open it in Word or LibreOffice and save it as .docx"));
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "the document was written by Word 6 or 95, older than Word 97",
+            )
+            .with_hint("open it in Word or LibreOffice and save it as .docx"));
         }
         if identifier != WORD_97 {
             return Err(damaged("does not begin as one of Word 97 does"));
@@ -92,7 +99,11 @@ impl Fib {
         if flags & 0x0100 != 0 {
             return Err(encrypted());
         }
-        let table_stream = if flags & 0x0200 == 0 { "0Table" } else { "1Table" };
+        let table_stream = if flags & 0x0200 == 0 {
+            "0Table"
+        } else {
+            "1Table"
+        };
         Self::read_variable(word, table_stream).ok_or_else(|| damaged("ends early"))
     }
 
@@ -119,24 +130,38 @@ impl Fib {
             let at = places_at + 8 * index;
             Some((size_at(word, at)?, size_at(word, at + 4)?))
         });
-        let language = u16_at(word, 34 + 2 * 13).filter(|language| *language != 0).or_else(|| u16_at(word, 6))?;
-        Some(Self { table_stream, language, lengths, places: places.collect() })
+        let language = u16_at(word, 34 + 2 * 13)
+            .filter(|language| *language != 0)
+            .or_else(|| u16_at(word, 6))?;
+        Some(Self {
+            table_stream,
+            language,
+            lengths,
+            places: places.collect(),
+        })
     }
 
     /// Offset of a place in the table stream.
     pub fn offset(&self, place: Place) -> usize {
-        self.places.get(place as usize).map_or(0, |(offset, _)| *offset)
+        self.places
+            .get(place as usize)
+            .map_or(0, |(offset, _)| *offset)
     }
 
     /// The bytes of a place in the table stream; empty where there are none.
     pub fn place<'a>(&self, table: &'a [u8], place: Place) -> &'a [u8] {
         let (offset, length) = self.places.get(place as usize).copied().unwrap_or_default();
-        table.get(offset..offset.saturating_add(length)).unwrap_or_default()
+        table
+            .get(offset..offset.saturating_add(length))
+            .unwrap_or_default()
     }
 }
 
 /// A damaged block.
 fn damaged(how: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the file information block of the stream `WordDocument` {how}"))
-        .with_hint("the file is damaged; open it in Word or LibreOffice and save it again")
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("the file information block of the stream `WordDocument` {how}"),
+    )
+    .with_hint("the file is damaged; open it in Word or LibreOffice and save it again")
 }

@@ -1,4 +1,5 @@
-//! Names of the fonts, for characters of symbol fonts ([MS-DOC] 2.9.82, 2.9.271). Called by [`super::paragraph`].
+//! Names of the fonts, for characters of symbol fonts ([MS-DOC] 2.9.82, 2.9.271). Called by
+//! [`super::paragraph`].
 
 use super::properties::Character;
 use crate::office::bytes::{u8_at, u16_at, utf_16};
@@ -29,7 +30,9 @@ impl Fonts {
 
     /// What a character of a symbol font looks like; `None` for ornaments that Unicode has not.
     pub fn character(&self, code: u16, font: Option<u16>) -> Option<char> {
-        let name = font.and_then(|number| self.0.get(usize::from(number))).map_or("Symbol", String::as_str);
+        let name = font
+            .and_then(|number| self.0.get(usize::from(number)))
+            .map_or("Symbol", String::as_str);
         symbol_fonts::character(name, u32::from(code))
     }
 

@@ -1,4 +1,5 @@
-//! Lists: whether the items of a list have numbers, and which ([MS-DOC] 2.9.131, 2.9.147, 2.9.150). Called by [`super::story`].
+//! Lists: whether the items of a list have numbers, and which ([MS-DOC] 2.9.131, 2.9.147, 2.9.150).
+//! Called by [`super::story`].
 
 use std::collections::BTreeMap;
 
@@ -27,13 +28,23 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Reads the lists at the start of `table_from_lists` (the table stream from where they begin; `length` is that of their fixed
-    /// part) and the overrides.
+    /// Reads the lists at the start of `table_from_lists` (the table stream from where they begin;
+    /// `length` is that of their fixed part) and the overrides.
     pub fn read(table_from_lists: &[u8], length: usize, overrides: &[u8]) -> Self {
-        let levels = if length == 0 { BTreeMap::new() } else { levels(table_from_lists, length).unwrap_or_default() };
+        let levels = if length == 0 {
+            BTreeMap::new()
+        } else {
+            levels(table_from_lists, length).unwrap_or_default()
+        };
         let count = size_at(overrides, 0).unwrap_or(0).min(overrides.len() / 16);
-        let overrides = (0..count).map_while(|index| u32_at(overrides, 4 + 16 * index)).collect();
-        Self { levels, overrides, counted: BTreeMap::new() }
+        let overrides = (0..count)
+            .map_while(|index| u32_at(overrides, 4 + 16 * index))
+            .collect();
+        Self {
+            levels,
+            overrides,
+            counted: BTreeMap::new(),
+        }
     }
 
     /// Number of the next item of a list (1 is the first) at a level; `None` for a bullet.
@@ -42,7 +53,10 @@ impl Lists {
         let level = usize::from(level).min(LEVELS - 1);
         let described = *self.levels.get(&identifier)?.get(level)?;
         let counted = self.counted.entry(identifier).or_default();
-        counted.iter_mut().skip(level + 1).for_each(|deeper| *deeper = None);
+        counted
+            .iter_mut()
+            .skip(level + 1)
+            .for_each(|deeper| *deeper = None);
         let slot = counted.get_mut(level)?;
         let number = slot.map_or(described.start, |number| number.saturating_add(1));
         *slot = Some(number);
@@ -59,7 +73,9 @@ fn levels(table: &[u8], length: usize) -> Option<BTreeMap<u32, Vec<Level>>> {
         let is_simple = u8_at(table, 2 + 28 * index + 26)? & 1 == 1;
         let mut levels = Vec::new();
         for _ in 0..if is_simple { 1 } else { LEVELS } {
-            let Some((level, size)) = level(table, at) else { break };
+            let Some((level, size)) = level(table, at) else {
+                break;
+            };
             levels.push(level);
             at += size;
         }
@@ -100,7 +116,14 @@ mod tests {
         overrides.extend(7_u32.to_le_bytes());
         overrides.resize(20, 0);
         let mut numbered = Lists::read(&simple_list(7, 3, 0), 30, &overrides);
-        assert_eq!([numbered.next_number(1, 0), numbered.next_number(1, 0), numbered.next_number(2, 0)], [Some(3), Some(4), None]);
+        assert_eq!(
+            [
+                numbered.next_number(1, 0),
+                numbered.next_number(1, 0),
+                numbered.next_number(2, 0)
+            ],
+            [Some(3), Some(4), None]
+        );
         let mut bullets = Lists::read(&simple_list(7, 1, BULLET), 30, &overrides);
         assert_eq!(bullets.next_number(1, 0), None);
         assert_eq!(Lists::read(&[], 0, &[]).next_number(1, 0), None);

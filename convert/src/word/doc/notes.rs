@@ -1,5 +1,5 @@
-//! Footnotes, endnotes, comments and text boxes: where each hangs in the main text, and its range of the text ([MS-DOC] 2.8). Called
-//! by [`super::convert`].
+//! Footnotes, endnotes, comments and text boxes: where each hangs in the main text, and its range
+//! of the text ([MS-DOC] 2.8). Called by [`super::convert`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -28,9 +28,27 @@ pub fn find(fib: &Fib, table: &[u8], keep_comments: bool, document: &mut Documen
     let lengths = &fib.lengths;
     let mut notes = Vec::new();
     let kinds = [
-        (Place::FootnoteReferences, Place::FootnoteTexts, 2, lengths.main, ""),
-        (Place::EndnoteReferences, Place::EndnoteTexts, 2, lengths.endnotes_start(), ""),
-        (Place::CommentReferences, Place::CommentTexts, 30, lengths.comments_start(), "comment-"),
+        (
+            Place::FootnoteReferences,
+            Place::FootnoteTexts,
+            2,
+            lengths.main,
+            "",
+        ),
+        (
+            Place::EndnoteReferences,
+            Place::EndnoteTexts,
+            2,
+            lengths.endnotes_start(),
+            "",
+        ),
+        (
+            Place::CommentReferences,
+            Place::CommentTexts,
+            30,
+            lengths.comments_start(),
+            "comment-",
+        ),
     ];
     for (references, texts, size, start, prefix) in kinds {
         if !prefix.is_empty() && !keep_comments {
@@ -48,18 +66,25 @@ pub fn find(fib: &Fib, table: &[u8], keep_comments: bool, document: &mut Documen
     notes
 }
 
-/// Positions in a table of positions and records of `size` bytes; the last position, which ends the table, is left out.
+/// Positions in a table of positions and records of `size` bytes; the last position, which ends the
+/// table, is left out.
 fn positions(table: &[u8], size: usize) -> Vec<usize> {
     let count = table.len().saturating_sub(4) / (4 + size);
-    (0..count).map_while(|index| size_at(table, 4 * index)).collect()
+    (0..count)
+        .map_while(|index| size_at(table, 4 * index))
+        .collect()
 }
 
 /// Ranges between the positions of such a table, counted from `start` of the text.
 fn positions_to_ranges(table: &[u8], size: usize, start: usize) -> Vec<Range<usize>> {
     let count = table.len().saturating_sub(4) / (4 + size);
-    let at = |index: usize| size_at(table, 4 * index).map(|position| position.saturating_add(start));
+    let at =
+        |index: usize| size_at(table, 4 * index).map(|position| position.saturating_add(start));
     // Positions that run backwards would let ranges overlap.
-    (0..count).map_while(|index| Some(at(index)?..at(index + 1)?)).take_while(|range| range.start <= range.end).collect()
+    (0..count)
+        .map_while(|index| Some(at(index)?..at(index + 1)?))
+        .take_while(|range| range.start <= range.end)
+        .collect()
 }
 
 /// Text boxes with the position of the shape that they fill; those of no known shape come last.
@@ -67,7 +92,10 @@ fn text_boxes(fib: &Fib, table: &[u8]) -> Vec<(usize, Range<usize>)> {
     let anchors = shape_anchors(fib, table);
     let records = fib.place(table, Place::TextBoxes);
     let ranges = positions_to_ranges(records, TEXT_BOX, fib.lengths.text_boxes_start());
-    let end = fib.lengths.text_boxes_start().saturating_add(fib.lengths.text_boxes);
+    let end = fib
+        .lengths
+        .text_boxes_start()
+        .saturating_add(fib.lengths.text_boxes);
     let records_at = 4 * (ranges.len() + 1);
     let mut boxes: Vec<_> = ranges
         .into_iter()
@@ -87,7 +115,12 @@ fn text_boxes(fib: &Fib, table: &[u8]) -> Vec<(usize, Range<usize>)> {
 pub fn shape_anchors(fib: &Fib, table: &[u8]) -> BTreeMap<usize, usize> {
     let anchors = fib.place(table, Place::ShapeAnchors);
     let count = anchors.len().saturating_sub(4) / (4 + ANCHOR);
-    let anchor = |index: usize| Some((size_at(anchors, 4 * (count + 1) + ANCHOR * index)?, size_at(anchors, 4 * index)?));
+    let anchor = |index: usize| {
+        Some((
+            size_at(anchors, 4 * (count + 1) + ANCHOR * index)?,
+            size_at(anchors, 4 * index)?,
+        ))
+    };
     (0..count).map_while(anchor).collect()
 }
 
@@ -105,7 +138,10 @@ pub fn definitions(notes: &[Note], document: &mut Document, limits: &Limits) -> 
     let mut markdown = String::new();
     for note in notes {
         let blocks = story::blocks(document, note.range.start, note.range.end, limits)?;
-        let text = render(&blocks).trim_end().replace("\n", "\n    ").replace("\n    \n", "\n\n");
+        let text = render(&blocks)
+            .trim_end()
+            .replace("\n", "\n    ")
+            .replace("\n    \n", "\n\n");
         markdown.push_str(&format!("\n[^{}]: {text}\n", note.label));
         check_size(markdown.len(), limits)?;
     }

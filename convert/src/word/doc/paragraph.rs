@@ -1,8 +1,9 @@
-//! The characters of one paragraph as pieces of Markdown: fields, special characters, footnote marks, pictures. Called by
-//! [`super::story`].
+//! The characters of one paragraph as pieces of Markdown: fields, special characters, footnote
+//! marks, pictures. Called by [`super::story`].
 //!
-//! Text that was deleted while changes were tracked is dropped, inserted text is kept, hidden text is dropped unless the settings
-//! keep it. Of a field only its result is kept; a HYPERLINK's result becomes a link.
+//! Text that was deleted while changes were tracked is dropped, inserted text is kept, hidden text
+//! is dropped unless the settings keep it. Of a field only its result is kept; a HYPERLINK's result
+//! becomes a link.
 
 use std::rc::Rc;
 
@@ -35,13 +36,20 @@ struct Collector {
 impl Collector {
     fn flush(&mut self) {
         if !self.units.is_empty() {
-            self.pieces.push(Piece::Text(String::from_utf16_lossy(&self.units), self.style.clone()));
+            self.pieces.push(Piece::Text(
+                String::from_utf16_lossy(&self.units),
+                self.style.clone(),
+            ));
             self.units.clear();
         }
     }
 
     fn letter(&mut self, letter: Option<char>) {
-        self.units.extend(letter.into_iter().flat_map(|letter| letter.encode_utf16(&mut [0; 2]).to_vec()));
+        self.units.extend(
+            letter
+                .into_iter()
+                .flat_map(|letter| letter.encode_utf16(&mut [0; 2]).to_vec()),
+        );
     }
 
     fn add(&mut self, piece: Option<Piece>) {
@@ -53,13 +61,32 @@ impl Collector {
 }
 
 /// The pieces of the characters from `start` to `end`, without the paragraph's end mark.
-pub fn pieces(document: &mut Document, fields: &mut Fields, start: usize, end: usize) -> Vec<Piece> {
-    let mut collector = Collector { pieces: Vec::new(), units: Vec::new(), style: Style::default() };
+pub fn pieces(
+    document: &mut Document,
+    fields: &mut Fields,
+    start: usize,
+    end: usize,
+) -> Vec<Piece> {
+    let mut collector = Collector {
+        pieces: Vec::new(),
+        units: Vec::new(),
+        style: Style::default(),
+    };
     let mut properties = RunProperties::default();
     for position in start..end {
-        let Some(unit) = document.text.units.get(position).copied().filter(|unit| *unit != 0) else { continue };
+        let Some(unit) = document
+            .text
+            .units
+            .get(position)
+            .copied()
+            .filter(|unit| *unit != 0)
+        else {
+            continue;
+        };
         let character = properties.at(document, position);
-        if character.is_deleted || (character.is_hidden && !document.keep_hidden && !matches!(unit, 0x13..=0x15)) {
+        if character.is_deleted
+            || (character.is_hidden && !document.keep_hidden && !matches!(unit, 0x13..=0x15))
+        {
             continue;
         }
         let style = style_of(&character, fields);
@@ -85,7 +112,9 @@ struct RunProperties {
 impl RunProperties {
     fn at(&mut self, document: &Document, position: usize) -> Character {
         let piece = document.text.piece_of(position);
-        let Some(offset) = document.text.offset_of(position) else { return Character::default() };
+        let Some(offset) = document.text.offset_of(position) else {
+            return Character::default();
+        };
         if self.piece == Some(piece) && (self.from..self.to).contains(&offset) {
             return self.current;
         }
@@ -115,7 +144,14 @@ fn style_of(character: &Character, fields: &Fields) -> Style {
     }
 }
 
-fn put(document: &mut Document, fields: &mut Fields, collector: &mut Collector, position: usize, unit: u16, character: &Character) {
+fn put(
+    document: &mut Document,
+    fields: &mut Fields,
+    collector: &mut Collector,
+    position: usize,
+    unit: u16,
+    character: &Character,
+) {
     match unit {
         0x13 if fields.0.len() < MAXIMUM_FIELDS => fields.0.push(Field::default()),
         0x14 => begin_result(fields),
@@ -129,10 +165,20 @@ fn put(document: &mut Document, fields: &mut Fields, collector: &mut Collector, 
             }
         }
         _ if document.references.contains_key(&position) => {
-            collector.add(document.references.get(&position).cloned().map(Piece::Markdown));
+            collector.add(
+                document
+                    .references
+                    .get(&position)
+                    .cloned()
+                    .map(Piece::Markdown),
+            );
         }
         0x01 | 0x08 if character.is_special => {
-            let markdown = if unit == 0x01 { document.picture(character.picture) } else { document.floating_picture(position) };
+            let markdown = if unit == 0x01 {
+                document.picture(character.picture)
+            } else {
+                document.floating_picture(position)
+            };
             let is_shown = markdown.is_some();
             collector.add(markdown.map(Piece::Markdown));
             collector.add((is_shown && unit == 0x08).then_some(Piece::Break));
@@ -157,7 +203,10 @@ fn begin_result(fields: &mut Fields) {
 
 /// Where a HYPERLINK field leads; places within the document are no links.
 fn hyperlink(instruction: &str) -> Option<String> {
-    let arguments = instruction.trim_start().strip_prefix("HYPERLINK")?.trim_start();
+    let arguments = instruction
+        .trim_start()
+        .strip_prefix("HYPERLINK")?
+        .trim_start();
     let place = match arguments.strip_prefix('"') {
         Some(quoted) => quoted.split('"').next()?,
         None => arguments.split_whitespace().next()?,
@@ -171,8 +220,14 @@ mod tests {
 
     #[test]
     fn hyperlinks_to_places_outside() {
-        assert_eq!(hyperlink(" HYPERLINK \"http://a.b/c\" \\o \"tip\" ").as_deref(), Some("http://a.b/c"));
-        assert_eq!(hyperlink(" HYPERLINK http://a.b "), Some("http://a.b".to_owned()));
+        assert_eq!(
+            hyperlink(" HYPERLINK \"http://a.b/c\" \\o \"tip\" ").as_deref(),
+            Some("http://a.b/c")
+        );
+        assert_eq!(
+            hyperlink(" HYPERLINK http://a.b "),
+            Some("http://a.b".to_owned())
+        );
         assert_eq!(hyperlink("HYPERLINK \\l \"_Toc1\""), None);
         assert_eq!(hyperlink("PAGE"), None);
     }

@@ -1,4 +1,5 @@
-//! Pictures in the text, and floating ones that hang on a place of it ([MS-DOC] 2.9.190, 2.9.253). Called by [`super::paragraph`].
+//! Pictures in the text, and floating ones that hang on a place of it ([MS-DOC] 2.9.190, 2.9.253).
+//! Called by [`super::paragraph`].
 
 use std::collections::BTreeMap;
 
@@ -36,28 +37,48 @@ impl Document<'_> {
 
     fn show(&mut self, key: &str, stored: &[u8]) -> Option<String> {
         let (media_type, content) = *bitmaps(stored, 1).first()?;
-        let name = format!("picture-{}.{}", self.pictures.blobs.len() + 1, extension(media_type));
-        self.pictures.show(key, "", || Some(EmbeddedFile { name, media_type: media_type.to_owned(), bytes: content.to_vec() }))
+        let name = format!(
+            "picture-{}.{}",
+            self.pictures.blobs.len() + 1,
+            extension(media_type)
+        );
+        self.pictures.show(key, "", || {
+            Some(EmbeddedFile {
+                name,
+                media_type: media_type.to_owned(),
+                bytes: content.to_vec(),
+            })
+        })
     }
 }
 
 /// Offsets in the stream `WordDocument` of floating pictures, by the position that each hangs on.
 pub fn floating(fib: &Fib, table: &[u8]) -> BTreeMap<usize, usize> {
     let drawings = fib.place(table, Place::Drawings);
-    let Some(group) = records(drawings).next() else { return BTreeMap::new() };
-    let entries = first(group.content, kinds::PICTURE_STORE).map(|store| records(store.content).collect::<Vec<_>>()).unwrap_or_default();
+    let Some(group) = records(drawings).next() else {
+        return BTreeMap::new();
+    };
+    let entries = first(group.content, kinds::PICTURE_STORE)
+        .map(|store| records(store.content).collect::<Vec<_>>())
+        .unwrap_or_default();
     let anchors = shape_anchors(fib, table);
     let mut found = BTreeMap::new();
     // Each drawing stands behind a byte that says whether it is that of the text or of headers.
-    let mut rest = drawings.get(8 + group.content.len() + 1..).unwrap_or_default();
+    let mut rest = drawings
+        .get(8 + group.content.len() + 1..)
+        .unwrap_or_default();
     while let Some(drawing) = records(rest).next() {
         for shape in shapes(drawing.content) {
             let picture = shape_picture(&shape, &entries);
-            if let Some((position, offset)) = picture.and_then(|(shape, offset)| Some((*anchors.get(&shape)?, offset))) {
+            if let Some((position, offset)) =
+                picture.and_then(|(shape, offset)| Some((*anchors.get(&shape)?, offset)))
+            {
                 found.insert(position, offset);
             }
         }
-        rest = rest.get(8 + drawing.content.len() + 1..).unwrap_or_default();
+        rest = rest
+            .get(8 + drawing.content.len() + 1..)
+            .unwrap_or_default();
     }
     found
 }

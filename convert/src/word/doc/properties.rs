@@ -1,5 +1,5 @@
-//! Lists of property modifiers (`grpprl`, [MS-DOC] 2.6) and what they say of paragraphs, characters and table rows. Called by `runs`,
-//! `styles` and `paragraphs`.
+//! Lists of property modifiers (`grpprl`, [MS-DOC] 2.6) and what they say of paragraphs, characters
+//! and table rows. Called by `runs`, `styles` and `paragraphs`.
 
 use crate::office::bytes::{size_at, u8_at, u16_at};
 
@@ -29,7 +29,8 @@ fn operand(code: u16, after: &[u8]) -> Option<(&[u8], usize)> {
     let (prefix, length) = match (code, u8_at(after, 0)?) {
         (0xD608, _) => (2, usize::from(u16_at(after, 0)?).checked_sub(1)?),
         (0xC615, 255) => {
-            // Tab stops that are too many for one length byte: deleted ones of 4 bytes, added ones of 3.
+            // Tab stops that are too many for one length byte: deleted ones of 4 bytes, added ones
+            // of 3.
             let deleted = usize::from(u8_at(after, 1)?);
             let added = usize::from(u8_at(after, 2 + 4 * deleted)?);
             (1, 2 + 4 * deleted + 3 * added)
@@ -96,7 +97,11 @@ fn cells(operand: &[u8]) -> Vec<CellEdge> {
     let edge = |index: usize| {
         let right = u16_at(operand, 1 + 2 * (index + 1))?.cast_signed();
         let flags = u16_at(operand, 1 + 2 * (count + 1) + 20 * index).unwrap_or(0);
-        Some(CellEdge { right, continues_left: flags & 3 == 1, continues_above: flags >> 5 & 3 == 1 })
+        Some(CellEdge {
+            right,
+            continues_left: flags & 3 == 1,
+            continues_above: flags >> 5 & 3 == 1,
+        })
     };
     (0..count).map_while(edge).collect()
 }
@@ -121,14 +126,17 @@ pub struct Character {
 
 /// The character style that a list of modifiers names.
 pub fn character_style(list: &[u8]) -> Option<u16> {
-    modifiers(list).find(|(code, _)| *code == 0x4A30).and_then(|(_, operand)| u16_at(operand, 0))
+    modifiers(list)
+        .find(|(code, _)| *code == 0x4A30)
+        .and_then(|(_, operand)| u16_at(operand, 0))
 }
 
 impl Character {
     /// Takes over what a list of modifiers says.
     pub fn apply(&mut self, list: &[u8]) {
         for (code, operand) in modifiers(list) {
-            // 0x80 is "as the style", 0x81 the opposite of the style: what stands here is the style's.
+            // 0x80 is "as the style", 0x81 the opposite of the style: what stands here is the
+            // style's.
             let switched = |current: bool| match operand.first() {
                 Some(0x80) => current,
                 Some(0x81) => !current,
@@ -156,10 +164,23 @@ mod tests {
 
     #[test]
     fn lists_are_walked_over_operands_of_all_sizes() {
-        let list = [0x16, 0x24, 1, 0x00, 0x46, 5, 0, 0x08, 0xD6, 8, 0, 1, 0, 0, 100, 0, 0x20, 0, 0x40, 0x26, 2, 0x15];
+        let list = [
+            0x16, 0x24, 1, 0x00, 0x46, 5, 0, 0x08, 0xD6, 8, 0, 1, 0, 0, 100, 0, 0x20, 0, 0x40,
+            0x26, 2, 0x15,
+        ];
         let mut paragraph = Paragraph::default();
         paragraph.apply(&list);
-        assert_eq!((paragraph.depth, paragraph.style, paragraph.outline), (1, 5, Some(2)));
-        assert_eq!(paragraph.cells, [CellEdge { right: 100, continues_left: false, continues_above: true }]);
+        assert_eq!(
+            (paragraph.depth, paragraph.style, paragraph.outline),
+            (1, 5, Some(2))
+        );
+        assert_eq!(
+            paragraph.cells,
+            [CellEdge {
+                right: 100,
+                continues_left: false,
+                continues_above: true
+            }]
+        );
     }
 }

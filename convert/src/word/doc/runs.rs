@@ -1,5 +1,5 @@
-//! Formatted pages: which properties hold for which bytes of the stream `WordDocument` ([MS-DOC] 2.9.33, 2.9.174). Called by
-//! [`super::convert`].
+//! Formatted pages: which properties hold for which bytes of the stream `WordDocument` ([MS-DOC]
+//! 2.9.33, 2.9.174). Called by [`super::convert`].
 
 use crate::office::bytes::{size_at, slice_at, u8_at, u16_at};
 
@@ -42,15 +42,32 @@ impl<'a> Runs<'a> {
         let first_number = 4 * (places.len().saturating_sub(4) / 8 + 1);
         let mut runs = Vec::new();
         for index in 0..count {
-            let number = size_at(places, first_number + 4 * index).unwrap_or(usize::MAX) & 0x3F_FFFF;
-            let Some(page) = slice_at(word, number * PAGE, PAGE) else { continue };
+            let number =
+                size_at(places, first_number + 4 * index).unwrap_or(usize::MAX) & 0x3F_FFFF;
+            let Some(page) = slice_at(word, number * PAGE, PAGE) else {
+                continue;
+            };
             let in_page = usize::from(u8_at(page, PAGE - 1).unwrap_or(0));
             for place in 0..in_page {
-                let (Some(start), Some(end)) = (size_at(page, 4 * place), size_at(page, 4 * place + 4)) else { break };
-                let offset = u8_at(page, 4 * (in_page + 1) + entry * place).map_or(0, |half| 2 * usize::from(half));
-                let (style, list) = if offset == 0 { (0, &[][..]) } else { run(page, offset).unwrap_or_default() };
+                let (Some(start), Some(end)) =
+                    (size_at(page, 4 * place), size_at(page, 4 * place + 4))
+                else {
+                    break;
+                };
+                let offset = u8_at(page, 4 * (in_page + 1) + entry * place)
+                    .map_or(0, |half| 2 * usize::from(half));
+                let (style, list) = if offset == 0 {
+                    (0, &[][..])
+                } else {
+                    run(page, offset).unwrap_or_default()
+                };
                 if start < end {
-                    runs.push(Run { start, end, style, list });
+                    runs.push(Run {
+                        start,
+                        end,
+                        style,
+                        list,
+                    });
                 }
             }
         }
@@ -60,7 +77,10 @@ impl<'a> Runs<'a> {
 
     /// The run that a byte lies in.
     pub fn at(&self, offset: usize) -> Option<Run<'a>> {
-        let before = self.0.partition_point(|run| run.start <= offset).checked_sub(1)?;
+        let before = self
+            .0
+            .partition_point(|run| run.start <= offset)
+            .checked_sub(1)?;
         self.0.get(before).copied().filter(|run| offset < run.end)
     }
 }
@@ -75,5 +95,8 @@ fn paragraph_run(page: &[u8], offset: usize) -> Option<(u16, &[u8])> {
 }
 
 fn character_run(page: &[u8], offset: usize) -> Option<(u16, &[u8])> {
-    Some((0, slice_at(page, offset + 1, usize::from(u8_at(page, offset)?))?))
+    Some((
+        0,
+        slice_at(page, offset + 1, usize::from(u8_at(page, offset)?))?,
+    ))
 }

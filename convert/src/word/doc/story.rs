@@ -1,5 +1,6 @@
-//! A range of the text as blocks: paragraphs, headings, list items, tables, and text boxes behind the paragraph that they hang on.
-//! Called by [`super::convert`] for the main text, and for footnotes and text boxes.
+//! A range of the text as blocks: paragraphs, headings, list items, tables, and text boxes behind
+//! the paragraph that they hang on. Called by [`super::convert`] for the main text, and for
+//! footnotes and text boxes.
 
 use tributary_schemas::Result;
 
@@ -22,9 +23,18 @@ fn is_end(unit: u16) -> bool {
 }
 
 /// The blocks of the characters from `start` to `end`.
-pub fn blocks(document: &mut Document, start: usize, end: usize, limits: &Limits) -> Result<Vec<Block>> {
+pub fn blocks(
+    document: &mut Document,
+    start: usize,
+    end: usize,
+    limits: &Limits,
+) -> Result<Vec<Block>> {
     let end = end.min(document.text.units.len());
-    let mut reader = Reader { blocks: Vec::new(), tables: Tables::default(), fields: Fields::default() };
+    let mut reader = Reader {
+        blocks: Vec::new(),
+        tables: Tables::default(),
+        fields: Fields::default(),
+    };
     let (mut begins, mut looked_at) = (start, start);
     for position in start..end {
         let unit = document.text.units.get(position).copied().unwrap_or(0);
@@ -56,7 +66,10 @@ impl Reader {
     /// A paragraph from `start` up to its end mark `unit` at `end`.
     fn paragraph(&mut self, document: &mut Document, start: usize, end: usize, unit: u16) {
         let paragraph = properties(document, end);
-        let depth = paragraph.depth.min(MAXIMUM_DEPTH).max(usize::from(unit == 0x07));
+        let depth = paragraph
+            .depth
+            .min(MAXIMUM_DEPTH)
+            .max(usize::from(unit == 0x07));
         let closed = self.tables.set_depth(depth);
         self.blocks.extend(closed);
         if depth > 0 && paragraph.ends_row {
@@ -76,9 +89,16 @@ impl Reader {
     }
 
     /// The text boxes that hang on a paragraph. Those within a table wait for its end.
-    fn text_boxes(&mut self, document: &mut Document, start: usize, end: usize, limits: &Limits) -> Result<()> {
+    fn text_boxes(
+        &mut self,
+        document: &mut Document,
+        start: usize,
+        end: usize,
+        limits: &Limits,
+    ) -> Result<()> {
         while let Some(range) = document.next_text_box(start, end) {
-            // It was taken out before it is read, so a text box that claims to hang on itself ends here.
+            // It was taken out before it is read, so a text box that claims to hang on itself ends
+            // here.
             let content = blocks(document, range.start, range.end, limits)?;
             let content = self.tables.put_behind(content);
             self.blocks.extend(content);
@@ -90,7 +110,11 @@ impl Reader {
 /// Properties of the paragraph whose end mark stands at `end`.
 fn properties(document: &Document, end: usize) -> Paragraph {
     let mut paragraph = Paragraph::default();
-    if let Some(run) = document.text.offset_of(end).and_then(|offset| document.paragraphs.at(offset)) {
+    if let Some(run) = document
+        .text
+        .offset_of(end)
+        .and_then(|offset| document.paragraphs.at(offset))
+    {
         paragraph.style = run.style;
         paragraph.apply(run.list);
     }
@@ -110,7 +134,11 @@ fn block(document: &mut Document, paragraph: &Paragraph, pieces: &[Piece]) -> Op
     match document.styles.list(paragraph) {
         Some((list, level)) => {
             let number = document.lists.next_number(list, level);
-            Some(Block::Item { level: usize::from(level), number, text })
+            Some(Block::Item {
+                level: usize::from(level),
+                number,
+                text,
+            })
         }
         None => Block::paragraph(text),
     }

@@ -1,4 +1,5 @@
-//! The style sheet: outline level and list of each paragraph style, look of each character style, through their bases ([MS-DOC] 2.9.271). Called by [`super::convert`].
+//! The style sheet: outline level and list of each paragraph style, look of each character style,
+//! through their bases ([MS-DOC] 2.9.271). Called by [`super::convert`].
 
 use super::properties::{Character, Paragraph};
 use crate::office::bytes::{slice_at, u16_at};
@@ -36,8 +37,13 @@ impl Styles {
         while let Some(length) = u16_at(sheet, at) {
             let length = usize::from(length);
             let style = slice_at(sheet, at + 2, length).and_then(|bytes| style(bytes, base_length));
-            let characters = slice_at(sheet, at + 2, length).filter(|bytes| kind(bytes) == CHARACTER);
-            lists.push(characters.and_then(|bytes| properties(bytes, base_length)).unwrap_or_default());
+            let characters =
+                slice_at(sheet, at + 2, length).filter(|bytes| kind(bytes) == CHARACTER);
+            lists.push(
+                characters
+                    .and_then(|bytes| properties(bytes, base_length))
+                    .unwrap_or_default(),
+            );
             styles.push(style.unwrap_or_default());
             at += 2 + length + length % 2;
         }
@@ -58,7 +64,11 @@ impl Styles {
                 next = style.base;
             }
             let mut characters = Character::default();
-            bases.iter().rev().filter_map(|base| lists.get(*base)).for_each(|list| characters.apply(list));
+            bases
+                .iter()
+                .rev()
+                .filter_map(|base| lists.get(*base))
+                .for_each(|list| characters.apply(list));
             if let Some(style) = self.0.get_mut(number) {
                 style.characters = characters;
             }
@@ -67,10 +77,14 @@ impl Styles {
 
     /// What a character style says.
     pub fn character(&self, number: u16) -> Character {
-        self.0.get(usize::from(number)).map(|style| style.characters).unwrap_or_default()
+        self.0
+            .get(usize::from(number))
+            .map(|style| style.characters)
+            .unwrap_or_default()
     }
 
-    /// Level 1 to 9 of a paragraph that is a heading: by its own outline level, else by its style or that style's bases.
+    /// Level 1 to 9 of a paragraph that is a heading: by its own outline level, else by its style
+    /// or that style's bases.
     pub fn heading_level(&self, paragraph: &Paragraph) -> Option<u8> {
         let outline = |level: u8| (level < 9).then_some(level + 1);
         if let Some(level) = paragraph.outline {
@@ -90,8 +104,14 @@ impl Styles {
     /// List (1 is the first) and level of a paragraph that stands in one.
     pub fn list(&self, paragraph: &Paragraph) -> Option<(u16, u8)> {
         let from_style = || self.chain(paragraph.style).find_map(|style| style.own.list);
-        let list = paragraph.list.or_else(from_style).filter(|list| *list != 0 && *list <= 2047)?;
-        let level = paragraph.list_level.or_else(|| self.chain(paragraph.style).find_map(|style| style.own.list_level));
+        let list = paragraph
+            .list
+            .or_else(from_style)
+            .filter(|list| *list != 0 && *list <= 2047)?;
+        let level = paragraph.list_level.or_else(|| {
+            self.chain(paragraph.style)
+                .find_map(|style| style.own.list_level)
+        });
         Some((list, level.unwrap_or(0)))
     }
 
@@ -109,16 +129,26 @@ fn style(bytes: &[u8], base_length: usize) -> Option<Style> {
     let mut own = Paragraph::default();
     if kind(bytes) == PARAGRAPH {
         // The style's own number comes first.
-        own.apply(properties(bytes, base_length).and_then(|list| list.get(2..)).unwrap_or_default());
+        own.apply(
+            properties(bytes, base_length)
+                .and_then(|list| list.get(2..))
+                .unwrap_or_default(),
+        );
     }
-    Some(Style { builtin, base, own, characters: Character::default() })
+    Some(Style {
+        builtin,
+        base,
+        own,
+        characters: Character::default(),
+    })
 }
 
 fn kind(bytes: &[u8]) -> u16 {
     u16_at(bytes, 2).unwrap_or(0) & 0xF
 }
 
-/// The first property modifiers behind the name: those of paragraphs, or of characters if it is a character style.
+/// The first property modifiers behind the name: those of paragraphs, or of characters if it is a
+/// character style.
 fn properties(bytes: &[u8], base_length: usize) -> Option<&[u8]> {
     let name_length = usize::from(u16_at(bytes, base_length)?);
     let at = base_length + 2 + 2 * name_length + 2;

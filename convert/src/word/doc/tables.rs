@@ -1,7 +1,9 @@
-//! Tables: cells and rows collected from the paragraphs that lie in them, nested ones too. Called by [`super::story`].
+//! Tables: cells and rows collected from the paragraphs that lie in them, nested ones too. Called
+//! by [`super::story`].
 //!
-//! A cell that is merged over columns stands once, one that is merged over rows in each of them; a table within a cell follows the
-//! table that it stands in; a table of one cell is a frame, and its content stands as paragraphs.
+//! A cell that is merged over columns stands once, one that is merged over rows in each of them; a
+//! table within a cell follows the table that it stands in; a table of one cell is a frame, and its
+//! content stands as paragraphs.
 
 use super::properties::CellEdge;
 use crate::office::blocks::{Block, may_fill, repeated};
@@ -32,11 +34,14 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Opens and closes tables until `depth` are open; returns the blocks of the outermost if that was closed.
+    /// Opens and closes tables until `depth` are open; returns the blocks of the outermost if that
+    /// was closed.
     pub fn set_depth(&mut self, depth: usize) -> Vec<Block> {
         let mut closed = Vec::new();
         while self.open.len() > depth {
-            let Some(mut table) = self.open.pop() else { break };
+            let Some(mut table) = self.open.pop() else {
+                break;
+            };
             table.end_row(&[]);
             let blocks = table.finish();
             if self.open.is_empty() {
@@ -92,18 +97,26 @@ impl Table {
         }
         let cells = std::mem::take(&mut self.cells);
         if !cells.is_empty() {
-            self.rows.push(Row { cells: cells.into_iter().map(cell_text).collect(), edges: edges.to_vec() });
+            self.rows.push(Row {
+                cells: cells.into_iter().map(cell_text).collect(),
+                edges: edges.to_vec(),
+            });
         }
     }
 
     fn finish(self) -> Vec<Block> {
-        let is_frame = self.rows.len() == 1 && self.rows.first().is_some_and(|row| row.cells.len() == 1);
+        let is_frame =
+            self.rows.len() == 1 && self.rows.first().is_some_and(|row| row.cells.len() == 1);
         if is_frame {
             let text = self.rows.into_iter().flat_map(|row| row.cells);
             return text.filter_map(Block::paragraph).collect();
         }
         let grid = grid(&self.rows);
-        if grid.iter().flatten().all(String::is_empty) { Vec::new() } else { vec![Block::Table(grid)] }
+        if grid.iter().flatten().all(String::is_empty) {
+            Vec::new()
+        } else {
+            vec![Block::Table(grid)]
+        }
     }
 }
 
@@ -111,19 +124,28 @@ impl Table {
 fn cell_text(blocks: Vec<Block>) -> String {
     let lines = blocks.into_iter().filter_map(|block| match block {
         Block::Heading(_, text) | Block::Paragraph(text) => Some(text),
-        Block::Item { number: Some(number), text, .. } => Some(format!("{number}. {text}")),
+        Block::Item {
+            number: Some(number),
+            text,
+            ..
+        } => Some(format!("{number}. {text}")),
         Block::Item { text, .. } => Some(format!("- {text}")),
         Block::Table(_) => None,
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Rows of equal length: cells are placed by their edges where rows have different numbers of cells.
+/// Rows of equal length: cells are placed by their edges where rows have different numbers of
+/// cells.
 fn grid(rows: &[Row]) -> Vec<Vec<String>> {
     let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
     let has_edges = rows.iter().all(|row| row.edges.len() == row.cells.len());
     let is_even = rows.iter().all(|row| row.cells.len() == columns);
-    let edges = if has_edges && !is_even { all_edges(rows) } else { Vec::new() };
+    let edges = if has_edges && !is_even {
+        all_edges(rows)
+    } else {
+        Vec::new()
+    };
     // Edges that fit nowhere would tear the table apart.
     let cells = rows.iter().map(|row| row.cells.len()).sum();
     let is_usable = edges.len() <= 3 * columns && may_fill(rows.len(), edges.len(), cells);
@@ -138,7 +160,10 @@ fn grid(rows: &[Row]) -> Vec<Vec<String>> {
 
 /// The right edges of all rows, in order.
 fn all_edges(rows: &[Row]) -> Vec<i16> {
-    let mut edges: Vec<i16> = rows.iter().flat_map(|row| row.edges.iter().map(|edge| edge.right)).collect();
+    let mut edges: Vec<i16> = rows
+        .iter()
+        .flat_map(|row| row.edges.iter().map(|edge| edge.right))
+        .collect();
     edges.sort_unstable();
     edges.dedup_by(|next, kept| next.saturating_sub(*kept) <= EDGE_TOLERANCE);
     edges
@@ -149,9 +174,12 @@ fn place(row: &Row, edges: &[i16], above: &[String]) -> Vec<String> {
     let mut placed: Vec<String> = Vec::new();
     for (index, text) in row.cells.iter().enumerate() {
         let cell = row.edges.get(index).copied().unwrap_or_default();
-        let continued = above.get(placed.len()).filter(|_| cell.continues_above && text.is_empty());
+        let continued = above
+            .get(placed.len())
+            .filter(|_| cell.continues_above && text.is_empty());
         placed.push(continued.map_or_else(|| text.clone(), |above| repeated(above)));
-        let covered = edges.partition_point(|edge| *edge < cell.right.saturating_sub(EDGE_TOLERANCE)) + 1;
+        let covered =
+            edges.partition_point(|edge| *edge < cell.right.saturating_sub(EDGE_TOLERANCE)) + 1;
         while !edges.is_empty() && placed.len() < covered.min(edges.len()) {
             placed.push(String::new());
         }
@@ -164,7 +192,10 @@ mod tests {
     use super::*;
 
     fn edge(right: i16) -> CellEdge {
-        CellEdge { right, ..CellEdge::default() }
+        CellEdge {
+            right,
+            ..CellEdge::default()
+        }
     }
 
     fn row(tables: &mut Tables, cells: &[&str], edges: &[CellEdge]) {
@@ -179,11 +210,40 @@ mod tests {
     fn merged_cells_are_placed_by_their_edges() {
         let mut tables = Tables::default();
         assert!(tables.set_depth(1).is_empty());
-        row(&mut tables, &["a", "b", "c"], &[edge(100), edge(200), edge(300)]);
-        row(&mut tables, &["d", "e"], &[edge(205), CellEdge { right: 300, continues_above: true, continues_left: false }]);
-        row(&mut tables, &["f", "g", ""], &[edge(100), edge(200), CellEdge { continues_above: true, ..edge(300) }]);
+        row(
+            &mut tables,
+            &["a", "b", "c"],
+            &[edge(100), edge(200), edge(300)],
+        );
+        row(
+            &mut tables,
+            &["d", "e"],
+            &[
+                edge(205),
+                CellEdge {
+                    right: 300,
+                    continues_above: true,
+                    continues_left: false,
+                },
+            ],
+        );
+        row(
+            &mut tables,
+            &["f", "g", ""],
+            &[
+                edge(100),
+                edge(200),
+                CellEdge {
+                    continues_above: true,
+                    ..edge(300)
+                },
+            ],
+        );
         let expected = vec![vec!["a", "b", "c"], vec!["d", "", "e"], vec!["f", "g", "e"]];
-        let expected = expected.into_iter().map(|row| row.into_iter().map(str::to_owned).collect()).collect();
+        let expected = expected
+            .into_iter()
+            .map(|row| row.into_iter().map(str::to_owned).collect())
+            .collect();
         assert_eq!(tables.set_depth(0), [Block::Table(expected)]);
     }
 

@@ -1,5 +1,5 @@
-//! The piece table: which bytes of the stream `WordDocument` are which characters ([MS-DOC] 2.9.38, 2.9.177). Called by
-//! [`super::convert`].
+//! The piece table: which bytes of the stream `WordDocument` are which characters ([MS-DOC] 2.9.38,
+//! 2.9.177). Called by [`super::convert`].
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -34,19 +34,26 @@ pub struct Text {
 }
 
 impl Text {
-    /// Reads the piece table of `clx` and the text that it names. `Corrupt` if there is no usable table.
+    /// Reads the piece table of `clx` and the text that it names. `Corrupt` if there is no usable
+    /// table.
     pub fn read(clx: &[u8], word: &[u8], language: u16) -> Result<Self> {
         let (modifiers, table) = split(clx).ok_or_else(|| corrupt("the piece table ends early"))?;
         let count = table.len().saturating_sub(4) / 12;
-        let mut text = Self { modifiers, ..Self::default() };
+        let mut text = Self {
+            modifiers,
+            ..Self::default()
+        };
         for index in 0..count {
-            let piece = piece(table, count, index).ok_or_else(|| corrupt("the piece table ends early"))?;
+            let piece =
+                piece(table, count, index).ok_or_else(|| corrupt("the piece table ends early"))?;
             if piece.start != text.units.len() || piece.end < piece.start {
                 return Err(corrupt("the piece table is out of order"));
             }
             // Every character has a byte of its own, unless pieces were made to overlap.
             if piece.end > word.len() {
-                return Err(corrupt("the piece table names more text than the document holds"));
+                return Err(corrupt(
+                    "the piece table names more text than the document holds",
+                ));
             }
             text.push(piece, word, language);
         }
@@ -56,11 +63,14 @@ impl Text {
     fn push(&mut self, piece: Piece, word: &[u8], language: u16) {
         let length = piece.end - piece.start;
         let wanted = length * piece.width;
-        let bytes = slice_at(word, piece.offset, wanted).or_else(|| word.get(piece.offset..)).unwrap_or_default();
+        let bytes = slice_at(word, piece.offset, wanted)
+            .or_else(|| word.get(piece.offset..))
+            .unwrap_or_default();
         self.is_damaged |= bytes.len() < wanted;
         if piece.width == 2 {
             let (pairs, _) = bytes.as_chunks::<2>();
-            self.units.extend(pairs.iter().map(|pair| u16::from_le_bytes(*pair)));
+            self.units
+                .extend(pairs.iter().map(|pair| u16::from_le_bytes(*pair)));
         } else {
             decode_bytes(bytes, language, &mut self.units);
         }
@@ -76,14 +86,26 @@ impl Text {
     /// Offset of a character in the stream, and its piece's number.
     pub fn offset_of(&self, position: usize) -> Option<usize> {
         let piece = self.pieces.get(self.piece_of(position))?;
-        piece.offset.checked_add(position.checked_sub(piece.start)?.checked_mul(piece.width)?)
+        piece.offset.checked_add(
+            position
+                .checked_sub(piece.start)?
+                .checked_mul(piece.width)?,
+        )
     }
 
-    /// Properties changed in the piece of a character since the last full save, as a list of property modifiers.
+    /// Properties changed in the piece of a character since the last full save, as a list of
+    /// property modifiers.
     pub fn modifier_of(&self, position: usize) -> Vec<u8> {
-        let modifier = self.pieces.get(self.piece_of(position)).map_or(0, |piece| piece.modifier);
+        let modifier = self
+            .pieces
+            .get(self.piece_of(position))
+            .map_or(0, |piece| piece.modifier);
         if modifier & 1 == 1 {
-            return self.modifiers.get(usize::from(modifier >> 1)).cloned().unwrap_or_default();
+            return self
+                .modifiers
+                .get(usize::from(modifier >> 1))
+                .cloned()
+                .unwrap_or_default();
         }
         let [low, value] = modifier.to_le_bytes();
         let code: u16 = match low >> 1 {
@@ -100,7 +122,8 @@ impl Text {
 }
 
 fn corrupt(what: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, what.to_owned()).with_hint("the file is damaged; open it in Word or LibreOffice and save it again")
+    Error::new(ErrorKind::Corrupt, what.to_owned())
+        .with_hint("the file is damaged; open it in Word or LibreOffice and save it again")
 }
 
 /// The property lists before the piece table, and the table.
@@ -129,11 +152,22 @@ fn piece(table: &[u8], count: usize, index: usize) -> Option<Piece> {
     let place = u32_at(table, descriptor + 2)?;
     let modifier = u16_at(table, descriptor + 6)?;
     let offset = usize::try_from(place & 0x3FFF_FFFF).ok()?;
-    let (offset, width) = if place & 0x4000_0000 == 0 { (offset, 2) } else { (offset / 2, 1) };
-    Some(Piece { start, end, offset, width, modifier })
+    let (offset, width) = if place & 0x4000_0000 == 0 {
+        (offset, 2)
+    } else {
+        (offset / 2, 1)
+    };
+    Some(Piece {
+        start,
+        end,
+        offset,
+        width,
+        modifier,
+    })
 }
 
-/// 8-bit text: windows-1252, or the East Asian code page of the language where all high bytes stand in pairs of that code page.
+/// 8-bit text: windows-1252, or the East Asian code page of the language where all high bytes stand
+/// in pairs of that code page.
 fn decode_bytes(bytes: &[u8], language: u16, units: &mut Vec<u16>) {
     let east_asian = of_language(u32::from(language)).filter(|encoding| !encoding.is_single_byte());
     let Some(encoding) = east_asian.filter(|encoding| is_double_byte(bytes, encoding)) else {
@@ -152,10 +186,16 @@ fn decode_bytes(bytes: &[u8], language: u16, units: &mut Vec<u16>) {
     }
 }
 
-/// Word writes East Asian text as UTF-16; other programs do not. Accents and quotes of windows-1252 stand alone, so pairs tell.
+/// Word writes East Asian text as UTF-16; other programs do not. Accents and quotes of windows-1252
+/// stand alone, so pairs tell.
 fn is_double_byte(bytes: &[u8], encoding: &'static Encoding) -> bool {
-    let mut runs = bytes.split(|byte| *byte < 0x80).filter(|run| !run.is_empty()).peekable();
+    let mut runs = bytes
+        .split(|byte| *byte < 0x80)
+        .filter(|run| !run.is_empty())
+        .peekable();
     runs.peek().is_some()
         && runs.all(|run| run.len() % 2 == 0)
-        && encoding.decode_without_bom_handling_and_without_replacement(bytes).is_some()
+        && encoding
+            .decode_without_bom_handling_and_without_replacement(bytes)
+            .is_some()
 }

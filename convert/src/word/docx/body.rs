@@ -1,4 +1,5 @@
-//! The blocks of a story: the main text, a note, a cell, a text box. Called by the document and by everything that holds paragraphs.
+//! The blocks of a story: the main text, a note, a cell, a text box. Called by the document and by
+//! everything that holds paragraphs.
 
 use std::rc::Rc;
 
@@ -66,14 +67,18 @@ impl<'d, 'b> Story<'d, 'b> {
     }
 
     /// Adds one block.
-    pub fn any_block(&mut self, element: &Element, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
+    pub fn any_block(
+        &mut self,
+        element: &Element,
+        xml: &mut XmlReader,
+        out: &mut Vec<Block>,
+    ) -> Result<()> {
         match element.name() {
             "p" => self.paragraph(xml, out),
             "tbl" => self.table(xml, out),
             "sdt" => self.content_control(xml, out),
-            "ins" | "moveTo" | "customXml" | "smartTag" | "sdtContent" | "dir" | "bdo" | "r" | "txbxContent" | "subDoc" => {
-                self.blocks(xml, out)
-            }
+            "ins" | "moveTo" | "customXml" | "smartTag" | "sdtContent" | "dir" | "bdo" | "r"
+            | "txbxContent" | "subDoc" => self.blocks(xml, out),
             "sectPr" => self.section(xml),
             "oMathPara" | "oMath" => self.loose_formula(element, xml, out),
             "altChunk" => {
@@ -103,7 +108,12 @@ impl<'d, 'b> Story<'d, 'b> {
         Ok(())
     }
 
-    fn loose_formula(&mut self, element: &Element, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
+    fn loose_formula(
+        &mut self,
+        element: &Element,
+        xml: &mut XmlReader,
+        out: &mut Vec<Block>,
+    ) -> Result<()> {
         let mut inline = Inline::default();
         self.inline_child(element, xml, &mut inline)?;
         if !inline.is_blank() {
@@ -113,12 +123,16 @@ impl<'d, 'b> Story<'d, 'b> {
         Ok(())
     }
 
-    /// A section ends (in a paragraph's properties) or the last one is described (at the end of the body).
+    /// A section ends (in a paragraph's properties) or the last one is described (at the end of the
+    /// body).
     pub fn section(&mut self, xml: &mut XmlReader) -> Result<()> {
         let mut begins_page = true;
         while let Some(element) = xml.child()? {
             if element.name() == "type" {
-                begins_page = !matches!(element.value().as_deref(), Some("continuous" | "nextColumn"));
+                begins_page = !matches!(
+                    element.value().as_deref(),
+                    Some("continuous" | "nextColumn")
+                );
             }
             xml.skip()?;
         }
@@ -137,7 +151,8 @@ impl<'d, 'b> Story<'d, 'b> {
         self.page(inline);
     }
 
-    /// A page began here when Word last showed the document; the same page that the author asked for counts once.
+    /// A page began here when Word last showed the document; the same page that the author asked
+    /// for counts once.
     pub fn rendered_page(&mut self, inline: &mut Inline) {
         if !std::mem::take(&mut self.after_explicit_page) {
             self.page(inline);
@@ -155,7 +170,8 @@ impl<'d, 'b> Story<'d, 'b> {
         }
     }
 
-    /// The blocks with what could only be known at the end: which tables of contents ended, which sections begin a page.
+    /// The blocks with what could only be known at the end: which tables of contents ended, which
+    /// sections begin a page.
     pub fn settled(&mut self, blocks: Vec<Block>) -> Vec<Block> {
         let mut finished = Vec::with_capacity(blocks.len());
         for block in blocks {
@@ -164,7 +180,11 @@ impl<'d, 'b> Story<'d, 'b> {
                     finished.extend(std::iter::repeat_n(Block::Page, pages_in(&[*block])));
                 }
                 Block::Contents(_, block) => finished.push(*block),
-                Block::Section(number) if self.section_begins_page.get(number + 1) == Some(&true) => finished.push(Block::Page),
+                Block::Section(number)
+                    if self.section_begins_page.get(number + 1) == Some(&true) =>
+                {
+                    finished.push(Block::Page)
+                }
                 Block::Section(_) => {}
                 block => finished.push(block),
             }
@@ -197,9 +217,11 @@ fn pages_in(blocks: &[Block]) -> usize {
         .iter()
         .map(|block| match block {
             Block::Page => 1,
-            Block::Heading(_, text) | Block::Paragraph(text) | Block::Code(text) | Block::Quote(text) | Block::Item { text, .. } => {
-                count(text)
-            }
+            Block::Heading(_, text)
+            | Block::Paragraph(text)
+            | Block::Code(text)
+            | Block::Quote(text)
+            | Block::Item { text, .. } => count(text),
             Block::Contents(_, inner) => pages_in(std::slice::from_ref(&**inner)),
             Block::Formula(_) | Block::Table(_) | Block::Section(_) | Block::Note(_) => 0,
         })

@@ -1,4 +1,5 @@
-//! Drawings, old (VML) and new: pictures, text boxes, charts and diagrams in them. Called by the runs.
+//! Drawings, old (VML) and new: pictures, text boxes, charts and diagrams in them. Called by the
+//! runs.
 
 use tributary_schemas::Result;
 
@@ -10,7 +11,8 @@ use crate::office::render::{Block, Mark};
 use crate::office::xml::{Element, XmlReader};
 
 impl Story<'_, '_> {
-    /// Adds what is in the drawing that was entered last: pictures to the text, text boxes and charts after the paragraph.
+    /// Adds what is in the drawing that was entered last: pictures to the text, text boxes and
+    /// charts after the paragraph.
     pub fn drawing(&mut self, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
         self.drawn(xml, &mut String::new(), inline)
     }
@@ -57,7 +59,9 @@ impl Story<'_, '_> {
 
     /// A picture: embedded, else linked, by the attributes of new and old drawings.
     fn drawn_picture(&mut self, element: &Element, alt: &str, inline: &mut Inline) -> Result<()> {
-        let ids = ["embed", "link", "id", "pict"].iter().filter_map(|name| element.prefixed_attribute(name));
+        let ids = ["embed", "link", "id", "pict"]
+            .iter()
+            .filter_map(|name| element.prefixed_attribute(name));
         match ids.into_iter().find(|id| !id.is_empty()) {
             Some(id) => self.picture(&id, alt, inline),
             None => Ok(()),
@@ -67,7 +71,10 @@ impl Story<'_, '_> {
     /// The paragraphs of a text box; they come after the paragraph that holds it.
     fn text_box(&mut self, xml: &mut XmlReader) -> Result<()> {
         let outer_fields = std::mem::take(&mut self.fields);
-        let (counted_pages, outer_floating) = (std::mem::take(&mut self.counts_pages), std::mem::take(&mut self.floating));
+        let (counted_pages, outer_floating) = (
+            std::mem::take(&mut self.counts_pages),
+            std::mem::take(&mut self.floating),
+        );
         let blocks = self.inner_blocks(xml);
         self.fields = outer_fields;
         self.counts_pages = counted_pages;
@@ -81,7 +88,9 @@ impl Story<'_, '_> {
         let outer = self.joined.take();
         let mut blocks = Vec::new();
         self.blocks(xml, &mut blocks)?;
-        if let Some(rest) = std::mem::replace(&mut self.joined, outer).filter(|rest| !rest.is_blank()) {
+        if let Some(rest) =
+            std::mem::replace(&mut self.joined, outer).filter(|rest| !rest.is_blank())
+        {
             blocks.push(Block::Paragraph(rest.markdown()));
         }
         Ok(blocks)
@@ -89,14 +98,29 @@ impl Story<'_, '_> {
 
     /// A chart as its title and a table of its data.
     fn chart(&mut self, id: Option<&str>) -> Result<()> {
-        let Some((name, text)) = self.related_text(id)? else { return Ok(()) };
+        let Some((name, text)) = self.related_text(id)? else {
+            return Ok(());
+        };
         let chart = Chart::read(&mut XmlReader::new(&text, &name, self.document.limits))?;
         if !chart.title.is_empty() {
-            self.floating.push(Block::Paragraph(markdown_of(&chart.title)));
+            self.floating
+                .push(Block::Paragraph(markdown_of(&chart.title)));
         }
-        let rows: Vec<Vec<String>> =
-            chart.rows().iter().map(|row| row.iter().map(|cell| markdown_of(cell).replace('|', "\\|")).collect()).collect();
-        self.document.check_size(rows.iter().flatten().map(|cell| cell.len() as u64 + 3).sum())?;
+        let rows: Vec<Vec<String>> = chart
+            .rows()
+            .iter()
+            .map(|row| {
+                row.iter()
+                    .map(|cell| markdown_of(cell).replace('|', "\\|"))
+                    .collect()
+            })
+            .collect();
+        self.document.check_size(
+            rows.iter()
+                .flatten()
+                .map(|cell| cell.len() as u64 + 3)
+                .sum(),
+        )?;
         if !rows.is_empty() {
             self.floating.push(Block::Table(rows));
         }
@@ -105,24 +129,41 @@ impl Story<'_, '_> {
 
     /// A diagram (SmartArt) as a list of its texts.
     fn diagram(&mut self, id: Option<&str>) -> Result<()> {
-        let Some((name, text)) = self.related_text(id)? else { return Ok(()) };
+        let Some((name, text)) = self.related_text(id)? else {
+            return Ok(());
+        };
         let texts = paragraphs(&mut XmlReader::new(&text, &name, self.document.limits))?;
-        self.document.check_size(texts.iter().map(|text| text.len() as u64).sum())?;
-        let items = texts.iter().map(|text| Block::Item { level: 0, mark: Mark::Bullet, text: markdown_of(text) });
+        self.document
+            .check_size(texts.iter().map(|text| text.len() as u64).sum())?;
+        let items = texts.iter().map(|text| Block::Item {
+            level: 0,
+            mark: Mark::Bullet,
+            text: markdown_of(text),
+        });
         self.floating.extend(items);
         Ok(())
     }
 
     /// Name and text of the part that a relationship names.
     pub fn related_text(&mut self, id: Option<&str>) -> Result<Option<(String, String)>> {
-        let relationship = id.and_then(|id| self.relationships.get(id)).filter(|relationship| !relationship.is_external);
-        let Some(name) = relationship.map(|relationship| relationship.target.clone()) else { return Ok(None) };
-        Ok(self.document.package.text(&name)?.map(|part| (name, part.text)))
+        let relationship = id
+            .and_then(|id| self.relationships.get(id))
+            .filter(|relationship| !relationship.is_external);
+        let Some(name) = relationship.map(|relationship| relationship.target.clone()) else {
+            return Ok(None);
+        };
+        Ok(self
+            .document
+            .package
+            .text(&name)?
+            .map(|part| (name, part.text)))
     }
 
     /// A part of other content (plain text or HTML) that stands where the element is.
     pub fn alternative_chunk(&mut self, id: &str, out: &mut Vec<Block>) -> Result<()> {
-        let Some((name, text)) = self.related_text(Some(id))? else { return Ok(()) };
+        let Some((name, text)) = self.related_text(Some(id))? else {
+            return Ok(());
+        };
         let media_type = self.document.package.media_type(&name);
         let text = match media_type.split(';').next().unwrap_or_default() {
             "text/plain" => text,
@@ -139,7 +180,10 @@ impl Story<'_, '_> {
 }
 
 fn take_description(element: &Element, names: &[&str], alt: &mut String) {
-    let described = names.iter().filter_map(|name| element.attribute(name)).find(|text| !text.trim().is_empty());
+    let described = names
+        .iter()
+        .filter_map(|name| element.attribute(name))
+        .find(|text| !text.trim().is_empty());
     if let Some(text) = described {
         *alt = text.into_owned();
     }
@@ -159,8 +203,11 @@ fn text_of_html(html: &str) -> String {
     while let Some((before, after)) = rest.split_once('<') {
         text.push_str(before);
         let (tag, after) = after.split_once('>').unwrap_or((after, ""));
-        let name: String =
-            tag.chars().take_while(|character| character.is_ascii_alphanumeric() || *character == '/').collect::<String>().to_lowercase();
+        let name: String = tag
+            .chars()
+            .take_while(|character| character.is_ascii_alphanumeric() || *character == '/')
+            .collect::<String>()
+            .to_lowercase();
         rest = match name.as_str() {
             "script" | "style" | "head" | "title" => {
                 let end = format!("</{name}");
@@ -171,7 +218,21 @@ fn text_of_html(html: &str) -> String {
         };
         let is_block = matches!(
             name.trim_start_matches('/'),
-            "p" | "br" | "div" | "li" | "tr" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "table" | "ul" | "ol" | "body" | "html"
+            "p" | "br"
+                | "div"
+                | "li"
+                | "tr"
+                | "h1"
+                | "h2"
+                | "h3"
+                | "h4"
+                | "h5"
+                | "h6"
+                | "table"
+                | "ul"
+                | "ol"
+                | "body"
+                | "html"
         );
         let is_cell = matches!(name.as_str(), "td" | "th");
         text.push_str(if is_block {
@@ -183,7 +244,12 @@ fn text_of_html(html: &str) -> String {
         });
     }
     text.push_str(rest);
-    let unescaped = text.replace("&nbsp;", " ").replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
+    let unescaped = text
+        .replace("&nbsp;", " ")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&#39;", "'");
     unescaped.replace("&amp;", "&")
 }
 
@@ -194,7 +260,11 @@ mod tests {
     #[test]
     fn html_becomes_lines() {
         let html = "<html><head><title>t</title></head><body><p>a &lt; <b>b</b></p><STYLE>x</STYLE>c<br>d<script>e</scr";
-        let lines: Vec<String> = text_of_html(html).lines().map(str::to_owned).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<String> = text_of_html(html)
+            .lines()
+            .map(str::to_owned)
+            .filter(|line| !line.is_empty())
+            .collect();
         assert_eq!(lines, ["a < b", "c", "d"]);
     }
 }

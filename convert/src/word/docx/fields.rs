@@ -1,4 +1,5 @@
-//! Fields: which text is an instruction, which a result, and what the instruction means. Used by the runs.
+//! Fields: which text is an instruction, which a result, and what the instruction means. Used by
+//! the runs.
 
 use crate::office::eq_field::{Shown, shown};
 use crate::office::symbol_fonts;
@@ -69,7 +70,11 @@ impl Fields {
 
     /// Adds to the instruction of the innermost field.
     pub fn instruction(&mut self, text: &str) {
-        if let Some(field) = self.open.last_mut().filter(|field| !field.in_result && field.instruction.len() < MAXIMUM_INSTRUCTION_BYTES) {
+        if let Some(field) = self
+            .open
+            .last_mut()
+            .filter(|field| !field.in_result && field.instruction.len() < MAXIMUM_INSTRUCTION_BYTES)
+        {
             field.instruction.push_str(text);
         }
     }
@@ -108,7 +113,9 @@ impl Fields {
             self.too_deep -= 1;
             return Ending::Nothing;
         }
-        let Some(field) = self.open.pop() else { return Ending::Nothing };
+        let Some(field) = self.open.pop() else {
+            return Ending::Nothing;
+        };
         self.contents_ended.extend(field.contents);
         if field.is_link {
             return Ending::CloseLink;
@@ -117,7 +124,11 @@ impl Fields {
             return Ending::Show(Meaning::Text(form));
         }
         match meaning(&field.instruction) {
-            shown @ (Meaning::Text(_) | Meaning::Formula(_)) if !field.in_result && self.shows_text() => Ending::Show(shown),
+            shown @ (Meaning::Text(_) | Meaning::Formula(_))
+                if !field.in_result && self.shows_text() =>
+            {
+                Ending::Show(shown)
+            }
             _ => Ending::Nothing,
         }
     }
@@ -132,7 +143,8 @@ impl Fields {
         self.open.iter().find_map(|field| field.contents)
     }
 
-    /// A paragraph ends: an instruction that is still open has lost its result, so what follows is text.
+    /// A paragraph ends: an instruction that is still open has lost its result, so what follows is
+    /// text.
     pub fn end_paragraph(&mut self) {
         for field in &mut self.open {
             field.in_result = true;
@@ -143,7 +155,9 @@ impl Fields {
 /// What an instruction means.
 pub fn meaning(instruction: &str) -> Meaning {
     let instruction = instruction.trim();
-    let (name, rest) = instruction.split_once([' ', '\\', '\u{A0}']).unwrap_or((instruction, ""));
+    let (name, rest) = instruction
+        .split_once([' ', '\\', '\u{A0}'])
+        .unwrap_or((instruction, ""));
     match name.to_ascii_uppercase().as_str() {
         "HYPERLINK" => link(rest).map_or(Meaning::Result, Meaning::Link),
         "TOC" | "INDEX" | "TOA" => Meaning::Contents,
@@ -178,7 +192,9 @@ fn symbol(arguments: &str) -> Option<String> {
         Some(digits) => u32::from_str_radix(digits, 16).ok()?,
         None => code.parse().ok()?,
     };
-    let font = arguments.split_once("\\f").map_or("", |(_, font)| font.trim_start());
+    let font = arguments
+        .split_once("\\f")
+        .map_or("", |(_, font)| font.trim_start());
     let font = match font.strip_prefix('"') {
         Some(quoted) => quoted.split('"').next().unwrap_or_default(),
         None => font.split_whitespace().next().unwrap_or_default(),
@@ -192,11 +208,20 @@ mod tests {
 
     #[test]
     fn instructions_are_understood() {
-        assert_eq!(meaning(" HYPERLINK \"http://h/a b\" \\o \"tip\" "), Meaning::Link("http://h/a b".into()));
+        assert_eq!(
+            meaning(" HYPERLINK \"http://h/a b\" \\o \"tip\" "),
+            Meaning::Link("http://h/a b".into())
+        );
         assert_eq!(meaning("HYPERLINK \\l \"_Toc1\""), Meaning::Result);
         assert_eq!(meaning("TOC \\o \"1-3\""), Meaning::Contents);
-        assert_eq!(meaning("SYMBOL 183 \\f \"Symbol\" \\s 10"), Meaning::Text("•".into()));
-        assert_eq!(meaning("eq \\f(1,2)"), Meaning::Formula("\\frac{1}{2}".into()));
+        assert_eq!(
+            meaning("SYMBOL 183 \\f \"Symbol\" \\s 10"),
+            Meaning::Text("•".into())
+        );
+        assert_eq!(
+            meaning("eq \\f(1,2)"),
+            Meaning::Formula("\\frac{1}{2}".into())
+        );
         assert_eq!(meaning("REF _Ref1 \\h"), Meaning::Result);
     }
 

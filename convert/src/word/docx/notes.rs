@@ -1,4 +1,5 @@
-//! Footnotes, endnotes and, if asked for, comments: marks in the text, definitions after it. Called by the runs and the document.
+//! Footnotes, endnotes and, if asked for, comments: marks in the text, definitions after it. Called
+//! by the runs and the document.
 
 use std::collections::HashMap;
 
@@ -34,7 +35,9 @@ impl NoteKind {
 impl Story<'_, '_> {
     /// Adds the mark of a note.
     pub fn note(&mut self, kind: NoteKind, element: &Element, inline: &mut Inline) {
-        let Some(id) = element.attribute("id").filter(|_| self.fields.shows_text()) else { return };
+        let Some(id) = element.attribute("id").filter(|_| self.fields.shows_text()) else {
+            return;
+        };
         let number = self.document.note_number(kind, id.trim());
         inline.raw(format!("[^{number}]"));
     }
@@ -44,46 +47,73 @@ impl Document<'_> {
     /// Number of a note, from 1 in the order of the first references.
     fn note_number(&mut self, kind: NoteKind, id: &str) -> usize {
         let notes = &mut self.notes;
-        *self.note_numbers.entry((kind, id.to_owned())).or_insert_with_key(|key| {
-            notes.push(key.clone());
-            notes.len()
-        })
+        *self
+            .note_numbers
+            .entry((kind, id.to_owned()))
+            .or_insert_with_key(|key| {
+                notes.push(key.clone());
+                notes.len()
+            })
     }
 
     /// The definitions of all notes that the text refers to, by number.
     pub fn note_blocks(&mut self, main: &str) -> Result<Vec<Block>> {
         let mut texts: Vec<(usize, String)> = Vec::new();
         for kind in NoteKind::ALL {
-            let wanted: HashMap<String, usize> =
-                self.note_numbers.iter().filter(|((known, _), _)| *known == kind).map(|((_, id), number)| (id.clone(), *number)).collect();
+            let wanted: HashMap<String, usize> = self
+                .note_numbers
+                .iter()
+                .filter(|((known, _), _)| *known == kind)
+                .map(|((_, id), number)| (id.clone(), *number))
+                .collect();
             if !wanted.is_empty() {
                 self.read_notes(kind, main, &wanted, &mut texts)?;
             }
         }
         texts.sort_by_key(|(number, _)| *number);
         texts.dedup_by_key(|(number, _)| *number);
-        Ok(texts.into_iter().map(|(number, text)| Block::Note(format!("[^{number}]: {text}"))).collect())
+        Ok(texts
+            .into_iter()
+            .map(|(number, text)| Block::Note(format!("[^{number}]: {text}")))
+            .collect())
     }
 
-    fn read_notes(&mut self, kind: NoteKind, main: &str, wanted: &HashMap<String, usize>, texts: &mut Vec<(usize, String)>) -> Result<()> {
+    fn read_notes(
+        &mut self,
+        kind: NoteKind,
+        main: &str,
+        wanted: &HashMap<String, usize>,
+        texts: &mut Vec<(usize, String)>,
+    ) -> Result<()> {
         let (part, element_name) = kind.names();
-        let Some((name, text)) = side_part(&mut self.package, main, part)? else { return Ok(()) };
+        let Some((name, text)) = side_part(&mut self.package, main, part)? else {
+            return Ok(());
+        };
         let limits = self.limits;
         let mut xml = XmlReader::new(&text, &name, limits);
         let mut story = Story::new(self, &name)?;
         story.counts_pages = false;
         xml.child()?;
         while let Some(element) = xml.child()? {
-            let number = element.attribute("id").filter(|_| element.name() == element_name).and_then(|id| wanted.get(id.trim()));
+            let number = element
+                .attribute("id")
+                .filter(|_| element.name() == element_name)
+                .and_then(|id| wanted.get(id.trim()));
             let Some(number) = number else {
                 xml.skip()?;
                 continue;
             };
-            let author = element.attribute("author").map(|author| author.into_owned()).filter(|author| !author.is_empty());
+            let author = element
+                .attribute("author")
+                .map(|author| author.into_owned())
+                .filter(|author| !author.is_empty());
             let blocks = story.inner_blocks(&mut xml)?;
             let text = indented(&render(&story.settled(blocks)));
             if !text.is_empty() {
-                texts.push((*number, author.map_or_else(|| text.clone(), |author| format!("{author}: {text}"))));
+                texts.push((
+                    *number,
+                    author.map_or_else(|| text.clone(), |author| format!("{author}: {text}")),
+                ));
             }
         }
         Ok(())
@@ -96,7 +126,13 @@ fn indented(text: &str) -> String {
         .trim()
         .lines()
         .enumerate()
-        .map(|(index, line)| if index == 0 || line.is_empty() { line.to_owned() } else { format!("    {line}") })
+        .map(|(index, line)| {
+            if index == 0 || line.is_empty() {
+                line.to_owned()
+            } else {
+                format!("    {line}")
+            }
+        })
         .collect();
     lines.join("\n")
 }

@@ -1,4 +1,5 @@
-//! Lists: definitions of the numbering part, and the counters that give each paragraph its mark. Used by the paragraphs.
+//! Lists: definitions of the numbering part, and the counters that give each paragraph its mark.
+//! Used by the paragraphs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,7 +50,12 @@ impl Reference {
 }
 
 fn level_of(element: &Element, attribute: &str) -> Option<usize> {
-    element.attribute(attribute)?.trim().parse().ok().map(|level: usize| level.min(LEVELS - 1))
+    element
+        .attribute(attribute)?
+        .trim()
+        .parse()
+        .ok()
+        .map(|level: usize| level.min(LEVELS - 1))
 }
 
 /// One level of a list.
@@ -67,7 +73,14 @@ struct Level {
 
 impl Default for Level {
     fn default() -> Self {
-        Self { start: 1, format: Format::Decimal, text: String::new(), style: None, restart: None, is_legal: false }
+        Self {
+            start: 1,
+            format: Format::Decimal,
+            text: String::new(),
+            style: None,
+            restart: None,
+            is_legal: false,
+        }
     }
 }
 
@@ -76,11 +89,27 @@ impl Level {
         let mut level = Self::default();
         while let Some(element) = xml.child()? {
             match element.name() {
-                "start" => level.start = element.number().and_then(|number| u32::try_from(number).ok()).unwrap_or(1),
+                "start" => {
+                    level.start = element
+                        .number()
+                        .and_then(|number| u32::try_from(number).ok())
+                        .unwrap_or(1)
+                }
                 "numFmt" => level.format = Format::named(&element.value().unwrap_or_default()),
-                "lvlText" => level.text = element.value().unwrap_or_default().chars().take(MAXIMUM_MARK_CHARACTERS).collect(),
+                "lvlText" => {
+                    level.text = element
+                        .value()
+                        .unwrap_or_default()
+                        .chars()
+                        .take(MAXIMUM_MARK_CHARACTERS)
+                        .collect()
+                }
                 "pStyle" => level.style = element.value().map(|value| value.into_owned()),
-                "lvlRestart" => level.restart = element.number().and_then(|number| usize::try_from(number).ok()),
+                "lvlRestart" => {
+                    level.restart = element
+                        .number()
+                        .and_then(|number| usize::try_from(number).ok())
+                }
                 "isLgl" => level.is_legal = element.is_on(),
                 _ => {}
             }
@@ -129,7 +158,11 @@ impl Numbering {
         let mut numbering = Self::default();
         xml.child()?;
         while let Some(element) = xml.child()? {
-            match (element.name(), element.attribute("abstractNumId"), element.attribute("numId")) {
+            match (
+                element.name(),
+                element.attribute("abstractNumId"),
+                element.attribute("numId"),
+            ) {
                 ("abstractNum", Some(id), _) => {
                     let id = id.trim().to_owned();
                     numbering.abstracts.insert(id, Abstract::read(xml)?);
@@ -144,17 +177,34 @@ impl Numbering {
         Ok(numbering)
     }
 
-    /// The mark of the next paragraph at that place; `style` is its style. `None` if it is in no list.
-    pub fn advance(&mut self, reference: &Reference, style: Option<&str>, styles: &Styles) -> Option<Numbered> {
+    /// The mark of the next paragraph at that place; `style` is its style. `None` if it is in no
+    /// list.
+    pub fn advance(
+        &mut self,
+        reference: &Reference,
+        style: Option<&str>,
+        styles: &Styles,
+    ) -> Option<Numbered> {
         let list_id = reference.list.as_deref().filter(|id| *id != "0")?;
         let list = self.lists.get(list_id)?;
         let abstract_id = self.abstract_id(list, styles);
         let definition = self.abstracts.get(&abstract_id)?;
-        let by_style = || definition.levels.iter().position(|level| level.style.is_some() && level.style.as_deref() == style);
+        let by_style = || {
+            definition
+                .levels
+                .iter()
+                .position(|level| level.style.is_some() && level.style.as_deref() == style)
+        };
         let level = reference.level.or_else(by_style).unwrap_or(0);
         let usual = Level::default();
-        let levels: Vec<&Level> =
-            (0..LEVELS).map(|level| list.levels.get(&level).or_else(|| definition.levels.get(level)).unwrap_or(&usual)).collect();
+        let levels: Vec<&Level> = (0..LEVELS)
+            .map(|level| {
+                list.levels
+                    .get(&level)
+                    .or_else(|| definition.levels.get(level))
+                    .unwrap_or(&usual)
+            })
+            .collect();
         let counters = self.counters.entry(abstract_id).or_default();
         if self.started.insert(list_id.to_owned()) {
             for (level, start) in &list.starts {
@@ -170,8 +220,12 @@ impl Numbering {
     /// The abstract list behind a list; a numbering style may stand between.
     fn abstract_id(&self, list: &List, styles: &Styles) -> String {
         let own = self.abstracts.get(&list.abstract_list);
-        let linked = own.filter(|own| own.levels.is_empty()).and_then(|own| own.style_link.as_deref());
-        let list_of_style = linked.and_then(|style| styles.numbering(style)).and_then(|id| self.lists.get(&id));
+        let linked = own
+            .filter(|own| own.levels.is_empty())
+            .and_then(|own| own.style_link.as_deref());
+        let list_of_style = linked
+            .and_then(|style| styles.numbering(style))
+            .and_then(|id| self.lists.get(&id));
         list_of_style.unwrap_or(list).abstract_list.clone()
     }
 }
@@ -182,15 +236,21 @@ impl Abstract {
         while let Some(element) = xml.child()? {
             match element.name() {
                 "lvl" => {
-                    let place = level_of(&element, "ilvl").unwrap_or(found.levels.len()).min(LEVELS - 1);
+                    let place = level_of(&element, "ilvl")
+                        .unwrap_or(found.levels.len())
+                        .min(LEVELS - 1);
                     let level = Level::read(xml)?;
-                    found.levels.resize_with(found.levels.len().max(place + 1), Level::default);
+                    found
+                        .levels
+                        .resize_with(found.levels.len().max(place + 1), Level::default);
                     if let Some(slot) = found.levels.get_mut(place) {
                         *slot = level;
                     }
                     continue;
                 }
-                "numStyleLink" => found.style_link = element.value().map(|value| value.into_owned()),
+                "numStyleLink" => {
+                    found.style_link = element.value().map(|value| value.into_owned())
+                }
                 _ => {}
             }
             xml.skip()?;
@@ -204,7 +264,9 @@ impl List {
         let mut list = Self::default();
         while let Some(element) = xml.child()? {
             match element.name() {
-                "abstractNumId" => list.abstract_list = element.value().unwrap_or_default().trim().to_owned(),
+                "abstractNumId" => {
+                    list.abstract_list = element.value().unwrap_or_default().trim().to_owned()
+                }
                 "lvlOverride" => {
                     let level = level_of(&element, "ilvl").unwrap_or(0);
                     list.read_override(level, xml)?;
@@ -221,7 +283,10 @@ impl List {
         while let Some(element) = xml.child()? {
             match element.name() {
                 "startOverride" => {
-                    if let Some(start) = element.number().and_then(|number| u32::try_from(number).ok()) {
+                    if let Some(start) = element
+                        .number()
+                        .and_then(|number| u32::try_from(number).ok())
+                    {
                         self.starts.insert(level, start);
                     }
                 }
@@ -238,14 +303,26 @@ impl List {
 }
 
 /// Counts one more at `level`; deeper levels begin anew.
-fn count(counters: &mut [Option<u32>; LEVELS], levels: &[&Level], level: usize, starts: &HashMap<usize, u32>) {
-    let start = |place: usize| starts.get(&place).copied().or_else(|| levels.get(place).map(|level| level.start)).unwrap_or(1);
+fn count(
+    counters: &mut [Option<u32>; LEVELS],
+    levels: &[&Level],
+    level: usize,
+    starts: &HashMap<usize, u32>,
+) {
+    let start = |place: usize| {
+        starts
+            .get(&place)
+            .copied()
+            .or_else(|| levels.get(place).map(|level| level.start))
+            .unwrap_or(1)
+    };
     for (place, counter) in counters.iter_mut().enumerate() {
         if place < level {
             // A level that was passed over shows its first number.
             counter.get_or_insert_with(|| start(place));
         } else if place == level {
-            *counter = Some(counter.map_or_else(|| start(place), |number| number.saturating_add(1)));
+            *counter =
+                Some(counter.map_or_else(|| start(place), |number| number.saturating_add(1)));
         } else {
             let restart = levels.get(place).and_then(|level| level.restart);
             if restart.is_none_or(|after| after > 0 && level < after) {
@@ -257,23 +334,49 @@ fn count(counters: &mut [Option<u32>; LEVELS], levels: &[&Level], level: usize, 
 
 fn numbered(counters: &[Option<u32>; LEVELS], levels: &[&Level], level: usize) -> Numbered {
     let number = counters.get(level).copied().flatten().unwrap_or(1);
-    let Some(definition) = levels.get(level) else { return Numbered { level, mark: None, label: String::new() } };
+    let Some(definition) = levels.get(level) else {
+        return Numbered {
+            level,
+            mark: None,
+            label: String::new(),
+        };
+    };
     if definition.format == Format::Bullet {
         // Boxes of a checklist say something, other bullets do not.
-        let label = if matches!(definition.text.as_str(), "☐" | "☑" | "☒") { definition.text.clone() } else { String::new() };
-        return Numbered { level, mark: Some(Mark::Bullet), label };
+        let label = if matches!(definition.text.as_str(), "☐" | "☑" | "☒") {
+            definition.text.clone()
+        } else {
+            String::new()
+        };
+        return Numbered {
+            level,
+            mark: Some(Mark::Bullet),
+            label,
+        };
     }
     let mut label = String::new();
     let mut words = false;
     let mut characters = definition.text.chars();
     while let Some(character) = characters.next() {
-        match (character, characters.clone().next().and_then(|digit| digit.to_digit(10))) {
+        match (
+            character,
+            characters
+                .clone()
+                .next()
+                .and_then(|digit| digit.to_digit(10)),
+        ) {
             ('%', Some(place @ 1..=9)) => {
                 characters.next();
                 let place = place as usize - 1;
                 let value = counters.get(place).copied().flatten().unwrap_or(1);
-                let format = levels.get(place).map_or(Format::Decimal, |other| other.format);
-                let format = if definition.is_legal && place < level { Format::Decimal } else { format };
+                let format = levels
+                    .get(place)
+                    .map_or(Format::Decimal, |other| other.format);
+                let format = if definition.is_legal && place < level {
+                    Format::Decimal
+                } else {
+                    format
+                };
                 label.push_str(&numeral(value, format));
             }
             (character, _) => {
@@ -284,7 +387,11 @@ fn numbered(counters: &[Option<u32>; LEVELS], levels: &[&Level], level: usize) -
     }
     let label = label.trim().to_owned();
     // Words in the mark, as in `第三条` or `Article 3`, are text; a mark without text is none.
-    let mark = if words || label.is_empty() || definition.format == Format::None { None } else { Some(Mark::Number(number)) };
+    let mark = if words || label.is_empty() || definition.format == Format::None {
+        None
+    } else {
+        Some(Mark::Number(number))
+    };
     Numbered { level, mark, label }
 }
 

@@ -38,14 +38,22 @@ impl Format {
             "lowerRoman" => Self::Roman { is_upper: false },
             "upperLetter" => Self::Letter { is_upper: true },
             "lowerLetter" => Self::Letter { is_upper: false },
-            "chineseCounting" | "chineseCountingThousand" | "japaneseCounting" | "taiwaneseCounting" | "taiwaneseCountingThousand" => {
-                Self::Chinese
+            "chineseCounting"
+            | "chineseCountingThousand"
+            | "japaneseCounting"
+            | "taiwaneseCounting"
+            | "taiwaneseCountingThousand" => Self::Chinese,
+            "chineseLegalSimplified" | "ideographLegalTraditional" | "japaneseLegal" => {
+                Self::ChineseLegal
             }
-            "chineseLegalSimplified" | "ideographLegalTraditional" | "japaneseLegal" => Self::ChineseLegal,
-            "ideographDigital" | "japaneseDigitalTenThousand" | "taiwaneseDigital" => Self::ChineseDigits,
+            "ideographDigital" | "japaneseDigitalTenThousand" | "taiwaneseDigital" => {
+                Self::ChineseDigits
+            }
             "ideographTraditional" => Self::Stems,
             "ideographZodiac" => Self::Branches,
-            "decimalEnclosedCircle" | "decimalEnclosedCircleChinese" | "ideographEnclosedCircle" => Self::Circled,
+            "decimalEnclosedCircle"
+            | "decimalEnclosedCircleChinese"
+            | "ideographEnclosedCircle" => Self::Circled,
             "bullet" => Self::Bullet,
             "none" => Self::None,
             _ => Self::Decimal,
@@ -58,11 +66,19 @@ pub fn numeral(number: u32, format: Format) -> String {
     let written = match format {
         Format::Decimal => None,
         Format::DecimalZero => Some(format!("{number:02}")),
-        Format::Roman { is_upper } => roman(number).map(|text| if is_upper { text.to_uppercase() } else { text }),
+        Format::Roman { is_upper } => {
+            roman(number).map(|text| if is_upper { text.to_uppercase() } else { text })
+        }
         Format::Letter { is_upper } => letter(number, if is_upper { b'A' } else { b'a' }),
         Format::Chinese => chinese(number, &CHINESE),
         Format::ChineseLegal => chinese(number, &LEGAL),
-        Format::ChineseDigits => Some(number.to_string().bytes().filter_map(|digit| CHINESE.0.get(usize::from(digit - b'0'))).collect()),
+        Format::ChineseDigits => Some(
+            number
+                .to_string()
+                .bytes()
+                .filter_map(|digit| CHINESE.0.get(usize::from(digit - b'0')))
+                .collect(),
+        ),
         Format::Stems => one_of(number, "甲乙丙丁戊己庚辛壬癸"),
         Format::Branches => one_of(number, "子丑寅卯辰巳午未申酉戌亥"),
         Format::Circled => one_of(number, "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
@@ -115,8 +131,14 @@ fn letter(number: u32, first: u8) -> Option<String> {
 /// Digits from zero, and the units ten, hundred, thousand.
 type Characters = ([char; 10], [char; 3]);
 
-const CHINESE: Characters = (['〇', '一', '二', '三', '四', '五', '六', '七', '八', '九'], ['十', '百', '千']);
-const LEGAL: Characters = (['零', '壹', '贰', '叁', '肆', '伍', '陆', '柒', '捌', '玖'], ['拾', '佰', '仟']);
+const CHINESE: Characters = (
+    ['〇', '一', '二', '三', '四', '五', '六', '七', '八', '九'],
+    ['十', '百', '千'],
+);
+const LEGAL: Characters = (
+    ['零', '壹', '贰', '叁', '肆', '伍', '陆', '柒', '捌', '玖'],
+    ['拾', '佰', '仟'],
+);
 
 /// Numbers below 10,000 with units; ten to nineteen begin with the unit.
 fn chinese(number: u32, (digits, units): &Characters) -> Option<String> {
@@ -173,7 +195,11 @@ mod tests {
             ("unheardOf", 5, "5"),
             ("lowerRoman", 0, "0"),
         ] {
-            assert_eq!(numeral(number, Format::named(name)), wanted, "{name} {number}");
+            assert_eq!(
+                numeral(number, Format::named(name)),
+                wanted,
+                "{name} {number}"
+            );
         }
     }
 }

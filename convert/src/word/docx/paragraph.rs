@@ -1,4 +1,5 @@
-//! Paragraphs: their properties decide whether they are headings, list items, code or text. Called by the body.
+//! Paragraphs: their properties decide whether they are headings, list items, code or text. Called
+//! by the body.
 
 use std::rc::Rc;
 
@@ -51,12 +52,21 @@ impl Story<'_, '_> {
                 style = self.document.styles.paragraph(properties.style.as_deref());
                 self.hides_text = style.look.is_hidden();
                 // A page that has just begun, the first one too, is not begun once more.
-                if properties.page_break_before.unwrap_or(style.page_break_before) && self.has_begun && !self.after_explicit_page {
+                if properties
+                    .page_break_before
+                    .unwrap_or(style.page_break_before)
+                    && self.has_begun
+                    && !self.after_explicit_page
+                {
                     self.explicit_page(&mut inline);
                 }
                 continue;
             }
-            let target = if self.fields.contents().is_some() { &mut contents } else { &mut inline };
+            let target = if self.fields.contents().is_some() {
+                &mut contents
+            } else {
+                &mut inline
+            };
             self.inline_child(&element, xml, target)?;
             contents_number = contents_number.or(self.fields.contents());
         }
@@ -64,11 +74,21 @@ impl Story<'_, '_> {
         self.has_begun = true;
         self.document.check_size(0)?;
         if let Some(number) = contents_number.filter(|_| !contents.is_blank()) {
-            out.push(Block::Contents(number, Box::new(Block::Paragraph(contents.markdown()))));
+            out.push(Block::Contents(
+                number,
+                Box::new(Block::Paragraph(contents.markdown())),
+            ));
         } else {
             inline.append(contents);
         }
-        self.end_paragraph(Finished { properties, style, inline }, out)?;
+        self.end_paragraph(
+            Finished {
+                properties,
+                style,
+                inline,
+            },
+            out,
+        )?;
         out.append(&mut self.floating);
         self.floating = outer_floating;
         self.hides_text = outer_hides_text;
@@ -85,7 +105,9 @@ impl Story<'_, '_> {
         out.extend(std::iter::repeat_n(Block::Page, before));
         self.push_paragraph(finished, out)?;
         out.extend(std::iter::repeat_n(Block::Page, after));
-        if let Some(number) = section.filter(|_| !self.relies_on_rendered_pages && self.counts_pages && self.table_depth == 0) {
+        if let Some(number) = section.filter(|_| {
+            !self.relies_on_rendered_pages && self.counts_pages && self.table_depth == 0
+        }) {
             out.push(Block::Section(number));
             self.after_explicit_page = true;
         }
@@ -106,8 +128,16 @@ impl Story<'_, '_> {
         if finished.inline.is_all_code() {
             finished.inline.forget_code();
         }
-        let outline = finished.properties.outline.or(finished.style.outline).filter(|level| *level < 9);
-        let level = if finished.style.role == Role::Title && finished.properties.outline.is_none() { Some(0) } else { outline };
+        let outline = finished
+            .properties
+            .outline
+            .or(finished.style.outline)
+            .filter(|level| *level < 9);
+        let level = if finished.style.role == Role::Title && finished.properties.outline.is_none() {
+            Some(0)
+        } else {
+            outline
+        };
         if let Some(level) = level
             && self.push_heading(level, &mut finished, numbered.as_ref(), out)?
         {
@@ -131,24 +161,38 @@ impl Story<'_, '_> {
             return None;
         }
         let document = &mut *self.document;
-        document.numbering.advance(&place, finished.properties.style.as_deref(), &document.styles)
+        document.numbering.advance(
+            &place,
+            finished.properties.style.as_deref(),
+            &document.styles,
+        )
     }
 
     /// Whether the paragraph is short enough to be a heading.
-    fn push_heading(&mut self, level: u8, finished: &mut Finished, numbered: Option<&Numbered>, out: &mut Vec<Block>) -> Result<bool> {
+    fn push_heading(
+        &mut self,
+        level: u8,
+        finished: &mut Finished,
+        numbered: Option<&Numbered>,
+        out: &mut Vec<Block>,
+    ) -> Result<bool> {
         let mut text = finished.inline.clone();
         let pages = text.take_pages();
         let mut text = text.heading();
         if text.chars().count() > MAXIMUM_HEADING_CHARACTERS {
             return Ok(false);
         }
-        if let Some(numbered) =
-            numbered.filter(|numbered| self.document.limits.config.docx.show_heading_numbers && !numbered.label.is_empty())
-        {
+        if let Some(numbered) = numbered.filter(|numbered| {
+            self.document.limits.config.docx.show_heading_numbers && !numbered.label.is_empty()
+        }) {
             text = format!("{} {text}", numbered.label);
         }
         self.document.check_size(text.len() as u64)?;
-        let found = if finished.style.role == Role::Title { &mut self.document.title } else { &mut self.document.first_heading };
+        let found = if finished.style.role == Role::Title {
+            &mut self.document.title
+        } else {
+            &mut self.document.first_heading
+        };
         if found.is_none() {
             *found = Some(finished.inline.title()).filter(|title| !title.is_empty());
         }
@@ -162,10 +206,16 @@ impl Story<'_, '_> {
         while let Some(element) = xml.child()? {
             match element.name() {
                 "pStyle" => properties.style = element.value().map(|value| value.into_owned()),
-                "outlineLvl" => properties.outline = element.number().and_then(|level| u8::try_from(level).ok()),
+                "outlineLvl" => {
+                    properties.outline = element.number().and_then(|level| u8::try_from(level).ok())
+                }
                 "pageBreakBefore" => properties.page_break_before = Some(element.is_on()),
                 // A large first letter stands in a paragraph of its own.
-                "framePr" => properties.is_end_deleted |= element.attribute("dropCap").is_some_and(|cap| cap != "none"),
+                "framePr" => {
+                    properties.is_end_deleted |= element
+                        .attribute("dropCap")
+                        .is_some_and(|cap| cap != "none")
+                }
                 "numPr" => {
                     properties.numbering = Reference::read(xml)?;
                     continue;
@@ -189,11 +239,23 @@ impl Story<'_, '_> {
 
 fn block_of(text: String, numbered: Option<Numbered>, role: Role) -> Block {
     match numbered {
-        Some(Numbered { level, mark: Some(mark @ Mark::Bullet), label }) if !label.is_empty() => {
-            Block::Item { level, mark, text: format!("{label} {text}") }
+        Some(Numbered {
+            level,
+            mark: Some(mark @ Mark::Bullet),
+            label,
+        }) if !label.is_empty() => Block::Item {
+            level,
+            mark,
+            text: format!("{label} {text}"),
+        },
+        Some(Numbered {
+            level,
+            mark: Some(mark),
+            ..
+        }) => Block::Item { level, mark, text },
+        Some(Numbered { label, .. }) if !label.is_empty() => {
+            Block::Paragraph(format!("{label} {text}"))
         }
-        Some(Numbered { level, mark: Some(mark), .. }) => Block::Item { level, mark, text },
-        Some(Numbered { label, .. }) if !label.is_empty() => Block::Paragraph(format!("{label} {text}")),
         _ if role == Role::Quote => Block::Quote(text),
         _ => Block::Paragraph(text),
     }

@@ -13,14 +13,23 @@ const MAXIMUM_ALT_CHARACTERS: usize = 1000;
 impl Story<'_, '_> {
     /// Adds the picture that a relationship names.
     pub fn picture(&mut self, id: &str, alt: &str, inline: &mut Inline) -> Result<()> {
-        let Some(relationship) = self.relationships.get(id).filter(|relationship| !relationship.target.is_empty()).cloned() else {
+        let Some(relationship) = self
+            .relationships
+            .get(id)
+            .filter(|relationship| !relationship.target.is_empty())
+            .cloned()
+        else {
             return Ok(());
         };
         if !self.fields.shows_text() {
             return Ok(());
         }
         let alt = alternative_text(alt);
-        let link = if relationship.is_external { Some(relationship.target) } else { self.document.embedded(&relationship.target)? };
+        let link = if relationship.is_external {
+            Some(relationship.target)
+        } else {
+            self.document.embedded(&relationship.target)?
+        };
         let Some(link) = link else { return Ok(()) };
         let number = self.document.image(link, alt.clone());
         self.after_explicit_page = false;
@@ -40,20 +49,33 @@ impl Document<'_> {
         })
     }
 
-    /// Link to a part that is handed over, or its name if there is no room for it; `None` if there is no such part.
+    /// Link to a part that is handed over, or its name if there is no room for it; `None` if there
+    /// is no such part.
     fn embedded(&mut self, part: &str) -> Result<Option<String>> {
         if let Some(known) = self.blob_numbers.get(part) {
             return Ok(Some(format!("embedded:{known}")));
         }
-        let Some(size) = self.package.claimed_size(part) else { return Ok(None) };
+        let Some(size) = self.package.claimed_size(part) else {
+            return Ok(None);
+        };
         if self.blob_bytes.saturating_add(size) > self.limits.config.maximum_embedded_bytes {
             self.pictures_left_out += 1;
             return Ok(Some(part.to_owned()));
         }
-        let Some(found) = self.package.bytes(part)?.filter(|found| found.damage.is_none()) else { return Ok(None) };
+        let Some(found) = self
+            .package
+            .bytes(part)?
+            .filter(|found| found.damage.is_none())
+        else {
+            return Ok(None);
+        };
         self.blob_bytes += found.bytes.len() as u64;
         self.blob_numbers.insert(part.to_owned(), self.blobs.len());
-        self.blobs.push(EmbeddedFile { name: part.to_owned(), media_type: self.package.media_type(part), bytes: found.bytes });
+        self.blobs.push(EmbeddedFile {
+            name: part.to_owned(),
+            media_type: self.package.media_type(part),
+            bytes: found.bytes,
+        });
         Ok(Some(format!("embedded:{}", self.blobs.len() - 1)))
     }
 }

@@ -14,7 +14,12 @@ use crate::office::xml::{Element, XmlReader};
 
 impl Story<'_, '_> {
     /// Adds a child of a paragraph.
-    pub fn inline_child(&mut self, element: &Element, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
+    pub fn inline_child(
+        &mut self,
+        element: &Element,
+        xml: &mut XmlReader,
+        inline: &mut Inline,
+    ) -> Result<()> {
         match element.name() {
             "r" => self.run(xml, inline),
             "hyperlink" => self.hyperlink(element, xml, inline),
@@ -27,7 +32,8 @@ impl Story<'_, '_> {
             }
             "oMathPara" => self.formula_paragraph(xml, inline),
             "ruby" => self.ruby(xml, inline),
-            "ins" | "moveTo" | "smartTag" | "customXml" | "dir" | "bdo" | "sdtContent" | "rubyBase" => self.inline_children(xml, inline),
+            "ins" | "moveTo" | "smartTag" | "customXml" | "dir" | "bdo" | "sdtContent"
+            | "rubyBase" => self.inline_children(xml, inline),
             // Runs stand in these only in damaged documents.
             "p" => self.inline_children(xml, inline),
             _ => xml.skip(),
@@ -42,9 +48,17 @@ impl Story<'_, '_> {
         Ok(())
     }
 
-    fn hyperlink(&mut self, element: &Element, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
-        let relationship = element.prefixed_attribute("id").and_then(|id| self.relationships.get(&id).cloned());
-        let Some(relationship) = relationship.filter(|relationship| relationship.is_external) else {
+    fn hyperlink(
+        &mut self,
+        element: &Element,
+        xml: &mut XmlReader,
+        inline: &mut Inline,
+    ) -> Result<()> {
+        let relationship = element
+            .prefixed_attribute("id")
+            .and_then(|id| self.relationships.get(&id).cloned());
+        let Some(relationship) = relationship.filter(|relationship| relationship.is_external)
+        else {
             return self.inline_children(xml, inline);
         };
         inline.open_link(&relationship.target);
@@ -53,8 +67,15 @@ impl Story<'_, '_> {
         Ok(())
     }
 
-    fn simple_field(&mut self, element: &Element, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
-        let meaning = element.attribute("instr").map_or(Meaning::Result, |instruction| meaning(&instruction));
+    fn simple_field(
+        &mut self,
+        element: &Element,
+        xml: &mut XmlReader,
+        inline: &mut Inline,
+    ) -> Result<()> {
+        let meaning = element
+            .attribute("instr")
+            .map_or(Meaning::Result, |instruction| meaning(&instruction));
         match meaning {
             Meaning::Contents => xml.skip(),
             Meaning::Link(address) => {
@@ -126,8 +147,15 @@ impl Story<'_, '_> {
         Ok(())
     }
 
-    fn run_child(&mut self, element: &Element, look: &RunLook, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
-        let is_hidden = look.hidden.unwrap_or(self.hides_text) && !self.document.limits.config.docx.include_hidden_text;
+    fn run_child(
+        &mut self,
+        element: &Element,
+        look: &RunLook,
+        xml: &mut XmlReader,
+        inline: &mut Inline,
+    ) -> Result<()> {
+        let is_hidden = look.hidden.unwrap_or(self.hides_text)
+            && !self.document.limits.config.docx.include_hidden_text;
         match element.name() {
             "t" => {
                 let text = xml.text()?;
@@ -151,9 +179,12 @@ impl Story<'_, '_> {
             "sym" if !is_hidden => self.symbol(element, look, inline),
             "footnoteReference" if !is_hidden => self.note(NoteKind::Footnote, element, inline),
             "endnoteReference" if !is_hidden => self.note(NoteKind::Endnote, element, inline),
-            "commentReference" if self.document.limits.config.docx.include_comments => self.note(NoteKind::Comment, element, inline),
+            "commentReference" if self.document.limits.config.docx.include_comments => {
+                self.note(NoteKind::Comment, element, inline)
+            }
             // Some writers put them into runs.
-            "oMath" | "oMathPara" | "hyperlink" | "r" | "ins" | "sdt" | "smartTag" | "fldSimple" => {
+            "oMath" | "oMathPara" | "hyperlink" | "r" | "ins" | "sdt" | "smartTag"
+            | "fldSimple" => {
                 return self.inline_child(element, xml, inline);
             }
             _ => {}
@@ -190,22 +221,34 @@ impl Story<'_, '_> {
         }
         let font = look.font.as_deref().unwrap_or_default();
         let in_unicode = |character: char| {
-            let known = symbol_fonts::is_private(character).then(|| symbol_fonts::character(font, u32::from(character))).flatten();
+            let known = symbol_fonts::is_private(character)
+                .then(|| symbol_fonts::character(font, u32::from(character)))
+                .flatten();
             known.unwrap_or(character)
         };
         inline.text(&text.chars().map(in_unicode).collect::<String>(), written);
     }
 
     fn symbol(&mut self, element: &Element, look: &RunLook, inline: &mut Inline) {
-        let code = element.attribute("char").and_then(|code| u32::from_str_radix(code.trim(), 16).ok());
+        let code = element
+            .attribute("char")
+            .and_then(|code| u32::from_str_radix(code.trim(), 16).ok());
         let font = element.attribute("font").unwrap_or_default();
         if let Some(character) = code.and_then(|code| symbol_fonts::character(&font, code)) {
             self.text(character.encode_utf8(&mut [0; 4]), look, inline);
         }
     }
 
-    fn field_character(&mut self, element: &Element, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
-        let kind = element.attribute("fldCharType").map(|kind| kind.into_owned()).unwrap_or_default();
+    fn field_character(
+        &mut self,
+        element: &Element,
+        xml: &mut XmlReader,
+        inline: &mut Inline,
+    ) -> Result<()> {
+        let kind = element
+            .attribute("fldCharType")
+            .map(|kind| kind.into_owned())
+            .unwrap_or_default();
         match kind.as_str() {
             "begin" => {
                 self.fields.begin();
@@ -237,9 +280,18 @@ impl Story<'_, '_> {
                     open += 1;
                     match element.name() {
                         "checkBox" => checked = checked.or(Some(false)),
-                        "checked" | "default" if checked.is_some() => checked = Some(element.is_on()),
-                        "result" => chosen = element.number().and_then(|number| usize::try_from(number).ok()).unwrap_or(0),
-                        "listEntry" => entries.push(element.value().unwrap_or_default().into_owned()),
+                        "checked" | "default" if checked.is_some() => {
+                            checked = Some(element.is_on())
+                        }
+                        "result" => {
+                            chosen = element
+                                .number()
+                                .and_then(|number| usize::try_from(number).ok())
+                                .unwrap_or(0)
+                        }
+                        "listEntry" => {
+                            entries.push(element.value().unwrap_or_default().into_owned())
+                        }
                         _ => {}
                     }
                 }
@@ -249,7 +301,9 @@ impl Story<'_, '_> {
             }
         }
         match (checked, entries.get(chosen)) {
-            (Some(is_checked), _) => self.fields.form(if is_checked { "☒" } else { "☐" }.to_owned()),
+            (Some(is_checked), _) => self
+                .fields
+                .form(if is_checked { "☒" } else { "☐" }.to_owned()),
             (None, Some(entry)) => self.fields.form(entry.clone()),
             _ => {}
         }

@@ -1,4 +1,5 @@
-//! Properties of runs (`w:rPr`) as far as they matter to the text: emphasis, position, font, whether it is hidden.
+//! Properties of runs (`w:rPr`) as far as they matter to the text: emphasis, position, font,
+//! whether it is hidden.
 
 use tributary_schemas::Result;
 
@@ -29,7 +30,8 @@ pub struct RunLook {
     bold: Option<bool>,
     italic: Option<bool>,
     strike: Option<bool>,
-    /// Whether the author hid the text; a run that says nothing is as hidden as the style of its paragraph.
+    /// Whether the author hid the text; a run that says nothing is as hidden as the style of its
+    /// paragraph.
     pub hidden: Option<bool>,
     position: Option<Position>,
     /// Font of the text.
@@ -52,7 +54,12 @@ impl RunLook {
                 "strike" | "dstrike" => look.strike = Some(element.is_on()),
                 "vanish" => look.hidden = Some(element.is_on()),
                 "vertAlign" => look.position = Some(position(element.value().as_deref())),
-                "rFonts" => look.font = element.attribute("ascii").or_else(|| element.attribute("hAnsi")).map(|font| font.into_owned()),
+                "rFonts" => {
+                    look.font = element
+                        .attribute("ascii")
+                        .or_else(|| element.attribute("hAnsi"))
+                        .map(|font| font.into_owned())
+                }
                 "del" | "moveFrom" => look.is_mark_deleted = true,
                 _ => {}
             }
@@ -81,7 +88,9 @@ impl RunLook {
 
     /// Whether the font is one for code.
     pub fn has_code_font(&self) -> bool {
-        self.font.as_ref().is_some_and(|font| CODE_FONTS.contains(&font.trim().to_ascii_lowercase().as_str()))
+        self.font
+            .as_ref()
+            .is_some_and(|font| CODE_FONTS.contains(&font.trim().to_ascii_lowercase().as_str()))
     }
 
     /// How the text looks; `has_code_font` says whether the run itself asks for such a font.

@@ -1,4 +1,5 @@
-//! Styles of a document, resolved along `basedOn`: what is a heading, a title, an entry of the contents, code. Used by the paragraphs.
+//! Styles of a document, resolved along `basedOn`: what is a heading, a title, an entry of the
+//! contents, code. Used by the paragraphs.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -69,12 +70,21 @@ impl Styles {
         let mut styles = Self::default();
         xml.child()?;
         while let Some(element) = xml.child()? {
-            let Some(id) = element.attribute("styleId").filter(|_| element.name() == "style") else {
+            let Some(id) = element
+                .attribute("styleId")
+                .filter(|_| element.name() == "style")
+            else {
                 xml.skip()?;
                 continue;
             };
-            let is_paragraph = element.attribute("type").is_none_or(|kind| kind == "paragraph");
-            if is_paragraph && element.attribute("default").is_some_and(|default| matches!(&*default, "1" | "true" | "on")) {
+            let is_paragraph = element
+                .attribute("type")
+                .is_none_or(|kind| kind == "paragraph");
+            if is_paragraph
+                && element
+                    .attribute("default")
+                    .is_some_and(|default| matches!(&*default, "1" | "true" | "on"))
+            {
                 styles.default_paragraph = Some(id.clone().into_owned());
             }
             let id = id.into_owned();
@@ -85,7 +95,9 @@ impl Styles {
 
     /// The paragraph style of that identifier, of the default one without it.
     pub fn paragraph(&mut self, id: Option<&str>) -> Rc<ParagraphStyle> {
-        let Some(id) = id.or(self.default_paragraph.as_deref()).map(str::to_owned) else { return Rc::default() };
+        let Some(id) = id.or(self.default_paragraph.as_deref()).map(str::to_owned) else {
+            return Rc::default();
+        };
         if let Some(known) = self.paragraphs.get(&id) {
             return Rc::clone(known);
         }
@@ -111,7 +123,9 @@ impl Styles {
 
     /// The numbering that a numbering style stands for.
     pub fn numbering(&self, id: &str) -> Option<String> {
-        self.chain(id).into_iter().find_map(|style| style.numbering.list.clone())
+        self.chain(id)
+            .into_iter()
+            .find_map(|style| style.numbering.list.clone())
     }
 
     /// The style and those that it is based on.
@@ -134,7 +148,10 @@ impl Styles {
             if resolved.role == Role::Body {
                 resolved.role = role_of(&name);
             }
-            resolved.outline = resolved.outline.or(style.outline).or_else(|| heading_level(&name));
+            resolved.outline = resolved
+                .outline
+                .or(style.outline)
+                .or_else(|| heading_level(&name));
             resolved.numbering.inherit(&style.numbering);
             page_break_before = page_break_before.or(style.page_break_before);
             resolved.look.inherit(&style.look);
@@ -175,7 +192,9 @@ impl Style {
     fn read_paragraph(&mut self, xml: &mut XmlReader) -> Result<()> {
         while let Some(element) = xml.child()? {
             match element.name() {
-                "outlineLvl" => self.outline = element.number().and_then(|level| u8::try_from(level).ok()),
+                "outlineLvl" => {
+                    self.outline = element.number().and_then(|level| u8::try_from(level).ok())
+                }
                 "pageBreakBefore" => self.page_break_before = Some(element.is_on()),
                 "numPr" => {
                     self.numbering = Reference::read(xml)?;
@@ -191,7 +210,11 @@ impl Style {
 
 /// Names are compared in lower case, up to a comma that parts aliases.
 fn normalized(name: &str) -> String {
-    name.split(',').next().unwrap_or_default().trim().to_lowercase()
+    name.split(',')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_lowercase()
 }
 
 /// Words that headings are called by, as the programs of many languages write them.
@@ -224,9 +247,14 @@ const HEADING_WORDS: [&str; 24] = [
 
 /// Level from 0 of a heading style by its name, such as `heading 1` or `标题 1`.
 fn heading_level(name: &str) -> Option<u8> {
-    let rest = HEADING_WORDS.iter().find_map(|word| name.strip_prefix(word))?;
+    let rest = HEADING_WORDS
+        .iter()
+        .find_map(|word| name.strip_prefix(word))?;
     let rest = rest.trim_start_matches([' ', '_', '-', '\u{3000}']);
-    let level = rest.parse::<u8>().ok().filter(|level| (1..=9).contains(level) && rest.len() == 1)?;
+    let level = rest
+        .parse::<u8>()
+        .ok()
+        .filter(|level| (1..=9).contains(level) && rest.len() == 1)?;
     Some(level - 1)
 }
 
@@ -235,12 +263,15 @@ fn role_of(name: &str) -> Role {
         return Role::Code;
     }
     match name {
-        "title" | "标题" | "標題" | "文档标题" | "titel" | "titre" | "título" | "titolo" | "표제" | "表題" | "제목" | "tytuł"
-        | "название" => Role::Title,
+        "title" | "标题" | "標題" | "文档标题" | "titel" | "titre" | "título" | "titolo"
+        | "표제" | "表題" | "제목" | "tytuł" | "название" => Role::Title,
         "toc heading" | "tocheading" | "toc 标题" | "contents heading" => Role::Contents,
-        "quote" | "intense quote" | "block text" | "quotations" | "引用" | "明显引用" | "intensequote" => Role::Quote,
+        "quote" | "intense quote" | "block text" | "quotations" | "引用" | "明显引用"
+        | "intensequote" => Role::Quote,
         name => {
-            let rest = ["toc", "contents", "目录"].iter().find_map(|word| name.strip_prefix(word));
+            let rest = ["toc", "contents", "目录"]
+                .iter()
+                .find_map(|word| name.strip_prefix(word));
             let is_entry = rest.is_some_and(|rest| matches!(rest.trim().as_bytes(), [b'1'..=b'9']));
             if is_entry { Role::Contents } else { Role::Body }
         }
@@ -279,7 +310,12 @@ mod tests {
     fn styles(inside: &str) -> Styles {
         let config = Config::default();
         let text = format!("<w:styles>{inside}</w:styles>");
-        Styles::read(&mut XmlReader::new(&text, "styles", Limits::starting_now(&config))).unwrap()
+        Styles::read(&mut XmlReader::new(
+            &text,
+            "styles",
+            Limits::starting_now(&config),
+        ))
+        .unwrap()
     }
 
     #[test]
@@ -293,11 +329,34 @@ mod tests {
              <w:style w:type='paragraph' w:styleId='e'><w:name w:val='y'/><w:basedOn w:val='d'/></w:style>
              <w:style w:type='paragraph' w:styleId='f'><w:name w:val='heading 3,H3,h3'/></w:style>",
         );
-        let outlines: Vec<Option<u8>> = ["1", "a", "b", "c", "d", "f", "Heading4", "Header", "berschrift2"]
-            .into_iter()
-            .map(|id| styles.paragraph(Some(id)).outline)
-            .collect();
-        assert_eq!(outlines, [Some(0), Some(0), Some(1), Some(9), None, Some(2), Some(3), None, Some(1)]);
+        let outlines: Vec<Option<u8>> = [
+            "1",
+            "a",
+            "b",
+            "c",
+            "d",
+            "f",
+            "Heading4",
+            "Header",
+            "berschrift2",
+        ]
+        .into_iter()
+        .map(|id| styles.paragraph(Some(id)).outline)
+        .collect();
+        assert_eq!(
+            outlines,
+            [
+                Some(0),
+                Some(0),
+                Some(1),
+                Some(9),
+                None,
+                Some(2),
+                Some(3),
+                None,
+                Some(1)
+            ]
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Tables: spans and merged cells on a grid, nested tables after the one that holds them. Called by the body.
+//! Tables: spans and merged cells on a grid, nested tables after the one that holds them. Called by
+//! the body.
 
 use tributary_schemas::Result;
 
@@ -73,18 +74,24 @@ impl Story<'_, '_> {
                 "tr" => {
                     let mut row = Row::default();
                     pages += self.row(xml, &mut row)?;
-                    let free: usize = row.before + row.after + row.cells.iter().map(|cell| cell.span - 1).sum::<usize>();
-                    self.document.check_size((free * size_of::<Option<String>>()) as u64)?;
+                    let free: usize = row.before
+                        + row.after
+                        + row.cells.iter().map(|cell| cell.span - 1).sum::<usize>();
+                    self.document
+                        .check_size((free * size_of::<Option<String>>()) as u64)?;
                     rows.push(row);
                 }
-                "sdt" | "sdtContent" | "ins" | "moveTo" | "customXml" | "smartTag" => pages += self.rows(xml, rows)?,
+                "sdt" | "sdtContent" | "ins" | "moveTo" | "customXml" | "smartTag" => {
+                    pages += self.rows(xml, rows)?
+                }
                 _ => xml.skip()?,
             }
         }
         Ok(pages)
     }
 
-    /// A row that is parted by a page break says so in each of its cells: the most of any cell counts.
+    /// A row that is parted by a page break says so in each of its cells: the most of any cell
+    /// counts.
     fn row(&mut self, xml: &mut XmlReader, row: &mut Row) -> Result<usize> {
         let mut pages = 0;
         while let Some(element) = xml.child()? {
@@ -96,7 +103,9 @@ impl Story<'_, '_> {
                     pages = pages.max(self.pages_in_cell);
                     row.cells.push(cell);
                 }
-                "sdt" | "sdtContent" | "ins" | "moveTo" | "customXml" | "smartTag" => pages = pages.max(self.row(xml, row)?),
+                "sdt" | "sdtContent" | "ins" | "moveTo" | "customXml" | "smartTag" => {
+                    pages = pages.max(self.row(xml, row)?)
+                }
                 _ => xml.skip()?,
             }
         }
@@ -105,13 +114,22 @@ impl Story<'_, '_> {
 
     fn row_properties(&mut self, xml: &mut XmlReader, row: &mut Row) -> Result<()> {
         while let Some(element) = xml.child()? {
-            let columns = || element.number().and_then(|number| usize::try_from(number).ok()).unwrap_or(0).min(MAXIMUM_SPAN);
+            let columns = || {
+                element
+                    .number()
+                    .and_then(|number| usize::try_from(number).ok())
+                    .unwrap_or(0)
+                    .min(MAXIMUM_SPAN)
+            };
             match element.name() {
                 "gridBefore" => row.before = columns(),
                 "gridAfter" => row.after = columns(),
                 "tblHeader" => row.is_header = element.is_on(),
                 "del" => row.is_dropped = true,
-                "hidden" => row.is_dropped |= element.is_on() && !self.document.limits.config.docx.include_hidden_text,
+                "hidden" => {
+                    row.is_dropped |=
+                        element.is_on() && !self.document.limits.config.docx.include_hidden_text
+                }
                 _ => {}
             }
             xml.skip()?;
@@ -120,8 +138,12 @@ impl Story<'_, '_> {
     }
 
     fn cell(&mut self, xml: &mut XmlReader) -> Result<Cell> {
-        let mut cell = Cell { span: 1, ..Cell::default() };
-        // The properties stand first; whatever follows is read as blocks, up to the end of the cell.
+        let mut cell = Cell {
+            span: 1,
+            ..Cell::default()
+        };
+        // The properties stand first; whatever follows is read as blocks, up to the end of the
+        // cell.
         let outer = self.joined.take();
         while let Some(element) = xml.child()? {
             match element.name() {
@@ -129,7 +151,9 @@ impl Story<'_, '_> {
                 _ => self.any_block(&element, xml, &mut cell.blocks)?,
             }
         }
-        if let Some(rest) = std::mem::replace(&mut self.joined, outer).filter(|rest| !rest.is_blank()) {
+        if let Some(rest) =
+            std::mem::replace(&mut self.joined, outer).filter(|rest| !rest.is_blank())
+        {
             cell.blocks.push(Block::Paragraph(rest.markdown()));
         }
         Ok(cell)
@@ -137,7 +161,11 @@ impl Story<'_, '_> {
 
     fn push_table(&mut self, rows: Vec<Row>, out: &mut Vec<Block>) -> Result<()> {
         if arranges_page(&rows) {
-            out.extend(rows.into_iter().flat_map(|row| row.cells).flat_map(|cell| cell.blocks));
+            out.extend(
+                rows.into_iter()
+                    .flat_map(|row| row.cells)
+                    .flat_map(|cell| cell.blocks),
+            );
             return Ok(());
         }
         let mut inner_tables = Vec::new();
@@ -155,8 +183,16 @@ impl Story<'_, '_> {
 fn read_properties(xml: &mut XmlReader, cell: &mut Cell) -> Result<()> {
     while let Some(element) = xml.child()? {
         match element.name() {
-            "gridSpan" => cell.span = element.number().and_then(|number| usize::try_from(number).ok()).unwrap_or(1).clamp(1, MAXIMUM_SPAN),
-            "vMerge" if element.value().is_some_and(|value| value == "restart") => cell.merge = Merge::Begins,
+            "gridSpan" => {
+                cell.span = element
+                    .number()
+                    .and_then(|number| usize::try_from(number).ok())
+                    .unwrap_or(1)
+                    .clamp(1, MAXIMUM_SPAN)
+            }
+            "vMerge" if element.value().is_some_and(|value| value == "restart") => {
+                cell.merge = Merge::Begins
+            }
             "vMerge" => cell.merge = Merge::Continues,
             "cellDel" => cell.is_deleted = true,
             _ => {}
@@ -166,41 +202,63 @@ fn read_properties(xml: &mut XmlReader, cell: &mut Cell) -> Result<()> {
     Ok(())
 }
 
-/// Whether the table only arranges the page: one cell, one column with structure in it, or cells as long as pages.
+/// Whether the table only arranges the page: one cell, one column with structure in it, or cells as
+/// long as pages.
 fn arranges_page(rows: &[Row]) -> bool {
     let cells: Vec<&Cell> = rows.iter().flat_map(|row| &row.cells).collect();
     if cells.len() <= 1 {
         return true;
     }
-    let is_structure = |block: &Block| matches!(block, Block::Heading(..) | Block::Table(_) | Block::Code(_));
+    let is_structure =
+        |block: &Block| matches!(block, Block::Heading(..) | Block::Table(_) | Block::Code(_));
     let is_column = rows.iter().all(|row| row.cells.len() == 1);
-    if is_column && cells.iter().any(|cell| cell.blocks.iter().any(is_structure)) {
+    if is_column
+        && cells
+            .iter()
+            .any(|cell| cell.blocks.iter().any(is_structure))
+    {
         return true;
     }
-    let bytes: usize = cells.iter().flat_map(|cell| &cell.blocks).map(bytes_of).sum();
+    let bytes: usize = cells
+        .iter()
+        .flat_map(|cell| &cell.blocks)
+        .map(bytes_of)
+        .sum();
     bytes > cells.len() * LAYOUT_CELL_BYTES
 }
 
 fn bytes_of(block: &Block) -> usize {
     match block {
-        Block::Heading(_, text) | Block::Paragraph(text) | Block::Code(text) | Block::Quote(text) | Block::Item { text, .. } => text.len(),
+        Block::Heading(_, text)
+        | Block::Paragraph(text)
+        | Block::Code(text)
+        | Block::Quote(text)
+        | Block::Item { text, .. } => text.len(),
         _ => 0,
     }
 }
 
-/// Text of each cell, spans filled with empty cells, merged cells with short text repeated; all rows of one length.
+/// Text of each cell, spans filled with empty cells, merged cells with short text repeated; all
+/// rows of one length.
 fn grid(rows: Vec<Row>, inner_tables: &mut Vec<Block>) -> Vec<Vec<String>> {
     let mut grid: Grid = Vec::with_capacity(rows.len());
     for row in rows {
         let mut places: Vec<Option<String>> = vec![None; row.before];
         for cell in row.cells {
             let column = places.len();
-            let text = if cell.is_deleted { String::new() } else { cell_text(cell.blocks, inner_tables) };
+            let text = if cell.is_deleted {
+                String::new()
+            } else {
+                cell_text(cell.blocks, inner_tables)
+            };
             let text = match cell.merge {
-                Merge::Continues if text.is_empty() => repeated(grid.last().and_then(|above| above.get(column)?.as_ref())),
+                Merge::Continues if text.is_empty() => {
+                    repeated(grid.last().and_then(|above| above.get(column)?.as_ref()))
+                }
                 _ => text,
             };
-            let covered = Some(repeated(Some(&text))).filter(|text| row.is_header && !text.is_empty());
+            let covered =
+                Some(repeated(Some(&text))).filter(|text| row.is_header && !text.is_empty());
             places.push(Some(text));
             places.extend(std::iter::repeat_n(covered, cell.span - 1));
         }
@@ -214,14 +272,21 @@ fn grid(rows: Vec<Row>, inner_tables: &mut Vec<Block>) -> Vec<Vec<String>> {
 type Grid = Vec<Vec<Option<String>>>;
 
 fn repeated(text: Option<&String>) -> String {
-    text.filter(|text| text.len() <= MAXIMUM_REPEATED_BYTES && !text.contains("![")).cloned().unwrap_or_default()
+    text.filter(|text| text.len() <= MAXIMUM_REPEATED_BYTES && !text.contains("!["))
+        .cloned()
+        .unwrap_or_default()
 }
 
-/// Gives all rows one length, without the columns in which no cell begins. Forms, whose many columns only serve to place their cells,
-/// keep their cells next to each other.
+/// Gives all rows one length, without the columns in which no cell begins. Forms, whose many
+/// columns only serve to place their cells, keep their cells next to each other.
 fn even_out(mut grid: Grid) -> Vec<Vec<String>> {
     let places = grid.iter().map(Vec::len).max().unwrap_or(0);
-    let begins: Vec<bool> = (0..places).map(|column| grid.iter().any(|row| matches!(row.get(column), Some(Some(_))))).collect();
+    let begins: Vec<bool> = (0..places)
+        .map(|column| {
+            grid.iter()
+                .any(|row| matches!(row.get(column), Some(Some(_))))
+        })
+        .collect();
     let columns = begins.iter().filter(|begins| **begins).count();
     if columns == 1 {
         // Empty rows part nothing where there is one column.
@@ -232,12 +297,20 @@ fn even_out(mut grid: Grid) -> Vec<Vec<String>> {
         grid.iter_mut().for_each(|row| row.retain(Option::is_some));
         let longest = grid.iter().map(Vec::len).max().unwrap_or(0);
         grid.iter_mut().for_each(|row| row.resize(longest, None));
-        return grid.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect();
+        return grid
+            .into_iter()
+            .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
+            .collect();
     }
     let kept = |row: Vec<Option<String>>| {
         let mut places = row.into_iter();
-        let texts = begins.iter().map(|begins| (*begins, places.next().flatten().unwrap_or_default()));
-        texts.filter(|(begins, _)| *begins).map(|(_, text)| text).collect()
+        let texts = begins
+            .iter()
+            .map(|begins| (*begins, places.next().flatten().unwrap_or_default()));
+        texts
+            .filter(|(begins, _)| *begins)
+            .map(|(_, text)| text)
+            .collect()
     };
     grid.into_iter().map(kept).collect()
 }
@@ -248,7 +321,12 @@ fn cell_text(blocks: Vec<Block>, inner_tables: &mut Vec<Block>) -> String {
     for block in blocks {
         cell_lines(block, inner_tables, &mut lines);
     }
-    let text = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("<br>");
+    let text = lines
+        .iter()
+        .map(|line| line.trim())
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join("<br>");
     text.replace('|', "\\|").replace('\n', "<br>")
 }
 
@@ -256,11 +334,21 @@ fn cell_lines(block: Block, inner_tables: &mut Vec<Block>, lines: &mut Vec<Strin
     match block {
         Block::Heading(_, text) => lines.push(format!("**{text}**")),
         Block::Paragraph(text) | Block::Quote(text) => lines.push(text),
-        Block::Item { mark: Mark::Bullet, text, .. } => lines.push(format!("- {text}")),
-        Block::Item { mark: Mark::Number(number), text, .. } => lines.push(format!("{number}. {text}")),
-        Block::Code(code) => {
-            lines.extend(code.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("`{}`", line.trim().replace('`', "'"))))
-        }
+        Block::Item {
+            mark: Mark::Bullet,
+            text,
+            ..
+        } => lines.push(format!("- {text}")),
+        Block::Item {
+            mark: Mark::Number(number),
+            text,
+            ..
+        } => lines.push(format!("{number}. {text}")),
+        Block::Code(code) => lines.extend(
+            code.lines()
+                .filter(|line| !line.trim().is_empty())
+                .map(|line| format!("`{}`", line.trim().replace('`', "'"))),
+        ),
         Block::Formula(latex) => lines.push(format!("${latex}$")),
         Block::Note(text) => lines.push(text),
         Block::Contents(_, inner) => cell_lines(*inner, inner_tables, lines),

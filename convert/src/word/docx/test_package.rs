@@ -24,10 +24,18 @@ impl TestPackage {
     pub fn with_body(body: &str) -> Self {
         let types = "<Types><Default Extension='png' ContentType='image/png'/><Override PartName='/word/document.xml' ContentType='application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml'/></Types>";
         let root = "<Relationships><Relationship Id='r1' Type='http://x/officeDocument' Target='word/document.xml'/></Relationships>";
-        Self { parts: Vec::new(), relationships: String::new() }
-            .part("[Content_Types].xml", types)
-            .part("_rels/.rels", root)
-            .part("word/document.xml", &format!("<?xml version='1.0'?><w:document {NAMESPACES}><w:body>{body}</w:body></w:document>"))
+        Self {
+            parts: Vec::new(),
+            relationships: String::new(),
+        }
+        .part("[Content_Types].xml", types)
+        .part("_rels/.rels", root)
+        .part(
+            "word/document.xml",
+            &format!(
+                "<?xml version='1.0'?><w:document {NAMESPACES}><w:body>{body}</w:body></w:document>"
+            ),
+        )
     }
 
     /// Adds or replaces a part.
@@ -50,8 +58,14 @@ impl TestPackage {
 
     /// Adds a relationship of the main part.
     pub fn relationship(mut self, id: &str, kind: &str, target: &str) -> Self {
-        let mode = if target.contains("://") { " TargetMode='External'" } else { "" };
-        self.relationships.push_str(&format!("<Relationship Id='{id}' Type='http://x/{kind}' Target='{target}'{mode}/>"));
+        let mode = if target.contains("://") {
+            " TargetMode='External'"
+        } else {
+            ""
+        };
+        self.relationships.push_str(&format!(
+            "<Relationship Id='{id}' Type='http://x/{kind}' Target='{target}'{mode}/>"
+        ));
         self
     }
 
@@ -59,9 +73,14 @@ impl TestPackage {
     pub fn zipped(&self) -> Vec<u8> {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         let relationships = format!("<Relationships>{}</Relationships>", self.relationships);
-        let rels = ("word/_rels/document.xml.rels".to_owned(), relationships.into_bytes());
+        let rels = (
+            "word/_rels/document.xml.rels".to_owned(),
+            relationships.into_bytes(),
+        );
         for (name, bytes) in self.parts.iter().chain(std::iter::once(&rels)) {
-            writer.start_file(name.as_str(), SimpleFileOptions::default()).unwrap();
+            writer
+                .start_file(name.as_str(), SimpleFileOptions::default())
+                .unwrap();
             writer.write_all(bytes).unwrap();
         }
         writer.finish().unwrap().into_inner()

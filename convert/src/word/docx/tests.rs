@@ -28,8 +28,14 @@ fn headings_come_from_styles_outlines_and_titles() {
         + &paragraph("<w:outlineLvl w:val='2'/>", "B")
         + &paragraph("<w:pStyle w:val='1'/><w:outlineLvl w:val='9'/>", "no")
         + &paragraph("<w:outlineLvl w:val='0'/>", &long);
-    let converted = TestPackage::with_body(&body).part("word/styles.xml", styles).converted().unwrap();
-    assert_eq!(converted.markdown, format!("# T\n\n# A\n\n### B\n\nno\n\n{}\n", long.trim()));
+    let converted = TestPackage::with_body(&body)
+        .part("word/styles.xml", styles)
+        .converted()
+        .unwrap();
+    assert_eq!(
+        converted.markdown,
+        format!("# T\n\n# A\n\n### B\n\nno\n\n{}\n", long.trim())
+    );
     assert_eq!(converted.title.as_deref(), Some("T"));
 }
 
@@ -50,7 +56,10 @@ fn tracked_changes_comments_and_hidden_text() {
     let mut config = Config::default();
     config.docx.include_comments = true;
     config.docx.include_hidden_text = true;
-    assert_eq!(package.converted_with(&config).unwrap().markdown, "a b csecret[^1]\n\njoined line\n\n[^1]: Li: Why?\n");
+    assert_eq!(
+        package.converted_with(&config).unwrap().markdown,
+        "a b csecret[^1]\n\njoined line\n\n[^1]: Li: Why?\n"
+    );
 }
 
 #[test]
@@ -64,13 +73,20 @@ fn a_run_decides_over_the_style_whether_it_is_hidden() {
     );
     let styles = "<w:styles><w:style w:type='paragraph' w:default='1' w:styleId='N'><w:name w:val='Normal'/><w:rPr><w:vanish/></w:rPr></w:style>
                   <w:style w:type='paragraph' w:styleId='S'><w:basedOn w:val='N'/><w:rPr><w:vanish w:val='0'/></w:rPr></w:style></w:styles>";
-    assert_eq!(TestPackage::with_body(&body).part("word/styles.xml", styles).markdown(), "shown\n\nseen\n");
+    assert_eq!(
+        TestPackage::with_body(&body)
+            .part("word/styles.xml", styles)
+            .markdown(),
+        "shown\n\nseen\n"
+    );
 }
 
 #[test]
 fn lists_of_several_levels() {
     let level = |place: usize, format: &str, text: &str| {
-        format!("<w:lvl w:ilvl='{place}'><w:numFmt w:val='{format}'/><w:lvlText w:val='{text}'/></w:lvl>")
+        format!(
+            "<w:lvl w:ilvl='{place}'><w:numFmt w:val='{format}'/><w:lvlText w:val='{text}'/></w:lvl>"
+        )
     };
     let numbering = format!(
         "<w:numbering><w:abstractNum w:abstractNumId='0'>{}{}</w:abstractNum><w:abstractNum w:abstractNumId='1'>{}</w:abstractNum>
@@ -80,22 +96,50 @@ fn lists_of_several_levels() {
         level(0, "chineseCounting", "第%1章")
     );
     let item = |list: u8, level: u8, text: &str| {
-        paragraph(&format!("<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='{list}'/></w:numPr>"), text)
+        paragraph(
+            &format!("<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='{list}'/></w:numPr>"),
+            text,
+        )
     };
-    let heading = paragraph("<w:outlineLvl w:val='0'/><w:numPr><w:numId w:val='2'/></w:numPr>", "总则");
-    let body = [item(1, 0, "a"), item(1, 1, "b"), item(1, 0, "c"), item(2, 0, "条文"), heading].concat();
+    let heading = paragraph(
+        "<w:outlineLvl w:val='0'/><w:numPr><w:numId w:val='2'/></w:numPr>",
+        "总则",
+    );
+    let body = [
+        item(1, 0, "a"),
+        item(1, 1, "b"),
+        item(1, 0, "c"),
+        item(2, 0, "条文"),
+        heading,
+    ]
+    .concat();
     let package = TestPackage::with_body(&body).part("word/numbering.xml", &numbering);
-    assert_eq!(package.markdown(), "1. a\n   - b\n2. c\n\n第一章 条文\n\n# 总则\n");
+    assert_eq!(
+        package.markdown(),
+        "1. a\n   - b\n2. c\n\n第一章 条文\n\n# 总则\n"
+    );
     let mut config = Config::default();
     config.docx.show_heading_numbers = true;
-    assert!(package.converted_with(&config).unwrap().markdown.ends_with("# 第二章 总则\n"));
+    assert!(
+        package
+            .converted_with(&config)
+            .unwrap()
+            .markdown
+            .ends_with("# 第二章 总则\n")
+    );
 }
 
 #[test]
 fn tables_with_spans_merges_nesting_and_controls() {
-    let cell = |properties: &str, content: &str| format!("<w:tc><w:tcPr>{properties}</w:tcPr>{content}</w:tc>");
+    let cell = |properties: &str, content: &str| {
+        format!("<w:tc><w:tcPr>{properties}</w:tcPr>{content}</w:tc>")
+    };
     let text = |text: &str| paragraph("", text);
-    let inner = format!("<w:tbl><w:tr>{}{}</w:tr></w:tbl>", cell("", &text("k")), cell("", &text("l")));
+    let inner = format!(
+        "<w:tbl><w:tr>{}{}</w:tr></w:tbl>",
+        cell("", &text("k")),
+        cell("", &text("l"))
+    );
     let body = format!(
         "<w:tbl><w:tr><w:trPr><w:tblHeader/></w:trPr>{}{}</w:tr><w:tr>{}{}{}</w:tr><w:sdt><w:sdtContent><w:tr>{}{}{}</w:tr></w:sdtContent></w:sdt>
          <w:tr><w:trPr><w:del/></w:trPr>{}</w:tr></w:tbl>",
@@ -109,8 +153,17 @@ fn tables_with_spans_merges_nesting_and_controls() {
         cell("", &text("3")),
         cell("", &text("deleted")),
     );
-    assert_eq!(markdown(&body), "| R | S | S |\n| --- | --- | --- |\n| R | a\\|b<br>c | d |\n| 1 | 2 | 3 |\n\n| k | l |\n| --- | --- |\n");
-    assert_eq!(markdown(&format!("<w:tbl><w:tr>{}</w:tr></w:tbl>", cell("", &text("boxed")))), "boxed\n");
+    assert_eq!(
+        markdown(&body),
+        "| R | S | S |\n| --- | --- | --- |\n| R | a\\|b<br>c | d |\n| 1 | 2 | 3 |\n\n| k | l |\n| --- | --- |\n"
+    );
+    assert_eq!(
+        markdown(&format!(
+            "<w:tbl><w:tr>{}</w:tr></w:tbl>",
+            cell("", &text("boxed"))
+        )),
+        "boxed\n"
+    );
 }
 
 #[test]
@@ -126,8 +179,22 @@ fn text_boxes_are_read_once_and_stand_after_their_paragraph() {
 
 #[test]
 fn fields_show_results_and_contents_are_dropped() {
-    let link = [field("begin"), instruction(" HYPERLINK \"http://h/\" "), field("separate"), run("here"), field("end")].concat();
-    let reference = [field("begin"), instruction("REF a"), field("separate"), run("Table 1"), field("end")].concat();
+    let link = [
+        field("begin"),
+        instruction(" HYPERLINK \"http://h/\" "),
+        field("separate"),
+        run("here"),
+        field("end"),
+    ]
+    .concat();
+    let reference = [
+        field("begin"),
+        instruction("REF a"),
+        field("separate"),
+        run("Table 1"),
+        field("end"),
+    ]
+    .concat();
     let contents = format!(
         "<w:p>{}{}{}{}</w:p><w:p><w:r><w:lastRenderedPageBreak/></w:r>{}</w:p><w:p>{}{}</w:p>",
         field("begin"),
@@ -138,10 +205,22 @@ fn fields_show_results_and_contents_are_dropped() {
         field("end"),
         run("after")
     );
-    let body = format!("{contents}<w:p>{link} and {reference}<w:fldSimple w:instr='PAGE'>{}</w:fldSimple></w:p>", run(" p. 3"));
-    assert_eq!(markdown(&body), "\u{C}after\n\n[here](http://h/)Table 1 p. 3\n");
-    let unended =
-        format!("<w:p>{}{}{}{}</w:p><w:p>{}</w:p>", field("begin"), instruction("TOC"), field("separate"), run("One"), run("text"));
+    let body = format!(
+        "{contents}<w:p>{link} and {reference}<w:fldSimple w:instr='PAGE'>{}</w:fldSimple></w:p>",
+        run(" p. 3")
+    );
+    assert_eq!(
+        markdown(&body),
+        "\u{C}after\n\n[here](http://h/)Table 1 p. 3\n"
+    );
+    let unended = format!(
+        "<w:p>{}{}{}{}</w:p><w:p>{}</w:p>",
+        field("begin"),
+        instruction("TOC"),
+        field("separate"),
+        run("One"),
+        run("text")
+    );
     assert_eq!(markdown(&unended), "One\n\ntext\n");
     let control = format!(
         "<w:sdt><w:sdtPr><w:docPartObj><w:docPartGallery w:val='Table of Contents'/></w:docPartObj></w:sdtPr><w:sdtContent><w:p>{}</w:p></w:sdtContent></w:sdt><w:p>{}</w:p>",
@@ -164,21 +243,32 @@ fn form_fields_and_symbols_are_shown() {
 
 #[test]
 fn ruby_keeps_its_base() {
-    let body = format!("<w:p><w:r><w:ruby><w:rt>{}</w:rt><w:rubyBase>{}</w:rubyBase></w:ruby></w:r></w:p>", run("とう"), run("東"));
+    let body = format!(
+        "<w:p><w:r><w:ruby><w:rt>{}</w:rt><w:rubyBase>{}</w:rubyBase></w:ruby></w:r></w:p>",
+        run("とう"),
+        run("東")
+    );
     assert_eq!(markdown(&body), "東\n");
 }
 
 #[test]
 fn notes_stand_at_the_end() {
-    let body = format!("<w:p>{}<w:r><w:endnoteReference w:id='2'/></w:r><w:r><w:footnoteReference w:id='2'/></w:r></w:p>", run("t"));
+    let body = format!(
+        "<w:p>{}<w:r><w:endnoteReference w:id='2'/></w:r><w:r><w:footnoteReference w:id='2'/></w:r></w:p>",
+        run("t")
+    );
     let note = |kind: &str, text: &str| {
         format!(
             "<w:{kind}s><w:{kind} w:id='0' w:type='separator'><w:p/></w:{kind}><w:{kind} w:id='2'><w:p><w:r><w:t>{text}</w:t></w:r></w:p><w:p><w:r><w:t>more</w:t></w:r></w:p></w:{kind}></w:{kind}s>"
         )
     };
-    let package =
-        TestPackage::with_body(&body).part("word/footnotes.xml", &note("footnote", "f")).part("word/endnotes.xml", &note("endnote", "e"));
-    assert_eq!(package.markdown(), "t[^1][^2]\n\n[^1]: e\n\n    more\n\n[^2]: f\n\n    more\n");
+    let package = TestPackage::with_body(&body)
+        .part("word/footnotes.xml", &note("footnote", "f"))
+        .part("word/endnotes.xml", &note("endnote", "e"));
+    assert_eq!(
+        package.markdown(),
+        "t[^1][^2]\n\n[^1]: e\n\n    more\n\n[^2]: f\n\n    more\n"
+    );
 }
 
 #[test]
@@ -194,12 +284,40 @@ fn pictures_are_handed_over_and_links_are_links() {
         .relationship("h1", "hyperlink", "http://h/(1)")
         .bytes("word/media/image1.png", b"png");
     let converted = package.converted().unwrap();
-    assert_eq!(converted.markdown, "![A cat](image:0)![A cat](image:0)[site](<http://h/(1)>) place\n");
-    assert_eq!(converted.images, vec![ImageLink { link: "embedded:0".into(), alt: "A cat".into() }]);
-    assert_eq!(converted.blobs.iter().map(|blob| blob.media_type.as_str()).collect::<Vec<_>>(), ["image/png"]);
-    let config = Config { maximum_embedded_bytes: 2, ..Config::default() };
+    assert_eq!(
+        converted.markdown,
+        "![A cat](image:0)![A cat](image:0)[site](<http://h/(1)>) place\n"
+    );
+    assert_eq!(
+        converted.images,
+        vec![ImageLink {
+            link: "embedded:0".into(),
+            alt: "A cat".into()
+        }]
+    );
+    assert_eq!(
+        converted
+            .blobs
+            .iter()
+            .map(|blob| blob.media_type.as_str())
+            .collect::<Vec<_>>(),
+        ["image/png"]
+    );
+    let config = Config {
+        maximum_embedded_bytes: 2,
+        ..Config::default()
+    };
     let without = package.converted_with(&config).unwrap();
-    assert_eq!((without.blobs.len(), without.metadata.get("pictures_left_out").map(String::as_str)), (0, Some("2")));
+    assert_eq!(
+        (
+            without.blobs.len(),
+            without
+                .metadata
+                .get("pictures_left_out")
+                .map(String::as_str)
+        ),
+        (0, Some("2"))
+    );
 }
 
 #[test]
@@ -214,12 +332,18 @@ fn pages_begin_where_word_or_the_author_broke_them() {
         run("three"),
         run("four")
     );
-    assert_eq!(markdown(&body), "one \u{C}two\n\n\u{C}# three\n\n| c | c |\n| --- | --- |\n\n\u{C}four\n");
+    assert_eq!(
+        markdown(&body),
+        "one \u{C}two\n\n\u{C}# three\n\n| c | c |\n| --- | --- |\n\n\u{C}four\n"
+    );
     let section = |kind: &str| format!("<w:sectPr><w:type w:val='{kind}'/></w:sectPr>");
-    let sections =
-        paragraph(&section("nextPage"), "a") + &paragraph(&section("continuous"), "b") + &paragraph("", "c") + &section("nextPage");
+    let sections = paragraph(&section("nextPage"), "a")
+        + &paragraph(&section("continuous"), "b")
+        + &paragraph("", "c")
+        + &section("nextPage");
     assert_eq!(markdown(&sections), "a\n\nb\n\n\u{C}c\n");
-    let before = paragraph("<w:pageBreakBefore/>", "first") + &paragraph("<w:pageBreakBefore/>", "second");
+    let before =
+        paragraph("<w:pageBreakBefore/>", "first") + &paragraph("<w:pageBreakBefore/>", "second");
     assert_eq!(markdown(&before), "first\n\n\u{C}second\n");
 }
 
@@ -227,7 +351,10 @@ fn pages_begin_where_word_or_the_author_broke_them() {
 fn formulas_stand_in_and_between_lines() {
     let math = "<m:oMath><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath>";
     assert_eq!(
-        markdown(&format!("<w:p>{}{math}</w:p><w:p><m:oMathPara>{math}</m:oMathPara></w:p>", run("so "))),
+        markdown(&format!(
+            "<w:p>{}{math}</w:p><w:p><m:oMathPara>{math}</m:oMathPara></w:p>",
+            run("so ")
+        )),
         "so $x^{2}$\n\n$$\nx^{2}\n$$\n"
     );
 }
@@ -256,22 +383,42 @@ fn charts_diagrams_and_alternative_chunks() {
             "<dgm:dataModel><dgm:pt><dgm:t><a:p><a:r><a:t>Step</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:dataModel>",
         )
         .part("word/part.htm", "<html><body><p>Hello &amp; <b>bye</b></p></body></html>");
-    assert_eq!(package.markdown(), "Sales\n\n|  | A |\n| --- | --- |\n|  | 3 |\n\n- Step\n\nHello & bye\n");
+    assert_eq!(
+        package.markdown(),
+        "Sales\n\n|  | A |\n| --- | --- |\n|  | 3 |\n\n- Step\n\nHello & bye\n"
+    );
 }
 
 #[test]
 fn properties_become_metadata() {
     let core = "<cp:coreProperties><dc:title>Plan  B</dc:title><dc:creator>Li</dc:creator><dcterms:modified>2024-05-06T07:08:09Z</dcterms:modified><dc:subject/></cp:coreProperties>";
-    let converted =
-        TestPackage::with_body(&paragraph("<w:outlineLvl w:val='0'/>", "H")).part("docProps/core.xml", core).converted().unwrap();
+    let converted = TestPackage::with_body(&paragraph("<w:outlineLvl w:val='0'/>", "H"))
+        .part("docProps/core.xml", core)
+        .converted()
+        .unwrap();
     assert_eq!(converted.title.as_deref(), Some("Plan B"));
-    assert_eq!(converted.metadata.get("author").map(String::as_str), Some("Li"));
-    assert_eq!(converted.metadata.get("modified").map(String::as_str), Some("2024-05-06T07:08:09Z"));
-    assert_eq!((converted.media_type.as_str(), converted.converter.as_ref()), (MEDIA_TYPE, "docx/2"));
-    let printed = "<cp:coreProperties><dc:title>Microsoft Word - plan.doc</dc:title></cp:coreProperties>";
-    let printed = TestPackage::with_body("").part("docProps/core.xml", printed).converted().unwrap();
+    assert_eq!(
+        converted.metadata.get("author").map(String::as_str),
+        Some("Li")
+    );
+    assert_eq!(
+        converted.metadata.get("modified").map(String::as_str),
+        Some("2024-05-06T07:08:09Z")
+    );
+    assert_eq!(
+        (converted.media_type.as_str(), converted.converter.as_ref()),
+        (MEDIA_TYPE, "docx/2")
+    );
+    let printed =
+        "<cp:coreProperties><dc:title>Microsoft Word - plan.doc</dc:title></cp:coreProperties>";
+    let printed = TestPackage::with_body("")
+        .part("docProps/core.xml", printed)
+        .converted()
+        .unwrap();
     assert_eq!(printed.title.as_deref(), Some("plan.doc"));
-    let untitled = TestPackage::with_body(&paragraph("<w:outlineLvl w:val='0'/>", "H")).converted().unwrap();
+    let untitled = TestPackage::with_body(&paragraph("<w:outlineLvl w:val='0'/>", "H"))
+        .converted()
+        .unwrap();
     assert_eq!(untitled.title.as_deref(), Some("H"));
 }
 
@@ -283,29 +430,56 @@ fn large_first_letters_join_their_paragraph() {
 
 #[test]
 fn forms_keep_their_cells_together_and_tables_their_columns() {
-    let cell = |span: usize, text: &str| format!("<w:tc><w:tcPr><w:gridSpan w:val='{span}'/></w:tcPr>{}</w:tc>", paragraph("", text));
+    let cell = |span: usize, text: &str| {
+        format!(
+            "<w:tc><w:tcPr><w:gridSpan w:val='{span}'/></w:tcPr>{}</w:tc>",
+            paragraph("", text)
+        )
+    };
     let row = |spans: &[usize]| {
-        let cells: String = spans.iter().enumerate().map(|(index, span)| cell(*span, &format!("c{index}"))).collect();
+        let cells: String = spans
+            .iter()
+            .enumerate()
+            .map(|(index, span)| cell(*span, &format!("c{index}")))
+            .collect();
         format!("<w:tr>{cells}</w:tr>")
     };
-    let form = row(&[9]) + &row(&[1, 2, 6]) + &row(&[4, 3, 2]) + &row(&[5, 4]) + &row(&[2, 6, 1]) + &row(&[6, 2, 1]);
-    assert!(markdown(&format!("<w:tbl>{form}</w:tbl>")).starts_with("| c0 |  |  |\n| --- | --- | --- |\n| c0 | c1 | c2 |\n"));
+    let form = row(&[9])
+        + &row(&[1, 2, 6])
+        + &row(&[4, 3, 2])
+        + &row(&[5, 4])
+        + &row(&[2, 6, 1])
+        + &row(&[6, 2, 1]);
+    assert!(
+        markdown(&format!("<w:tbl>{form}</w:tbl>"))
+            .starts_with("| c0 |  |  |\n| --- | --- | --- |\n| c0 | c1 | c2 |\n")
+    );
     let table = row(&[1, 2]) + &row(&[1, 1, 1]);
-    assert_eq!(markdown(&format!("<w:tbl>{table}</w:tbl>")), "| c0 | c1 |  |\n| --- | --- | --- |\n| c0 | c1 | c2 |\n");
+    assert_eq!(
+        markdown(&format!("<w:tbl>{table}</w:tbl>")),
+        "| c0 | c1 |  |\n| --- | --- | --- |\n| c0 | c1 | c2 |\n"
+    );
 }
 
 #[test]
 fn templates_and_macro_documents_say_what_they_are() {
     let kinds = [
-        ("vnd.ms-word.document.macroEnabled", "application/vnd.ms-word.document.macroEnabled.12"),
+        (
+            "vnd.ms-word.document.macroEnabled",
+            "application/vnd.ms-word.document.macroEnabled.12",
+        ),
         (
             "vnd.openxmlformats-officedocument.wordprocessingml.template",
             "application/vnd.openxmlformats-officedocument.wordprocessingml.template",
         ),
     ];
     for (declared, media_type) in kinds {
-        let types = format!("<Types><Override PartName='/word/document.xml' ContentType='application/{declared}.main+xml'/></Types>");
-        let package = TestPackage::with_body(&paragraph("", "x")).part("[Content_Types].xml", &types).without("_rels/.rels");
+        let types = format!(
+            "<Types><Override PartName='/word/document.xml' ContentType='application/{declared}.main+xml'/></Types>"
+        );
+        let package = TestPackage::with_body(&paragraph("", "x"))
+            .part("[Content_Types].xml", &types)
+            .without("_rels/.rels");
         assert_eq!(package.converted().unwrap().media_type, media_type);
     }
 }

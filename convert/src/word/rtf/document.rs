@@ -63,7 +63,12 @@ impl Document {
                 continue;
             }
             self.change_style(style);
-            if needs_escape(character, self.text.chars().next_back(), characters.peek().copied(), false) {
+            if needs_escape(
+                character,
+                self.text.chars().next_back(),
+                characters.peek().copied(),
+                false,
+            ) {
                 self.text.push('\\');
             }
             self.text.push(character);
@@ -118,11 +123,19 @@ impl Document {
     /// Makes the text from a position on a link.
     pub fn link(&mut self, from: usize, destination: &str) {
         self.close_style();
-        if let Some((before, shown)) = self.text.split_at_checked(from).filter(|(_, shown)| !shown.is_empty()) {
+        if let Some((before, shown)) = self
+            .text
+            .split_at_checked(from)
+            .filter(|(_, shown)| !shown.is_empty())
+        {
             let (before, shown) = (before.len(), shown.replace(['[', ']'], ""));
             self.text.truncate(before);
             let blanks = shown.len() - shown.trim_end().len();
-            self.text.push_str(&format!("[{}]({destination}){}", shown.trim_end(), " ".repeat(blanks)));
+            self.text.push_str(&format!(
+                "[{}]({destination}){}",
+                shown.trim_end(),
+                " ".repeat(blanks)
+            ));
         }
     }
 
@@ -139,9 +152,13 @@ impl Document {
             return;
         }
         match (kind.heading, kind.item) {
-            (Some(level), _) => {
-                self.blocks.push(Block::Heading(level, text.replace(['*', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ")))
-            }
+            (Some(level), _) => self.blocks.push(Block::Heading(
+                level,
+                text.replace(['*', '\n'], " ")
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )),
             (None, Some(numbered)) => self.push_item(text, numbered),
             (None, None) => self.blocks.push(Block::Paragraph(text)),
         }
@@ -152,7 +169,9 @@ impl Document {
         let item = vec![Block::Paragraph(text)];
         match self.blocks.last_mut() {
             Some(Block::List(start, items)) if start.is_some() == numbered => items.push(item),
-            _ => self.blocks.push(Block::List(numbered.then_some(1), vec![item])),
+            _ => self
+                .blocks
+                .push(Block::List(numbered.then_some(1), vec![item])),
         }
     }
 
@@ -160,7 +179,8 @@ impl Document {
     pub fn end_cell_paragraph(&mut self) {
         let text = self.take_text();
         if !text.is_empty() {
-            self.cell.push(text.replace('\n', "<br>").replace('|', "\\|"));
+            self.cell
+                .push(text.replace('\n', "<br>").replace('|', "\\|"));
         }
     }
 
@@ -209,7 +229,8 @@ impl Document {
             self.text.pop();
         }
         self.text.push_str(&format!("[^{label}]"));
-        self.notes.push(Block::Footnote(label, vec![Block::Paragraph(note)]));
+        self.notes
+            .push(Block::Footnote(label, vec![Block::Paragraph(note)]));
     }
 
     /// All blocks, footnotes last.

@@ -94,7 +94,10 @@ impl<'l> Reader<'l> {
             information: BTreeMap::new(),
             embedded: Embedded::new(limits.config),
             images: Vec::new(),
-            state: State { skip_after_unicode: 1, ..State::default() },
+            state: State {
+                skip_after_unicode: 1,
+                ..State::default()
+            },
             stack: Vec::new(),
             overflow: 0,
             page: WINDOWS_1252,
@@ -144,7 +147,9 @@ impl<'l> Reader<'l> {
             Token::Word(name, number) => self.word(name, number),
             Token::Sign(sign) => self.sign(sign),
             Token::Byte(byte) => self.byte(byte),
-            Token::Binary(data) if self.state.destination == Destination::Picture => self.picture.extend_from_slice(data),
+            Token::Binary(data) if self.state.destination == Destination::Picture => {
+                self.picture.extend_from_slice(data)
+            }
             Token::Binary(_) => {}
         }
     }
@@ -165,7 +170,9 @@ impl<'l> Reader<'l> {
             self.overflow -= 1;
             return;
         }
-        let Some(outer) = self.stack.pop() else { return };
+        let Some(outer) = self.stack.pop() else {
+            return;
+        };
         let inner = std::mem::replace(&mut self.state, outer);
         self.end_destination(&inner);
         if let Some(from) = inner.field {
@@ -184,7 +191,10 @@ impl<'l> Reader<'l> {
         }
         match inner.destination {
             Destination::InformationField => {
-                let value = std::mem::take(&mut self.collected).split_whitespace().collect::<Vec<_>>().join(" ");
+                let value = std::mem::take(&mut self.collected)
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ");
                 if !value.is_empty() {
                     self.information.insert(self.field_name.to_owned(), value);
                 }
@@ -197,7 +207,10 @@ impl<'l> Reader<'l> {
             }
             Destination::ListMark => {
                 let mark = std::mem::take(&mut self.collected);
-                self.state.paragraph.item = Some(mark.trim_start().starts_with(|first: char| first.is_ascii_digit()));
+                self.state.paragraph.item = Some(
+                    mark.trim_start()
+                        .starts_with(|first: char| first.is_ascii_digit()),
+                );
             }
             _ => {}
         }
@@ -206,8 +219,14 @@ impl<'l> Reader<'l> {
     fn end_field(&mut self, from: usize) {
         let instruction = std::mem::take(&mut self.instruction);
         let mut words = instruction.split_whitespace();
-        if words.next().is_some_and(|name| name.eq_ignore_ascii_case("HYPERLINK")) {
-            let link = words.find(|word| !word.starts_with('\\')).unwrap_or_default().trim_matches('"');
+        if words
+            .next()
+            .is_some_and(|name| name.eq_ignore_ascii_case("HYPERLINK"))
+        {
+            let link = words
+                .find(|word| !word.starts_with('\\'))
+                .unwrap_or_default()
+                .trim_matches('"');
             if !link.is_empty() && !instruction.contains("\\l") {
                 self.document.link(from, &destination(link));
             }
@@ -221,8 +240,12 @@ impl<'l> Reader<'l> {
         if sniffed(&picture).starts_with("image/")
             && let Some(number) = self.embedded.add("", "", picture)
         {
-            self.document.push_ready(&format!("![](image:{})", self.images.len()));
-            self.images.push(ImageLink { link: format!("embedded:{number}"), alt: String::new() });
+            self.document
+                .push_ready(&format!("![](image:{})", self.images.len()));
+            self.images.push(ImageLink {
+                link: format!("embedded:{number}"),
+                alt: String::new(),
+            });
         }
     }
 
@@ -242,7 +265,12 @@ impl<'l> Reader<'l> {
         }
         self.is_optional = false;
         if self.state.destination == Destination::Picture {
-            let Some(digit) = char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()) else { return };
+            let Some(digit) = char::from(byte)
+                .to_digit(16)
+                .and_then(|digit| u8::try_from(digit).ok())
+            else {
+                return;
+            };
             match self.picture_half.take() {
                 Some(high) => self.picture.push(high << 4 | digit),
                 None => self.picture_half = Some(digit),
@@ -258,11 +286,20 @@ impl<'l> Reader<'l> {
             return;
         }
         let bytes = std::mem::take(&mut self.bytes);
-        let encoding = self.fonts.get(&self.state.font).copied().unwrap_or(self.page);
+        let encoding = self
+            .fonts
+            .get(&self.state.font)
+            .copied()
+            .unwrap_or(self.page);
         let (text, _) = encoding.decode_without_bom_handling(&bytes);
-        // A Western font with a document of another code page often only styles that text. What that page cannot read is Western.
-        let retry = encoding == WINDOWS_1252 && self.page != WINDOWS_1252 && bytes.iter().any(|byte| *byte >= 0x80);
-        let other = retry.then(|| self.page.decode_without_bom_handling(&bytes)).filter(|(_, is_broken)| !is_broken);
+        // A Western font with a document of another code page often only styles that text. What
+        // that page cannot read is Western.
+        let retry = encoding == WINDOWS_1252
+            && self.page != WINDOWS_1252
+            && bytes.iter().any(|byte| *byte >= 0x80);
+        let other = retry
+            .then(|| self.page.decode_without_bom_handling(&bytes))
+            .filter(|(_, is_broken)| !is_broken);
         self.text(&other.map_or(text, |(text, _)| text));
     }
 
@@ -274,7 +311,8 @@ impl<'l> Reader<'l> {
                     Position::Raised => Some(raised(text)),
                     Position::Lowered => Some(lowered(text)),
                 };
-                self.document.push(shifted.as_deref().unwrap_or(text), self.state.style)
+                self.document
+                    .push(shifted.as_deref().unwrap_or(text), self.state.style)
             }
             Destination::Instruction => self.instruction.push_str(text),
             Destination::InformationField | Destination::ListMark => self.collected.push_str(text),
@@ -287,7 +325,10 @@ impl<'l> Reader<'l> {
     fn style_name(&mut self, text: &str) {
         let name = text.trim().trim_end_matches(';').to_lowercase();
         let prefixes = ["heading ", "标题 ", "überschrift ", "titre "];
-        let digits = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or_default();
+        let digits = prefixes
+            .iter()
+            .find_map(|prefix| name.strip_prefix(prefix))
+            .unwrap_or_default();
         if let Ok(level) = digits.parse::<u8>()
             && self.headings.len() < MAXIMUM_ENTRIES
         {

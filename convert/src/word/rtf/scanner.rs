@@ -55,7 +55,12 @@ impl<'a> Scanner<'a> {
                 other => Token::Sign(other),
             });
         }
-        let length = self.rest.iter().take(MAXIMUM_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let length = self
+            .rest
+            .iter()
+            .take(MAXIMUM_NAME)
+            .take_while(|byte| byte.is_ascii_alphabetic())
+            .count();
         let name = std::str::from_utf8(self.rest.get(..length)?).ok()?;
         self.skip(length);
         let number = self.number();
@@ -63,7 +68,9 @@ impl<'a> Scanner<'a> {
             self.skip(1);
         }
         if name == "bin" {
-            let count = usize::try_from(number.unwrap_or(0)).unwrap_or(0).min(self.rest.len());
+            let count = usize::try_from(number.unwrap_or(0))
+                .unwrap_or(0)
+                .min(self.rest.len());
             let data = self.rest.get(..count)?;
             self.skip(count);
             return Some(Token::Binary(data));
@@ -73,7 +80,13 @@ impl<'a> Scanner<'a> {
 
     fn number(&mut self) -> Option<i32> {
         let sign = usize::from(self.rest.first() == Some(&b'-'));
-        let digits = self.rest.iter().skip(sign).take(10).take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = self
+            .rest
+            .iter()
+            .skip(sign)
+            .take(10)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         if digits == 0 {
             return None;
         }

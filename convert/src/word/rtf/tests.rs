@@ -32,14 +32,23 @@ fn text_structure_and_pictures_are_read() {
         "# Title 中文\n\n## Second\n\nPlain **bold** and *italic* €uro 中 😀 Пр # \\*x\\*[^1] end.\n\n- one\n- two\n\n1. first\n\n| A | B\\|C |\n| --- | --- |\n| 1<br>2 | **3** |\n\n[link text](http://x.y/z) after\nbroken\n\nvisible {braces}\n\n![](image:0)\n\n[^1]: Note text\n"
     );
     assert_eq!(converted.title.as_deref(), Some("Test 中"));
-    assert_eq!(converted.metadata.get("author").map(String::as_str), Some("Me"));
+    assert_eq!(
+        converted.metadata.get("author").map(String::as_str),
+        Some("Me")
+    );
     assert_eq!(converted.blobs.len(), 1);
 }
 
 #[test]
 fn what_is_no_document_is_refused_and_a_cut_one_is_noted() {
-    assert_eq!(convert_text("plain").unwrap_err().kind(), ErrorKind::Corrupt);
-    assert_eq!(convert_text("{\\rtf1{\\fonttbl").unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(
+        convert_text("plain").unwrap_err().kind(),
+        ErrorKind::Corrupt
+    );
+    assert_eq!(
+        convert_text("{\\rtf1{\\fonttbl").unwrap_err().kind(),
+        ErrorKind::Corrupt
+    );
     let cut = convert_text("{\\rtf1 Some text that was").unwrap();
     assert_eq!(cut.markdown, "Some text that was\n");
     assert!(cut.metadata.contains_key("damaged"));
@@ -57,6 +66,10 @@ fn damage_and_depth_do_no_harm() {
     ] {
         let started = std::time::Instant::now();
         drop(convert_text(&bomb));
-        assert!(started.elapsed().as_secs() < 10, "took {:?}", started.elapsed());
+        assert!(
+            started.elapsed().as_secs() < 10,
+            "took {:?}",
+            started.elapsed()
+        );
     }
 }

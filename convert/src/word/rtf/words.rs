@@ -64,7 +64,9 @@ impl Reader<'_> {
             self.to_skip -= 1;
             return;
         }
-        if SILENT.contains(&name) || (is_optional && !KEPT.contains(&name) && !self.is_known_destination(name)) {
+        if SILENT.contains(&name)
+            || (is_optional && !KEPT.contains(&name) && !self.is_known_destination(name))
+        {
             self.state.destination = Destination::Nowhere;
             return;
         }
@@ -96,7 +98,8 @@ impl Reader<'_> {
     }
 
     fn is_known_destination(&self, name: &str) -> bool {
-        matches!(name, "cs" | "ts" | "ds" if self.state.destination == Destination::Styles) || matches!(name, "fname" | "hlinkbase")
+        matches!(name, "cs" | "ts" | "ds" if self.state.destination == Destination::Styles)
+            || matches!(name, "fname" | "hlinkbase")
     }
 
     fn font(&mut self, number: i32) {
@@ -125,7 +128,10 @@ impl Reader<'_> {
 
     /// Levels count from 0; 9 is body text.
     fn outline_level(&mut self, number: i32) {
-        let level = u8::try_from(number).ok().filter(|level| *level < 9).map(|level| (level + 1).min(6));
+        let level = u8::try_from(number)
+            .ok()
+            .filter(|level| *level < 9)
+            .map(|level| (level + 1).min(6));
         if self.state.destination == Destination::Styles {
             if let Some(level) = level.filter(|_| self.headings.len() < MAXIMUM_ENTRIES) {
                 self.headings.insert(self.entry, level);
@@ -142,12 +148,15 @@ impl Reader<'_> {
         match (self.high_surrogate.take(), unit) {
             (_, 0xD800..=0xDBFF) => self.high_surrogate = Some(unit),
             (Some(high), _) => {
-                let character =
-                    char::decode_utf16([high, unit]).next().and_then(std::result::Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER);
+                let character = char::decode_utf16([high, unit])
+                    .next()
+                    .and_then(std::result::Result::ok)
+                    .unwrap_or(char::REPLACEMENT_CHARACTER);
                 self.text(character.encode_utf8(&mut [0; 4]));
             }
             (None, _) => {
-                let character = char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER);
+                let character =
+                    char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER);
                 // Symbol fonts use a private area for their signs.
                 if !('\u{F000}'..='\u{F0FF}').contains(&character) {
                     self.text(character.encode_utf8(&mut [0; 4]));
@@ -160,7 +169,9 @@ impl Reader<'_> {
     fn structure(&mut self, name: &str) {
         let is_body = self.state.destination == Destination::Text;
         match name {
-            "par" | "sect" | "page" if is_body && self.state.in_table => self.document.end_cell_paragraph(),
+            "par" | "sect" | "page" if is_body && self.state.in_table => {
+                self.document.end_cell_paragraph()
+            }
             "par" | "sect" | "page" if is_body => self.document.end_paragraph(self.state.paragraph),
             "par" => self.text(" "),
             "pard" => self.state.reset_paragraph(),
@@ -203,8 +214,13 @@ impl Reader<'_> {
             "rdblquote" => "”",
             "bullet" => "•",
             _ => {
-                let fields = ["title", "author", "subject", "keywords", "company", "doccomm", "manager", "category"];
-                if let Some(field) = fields.iter().find(|field| **field == name && self.state.destination == Destination::Information) {
+                let fields = [
+                    "title", "author", "subject", "keywords", "company", "doccomm", "manager",
+                    "category",
+                ];
+                if let Some(field) = fields.iter().find(|field| {
+                    **field == name && self.state.destination == Destination::Information
+                }) {
                     self.field_name = field;
                     self.collected.clear();
                     self.state.destination = Destination::InformationField;

@@ -35,7 +35,10 @@ pub struct Answer {
 
 impl Answer {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, value)| value.as_str())
     }
 
     pub fn json(&self) -> Value {
@@ -44,7 +47,11 @@ impl Answer {
 
     /// Code of a problem.
     pub fn code(&self) -> String {
-        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/problem+json"),
+            "{self:?}"
+        );
         self.json()["code"].as_str().unwrap_or_default().to_owned()
     }
 }
@@ -58,38 +65,70 @@ impl Server {
         Self::start_with_config(models, ready, super::config().server).await
     }
 
-    pub async fn start_with_config(models: tributary_query_api::Models, ready: bool, config: ServerConfig) -> Self {
+    pub async fn start_with_config(
+        models: tributary_query_api::Models,
+        ready: bool,
+        config: ServerConfig,
+    ) -> Self {
         let (state, documents) = backend::state_with(models, ready, config).await;
-        Self::serve(documents, |listener, shutdown| tokio::spawn(tributary_query_api::serve(state, listener, shutdown)))
+        Self::serve(documents, |listener, shutdown| {
+            tokio::spawn(tributary_query_api::serve(state, listener, shutdown))
+        })
     }
 
     /// With time for a reranker that waits.
-    pub async fn start_with_patience(models: tributary_query_api::Models, config: ServerConfig) -> Self {
+    pub async fn start_with_patience(
+        models: tributary_query_api::Models,
+        config: ServerConfig,
+    ) -> Self {
         let mut retrieval = super::config().retrieval;
         retrieval.rerank.deadline_ms = 60_000;
-        let (state, documents) = backend::state_with_retrieval(models, true, config, retrieval).await;
-        Self::serve(documents, |listener, shutdown| tokio::spawn(tributary_query_api::serve(state, listener, shutdown)))
+        let (state, documents) =
+            backend::state_with_retrieval(models, true, config, retrieval).await;
+        Self::serve(documents, |listener, shutdown| {
+            tokio::spawn(tributary_query_api::serve(state, listener, shutdown))
+        })
     }
 
     /// What a process without the service `query` serves.
     pub async fn start_operations(ready: bool) -> Self {
-        let operations = Operations::new(backend::operations(ready), super::config().server).unwrap();
-        let (_, documents) = backend::state_with(super::models(None), ready, super::config().server).await;
-        Self::serve(documents, |listener, shutdown| tokio::spawn(tributary_query_api::serve_operations(operations, listener, shutdown)))
+        let operations =
+            Operations::new(backend::operations(ready), super::config().server).unwrap();
+        let (_, documents) =
+            backend::state_with(super::models(None), ready, super::config().server).await;
+        Self::serve(documents, |listener, shutdown| {
+            tokio::spawn(tributary_query_api::serve_operations(
+                operations, listener, shutdown,
+            ))
+        })
     }
 
-    fn serve(documents: Arc<MemoryDocuments>, spawn: impl FnOnce(TcpListener, Shutdown) -> Served) -> Self {
+    fn serve(
+        documents: Arc<MemoryDocuments>,
+        spawn: impl FnOnce(TcpListener, Shutdown) -> Served,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let served = spawn(listener, Box::pin(async move { stopped.await.unwrap_or(()) }));
-        Self { address, documents, stop, served }
+        let served = spawn(
+            listener,
+            Box::pin(async move { stopped.await.unwrap_or(()) }),
+        );
+        Self {
+            address,
+            documents,
+            stop,
+            served,
+        }
     }
 
     /// Stops the server and gives what `serve` returned.
     pub async fn stop(self) -> tributary_schemas::Result<()> {
         self.stop.send(()).unwrap();
-        tokio::time::timeout(Duration::from_secs(10), self.served).await.unwrap().unwrap()
+        tokio::time::timeout(Duration::from_secs(10), self.served)
+            .await
+            .unwrap()
+            .unwrap()
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -97,12 +136,30 @@ impl Server {
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
-        self.send("POST", path, &[("Content-Type", "application/json")], body.to_string().as_bytes()).await
+        self.send(
+            "POST",
+            path,
+            &[("Content-Type", "application/json")],
+            body.to_string().as_bytes(),
+        )
+        .await
     }
 
-    pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
-        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        if !headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("host"))
+        {
             head.push_str(&format!("Host: {}\r\n", self.address));
         }
         for (name, value) in headers {
@@ -110,20 +167,35 @@ impl Server {
         }
         head.push_str("\r\n");
         let (address, bytes) = (self.address, [head.as_bytes(), body].concat());
-        tokio::task::spawn_blocking(move || exchange(address, &bytes)).await.unwrap()
+        tokio::task::spawn_blocking(move || exchange(address, &bytes))
+            .await
+            .unwrap()
     }
 }
 
 fn exchange(address: SocketAddr, request: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
     stream.write_all(request).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
     let answer = String::from_utf8_lossy(&answer).into_owned();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let mut lines = head.lines();
-    let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|code| code.parse().ok()).unwrap_or(0);
-    let header = |line: &str| line.split_once(": ").map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
-    Answer { status, headers: lines.filter_map(header).collect(), body: body.to_owned() }
+    let status = lines
+        .next()
+        .and_then(|line| line.split(' ').nth(1))
+        .and_then(|code| code.parse().ok())
+        .unwrap_or(0);
+    let header = |line: &str| {
+        line.split_once(": ")
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+    };
+    Answer {
+        status,
+        headers: lines.filter_map(header).collect(),
+        body: body.to_owned(),
+    }
 }

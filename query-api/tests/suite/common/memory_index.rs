@@ -1,4 +1,5 @@
-//! A search index in memory: plain loops over all chunks. For tests of what stands above an index, and for the example page.
+//! A search index in memory: plain loops over all chunks. For tests of what stands above an index,
+//! and for the example page.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +9,8 @@ use tributary_schemas::filter::document_terms;
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{Chunk, ChunkId, ChunkVectors, DocumentHeader, Filter, Result};
 use tributary_store::search_index::{
-    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorField, VectorQuery,
+    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
+    SearchIndex, StoredChunk, VectorField, VectorQuery,
 };
 
 /// One document with its chunks and vectors.
@@ -22,18 +24,29 @@ pub struct MemoryIndex {
 }
 
 impl MemoryIndex {
-    /// Documents that change just before chunks are read: the first ones before the next reading, and so on.
+    /// Documents that change just before chunks are read: the first ones before the next reading,
+    /// and so on.
     pub fn change_before_fetch(&self, changes: Vec<Vec<Operation>>) {
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner) = changes.into();
     }
 
     /// Applies operations at once.
     pub fn apply(&self, operations: Vec<Operation>) {
-        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut documents = self
+            .documents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         for operation in operations {
             match operation {
-                Operation::Replace { document, chunks, vectors } => {
-                    let entry = (Arc::new(*document), chunks.into_iter().zip(vectors).collect());
+                Operation::Replace {
+                    document,
+                    chunks,
+                    vectors,
+                } => {
+                    let entry = (
+                        Arc::new(*document),
+                        chunks.into_iter().zip(vectors).collect(),
+                    );
                     documents.insert(entry.0.document_id.clone(), entry);
                 }
                 Operation::Delete { document_id, .. } => {
@@ -44,24 +57,54 @@ impl MemoryIndex {
     }
 
     fn entries(&self) -> Vec<Entry> {
-        self.documents.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.documents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .cloned()
+            .collect()
     }
 
     /// Every chunk that the query may see.
-    fn visible(&self, filter: &Filter, candidates: Option<&[ChunkId]>) -> Vec<(Chunk, ChunkVectors)> {
+    fn visible(
+        &self,
+        filter: &Filter,
+        candidates: Option<&[ChunkId]>,
+    ) -> Vec<(Chunk, ChunkVectors)> {
         let sees = |document: &DocumentHeader| {
             let terms = document_terms(document);
-            let level = filter.max_security_level.is_none_or(|most| document.attributes.security_level.is_some_and(|level| level <= most));
-            level && filter.term_conditions().iter().all(|any| any.iter().any(|term| terms.contains(term)))
+            let level = filter.max_security_level.is_none_or(|most| {
+                document
+                    .attributes
+                    .security_level
+                    .is_some_and(|level| level <= most)
+            });
+            level
+                && filter
+                    .term_conditions()
+                    .iter()
+                    .all(|any| any.iter().any(|term| terms.contains(term)))
         };
-        let chunks =
-            self.entries().into_iter().filter(|(document, _)| candidates.is_some() || sees(document)).flat_map(|(_, chunks)| chunks);
-        chunks.filter(|(chunk, _)| candidates.is_none_or(|candidates| candidates.contains(&chunk.chunk_id))).collect()
+        let chunks = self
+            .entries()
+            .into_iter()
+            .filter(|(document, _)| candidates.is_some() || sees(document))
+            .flat_map(|(_, chunks)| chunks);
+        chunks
+            .filter(|(chunk, _)| {
+                candidates.is_none_or(|candidates| candidates.contains(&chunk.chunk_id))
+            })
+            .collect()
     }
 }
 
 fn best(mut scored: Vec<ScoredChunk>, limit: usize) -> Vec<ScoredChunk> {
-    scored.sort_by(|left, right| right.score.total_cmp(&left.score).then(left.chunk_id.cmp(&right.chunk_id)));
+    scored.sort_by(|left, right| {
+        right
+            .score
+            .total_cmp(&left.score)
+            .then(left.chunk_id.cmp(&right.chunk_id))
+    });
     scored.truncate(limit);
     scored
 }
@@ -103,61 +146,149 @@ impl SearchIndex for MemoryIndex {
             }
         }
         let score = |chunk: &Chunk| {
-            let in_chunk = |token: &&String| chunk.analyzed.split(' ').any(|other| other == token.as_str());
-            query.tokens.iter().filter(in_chunk).map(|token| 1.0 / frequency.get(token).copied().unwrap_or(1.0)).sum::<f32>()
+            let in_chunk = |token: &&String| {
+                chunk
+                    .analyzed
+                    .split(' ')
+                    .any(|other| other == token.as_str())
+            };
+            query
+                .tokens
+                .iter()
+                .filter(in_chunk)
+                .map(|token| 1.0 / frequency.get(token).copied().unwrap_or(1.0))
+                .sum::<f32>()
         };
         let visible = self.visible(query.filter, query.candidates);
-        let scored = visible.iter().map(|(chunk, _)| ScoredChunk { chunk_id: chunk.chunk_id, score: score(chunk) });
-        Ok(best(scored.filter(|chunk| chunk.score > 0.0).collect(), query.limit))
+        let scored = visible.iter().map(|(chunk, _)| ScoredChunk {
+            chunk_id: chunk.chunk_id,
+            score: score(chunk),
+        });
+        Ok(best(
+            scored.filter(|chunk| chunk.score > 0.0).collect(),
+            query.limit,
+        ))
     }
 
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
         let score = |vectors: &ChunkVectors| {
-            let stored = if query.field == VectorField::Fine && !vectors.fine.is_empty() { &vectors.fine } else { &vectors.coarse };
-            stored.iter().zip(query.vector).map(|(left, right)| left * right).sum::<f32>()
+            let stored = if query.field == VectorField::Fine && !vectors.fine.is_empty() {
+                &vectors.fine
+            } else {
+                &vectors.coarse
+            };
+            stored
+                .iter()
+                .zip(query.vector)
+                .map(|(left, right)| left * right)
+                .sum::<f32>()
         };
         let visible = self.visible(query.filter, query.candidates);
-        let scored = visible.iter().map(|(chunk, vectors)| ScoredChunk { chunk_id: chunk.chunk_id, score: score(vectors) });
+        let scored = visible.iter().map(|(chunk, vectors)| ScoredChunk {
+            chunk_id: chunk.chunk_id,
+            score: score(vectors),
+        });
         Ok(best(scored.collect(), query.limit))
     }
 
     async fn fetch(&self, _: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
-        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let changes = self
+            .changes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front();
         self.apply(changes.unwrap_or_default());
         let mut stored = HashMap::new();
         for (document, chunks) in self.entries() {
             for (chunk, _) in chunks {
-                stored.insert(chunk.chunk_id, StoredChunk { chunk, document: Arc::clone(&document) });
+                stored.insert(
+                    chunk.chunk_id,
+                    StoredChunk {
+                        chunk,
+                        document: Arc::clone(&document),
+                    },
+                );
             }
         }
-        Ok(chunks.iter().map(|chunk_id| stored.get(chunk_id).cloned()).collect())
+        Ok(chunks
+            .iter()
+            .map(|chunk_id| stored.get(chunk_id).cloned())
+            .collect())
     }
 
-    async fn vectors(&self, _: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
-        let stored: HashMap<ChunkId, ChunkVectors> =
-            self.entries().into_iter().flat_map(|(_, chunks)| chunks).map(|(chunk, vectors)| (chunk.chunk_id, vectors)).collect();
-        Ok(chunks.iter().map(|chunk_id| stored.get(chunk_id).cloned()).collect())
+    async fn vectors(
+        &self,
+        _: Option<&str>,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Option<ChunkVectors>>> {
+        let stored: HashMap<ChunkId, ChunkVectors> = self
+            .entries()
+            .into_iter()
+            .flat_map(|(_, chunks)| chunks)
+            .map(|(chunk, vectors)| (chunk.chunk_id, vectors))
+            .collect();
+        Ok(chunks
+            .iter()
+            .map(|chunk_id| stored.get(chunk_id).cloned())
+            .collect())
     }
 
-    async fn documents(&self, _: Option<&str>, ids: &[String]) -> Result<Vec<Option<IndexedDocument>>> {
-        let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(ids.iter().map(|id| documents.get(id).map(indexed)).collect())
+    async fn documents(
+        &self,
+        _: Option<&str>,
+        ids: &[String],
+    ) -> Result<Vec<Option<IndexedDocument>>> {
+        let documents = self
+            .documents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Ok(ids
+            .iter()
+            .map(|id| documents.get(id).map(indexed))
+            .collect())
     }
 
-    async fn list_documents(&self, _: Option<&str>, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
+    async fn list_documents(
+        &self,
+        _: Option<&str>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>> {
         let entries = self.entries();
-        let later = entries.iter().filter(|(document, _)| after.is_none_or(|after| document.document_id.as_str() > after));
+        let later = entries.iter().filter(|(document, _)| {
+            after.is_none_or(|after| document.document_id.as_str() > after)
+        });
         Ok(later.take(limit).map(indexed).collect())
     }
 
-    async fn documents_with(&self, _: Option<&str>, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>> {
+    async fn documents_with(
+        &self,
+        _: Option<&str>,
+        terms: &[String],
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>> {
         let entries = self.entries();
-        let carries = |entry: &&Entry| entry.0.manifest_terms().iter().any(|term| terms.contains(term));
-        Ok(entries.iter().filter(carries).take(limit).map(indexed).collect())
+        let carries = |entry: &&Entry| {
+            entry
+                .0
+                .manifest_terms()
+                .iter()
+                .any(|term| terms.contains(term))
+        };
+        Ok(entries
+            .iter()
+            .filter(carries)
+            .take(limit)
+            .map(indexed)
+            .collect())
     }
 
     async fn list_chunks(&self, _: Option<&str>) -> Result<Vec<(ChunkId, String)>> {
-        let of = |(document, chunks): Entry| chunks.into_iter().map(move |(chunk, _)| (chunk.chunk_id, document.document_id.clone()));
+        let of = |(document, chunks): Entry| {
+            chunks
+                .into_iter()
+                .map(move |(chunk, _)| (chunk.chunk_id, document.document_id.clone()))
+        };
         Ok(self.entries().into_iter().flat_map(of).collect())
     }
 
@@ -168,5 +299,9 @@ impl SearchIndex for MemoryIndex {
 
 fn indexed((document, chunks): &Entry) -> IndexedDocument {
     let chunk_ids = chunks.iter().map(|(chunk, _)| chunk.chunk_id).collect();
-    IndexedDocument { document: document.as_ref().clone(), chunk_ids, deleted: false }
+    IndexedDocument {
+        document: document.as_ref().clone(),
+        chunk_ids,
+        deleted: false,
+    }
 }

@@ -1,4 +1,5 @@
-//! A whole server in memory, and a client of a few lines. Shared by the tests and by the example page.
+//! A whole server in memory, and a client of a few lines. Shared by the tests and by the example
+//! page.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
 
 pub mod backend;
@@ -24,16 +25,26 @@ pub fn config() -> Config {
 }
 
 pub fn analyzer() -> Arc<Analyzer> {
-    let config = AnalyzerConfig { guess_words: false, sub_words: true, english_stems: true };
+    let config = AnalyzerConfig {
+        guess_words: false,
+        sub_words: true,
+        english_stems: true,
+    };
     Arc::new(Analyzer::new(&config, Lexicon::empty()).unwrap())
 }
 
 pub fn embedder() -> Arc<DualEmbedder> {
-    Arc::new(DualEmbedder::shared(Arc::new(HashingEmbedder::new(DIMENSIONS).unwrap())))
+    Arc::new(DualEmbedder::shared(Arc::new(
+        HashingEmbedder::new(DIMENSIONS).unwrap(),
+    )))
 }
 
 pub fn models(reranker: Option<Arc<dyn Reranker>>) -> Models {
-    Models { embedder: embedder(), reranker, degraded: Vec::new() }
+    Models {
+        embedder: embedder(),
+        reranker,
+        degraded: Vec::new(),
+    }
 }
 
 pub fn retriever(index: SharedSearchIndex, models: Models) -> Retriever {
@@ -42,7 +53,11 @@ pub fn retriever(index: SharedSearchIndex, models: Models) -> Retriever {
 
 /// The one generation of a test's index.
 pub fn serving(models: Models) -> SharedServing {
-    SharedServing::new(Serving { generation: None, analyzer: analyzer(), models })
+    SharedServing::new(Serving {
+        generation: None,
+        analyzer: analyzer(),
+        models,
+    })
 }
 
 pub fn settings() -> IndexSettings {
@@ -91,7 +106,10 @@ pub const TEXTS: &[Text] = &[
         knowledge_sets: &["common"],
         tags: &["LTE"],
         security_level: Some(3),
-        chunks: &["现象：辅小区激活失败，日志中有 ERR-1024。", "处理：检查载波聚合的许可，重新配置后恢复。"],
+        chunks: &[
+            "现象：辅小区激活失败，日志中有 ERR-1024。",
+            "处理：检查载波聚合的许可，重新配置后恢复。",
+        ],
     },
     Text {
         id: "manual/scheduler",
@@ -110,7 +128,12 @@ pub const TEXTS: &[Text] = &[
 
 /// The operation that makes `text` the document's content.
 pub fn replace(text: &Text, version: u64) -> Operation {
-    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let owned = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+    };
     let document = DocumentHeader {
         document_id: text.id.to_owned(),
         version,
@@ -128,31 +151,55 @@ pub fn replace(text: &Text, version: u64) -> Operation {
     };
     let analyzer = analyzer();
     let path = vec![text.title.to_owned(), "概述".to_owned()];
-    let ids: Vec<ChunkId> = text.chunks.iter().map(|chunk| ChunkId::derive(text.id, "leaf", &path, chunk, 0)).collect();
+    let ids: Vec<ChunkId> = text
+        .chunks
+        .iter()
+        .map(|chunk| ChunkId::derive(text.id, "leaf", &path, chunk, 0))
+        .collect();
     let chunk = |(ordinal, content): (usize, &&str)| Chunk {
         chunk_id: ids[ordinal],
-        kind: if ordinal == 0 { ChunkKind::Section } else { ChunkKind::Leaf },
+        kind: if ordinal == 0 {
+            ChunkKind::Section
+        } else {
+            ChunkKind::Leaf
+        },
         ordinal: u32::try_from(ordinal).unwrap(),
         section_path: path.clone(),
         text: (*content).to_owned(),
         tokens: 10,
         parent_id: (ordinal > 0).then(|| ids[0]),
-        child_ids: if ordinal == 0 { ids[1..].to_vec() } else { Vec::new() },
+        child_ids: if ordinal == 0 {
+            ids[1..].to_vec()
+        } else {
+            Vec::new()
+        },
         pages: vec![u32::try_from(ordinal + 1).unwrap()],
         is_continuation: false,
         parent_summary: None,
         images: Vec::new(),
-        analyzed: analyzer.analyze(&format!("{} {}", text.title, content)).join(" "),
+        analyzed: analyzer
+            .analyze(&format!("{} {}", text.title, content))
+            .join(" "),
     };
     let chunks: Vec<Chunk> = text.chunks.iter().enumerate().map(chunk).collect();
     let vectors = embedder().embed(text.chunks, TextRole::Passage).unwrap();
-    Operation::Replace { document: Box::new(document), chunks, vectors }
+    Operation::Replace {
+        document: Box::new(document),
+        chunks,
+        vectors,
+    }
 }
 
 /// Fills an index with [`TEXTS`].
 pub async fn fill(index: &dyn SearchIndex) {
     index.create(GENERATION, &settings()).await.unwrap();
-    index.write(GENERATION, TEXTS.iter().map(|text| replace(text, 1)).collect()).await.unwrap();
+    index
+        .write(
+            GENERATION,
+            TEXTS.iter().map(|text| replace(text, 1)).collect(),
+        )
+        .await
+        .unwrap();
     index.flush(GENERATION, None).await.unwrap();
     index.promote(GENERATION).await.unwrap();
 }

@@ -1,5 +1,5 @@
-//! Compaction of a partition: closed segments are rewritten with only the newest record of each key. The protocol, and why a crash
-//! between any two steps does no harm, is in `format.rs`.
+//! Compaction of a partition: closed segments are rewritten with only the newest record of each
+//! key. The protocol, and why a crash between any two steps does no harm, is in `format.rs`.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -72,13 +72,27 @@ pub fn dirty_ratio(partition: &Partition) -> f64 {
     let (mut dirty, mut all) = (0, 0);
     for view in partition.segments().iter().filter(|view| view.closed) {
         all += view.data_end;
-        dirty += if view.end > clean_until { view.data_end } else { 0 };
+        dirty += if view.end > clean_until {
+            view.data_end
+        } else {
+            0
+        };
     }
-    if all == 0 { 0.0 } else { dirty as f64 / all as f64 }
+    if all == 0 {
+        0.0
+    } else {
+        dirty as f64 / all as f64
+    }
 }
 
-/// Compacts the closed segments of a partition into segments of at most `segment_bytes`. Returns the bytes that it freed.
-pub fn compact(partition: &Partition, segment_bytes: u64, rule: TombstoneRule, checkpoint: Checkpoint<'_>) -> Result<u64> {
+/// Compacts the closed segments of a partition into segments of at most `segment_bytes`. Returns
+/// the bytes that it freed.
+pub fn compact(
+    partition: &Partition,
+    segment_bytes: u64,
+    rule: TombstoneRule,
+    checkpoint: Checkpoint<'_>,
+) -> Result<u64> {
     let mut upkeep = lock(&partition.maintenance);
     let segments = partition.segments();
     let closed = segments.iter().take_while(|view| view.closed).count();
@@ -86,16 +100,26 @@ pub fn compact(partition: &Partition, segment_bytes: u64, rule: TombstoneRule, c
     let mut freed = 0;
     for run in runs(&segments[..closed], &live, segment_bytes) {
         checkpoint(Step::Begin)?;
-        let before: u64 = run.iter().map(|view| view.data_end + FOOTER_BYTES as u64).sum();
+        let before: u64 = run
+            .iter()
+            .map(|view| view.data_end + FOOTER_BYTES as u64)
+            .sum();
         let after = rewrite(partition, run, &newest, checkpoint)?;
         freed += before.saturating_sub(after);
     }
-    upkeep.clean_until = segments[..closed].last().map_or(upkeep.clean_until, |view| view.end);
+    upkeep.clean_until = segments[..closed]
+        .last()
+        .map_or(upkeep.clean_until, |view| view.end);
     Ok(freed)
 }
 
-/// The newest record of each key in the whole partition, and the bytes of each segment that must stay.
-fn newest_records(partition: &Partition, segments: &[SegmentView], rule: TombstoneRule) -> Result<(NewestByKey, Vec<u64>)> {
+/// The newest record of each key in the whole partition, and the bytes of each segment that must
+/// stay.
+fn newest_records(
+    partition: &Partition,
+    segments: &[SegmentView],
+    rule: TombstoneRule,
+) -> Result<(NewestByKey, Vec<u64>)> {
     let mut newest = NewestByKey::new();
     let mut live = vec![0; segments.len()];
     for (segment, view) in segments.iter().enumerate() {
@@ -106,7 +130,14 @@ fn newest_records(partition: &Partition, segments: &[SegmentView], rule: Tombsto
             let goes = frame.is_tombstone() && rule.lets_go(frame.offset(), frame.timestamp_ms());
             let bytes = if goes { 0 } else { frame.size() as u64 };
             live[segment] += bytes;
-            if let Some(older) = newest.insert(key, Newest { offset: frame.offset(), segment, bytes }) {
+            if let Some(older) = newest.insert(
+                key,
+                Newest {
+                    offset: frame.offset(),
+                    segment,
+                    bytes,
+                },
+            ) {
                 live[older.segment] -= older.bytes;
             }
         }
@@ -131,7 +162,8 @@ fn runs<'a>(closed: &'a [SegmentView], live: &[u64], segment_bytes: u64) -> Vec<
         let ends = index == closed.len() || index > start && bytes + live[index] > room;
         if ends {
             let run = &closed[start..index];
-            let is_clean = |(view, live): (&SegmentView, &u64)| view.data_end - HEADER_BYTES as u64 == *live;
+            let is_clean =
+                |(view, live): (&SegmentView, &u64)| view.data_end - HEADER_BYTES as u64 == *live;
             if run.len() > 1 || !run.iter().zip(&live[start..index]).all(is_clean) {
                 runs.push(run);
             }
@@ -143,10 +175,24 @@ fn runs<'a>(closed: &'a [SegmentView], live: &[u64], segment_bytes: u64) -> Vec<
 }
 
 /// Puts one new segment in the place of a run. Returns the bytes of its file.
-fn rewrite(partition: &Partition, run: &[SegmentView], newest: &NewestByKey, checkpoint: Checkpoint<'_>) -> Result<u64> {
-    let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(0) };
-    let generation = 1 + run.iter().map(|view| view.segment.name.generation).max().unwrap_or(0);
-    let name = SegmentName { base: first.segment.name.base, generation };
+fn rewrite(
+    partition: &Partition,
+    run: &[SegmentView],
+    newest: &NewestByKey,
+    checkpoint: Checkpoint<'_>,
+) -> Result<u64> {
+    let (Some(first), Some(last)) = (run.first(), run.last()) else {
+        return Ok(0);
+    };
+    let generation = 1 + run
+        .iter()
+        .map(|view| view.segment.name.generation)
+        .max()
+        .unwrap_or(0);
+    let name = SegmentName {
+        base: first.segment.name.base,
+        generation,
+    };
     let path = name.path(&partition.folder);
     let written = write_run(partition, run, newest, &name);
     if let Err(error) = &written
@@ -159,7 +205,17 @@ fn rewrite(partition: &Partition, run: &[SegmentView], newest: &NewestByKey, che
     publish(&path)?;
     checkpoint(Step::Renamed)?;
     let segment = Arc::new(Segment::new(&partition.folder, name, index));
-    partition.exchange(first.segment.name.base, run.len(), Some(SegmentView { segment, end: last.end, data_end, totals, closed: true }));
+    partition.exchange(
+        first.segment.name.base,
+        run.len(),
+        Some(SegmentView {
+            segment,
+            end: last.end,
+            data_end,
+            totals,
+            closed: true,
+        }),
+    );
     for view in run {
         remove(&view.segment.path)?;
         checkpoint(Step::Removed)?;
@@ -170,30 +226,49 @@ fn rewrite(partition: &Partition, run: &[SegmentView], newest: &NewestByKey, che
 }
 
 /// Writes and syncs the new file under its unfinished name.
-fn write_run(partition: &Partition, run: &[SegmentView], newest: &NewestByKey, name: &SegmentName) -> Result<(OffsetIndex, Totals, u64)> {
+fn write_run(
+    partition: &Partition,
+    run: &[SegmentView],
+    newest: &NewestByKey,
+    name: &SegmentName,
+) -> Result<(OffsetIndex, Totals, u64)> {
     let path = unfinished(&name.path(&partition.folder));
     let file = File::create(&path).map_err(failed("create", &path))?;
     let mut out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, file);
-    let header = Header { generation: name.generation, base: name.base, partition: partition.number };
-    out.write_all(&header.encode()).map_err(failed("write", &path))?;
-    let (mut index, mut totals, mut data_end) = (OffsetIndex::new(), Totals::default(), HEADER_BYTES as u64);
+    let header = Header {
+        generation: name.generation,
+        base: name.base,
+        partition: partition.number,
+    };
+    out.write_all(&header.encode())
+        .map_err(failed("write", &path))?;
+    let (mut index, mut totals, mut data_end) =
+        (OffsetIndex::new(), Totals::default(), HEADER_BYTES as u64);
     for view in run {
         let source = SegmentFile::open(&view.segment.path)?;
         let mut scanner = Scanner::new(source.clone(), 0, view.data_end);
         while let Some((position, frame)) = scanner.next_sound()? {
             let key = key_hash(&source, position, &frame)?;
-            if newest.get(&key).is_none_or(|newest| newest.offset != frame.offset() || newest.bytes == 0) {
+            if newest
+                .get(&key)
+                .is_none_or(|newest| newest.offset != frame.offset() || newest.bytes == 0)
+            {
                 continue;
             }
-            out.write_all(frame.bytes()).map_err(failed("write", &path))?;
+            out.write_all(frame.bytes())
+                .map_err(failed("write", &path))?;
             index.note(frame.offset(), data_end, frame.size() as u64);
             totals.count(frame.is_tombstone(), frame.timestamp_ms());
             data_end += frame.size() as u64;
         }
     }
     let end = run.last().map_or(name.base, |view| view.end);
-    let written = out.write_all(&totals.footer(end).encode(data_end as u32)).and_then(|()| out.flush());
-    written.and_then(|()| out.get_ref().sync_all()).map_err(failed("write", &path))?;
+    let written = out
+        .write_all(&totals.footer(end).encode(data_end as u32))
+        .and_then(|()| out.flush());
+    written
+        .and_then(|()| out.get_ref().sync_all())
+        .map_err(failed("write", &path))?;
     Ok((index, totals, data_end))
 }
 
@@ -212,7 +287,11 @@ mod tests {
     use crate::event_log::Record;
 
     const SEGMENT_BYTES: u64 = 1_000;
-    const RULE: TombstoneRule = TombstoneRule { lowest_position: None, now_ms: 10, retention: Duration::ZERO };
+    const RULE: TombstoneRule = TombstoneRule {
+        lowest_position: None,
+        now_ms: 10,
+        retention: Duration::ZERO,
+    };
 
     fn open(folder: &Path) -> Arc<Partition> {
         Arc::new(Partition::open(folder.to_owned(), 0, 0).unwrap().0)
@@ -221,7 +300,15 @@ mod tests {
     fn append(partition: &Arc<Partition>, key: &str, value: Option<usize>) {
         let value = value.map(|value| format!("{value:0100}").into());
         let mut part = Part::new(Arc::clone(partition));
-        part.push(0, &Record { key: key.to_owned().into(), value, headers: Vec::new(), timestamp_ms: 5 });
+        part.push(
+            0,
+            &Record {
+                key: key.to_owned().into(),
+                value,
+                headers: Vec::new(),
+                timestamp_ms: 5,
+            },
+        );
         let mut tail = lock(&partition.tail);
         if tail.is_full(part.frames.len(), SEGMENT_BYTES) {
             tail.close(partition).unwrap();
@@ -249,20 +336,30 @@ mod tests {
     }
 
     fn records(partition: &Partition) -> Vec<(u64, Record)> {
-        let read = partition.read(&mut Cursor::at(0), usize::MAX, usize::MAX).unwrap();
-        read.into_iter().map(|stored| (stored.position.offset, stored.record)).collect()
+        let read = partition
+            .read(&mut Cursor::at(0), usize::MAX, usize::MAX)
+            .unwrap();
+        read.into_iter()
+            .map(|stored| (stored.position.offset, stored.record))
+            .collect()
     }
 
     /// What a reader of all records ends up with: nothing for deleted keys.
     fn state(partition: &Partition) -> BTreeMap<bytes::Bytes, Record> {
-        let mut state: BTreeMap<_, _> = records(partition).into_iter().map(|(_, record)| (record.key.clone(), record)).collect();
+        let mut state: BTreeMap<_, _> = records(partition)
+            .into_iter()
+            .map(|(_, record)| (record.key.clone(), record))
+            .collect();
         state.retain(|_, record| record.value.is_some());
         state
     }
 
     fn copy(from: &Path, to: &Path) {
         std::fs::create_dir(to).unwrap();
-        for entry in std::fs::read_dir(from).unwrap().map(std::result::Result::unwrap) {
+        for entry in std::fs::read_dir(from)
+            .unwrap()
+            .map(std::result::Result::unwrap)
+        {
             std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
         }
     }
@@ -286,12 +383,24 @@ mod tests {
             let done = compact(&partition, SEGMENT_BYTES, RULE, &mut |step| {
                 assert_eq!(state(&partition), expected, "while running, at {step:?}");
                 left -= 1;
-                if left < 0 { Err(Error::new(ErrorKind::Internal, "crash")) } else { Ok(()) }
+                if left < 0 {
+                    Err(Error::new(ErrorKind::Internal, "crash"))
+                } else {
+                    Ok(())
+                }
             });
             drop(partition);
             let reopened = open(&path);
-            assert_eq!((state(&reopened), reopened.start(), reopened.end()), (expected.clone(), 0, end), "crash after {steps} steps");
-            assert_eq!(files(&path), reopened.segments().len(), "leftovers after {steps} steps");
+            assert_eq!(
+                (state(&reopened), reopened.start(), reopened.end()),
+                (expected.clone(), 0, end),
+                "crash after {steps} steps"
+            );
+            assert_eq!(
+                files(&path),
+                reopened.segments().len(),
+                "leftovers after {steps} steps"
+            );
             compact(&reopened, SEGMENT_BYTES, RULE, &mut |_| Ok(())).unwrap();
             assert_eq!(state(&reopened), expected);
             append(&reopened, "key 0", Some(1_000));
@@ -311,14 +420,29 @@ mod tests {
         let partition = fill(&path);
         let expected = state(&partition);
         compact(&partition, SEGMENT_BYTES, RULE, &mut |step| {
-            if step == Step::Written { Err(Error::new(ErrorKind::Internal, "crash")) } else { Ok(()) }
+            if step == Step::Written {
+                Err(Error::new(ErrorKind::Internal, "crash"))
+            } else {
+                Ok(())
+            }
         })
         .unwrap_err();
         drop(partition);
-        let is_new = |path: &std::path::PathBuf| path.extension().is_some_and(|extension| extension == "new");
-        let new = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).find(is_new).unwrap();
+        let is_new = |path: &std::path::PathBuf| {
+            path.extension().is_some_and(|extension| extension == "new")
+        };
+        let new = std::fs::read_dir(&path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(is_new)
+            .unwrap();
         let length = std::fs::metadata(&new).unwrap().len();
-        File::options().write(true).open(&new).unwrap().set_len(length / 2).unwrap();
+        File::options()
+            .write(true)
+            .open(&new)
+            .unwrap()
+            .set_len(length / 2)
+            .unwrap();
         assert_eq!(state(&open(&path)), expected);
         assert!(!new.exists());
     }
@@ -332,8 +456,15 @@ mod tests {
         assert!((dirty_ratio(&partition) - 1.0).abs() < 1e-9);
         compact(&partition, SEGMENT_BYTES, RULE, &mut |_| Ok(())).unwrap();
         let after = records(&partition);
-        assert!(after.iter().all(|(offset, record)| before.get(offset) == Some(record)));
-        assert!(after.iter().all(|(_, record)| record.value.is_some()), "a tombstone is left");
+        assert!(
+            after
+                .iter()
+                .all(|(offset, record)| before.get(offset) == Some(record))
+        );
+        assert!(
+            after.iter().all(|(_, record)| record.value.is_some()),
+            "a tombstone is left"
+        );
         assert_eq!(after.len(), 22 + 7 + 8);
         assert!(partition.segments().len() < segments && dirty_ratio(&partition) == 0.0);
     }
@@ -341,14 +472,29 @@ mod tests {
     #[test]
     fn tombstones_stay_while_a_group_is_behind_or_they_are_young() {
         for rule in [
-            TombstoneRule { lowest_position: Some(0), ..RULE },
-            TombstoneRule { retention: Duration::from_millis(6), ..RULE },
-            TombstoneRule { now_ms: i64::MIN, ..RULE },
+            TombstoneRule {
+                lowest_position: Some(0),
+                ..RULE
+            },
+            TombstoneRule {
+                retention: Duration::from_millis(6),
+                ..RULE
+            },
+            TombstoneRule {
+                now_ms: i64::MIN,
+                ..RULE
+            },
         ] {
             let folder = tempfile::tempdir().unwrap();
             let partition = fill(&folder.path().join("0"));
             compact(&partition, SEGMENT_BYTES, rule, &mut |_| Ok(())).unwrap();
-            assert_eq!(records(&partition).iter().filter(|(_, record)| record.value.is_none()).count(), 3);
+            assert_eq!(
+                records(&partition)
+                    .iter()
+                    .filter(|(_, record)| record.value.is_none())
+                    .count(),
+                3
+            );
         }
     }
 }

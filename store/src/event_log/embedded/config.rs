@@ -7,17 +7,20 @@ use tributary_schemas::{Error, ErrorKind, Result};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Size at which a segment file is closed, in bytes; 4 KiB to 1 GiB. Reopening reads at most this much per partition.
+    /// Size at which a segment file is closed, in bytes; 4 KiB to 1 GiB. Reopening reads at most
+    /// this much per partition.
     pub segment_bytes: u64,
     /// Largest record, in bytes of key, value and headers.
     pub max_record_bytes: usize,
-    /// How long the writer waits for more appends before it syncs, in milliseconds. 0: whatever came during the sync before.
+    /// How long the writer waits for more appends before it syncs, in milliseconds. 0: whatever
+    /// came during the sync before.
     pub linger_ms: u64,
     /// Bytes of appends that may wait for the writer; more wait outside.
     pub queue_bytes: usize,
     /// Pause between two passes of retention and compaction, in seconds; 0 turns the passes off.
     pub maintenance_interval_seconds: u64,
-    /// Share of closed bytes that came since the last compaction at which a partition is compacted again, 0 to 1.
+    /// Share of closed bytes that came since the last compaction at which a partition is compacted
+    /// again, 0 to 1.
     pub compaction_dirty_ratio: f64,
     /// How long a tombstone is kept at least, in seconds.
     pub tombstone_retention_seconds: u64,
@@ -26,7 +29,12 @@ pub struct Config {
 impl Config {
     /// Refuses values that the log cannot work with.
     pub fn check(&self) -> Result<()> {
-        let refuse = |what: &str| Err(Error::new(ErrorKind::Invalid, format!("event log settings: {what}")));
+        let refuse = |what: &str| {
+            Err(Error::new(
+                ErrorKind::Invalid,
+                format!("event log settings: {what}"),
+            ))
+        };
         if !(4096..=1 << 30).contains(&self.segment_bytes) {
             return refuse("segment_bytes must lie between 4096 and 1073741824");
         }

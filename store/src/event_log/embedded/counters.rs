@@ -11,7 +11,8 @@ pub struct Counters {
     pub appended_bytes: Counter,
     /// Appends that failed.
     pub failed_appends: Counter,
-    /// Rounds of the writer that synced something; records per round tell how well appends are grouped.
+    /// Rounds of the writer that synced something; records per round tell how well appends are
+    /// grouped.
     pub rounds: Counter,
     /// Files synced by the writer.
     pub syncs: Counter,

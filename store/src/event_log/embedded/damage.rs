@@ -1,4 +1,5 @@
-//! Damage at rest: what of a partition rotted, each place reported once. Noted by `segment` and `partition`, read by health checks.
+//! Damage at rest: what of a partition rotted, each place reported once. Noted by `segment` and
+//! `partition`, read by health checks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,13 @@ pub struct Damage {
 impl Damage {
     /// Damage whose extent is known.
     pub fn new(path: &Path, position: u64, bytes: u64, what: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), position, bytes, what: what.into(), key: None }
+        Self {
+            path: path.to_owned(),
+            position,
+            bytes,
+            what: what.into(),
+            key: None,
+        }
     }
 }
 

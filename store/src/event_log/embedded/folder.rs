@@ -1,4 +1,5 @@
-//! Small file operations with the syncs that make them durable, and locks that outlive a panic elsewhere.
+//! Small file operations with the syncs that make them durable, and locks that outlive a panic
+//! elsewhere.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -21,15 +22,21 @@ pub fn corrupt(path: &Path, position: u64, what: &str) -> Error {
         .with_hint("`tributary doctor --verify` lists all damage, `tributary repair` moves it aside; or restore a backup")
 }
 
-/// Files of the log were removed while it was open: what is written to them is gone with this process.
+/// Files of the log were removed while it was open: what is written to them is gone with this
+/// process.
 pub fn removed() -> Error {
-    Error::new(ErrorKind::Unavailable, "files of the event log were removed while it was in use")
-        .with_hint("stop the server, put its folder back or restore a backup, and start again")
+    Error::new(
+        ErrorKind::Unavailable,
+        "files of the event log were removed while it was in use",
+    )
+    .with_hint("stop the server, put its folder back or restore a backup, and start again")
 }
 
 /// Makes the names in a folder durable.
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    File::open(folder).and_then(|handle| handle.sync_all()).map_err(failed("sync folder", folder))
+    File::open(folder)
+        .and_then(|handle| handle.sync_all())
+        .map_err(failed("sync folder", folder))
 }
 
 /// Creates a folder, and makes its name durable. One that exists is fine.
@@ -52,13 +59,21 @@ pub fn publish(path: &Path) -> Result<()> {
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Writes a whole file so that after a crash the old or the new one is there. Returns it open for reading and writing.
+/// Writes a whole file so that after a crash the old or the new one is there. Returns it open for
+/// reading and writing.
 pub fn replace(path: &Path, content: &[u8]) -> Result<File> {
     let new = unfinished(path);
-    let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&new).map_err(failed("create", &new))?;
+    let mut file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&new)
+        .map_err(failed("create", &new))?;
     let written = file.write_all(content).and_then(|()| file.sync_all());
     if let Err(error) = written {
-        // A full disk must not keep what it could not complete; if this fails too, opening the log removes it.
+        // A full disk must not keep what it could not complete; if this fails too, opening the log
+        // removes it.
         if let Err(error) = fs::remove_file(&new) {
             tracing::warn!(path = %new.display(), %error, "cannot remove an unfinished file");
         }
@@ -81,7 +96,10 @@ pub fn finished_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed("list", folder))? {
         let path = entry.map_err(failed("list", folder))?.path();
-        if path.extension().is_some_and(|extension| extension == UNFINISHED) {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == UNFINISHED)
+        {
             tracing::info!(path = %path.display(), "removed an unfinished file");
             remove(&path)?;
         } else {

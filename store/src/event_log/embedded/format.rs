@@ -1,4 +1,5 @@
-//! The files of the embedded log, version 1. Integers are little-endian; a checksum is CRC-32 (IEEE).
+//! The files of the embedded log, version 1. Integers are little-endian; a checksum is CRC-32
+//! (IEEE).
 //!
 //! ```text
 //! <folder>/lock                                         locked by the one process that has the log open
@@ -19,38 +20,50 @@
 //! entry     := partition:u32 crc:u32(of the other 12 bytes) offset:u64                                              16 bytes
 //! ```
 //!
-//! **Writing.** Records that wait together are written with one write per partition and one fdatasync per file, then acknowledged.
-//! `batch_start` is the file position where that write began: all before it was durable when the frame was written. Readers see only
-//! what is durable. A segment that is full is synced, gets its footer, is synced again, and then the next one is created under `.new`,
-//! synced and renamed; its base is the end of the one before. So every segment but the last has a footer.
+//! **Writing.** Records that wait together are written with one write per partition and one
+//! fdatasync per file, then acknowledged. `batch_start` is the file position where that write
+//! began: all before it was durable when the frame was written. Readers see only what is durable. A
+//! segment that is full is synced, gets its footer, is synced again, and then the next one is
+//! created under `.new`, synced and renamed; its base is the end of the one before. So every
+//! segment but the last has a footer.
 //!
-//! **Recovery** of the last segment, if it has no footer, reads it from the start. At a frame that is incomplete or fails its checksum at
-//! position `p` there are two cases. If a sound frame after `p` has `batch_start > p`, or something sound follows and a group has read
-//! beyond the offset that was to come at `p`, then `p` was durable once: that is damage, see below. Otherwise the frames from `p` on belong
-//! to one batch that was never acknowledged (or to the very last one, which cannot be told apart): the file is cut at `p`. A group position
-//! beyond the end that is left proves that delivered records are gone: that is damage too, and the next record gets the offset of that
-//! position. The file is synced before anything of it is shown. Segments before the last are checked by header and footer at opening, frame
-//! by frame when read.
+//! **Recovery** of the last segment, if it has no footer, reads it from the start. At a frame that
+//! is incomplete or fails its checksum at position `p` there are two cases. If a sound frame after
+//! `p` has `batch_start > p`, or something sound follows and a group has read beyond the offset
+//! that was to come at `p`, then `p` was durable once: that is damage, see below. Otherwise the
+//! frames from `p` on belong to one batch that was never acknowledged (or to the very last one,
+//! which cannot be told apart): the file is cut at `p`. A group position beyond the end that is
+//! left proves that delivered records are gone: that is damage too, and the next record gets the
+//! offset of that position. The file is synced before anything of it is shown. Segments before the
+//! last are checked by header and footer at opening, frame by frame when read.
 //!
-//! **Damage** (bytes that rotted; every byte is covered by a checksum) never stops the log: waiting would not bring a record back. It is
-//! reported once per place, counted, and passed over. After a damaged frame the next one begins where the damaged one's length leads, if a
-//! sound frame or the end is there; otherwise at the first byte where a sound frame begins whose offset lies above those before and below
-//! the end of the segment, whose lengths add up, and whose `batch_start` is not behind it. So bytes of a value that look like a frame are not
-//! taken for one unless the length before them is damaged and they carry an offset of this very place. A damaged header says nothing
-//! that the file's name does not; with a damaged footer the segment is read once more to count it, and ends where the next one begins.
-//! Damaged settings of a topic are counted again from its folders. Compaction leaves a partition with damage as it is, because the damaged
-//! record may be a tombstone; [`repair`](super::repair) writes such segments again without what is damaged and keeps the old file.
+//! **Damage** (bytes that rotted; every byte is covered by a checksum) never stops the log: waiting
+//! would not bring a record back. It is reported once per place, counted, and passed over. After a
+//! damaged frame the next one begins where the damaged one's length leads, if a sound frame or the
+//! end is there; otherwise at the first byte where a sound frame begins whose offset lies above
+//! those before and below the end of the segment, whose lengths add up, and whose `batch_start` is
+//! not behind it. So bytes of a value that look like a frame are not taken for one unless the
+//! length before them is damaged and they carry an offset of this very place. A damaged header says
+//! nothing that the file's name does not; with a damaged footer the segment is read once more to
+//! count it, and ends where the next one begins. Damaged settings of a topic are counted again from
+//! its folders. Compaction leaves a partition with damage as it is, because the damaged record may
+//! be a tombstone; [`repair`](super::repair) writes such segments again without what is damaged and
+//! keeps the old file.
 //!
-//! **Group positions.** A commit appends entries and syncs. The position of a partition is the largest of all sound entries; damaged
-//! ones, and a damaged header, are ignored (the worst is that records are delivered again). A file that has grown is rewritten under `.new` and renamed.
+//! **Group positions.** A commit appends entries and syncs. The position of a partition is the
+//! largest of all sound entries; damaged ones, and a damaged header, are ignored (the worst is that
+//! records are delivered again). A file that has grown is rewritten under `.new` and renamed.
 //!
-//! **Compaction** turns neighbouring closed segments of one partition into one: the new file has the base of the first, the end of the
-//! last and a generation higher than both, and is complete and synced before it is renamed from `.new`; then the folder is synced, then
-//! the old files are removed. A file whose offsets lie within a file of higher generation is a leftover: it is removed at opening, so
-//! a crash between any two steps leaves the old or the new state. Runs are rewritten from the oldest to the newest, so that a tombstone
-//! never goes before what it deletes. Compacted files keep offsets; their `batch_start` has no meaning.
+//! **Compaction** turns neighbouring closed segments of one partition into one: the new file has
+//! the base of the first, the end of the last and a generation higher than both, and is complete
+//! and synced before it is renamed from `.new`; then the folder is synced, then the old files are
+//! removed. A file whose offsets lie within a file of higher generation is a leftover: it is
+//! removed at opening, so a crash between any two steps leaves the old or the new state. Runs are
+//! rewritten from the oldest to the newest, so that a tombstone never goes before what it deletes.
+//! Compacted files keep offsets; their `batch_start` has no meaning.
 //!
-//! **Retention** removes whole segments from the oldest on; the start of a partition is the base of its first segment.
+//! **Retention** removes whole segments from the oldest on; the start of a partition is the base of
+//! its first segment.
 
 use bytes::Bytes;
 
@@ -98,10 +111,17 @@ impl Header {
 
     /// Reads a header and the format version that it names; `None` if it is damaged.
     pub fn decode(bytes: &[u8]) -> Option<(Self, u32)> {
-        if bytes.len() < HEADER_BYTES || &bytes[0..8] != SEGMENT_MAGIC || crc32fast::hash(&bytes[0..28]) != u32_at(bytes, 28) {
+        if bytes.len() < HEADER_BYTES
+            || &bytes[0..8] != SEGMENT_MAGIC
+            || crc32fast::hash(&bytes[0..28]) != u32_at(bytes, 28)
+        {
             return None;
         }
-        let header = Self { generation: u32_at(bytes, 12), base: u64_at(bytes, 16), partition: u32_at(bytes, 24) };
+        let header = Self {
+            generation: u32_at(bytes, 12),
+            base: u64_at(bytes, 16),
+            partition: u32_at(bytes, 24),
+        };
         Some((header, u32_at(bytes, 8)))
     }
 }
@@ -154,8 +174,18 @@ pub fn frame_bytes(record: &Record) -> usize {
 pub fn push_frame(out: &mut Vec<u8>, record: &Record) {
     let flags = if record.value.is_none() { TOMBSTONE } else { 0 };
     let value = record.value.as_deref().unwrap_or_default();
-    let counts = [record.key.len() as u32, value.len() as u32, record.headers.len() as u32];
-    push_head(out, flags, record.timestamp_ms, frame_bytes(record) - FRAME_HEAD_BYTES, counts);
+    let counts = [
+        record.key.len() as u32,
+        value.len() as u32,
+        record.headers.len() as u32,
+    ];
+    push_head(
+        out,
+        flags,
+        record.timestamp_ms,
+        frame_bytes(record) - FRAME_HEAD_BYTES,
+        counts,
+    );
     out.extend_from_slice(&record.key);
     out.extend_from_slice(value);
     for (name, value) in &record.headers {
@@ -222,7 +252,9 @@ impl Frame {
         if bytes.len() < total {
             return Parsed::Incomplete(total);
         }
-        let frame = Self { bytes: bytes.slice(0..total) };
+        let frame = Self {
+            bytes: bytes.slice(0..total),
+        };
         if checksum(&frame.bytes) != u32_at(bytes, 4) {
             return Parsed::Damaged("checksum of a record differs");
         }
@@ -265,7 +297,11 @@ impl Frame {
 
     /// Key of the record.
     pub fn key(&self) -> Result<Bytes, &'static str> {
-        take(&self.bytes, &mut FRAME_HEAD_BYTES.clone(), u32_at(&self.bytes, 32))
+        take(
+            &self.bytes,
+            &mut FRAME_HEAD_BYTES.clone(),
+            u32_at(&self.bytes, 32),
+        )
     }
 
     /// The record; parts of it share the memory of the frame.
@@ -279,22 +315,34 @@ impl Frame {
             let lengths = take(&self.bytes, &mut at, 8)?;
             let name = take(&self.bytes, &mut at, u32_at(&lengths, 0))?;
             let value = take(&self.bytes, &mut at, u32_at(&lengths, 4))?;
-            let name = std::str::from_utf8(&name).map_err(|_| "header name of a record is not UTF-8")?;
+            let name =
+                std::str::from_utf8(&name).map_err(|_| "header name of a record is not UTF-8")?;
             headers.push((name.to_owned(), value));
         }
         let value = (!self.is_tombstone()).then_some(value);
-        Ok(Record { key, value, headers, timestamp_ms: self.timestamp_ms() })
+        Ok(Record {
+            key,
+            value,
+            headers,
+            timestamp_ms: self.timestamp_ms(),
+        })
     }
 }
 
-/// Whether the first bytes of a frame could be those of a record with one of these offsets, with `left` bytes to the end
-/// and a batch that began at `latest_batch` or before.
-pub fn may_begin_record(head: &[u8], latest_batch: u64, left: u64, offsets: &std::ops::Range<u64>) -> bool {
+/// Whether the first bytes of a frame could be those of a record with one of these offsets, with
+/// `left` bytes to the end and a batch that began at `latest_batch` or before.
+pub fn may_begin_record(
+    head: &[u8],
+    latest_batch: u64,
+    left: u64,
+    offsets: &std::ops::Range<u64>,
+) -> bool {
     if head.len() < FRAME_HEAD_BYTES {
         return false;
     }
     let total = u64::from(u32_at(head, 0)) + PREFIX_BYTES as u64;
-    let parts = u64::from(u32_at(head, 32)) + u64::from(u32_at(head, 36)) + 8 * u64::from(u32_at(head, 40));
+    let parts =
+        u64::from(u32_at(head, 32)) + u64::from(u32_at(head, 36)) + 8 * u64::from(u32_at(head, 40));
     head[29..32] == [0, 0, 0]
         && head[28] <= TOMBSTONE
         && offsets.contains(&u64_at(head, 8))
@@ -311,7 +359,8 @@ pub fn likely_key(frame: &[u8]) -> Option<String> {
     (!text.is_empty() && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
-/// Whether a sound frame with `batch_start > damage` starts at `position`, the first of `bytes`. Cheap checks come before the checksum.
+/// Whether a sound frame with `batch_start > damage` starts at `position`, the first of `bytes`.
+/// Cheap checks come before the checksum.
 pub fn proves_durable(bytes: &[u8], position: u64, damage: u64) -> bool {
     if bytes.len() < FRAME_HEAD_BYTES {
         return false;
@@ -355,7 +404,10 @@ mod tests {
         Record {
             key: "文档/1".into(),
             value: Some(Bytes::from_static(b"value")),
-            headers: vec![("名".to_owned(), Bytes::from_static(&[0, 255])), (String::new(), Bytes::new())],
+            headers: vec![
+                ("名".to_owned(), Bytes::from_static(&[0, 255])),
+                (String::new(), Bytes::new()),
+            ],
             timestamp_ms: -5,
         }
     }
@@ -369,12 +421,28 @@ mod tests {
 
     #[test]
     fn frames_survive_a_round_trip() {
-        for record in [record(), Record { value: None, ..record() }, Record { value: Some(Bytes::new()), ..record() }, Record::default()] {
+        for record in [
+            record(),
+            Record {
+                value: None,
+                ..record()
+            },
+            Record {
+                value: Some(Bytes::new()),
+                ..record()
+            },
+            Record::default(),
+        ] {
             let bytes = frame(&record);
             assert_eq!(bytes.len(), frame_bytes(&record));
-            let Parsed::Frame(parsed) = Frame::parse(&bytes.into()) else { panic!("sound frame refused") };
+            let Parsed::Frame(parsed) = Frame::parse(&bytes.into()) else {
+                panic!("sound frame refused")
+            };
             assert_eq!(parsed.record().unwrap(), record);
-            assert_eq!((parsed.offset(), parsed.batch_start(), parsed.key().unwrap()), (77, 40, record.key));
+            assert_eq!(
+                (parsed.offset(), parsed.batch_start(), parsed.key().unwrap()),
+                (77, 40, record.key)
+            );
         }
     }
 
@@ -384,31 +452,53 @@ mod tests {
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(!matches!(Frame::parse(&damaged.into()), Parsed::Frame(_)), "bit {bit}");
+            assert!(
+                !matches!(Frame::parse(&damaged.into()), Parsed::Frame(_)),
+                "bit {bit}"
+            );
         }
     }
 
     #[test]
     fn zeros_and_contradictions_are_no_frame() {
-        assert!(matches!(Frame::parse(&vec![0; 100].into()), Parsed::Damaged(_)));
+        assert!(matches!(
+            Frame::parse(&vec![0; 100].into()),
+            Parsed::Damaged(_)
+        ));
         let mut bytes = frame(&record());
         bytes[32..36].copy_from_slice(&9999u32.to_le_bytes());
         seal(&mut bytes, 1, 32);
-        let Parsed::Frame(parsed) = Frame::parse(&bytes.into()) else { panic!("checksum is right") };
+        let Parsed::Frame(parsed) = Frame::parse(&bytes.into()) else {
+            panic!("checksum is right")
+        };
         assert!(parsed.record().is_err() && parsed.key().is_err());
     }
 
     #[test]
     fn headers_and_footers_survive_a_round_trip() {
-        let header = Header { generation: 3, base: 1 << 40, partition: 7 };
+        let header = Header {
+            generation: 3,
+            base: 1 << 40,
+            partition: 7,
+        };
         assert_eq!(Header::decode(&header.encode()), Some((header, VERSION)));
         for bit in 0..HEADER_BYTES * 8 {
             let mut damaged = header.encode();
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert!(Header::decode(&damaged).is_none(), "bit {bit}");
         }
-        let footer = Footer { end: 9, max_timestamp_ms: i64::MIN, records: 8, tombstones: 2 };
-        let Parsed::Frame(frame) = Frame::parse(&footer.encode(500).into()) else { panic!("sound footer refused") };
-        assert_eq!((Footer::of(&frame), frame.batch_start()), (Some(footer), 500));
+        let footer = Footer {
+            end: 9,
+            max_timestamp_ms: i64::MIN,
+            records: 8,
+            tombstones: 2,
+        };
+        let Parsed::Frame(frame) = Frame::parse(&footer.encode(500).into()) else {
+            panic!("sound footer refused")
+        };
+        assert_eq!(
+            (Footer::of(&frame), frame.batch_start()),
+            (Some(footer), 500)
+        );
     }
 }

@@ -25,7 +25,8 @@ pub const EXTENSION: &str = "positions";
 pub struct Group {
     path: PathBuf,
     committed: RwLock<BTreeMap<u32, u64>>,
-    /// The file and its sound length, once there is one. Held during writes, never while readers look at `committed`.
+    /// The file and its sound length, once there is one. Held during writes, never while readers
+    /// look at `committed`.
     file: Mutex<Option<(File, u64)>>,
 }
 
@@ -40,12 +41,18 @@ impl Group {
             return Err(Error::new(ErrorKind::Invalid, what));
         }
         let path = folder.join(format!("{encoded}.{EXTENSION}"));
-        Ok(Self { path, committed: RwLock::default(), file: Mutex::default() })
+        Ok(Self {
+            path,
+            committed: RwLock::default(),
+            file: Mutex::default(),
+        })
     }
 
     /// The positions that can be read in a file.
     pub fn positions(bytes: &[u8]) -> BTreeMap<u32, u64> {
-        decode(bytes).map(|(positions, _)| positions).unwrap_or_default()
+        decode(bytes)
+            .map(|(positions, _)| positions)
+            .unwrap_or_default()
     }
 
     /// Whether all of a positions file is sound.
@@ -55,22 +62,40 @@ impl Group {
 
     /// Reads a positions file; `None` if it is another file.
     pub fn open(path: &Path) -> Result<Option<(String, Self)>> {
-        if path.extension().is_none_or(|extension| extension != EXTENSION) {
+        if path
+            .extension()
+            .is_none_or(|extension| extension != EXTENSION)
+        {
             return Ok(None);
         }
-        let Some(name) = path.file_stem().and_then(|stem| stem.to_str()).and_then(decode_name) else { return Ok(None) };
+        let Some(name) = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .and_then(decode_name)
+        else {
+            return Ok(None);
+        };
         let bytes = std::fs::read(path).map_err(failed("read", path))?;
         let (committed, is_sound) = decode(&bytes).map_err(|what| corrupt(path, 0, what))?;
         let file = if is_sound {
-            File::options().read(true).write(true).open(path).map_err(failed("open", path))?
+            File::options()
+                .read(true)
+                .write(true)
+                .open(path)
+                .map_err(failed("open", path))?
         } else {
             tracing::warn!(path = %path.display(), "what is damaged in a positions file was ignored");
             replace(path, &encode(&committed))?
         };
-        // Entries that were written but not synced when the process ended become durable before anyone relies on them.
+        // Entries that were written but not synced when the process ended become durable before
+        // anyone relies on them.
         file.sync_all().map_err(failed("sync", path))?;
         let length = file.metadata().map_err(failed("read", path))?.len();
-        let group = Self { path: path.to_owned(), committed: RwLock::new(committed), file: Mutex::new(Some((file, length))) };
+        let group = Self {
+            path: path.to_owned(),
+            committed: RwLock::new(committed),
+            file: Mutex::new(Some((file, length))),
+        };
         Ok(Some((name, group)))
     }
 
@@ -98,7 +123,9 @@ impl Group {
             return Ok(());
         }
         std::fs::remove_file(&self.path).map_err(failed("remove", &self.path))?;
-        self.path.parent().map_or(Ok(()), super::folder::sync_folder)
+        self.path
+            .parent()
+            .map_or(Ok(()), super::folder::sync_folder)
     }
 
     /// Makes positions durable; those that are not ahead are ignored.
@@ -106,7 +133,10 @@ impl Group {
         let mut file = lock(&self.file);
         let mut ahead = BTreeMap::new();
         for position in positions {
-            let known = ahead.get(&position.partition).copied().or_else(|| self.committed(position.partition));
+            let known = ahead
+                .get(&position.partition)
+                .copied()
+                .or_else(|| self.committed(position.partition));
             if known.is_none_or(|known| position.offset > known) {
                 ahead.insert(position.partition, position.offset);
             }
@@ -115,7 +145,9 @@ impl Group {
             return Ok(());
         }
         match file.as_mut() {
-            Some((handle, length)) if *length < REWRITE_BYTES => append(handle, length, &ahead).map_err(failed("write", &self.path))?,
+            Some((handle, length)) if *length < REWRITE_BYTES => {
+                append(handle, length, &ahead).map_err(failed("write", &self.path))?
+            }
             _ => {
                 let mut all = read(&self.committed).clone();
                 all.extend(&ahead);
@@ -129,8 +161,14 @@ impl Group {
 }
 
 fn append(file: &File, length: &mut u64, positions: &BTreeMap<u32, u64>) -> std::io::Result<()> {
-    let entries: Vec<u8> = positions.iter().flat_map(|(partition, offset)| entry(*partition, *offset)).collect();
-    if let Err(error) = file.write_all_at(&entries, *length).and_then(|()| file.sync_data()) {
+    let entries: Vec<u8> = positions
+        .iter()
+        .flat_map(|(partition, offset)| entry(*partition, *offset))
+        .collect();
+    if let Err(error) = file
+        .write_all_at(&entries, *length)
+        .and_then(|()| file.sync_data())
+    {
         // Whether this works or not, the next commit writes over the same place.
         return file.set_len(*length).and(Err(error));
     }
@@ -159,15 +197,22 @@ fn encode(positions: &BTreeMap<u32, u64>) -> Vec<u8> {
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&VERSION.to_le_bytes());
     bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
-    bytes.extend(positions.iter().flat_map(|(partition, offset)| entry(*partition, *offset)));
+    bytes.extend(
+        positions
+            .iter()
+            .flat_map(|(partition, offset)| entry(*partition, *offset)),
+    );
     bytes
 }
 
 /// Positions of a file, and whether all of it was sound.
 fn decode(bytes: &[u8]) -> std::result::Result<(BTreeMap<u32, u64>, bool), &'static str> {
     // Emptied: its group reads everything again.
-    let Some(header) = bytes.get(..HEADER_BYTES) else { return Ok((BTreeMap::new(), false)) };
-    let header_is_sound = &header[0..8] == MAGIC && crc32fast::hash(&header[0..12]) == u32_at(header, 12);
+    let Some(header) = bytes.get(..HEADER_BYTES) else {
+        return Ok((BTreeMap::new(), false));
+    };
+    let header_is_sound =
+        &header[0..8] == MAGIC && crc32fast::hash(&header[0..12]) == u32_at(header, 12);
     if header_is_sound && u32_at(header, 8) != VERSION {
         return Err("positions file has a format version that this program does not know");
     }
@@ -202,7 +247,10 @@ fn decode_name(encoded: &str) -> Option<String> {
     let mut rest = encoded.bytes();
     while let Some(byte) = rest.next() {
         if byte == b'%' {
-            let digits = [char::from(rest.next()?).to_digit(16)?, char::from(rest.next()?).to_digit(16)?];
+            let digits = [
+                char::from(rest.next()?).to_digit(16)?,
+                char::from(rest.next()?).to_digit(16)?,
+            ];
             bytes.push((digits[0] * 16 + digits[1]) as u8);
         } else {
             bytes.push(byte);
@@ -237,15 +285,25 @@ mod tests {
         let group = Group::new(folder.path(), "g").unwrap();
         group.commit(&[at(0, 5), at(1, 2)]).unwrap();
         group.commit(&[at(0, 9), at(0, 7), at(1, 1)]).unwrap();
-        assert_eq!((group.committed(0), group.committed(1), group.committed(2)), (Some(9), Some(2), None));
+        assert_eq!(
+            (group.committed(0), group.committed(1), group.committed(2)),
+            (Some(9), Some(2), None)
+        );
         let bytes = std::fs::read(&group.path).unwrap();
         for length in 0..=bytes.len() {
             std::fs::write(&group.path, &bytes[..length]).unwrap();
             let (_, reopened) = Group::open(&group.path).unwrap().unwrap();
-            let expected = if length == bytes.len() { Some(9) } else { (length >= HEADER_BYTES + ENTRY_BYTES).then_some(5) };
+            let expected = if length == bytes.len() {
+                Some(9)
+            } else {
+                (length >= HEADER_BYTES + ENTRY_BYTES).then_some(5)
+            };
             assert_eq!(reopened.committed(0), expected, "{length}");
             reopened.commit(&[at(0, 20)]).unwrap();
-            assert_eq!(Group::open(&group.path).unwrap().unwrap().1.committed(0), Some(20));
+            assert_eq!(
+                Group::open(&group.path).unwrap().unwrap().1.committed(0),
+                Some(20)
+            );
         }
     }
 
@@ -262,7 +320,14 @@ mod tests {
             std::fs::write(&group.path, &damaged).unwrap();
             let (_, opened) = Group::open(&group.path).unwrap().unwrap();
             let committed = opened.committed(0).unwrap();
-            assert!(if bit < (HEADER_BYTES + ENTRY_BYTES) * 8 { committed == 9 } else { committed == 5 }, "bit {bit}: {committed}");
+            assert!(
+                if bit < (HEADER_BYTES + ENTRY_BYTES) * 8 {
+                    committed == 9
+                } else {
+                    committed == 5
+                },
+                "bit {bit}: {committed}"
+            );
         }
     }
 
@@ -273,10 +338,20 @@ mod tests {
         group.commit(&[at(0, 1)]).unwrap();
         let many = REWRITE_BYTES / ENTRY_BYTES as u64 + 10;
         let entries: Vec<u8> = (0..many).flat_map(|offset| entry(0, offset)).collect();
-        std::fs::write(&group.path, [&encode(&BTreeMap::new())[..], &entries].concat()).unwrap();
+        std::fs::write(
+            &group.path,
+            [&encode(&BTreeMap::new())[..], &entries].concat(),
+        )
+        .unwrap();
         let (_, group) = Group::open(&group.path).unwrap().unwrap();
         group.commit(&[at(0, many)]).unwrap();
-        assert_eq!(std::fs::metadata(&group.path).unwrap().len(), (HEADER_BYTES + ENTRY_BYTES) as u64);
-        assert_eq!(Group::open(&group.path).unwrap().unwrap().1.committed(0), Some(many));
+        assert_eq!(
+            std::fs::metadata(&group.path).unwrap().len(),
+            (HEADER_BYTES + ENTRY_BYTES) as u64
+        );
+        assert_eq!(
+            Group::open(&group.path).unwrap().unwrap().1.committed(0),
+            Some(many)
+        );
     }
 }

@@ -31,7 +31,9 @@ impl StopSign {
 
     /// Waits; returns whether it is up.
     fn wait(&self, pause: Duration) -> bool {
-        let waited = self.changed.wait_timeout_while(lock(&self.stopped), pause, |stopped| !*stopped);
+        let waited = self
+            .changed
+            .wait_timeout_while(lock(&self.stopped), pause, |stopped| !*stopped);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -62,16 +64,32 @@ pub fn run(shared: &Shared, commands: &Commands) {
 /// Compacts the partitions whose dirty ratio is above `above`. Returns the bytes that were freed.
 pub fn compact_topic(shared: &Shared, topic: &Topic, above: f64) -> Result<u64> {
     let mut freed = 0;
-    for partition in topic.partitions.iter().filter(|partition| dirty_ratio(partition) > above) {
+    for partition in topic
+        .partitions
+        .iter()
+        .filter(|partition| dirty_ratio(partition) > above)
+    {
         let rule = TombstoneRule {
             lowest_position: topic.lowest_position(partition.number, true),
             now_ms: now_ms(),
             retention: Duration::from_secs(shared.config.tombstone_retention_seconds),
         };
         let bytes = compact(partition, shared.config.segment_bytes, rule, &mut |_| {
-            if shared.stop.is_up() { Err(Error::new(ErrorKind::Unavailable, "the event log is closing")) } else { Ok(()) }
+            if shared.stop.is_up() {
+                Err(Error::new(
+                    ErrorKind::Unavailable,
+                    "the event log is closing",
+                ))
+            } else {
+                Ok(())
+            }
         })?;
-        tracing::info!(topic = topic.name, partition = partition.number, freed_bytes = bytes, "compacted");
+        tracing::info!(
+            topic = topic.name,
+            partition = partition.number,
+            freed_bytes = bytes,
+            "compacted"
+        );
         shared.counters.compacted_bytes.add(bytes);
         freed += bytes;
     }
@@ -81,14 +99,20 @@ pub fn compact_topic(shared: &Shared, topic: &Topic, above: f64) -> Result<u64> 
 /// Applies retention to all partitions of a topic.
 pub fn expire_topic(shared: &Shared, commands: &Commands, topic: &Topic) -> Result<()> {
     let settings = topic.settings();
-    if settings.compacted || settings.retention_age.is_none() && settings.retention_bytes.is_none() {
+    if settings.compacted || settings.retention_age.is_none() && settings.retention_bytes.is_none()
+    {
         return Ok(());
     }
     for partition in &topic.partitions {
         if active_has_expired(partition, &settings, now_ms()) {
             commands.roll(Arc::clone(partition))?;
         }
-        let gone = expire(partition, &settings, topic.lowest_position(partition.number, false), now_ms())?;
+        let gone = expire(
+            partition,
+            &settings,
+            topic.lowest_position(partition.number, false),
+            now_ms(),
+        )?;
         shared.counters.expired_segments.add(gone);
     }
     Ok(())
@@ -96,6 +120,8 @@ pub fn expire_topic(shared: &Shared, commands: &Commands, topic: &Topic) -> Resu
 
 /// Milliseconds since 1970.
 fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,6 @@
-//! The embedded event log: segment files in the data folder, one writer thread with group commit, readers on blocking threads.
-//! Opened by the command line for services that run in one process. The files are described in `format.rs`.
+//! The embedded event log: segment files in the data folder, one writer thread with group commit,
+//! readers on blocking threads. Opened by the command line for services that run in one process.
+//! The files are described in `format.rs`.
 
 mod compaction;
 mod config;
@@ -54,7 +55,8 @@ use super::{EventLog, PartitionLag, Position, Record, Subscription, TopicSetting
 /// Appends above this are encoded on a blocking thread.
 const INLINE_ENCODE_BYTES: usize = 512 << 10;
 
-/// The event log in a folder. One process at a time has it open; dropping it waits for what was being written.
+/// The event log in a folder. One process at a time has it open; dropping it waits for what was
+/// being written.
 pub struct EmbeddedEventLog {
     shared: Arc<Shared>,
     commands: Commands,
@@ -81,7 +83,12 @@ impl Shared {
 
     fn topic(&self, name: &str) -> Result<Arc<Topic>> {
         let topic = read(&self.topics).get(name).cloned();
-        topic.ok_or_else(|| Error::new(ErrorKind::NotFound, format!("the event log has no topic `{name}`")))
+        topic.ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotFound,
+                format!("the event log has no topic `{name}`"),
+            )
+        })
     }
 
     fn create_topic(&self, name: &str, settings: TopicSettings) -> Result<()> {
@@ -107,7 +114,11 @@ impl Commands {
 
     async fn commit(&self, group: Arc<Group>, positions: Vec<Position>) -> Result<()> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Commit(Commit { group, positions, reply }))?;
+        self.send(Command::Commit(Commit {
+            group,
+            positions,
+            reply,
+        }))?;
         answer.await.map_err(|_| closed())?
     }
 
@@ -124,20 +135,32 @@ fn closed() -> Error {
 }
 
 /// Runs blocking work beside the async threads.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Error::new(ErrorKind::Internal, format!("work on the event log was broken off: {error}")))?
+    done.map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("work on the event log was broken off: {error}"),
+        )
+    })?
 }
 
 impl EmbeddedEventLog {
-    /// Opens the log in `folder`, or creates it, and recovers what a crash left. Blocks: reads the last segment of each partition.
+    /// Opens the log in `folder`, or creates it, and recovers what a crash left. Blocks: reads the
+    /// last segment of each partition.
     ///
-    /// `Conflict` if another process has it open, `Denied` if the folder cannot be written, `Corrupt` for a segment that is missing.
+    /// `Conflict` if another process has it open, `Denied` if the folder cannot be written,
+    /// `Corrupt` for a segment that is missing.
     pub fn open(folder: &Path, config: Config) -> Result<Self> {
         config.check()?;
         if !folder.is_dir() {
             std::fs::create_dir_all(folder).map_err(failed("create folder", folder))?;
-            folder.parent().filter(|parent| parent.is_dir()).map_or(Ok(()), sync_folder)?;
+            folder
+                .parent()
+                .filter(|parent| parent.is_dir())
+                .map_or(Ok(()), sync_folder)?;
         }
         let lock_file = lock_folder(folder)?;
         let topics_folder = folder.join("topics");
@@ -154,15 +177,31 @@ impl EmbeddedEventLog {
         });
         let (sender, receiver) = channel();
         let commands = Commands(sender);
-        let tools = Tools { counters: Arc::clone(&shared.counters), segment_bytes: shared.config.segment_bytes, syncing: sync_threads()? };
-        let writer = Writer { commands: receiver, linger: Duration::from_millis(shared.config.linger_ms), tools };
+        let tools = Tools {
+            counters: Arc::clone(&shared.counters),
+            segment_bytes: shared.config.segment_bytes,
+            syncing: sync_threads()?,
+        };
+        let writer = Writer {
+            commands: receiver,
+            linger: Duration::from_millis(shared.config.linger_ms),
+            tools,
+        };
         let mut threads = vec![spawn("log-writer", move || writer.run())?];
         if shared.config.maintenance_interval_seconds > 0 {
             let (shared, commands) = (Arc::clone(&shared), commands.clone());
-            threads.push(spawn("log-maintenance", move || maintenance::run(&shared, &commands))?);
+            threads.push(spawn("log-maintenance", move || {
+                maintenance::run(&shared, &commands)
+            })?);
         }
         let queue = Arc::new(Semaphore::new(shared.config.queue_bytes));
-        Ok(Self { shared, commands, queue, threads, lock_file })
+        Ok(Self {
+            shared,
+            commands,
+            queue,
+            threads,
+            lock_file,
+        })
     }
 
     /// What it has done since it was opened.
@@ -170,29 +209,50 @@ impl EmbeddedEventLog {
         Arc::clone(&self.shared.counters)
     }
 
-    /// What of it was found to have rotted since it was opened, by place. A record that rotted is passed over.
+    /// What of it was found to have rotted since it was opened, by place. A record that rotted is
+    /// passed over.
     pub fn damage(&self) -> Vec<Damage> {
-        let of_topic = |topic: Arc<Topic>| topic.partitions.iter().flat_map(|partition| partition.damage.all()).collect::<Vec<_>>();
-        self.shared.topics().into_iter().flat_map(of_topic).collect()
+        let of_topic = |topic: Arc<Topic>| {
+            topic
+                .partitions
+                .iter()
+                .flat_map(|partition| partition.damage.all())
+                .collect::<Vec<_>>()
+        };
+        self.shared
+            .topics()
+            .into_iter()
+            .flat_map(of_topic)
+            .collect()
     }
 
     /// Compacts the closed segments of a compacted topic now. Returns the bytes that were freed.
     pub async fn compact(&self, topic: &str) -> Result<u64> {
         let (shared, topic) = (Arc::clone(&self.shared), self.shared.topic(topic)?);
         if !topic.settings().compacted {
-            return Err(Error::new(ErrorKind::Invalid, format!("topic `{}` is not compacted", topic.name)));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("topic `{}` is not compacted", topic.name),
+            ));
         }
         blocking(move || compact_topic(&shared, &topic, -1.0)).await
     }
 
     /// Names of the groups of a topic that have committed; none for a topic that is not there.
     pub fn groups(&self, topic: &str) -> Vec<String> {
-        self.shared.topic(topic).map(|topic| topic.groups()).unwrap_or_default()
+        self.shared
+            .topic(topic)
+            .map(|topic| topic.groups())
+            .unwrap_or_default()
     }
 
     /// Applies the retention of a topic now; nothing happens on compacted ones.
     pub async fn expire(&self, topic: &str) -> Result<()> {
-        let (shared, commands, topic) = (Arc::clone(&self.shared), self.commands.clone(), self.shared.topic(topic)?);
+        let (shared, commands, topic) = (
+            Arc::clone(&self.shared),
+            self.commands.clone(),
+            self.shared.topic(topic)?,
+        );
         blocking(move || expire_topic(&shared, &commands, &topic)).await
     }
 
@@ -202,13 +262,20 @@ impl EmbeddedEventLog {
             let bytes = format::frame_bytes(record);
             if record.size() > limit || bytes > 1 << 30 {
                 let key = String::from_utf8_lossy(&record.key);
-                let what = format!("record `{key:.100}` has {} bytes, the limit is {limit}", record.size());
-                return Err(Error::new(ErrorKind::Invalid, what).with_hint("raise max_record_bytes, or store the value as a blob"));
+                let what = format!(
+                    "record `{key:.100}` has {} bytes, the limit is {limit}",
+                    record.size()
+                );
+                return Err(Error::new(ErrorKind::Invalid, what)
+                    .with_hint("raise max_record_bytes, or store the value as a blob"));
             }
             total += bytes;
         }
         if total > 1 << 30 {
-            return Err(Error::new(ErrorKind::Invalid, format!("one append of {total} bytes; the limit is 1 GiB")));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("one append of {total} bytes; the limit is 1 GiB"),
+            ));
         }
         Ok(total)
     }
@@ -224,7 +291,8 @@ impl Drop for EmbeddedEventLog {
                 tracing::error!("a thread of the event log had panicked");
             }
         }
-        // Closing the file would not do while a process that was just forked off still has a copy of it.
+        // Closing the file would not do while a process that was just forked off still has a copy
+        // of it.
         if let Err(error) = self.lock_file.unlock() {
             tracing::warn!(%error, "cannot unlock the event log");
         }
@@ -245,7 +313,10 @@ impl EventLog for EmbeddedEventLog {
             return Ok(Vec::new());
         }
         let permits = bytes.min(self.shared.config.queue_bytes) as u32;
-        let room = Arc::clone(&self.queue).acquire_many_owned(permits).await.map_err(|_| closed())?;
+        let room = Arc::clone(&self.queue)
+            .acquire_many_owned(permits)
+            .await
+            .map_err(|_| closed())?;
         let parts = if bytes > INLINE_ENCODE_BYTES {
             let topic = Arc::clone(&topic);
             blocking(move || Ok(encode(&topic, &records))).await?
@@ -253,20 +324,38 @@ impl EventLog for EmbeddedEventLog {
             encode(&topic, &records)
         };
         let (reply, answer) = oneshot::channel();
-        self.commands.send(Command::Append(Append { topic, parts, count, room, reply }))?;
+        self.commands.send(Command::Append(Append {
+            topic,
+            parts,
+            count,
+            room,
+            reply,
+        }))?;
         answer.await.map_err(|_| closed())?
     }
 
     async fn subscribe(&self, topic: &str, group: Option<&str>) -> Result<Box<dyn Subscription>> {
         let topic = self.shared.topic(topic)?;
-        let subscription = EmbeddedSubscription::open(topic, group, self.commands.clone(), Arc::clone(&self.shared.counters))?;
+        let subscription = EmbeddedSubscription::open(
+            topic,
+            group,
+            self.commands.clone(),
+            Arc::clone(&self.shared.counters),
+        )?;
         Ok(Box::new(subscription))
     }
 
     async fn lag(&self, topic: &str, group: &str) -> Result<Vec<PartitionLag>> {
         let topic = self.shared.topic(topic)?;
         let group = topic.known_group(group);
-        blocking(move || topic.partitions.iter().map(|partition| lag(partition, group.as_deref())).collect()).await
+        blocking(move || {
+            topic
+                .partitions
+                .iter()
+                .map(|partition| lag(partition, group.as_deref()))
+                .collect()
+        })
+        .await
     }
 
     async fn forget_group(&self, topic: &str, group: &str) -> Result<()> {
@@ -276,16 +365,25 @@ impl EventLog for EmbeddedEventLog {
 
     async fn hold_for(&self, topic: &str, group: &str) -> Result<()> {
         let topic = self.shared.topic(topic)?;
-        let known = topic.known_group(group).filter(|group| group.has_committed());
+        let known = topic
+            .known_group(group)
+            .filter(|group| group.has_committed());
         if known.is_some() {
             return Ok(());
         }
-        let start = |partition: &Arc<Partition>| Position { partition: partition.number, offset: partition.start() };
+        let start = |partition: &Arc<Partition>| Position {
+            partition: partition.number,
+            offset: partition.start(),
+        };
         let starts = topic.partitions.iter().map(start).collect();
         self.commands.commit(topic.group(group)?, starts).await
     }
 
-    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
+    async fn subscribe_from(
+        &self,
+        topic: &str,
+        from: &[Position],
+    ) -> Result<Box<dyn Subscription>> {
         let topic = self.shared.topic(topic)?;
         let (commands, counters) = (self.commands.clone(), Arc::clone(&self.shared.counters));
         let mut subscription = EmbeddedSubscription::open(topic, None, commands, counters)?;
@@ -294,7 +392,12 @@ impl EventLog for EmbeddedEventLog {
     }
 
     async fn probe(&self) -> Result<()> {
-        let gone = |_| Error::new(ErrorKind::Internal, "the writer of the event log has ended; nothing can be appended any more");
+        let gone = |_| {
+            Error::new(
+                ErrorKind::Internal,
+                "the writer of the event log has ended; nothing can be appended any more",
+            )
+        };
         let (reply, answer) = oneshot::channel();
         self.commands.send(Command::Probe { reply }).map_err(gone)?;
         answer.await.map_err(|_| closed()).map_err(gone)?;
@@ -310,13 +413,29 @@ impl EventLog for EmbeddedEventLog {
 
 fn lag(partition: &Partition, group: Option<&Group>) -> Result<PartitionLag> {
     // In this order the committed position is never beyond the end.
-    let committed = group.and_then(|group| group.committed(partition.number)).unwrap_or(0);
+    let committed = group
+        .and_then(|group| group.committed(partition.number))
+        .unwrap_or(0);
     let (start, end) = (partition.start(), partition.end());
     let committed = committed.max(start);
-    let oldest_uncommitted_ms = if committed < end { partition.timestamp_at(committed)? } else { None };
+    let oldest_uncommitted_ms = if committed < end {
+        partition.timestamp_at(committed)?
+    } else {
+        None
+    };
     // What lies between may have rotted or been compacted away: then there is nothing left to read.
-    let committed = if oldest_uncommitted_ms.is_none() { end } else { committed };
-    Ok(PartitionLag { partition: partition.number, start, committed, end, oldest_uncommitted_ms })
+    let committed = if oldest_uncommitted_ms.is_none() {
+        end
+    } else {
+        committed
+    };
+    Ok(PartitionLag {
+        partition: partition.number,
+        start,
+        committed,
+        end,
+        oldest_uncommitted_ms,
+    })
 }
 
 fn encode(topic: &Topic, records: &[Record]) -> Vec<Part> {
@@ -337,7 +456,9 @@ fn encode(topic: &Topic, records: &[Record]) -> Vec<Part> {
 fn open_topics(folder: &Path, counters: &Counters) -> Result<HashMap<String, Arc<Topic>>> {
     let mut topics = HashMap::new();
     for path in finished_files(folder)? {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
         if check_name(name).is_err() || !Topic::exists(&path) {
             continue;
         }
@@ -350,18 +471,29 @@ fn open_topics(folder: &Path, counters: &Counters) -> Result<HashMap<String, Arc
 
 fn lock_folder(folder: &Path) -> Result<File> {
     let path = folder.join("lock");
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed("open", &path))?;
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(failed("open", &path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            let what = format!("the event log in `{}` is in use by another process", folder.display());
-            Err(Error::new(ErrorKind::Conflict, what).with_hint("stop the other process, or use another data folder"))
+            let what = format!(
+                "the event log in `{}` is in use by another process",
+                folder.display()
+            );
+            Err(Error::new(ErrorKind::Conflict, what)
+                .with_hint("stop the other process, or use another data folder"))
         }
         Err(TryLockError::Error(error)) => Err(failed("lock", &path)(error)),
     }
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    let spawned = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work);
     spawned.map_err(|error| Error::io(format_args!("cannot start thread `{name}`"), &error))
 }

@@ -59,8 +59,8 @@ impl Cursor {
 }
 
 impl Partition {
-    /// Opens the folder, recovers it, and returns also how many bytes of torn tail were cut off. `read_to` is the offset that groups have
-    /// read up to.
+    /// Opens the folder, recovers it, and returns also how many bytes of torn tail were cut off.
+    /// `read_to` is the offset that groups have read up to.
     pub fn open(folder: PathBuf, number: u32, read_to: u64) -> Result<(Self, u64)> {
         let (names, damage) = (current_names(&folder, number)?, DamageList::default());
         let mut segments: Vec<SegmentView> = Vec::with_capacity(names.len());
@@ -76,13 +76,20 @@ impl Partition {
             if let Some(next) = next.filter(|next| !opened.has_footer && next.base > view.end) {
                 view.end = next.base;
             }
-            opened.damage.into_iter().for_each(|found| damage.note(found));
+            opened
+                .damage
+                .into_iter()
+                .for_each(|found| damage.note(found));
             torn += opened.torn;
             segments.push(view);
         }
         check_chain(&segments)?;
         let tail = Tail::after(segments.last())?;
-        let clean_until = segments.iter().take_while(|view| view.segment.name.generation > 0).last().map_or(0, |view| view.end);
+        let clean_until = segments
+            .iter()
+            .take_while(|view| view.segment.name.generation > 0)
+            .last()
+            .map_or(0, |view| view.end);
         let partition = Self {
             number,
             folder,
@@ -96,7 +103,9 @@ impl Partition {
 
     /// First offset that can be read.
     pub fn start(&self) -> u64 {
-        read(&self.segments).first().map_or(0, |view| view.segment.name.base)
+        read(&self.segments)
+            .first()
+            .map_or(0, |view| view.segment.name.base)
     }
 
     /// Offset that the next append gets.
@@ -114,8 +123,8 @@ impl Partition {
         look(&read(&self.segments))
     }
 
-    /// Lets the partition end at `end` at least, because a group has read so far: what lay before is gone, and its offsets are never used
-    /// again.
+    /// Lets the partition end at `end` at least, because a group has read so far: what lay before
+    /// is gone, and its offsets are never used again.
     pub fn raise_end(&self, end: u64) {
         lock(&self.tail).raise(end);
         self.update_last(|view| view.end = view.end.max(end));
@@ -133,23 +142,41 @@ impl Partition {
         }
     }
 
-    /// Puts one segment, or none, in the place of neighbours, which start at base `first` and are `count`.
+    /// Puts one segment, or none, in the place of neighbours, which start at base `first` and are
+    /// `count`.
     pub fn exchange(&self, first: u64, count: usize, new: Option<SegmentView>) {
         let mut segments = write(&self.segments);
-        if let Some(at) = segments.iter().position(|view| view.segment.name.base == first) {
+        if let Some(at) = segments
+            .iter()
+            .position(|view| view.segment.name.base == first)
+        {
             segments.splice(at..at + count, new);
         }
     }
 
     /// Records from the cursor on, at least one if there is one, and moves the cursor behind them.
-    pub fn read(&self, cursor: &mut Cursor, records: usize, bytes: usize) -> Result<Vec<StoredRecord>> {
+    pub fn read(
+        &self,
+        cursor: &mut Cursor,
+        records: usize,
+        bytes: usize,
+    ) -> Result<Vec<StoredRecord>> {
         let mut found = Vec::new();
         let mut found_bytes = 0;
         while found.len() < records && found_bytes < bytes {
-            let Some(view) = self.view_at(cursor.offset) else { break };
-            match self.read_segment(cursor, &view, records - found.len(), bytes - found_bytes, &mut found) {
+            let Some(view) = self.view_at(cursor.offset) else {
+                break;
+            };
+            match self.read_segment(
+                cursor,
+                &view,
+                records - found.len(),
+                bytes - found_bytes,
+                &mut found,
+            ) {
                 Ok(count) => found_bytes += count,
-                // Compaction replaced the file between the look at the list and its opening: look again.
+                // Compaction replaced the file between the look at the list and its opening: look
+                // again.
                 Err(error) if error.kind() == ErrorKind::NotFound && self.is_replaced(&view) => {}
                 Err(error) if found.is_empty() => return Err(error),
                 // What was read before the damage is handed out first.
@@ -186,9 +213,19 @@ impl Partition {
             if frame.offset() >= cursor.offset {
                 let record = match frame.record() {
                     Ok(record) => record,
-                    Err(what) => break Err(open.file.corrupt(scanner.position() - frame.size() as u64, what)),
+                    Err(what) => {
+                        break Err(open
+                            .file
+                            .corrupt(scanner.position() - frame.size() as u64, what));
+                    }
                 };
-                found.push(StoredRecord { position: Position { partition: self.number, offset: frame.offset() }, record });
+                found.push(StoredRecord {
+                    position: Position {
+                        partition: self.number,
+                        offset: frame.offset(),
+                    },
+                    record,
+                });
                 cursor.offset = frame.offset() + 1;
                 count += 1;
                 count_bytes += frame.size();
@@ -213,30 +250,46 @@ impl Partition {
     }
 
     fn is_replaced(&self, view: &SegmentView) -> bool {
-        !read(&self.segments).iter().any(|other| Arc::ptr_eq(&other.segment, &view.segment))
+        !read(&self.segments)
+            .iter()
+            .any(|other| Arc::ptr_eq(&other.segment, &view.segment))
     }
 }
 
 fn open_at(cursor: &Cursor, view: &SegmentView) -> Result<OpenSegment> {
-    if let Some(open) = cursor.open.as_ref().filter(|open| Arc::ptr_eq(&open.segment, &view.segment)) {
+    if let Some(open) = cursor
+        .open
+        .as_ref()
+        .filter(|open| Arc::ptr_eq(&open.segment, &view.segment))
+    {
         return Ok(open.clone());
     }
     let file = SegmentFile::open(&view.segment.path)?;
     let position = view.segment.seek(&file, cursor.offset, view.data_end)?;
-    Ok(OpenSegment { segment: Arc::clone(&view.segment), file, position })
+    Ok(OpenSegment {
+        segment: Arc::clone(&view.segment),
+        file,
+        position,
+    })
 }
 
 /// Segment files of a partition, oldest first, after leftovers of compaction are removed.
 fn current_names(folder: &Path, number: u32) -> Result<Vec<SegmentName>> {
-    let mut names: Vec<SegmentName> = finished_files(folder)?.iter().filter_map(|path| SegmentName::parse(path)).collect();
+    let mut names: Vec<SegmentName> = finished_files(folder)?
+        .iter()
+        .filter_map(|path| SegmentName::parse(path))
+        .collect();
     names.sort_by_key(|name| (name.base, name.generation));
     let mut covered = Vec::new();
     for name in names.iter().filter(|name| name.generation > 0) {
         let opened = open_closed(folder, name.clone(), number)?;
         covered.push((name.base..opened.view.end, name.generation));
     }
-    let is_leftover =
-        |name: &SegmentName| covered.iter().any(|(range, generation)| *generation > name.generation && range.contains(&name.base));
+    let is_leftover = |name: &SegmentName| {
+        covered
+            .iter()
+            .any(|(range, generation)| *generation > name.generation && range.contains(&name.base))
+    };
     let mut removed = false;
     for name in names.extract_if(.., |name| is_leftover(name)) {
         tracing::info!(path = %name.path(folder).display(), "removed what a compaction left over");
@@ -254,7 +307,10 @@ fn check_chain(segments: &[SegmentView]) -> Result<()> {
         if let [before, after] = pair
             && before.end != after.segment.name.base
         {
-            let what = format!("offset {} follows on {}: a segment is missing", after.segment.name.base, before.end);
+            let what = format!(
+                "offset {} follows on {}: a segment is missing",
+                after.segment.name.base, before.end
+            );
             return Err(corrupt(&after.segment.path, HEADER_BYTES as u64, &what));
         }
     }

@@ -1,5 +1,5 @@
-//! Mends a log that nobody has open: segments with damage are written again without it, and the old files are kept aside. What a damaged
-//! frame held is not guessed. Called by `damage`.
+//! Mends a log that nobody has open: segments with damage are written again without it, and the old
+//! files are kept aside. What a damaged frame held is not guessed. Called by `damage`.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,8 +13,9 @@ use super::scanner::{Resume, Scanner, SegmentFile};
 use super::segment::{SegmentName, Totals};
 use super::verify::{PartitionFolder, VerifiedSegment, partitions, topics, verified_segments};
 
-/// Writes every segment with damage, or before a gap, again, and keeps the old file below `aside`. Returns the files that were mended.
-/// Damaged settings of topics and positions of groups are mended when the log is opened.
+/// Writes every segment with damage, or before a gap, again, and keeps the old file below `aside`.
+/// Returns the files that were mended. Damaged settings of topics and positions of groups are
+/// mended when the log is opened.
 pub fn repair(folder: &Path, aside: &Path) -> Result<Vec<PathBuf>> {
     let mut mended = Vec::new();
     for topic in topics(folder)? {
@@ -48,21 +49,41 @@ fn repair_partition(partition: &PartitionFolder, aside: &Path) -> Result<Vec<Pat
     Ok(mended)
 }
 
-/// A segment without records that ends where groups have read up to, for a partition whose files are all gone.
+/// A segment without records that ends where groups have read up to, for a partition whose files
+/// are all gone.
 fn write_empty(partition: &PartitionFolder) -> Result<PathBuf> {
-    let name = SegmentName { base: 0, generation: 0 };
+    let name = SegmentName {
+        base: 0,
+        generation: 0,
+    };
     let path = name.path(&partition.path);
-    let header = Header { generation: name.generation, base: name.base, partition: partition.number }.encode();
-    let footer = Totals::default().footer(partition.read_to).encode(header.len() as u32);
+    let header = Header {
+        generation: name.generation,
+        base: name.base,
+        partition: partition.number,
+    }
+    .encode();
+    let footer = Totals::default()
+        .footer(partition.read_to)
+        .encode(header.len() as u32);
     replace(&path, &[header.as_slice(), footer.as_slice()].concat())?;
     Ok(path)
 }
 
-/// The new file has a higher generation and the same range, so a crash in between leaves the old or the new state, as after a compaction.
-fn rewrite(partition: &PartitionFolder, segment: &VerifiedSegment, end: u64, aside: &Path) -> Result<()> {
+/// The new file has a higher generation and the same range, so a crash in between leaves the old or
+/// the new state, as after a compaction.
+fn rewrite(
+    partition: &PartitionFolder,
+    segment: &VerifiedSegment,
+    end: u64,
+    aside: &Path,
+) -> Result<()> {
     let old = segment.name.path(&partition.path);
     keep_aside(&old, aside)?;
-    let name = SegmentName { base: segment.name.base, generation: segment.name.generation + 1 };
+    let name = SegmentName {
+        base: segment.name.base,
+        generation: segment.name.generation + 1,
+    };
     write_sound(partition, &old, &name, segment, end)?;
     publish(&name.path(&partition.path))?;
     remove(&old)?;
@@ -78,19 +99,39 @@ fn keep_aside(file: &Path, aside: &Path) -> Result<()> {
     sync_folder(aside)
 }
 
-fn write_sound(partition: &PartitionFolder, old: &Path, name: &SegmentName, segment: &VerifiedSegment, end: u64) -> Result<()> {
+fn write_sound(
+    partition: &PartitionFolder,
+    old: &Path,
+    name: &SegmentName,
+    segment: &VerifiedSegment,
+    end: u64,
+) -> Result<()> {
     let path = unfinished(&name.path(&partition.path));
     let mut out = BufWriter::new(File::create(&path).map_err(failed("create", &path))?);
-    let header = Header { generation: name.generation, base: name.base, partition: partition.number }.encode();
+    let header = Header {
+        generation: name.generation,
+        base: name.base,
+        partition: partition.number,
+    }
+    .encode();
     out.write_all(&header).map_err(failed("write", &path))?;
-    let (source, mut totals, mut written) = (SegmentFile::open(old)?, Totals::default(), header.len());
+    let (source, mut totals, mut written) =
+        (SegmentFile::open(old)?, Totals::default(), header.len());
     let mut scanner = Scanner::new(source.clone(), 0, source.len()?);
-    let mut resume = Resume { offsets: name.base..end, appended: segment.name.generation == 0 };
+    let mut resume = Resume {
+        offsets: name.base..end,
+        appended: segment.name.generation == 0,
+    };
     while let Some((_, frame)) = scanner.next_past_damage(&mut resume, &mut Vec::new())? {
-        out.write_all(frame.bytes()).map_err(failed("write", &path))?;
+        out.write_all(frame.bytes())
+            .map_err(failed("write", &path))?;
         totals.count(frame.is_tombstone(), frame.timestamp_ms());
         written += frame.size();
     }
-    let closed = out.write_all(&totals.footer(end).encode(written as u32)).and_then(|()| out.flush());
-    closed.and_then(|()| out.get_ref().sync_all()).map_err(failed("write", &path))
+    let closed = out
+        .write_all(&totals.footer(end).encode(written as u32))
+        .and_then(|()| out.flush());
+    closed
+        .and_then(|()| out.get_ref().sync_all())
+        .map_err(failed("write", &path))
 }

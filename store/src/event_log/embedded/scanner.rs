@@ -1,4 +1,5 @@
-//! Reads the frames of a segment one after the other, in large pieces. Used by readers, recovery and compaction.
+//! Reads the frames of a segment one after the other, in large pieces. Used by readers, recovery
+//! and compaction.
 
 use std::fs::File;
 use std::ops::Range;
@@ -11,11 +12,16 @@ use tributary_schemas::{Error, Result};
 
 use super::damage::Damage;
 use super::folder::{corrupt, failed};
-use super::format::{FRAME_HEAD_BYTES, Frame, HEADER_BYTES, PREFIX_BYTES, Parsed, likely_key, may_begin_record, u32_at};
+use super::format::{
+    FRAME_HEAD_BYTES, Frame, HEADER_BYTES, PREFIX_BYTES, Parsed, likely_key, may_begin_record,
+    u32_at,
+};
 
-/// Bytes read at once, unless records are long. Small, because records that are handed out keep the piece that they lie in alive.
+/// Bytes read at once, unless records are long. Small, because records that are handed out keep the
+/// piece that they lie in alive.
 const PIECE_BYTES: usize = 64 << 10;
-/// Long records are read four at once up to this size, else what is read of the last one would be read again too often.
+/// Long records are read four at once up to this size, else what is read of the last one would be
+/// read again too often.
 const LONG_RECORD_BYTES: usize = 256 << 10;
 /// Bytes of a damaged frame in which its key is looked for.
 const KEY_SEARCH_BYTES: u64 = 4 << 10;
@@ -33,7 +39,10 @@ impl SegmentFile {
     /// Opens it. `NotFound` if compaction or retention has just removed it.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(failed("open", path))?;
-        Ok(Self { file: Arc::new(file), path: Arc::new(path.to_owned()) })
+        Ok(Self {
+            file: Arc::new(file),
+            path: Arc::new(path.to_owned()),
+        })
     }
 
     /// Its path.
@@ -43,19 +52,25 @@ impl SegmentFile {
 
     /// Its length now.
     pub fn len(&self) -> Result<u64> {
-        Ok(self.file.metadata().map_err(failed("read", &self.path))?.len())
+        Ok(self
+            .file
+            .metadata()
+            .map_err(failed("read", &self.path))?
+            .len())
     }
 
     /// The bytes from `position` on, as many as asked for. The caller knows that they are there.
     pub fn read(&self, position: u64, count: usize) -> Result<Bytes> {
         let mut bytes = vec![0; count];
-        self.file.read_exact_at(&mut bytes, position).map_err(|error| {
-            if error.kind() == std::io::ErrorKind::UnexpectedEof {
-                self.corrupt(position, "the file ends too early")
-            } else {
-                failed("read", &self.path)(error)
-            }
-        })?;
+        self.file
+            .read_exact_at(&mut bytes, position)
+            .map_err(|error| {
+                if error.kind() == std::io::ErrorKind::UnexpectedEof {
+                    self.corrupt(position, "the file ends too early")
+                } else {
+                    failed("read", &self.path)(error)
+                }
+            })?;
         Ok(bytes.into())
     }
 
@@ -97,7 +112,12 @@ pub struct Scanner {
 impl Scanner {
     /// Starts at `position`, where a frame must begin; `end` is where the last frame ends.
     pub fn new(file: SegmentFile, position: u64, end: u64) -> Self {
-        Self { file, position: position.max(HEADER_BYTES as u64), end, piece: Bytes::new() }
+        Self {
+            file,
+            position: position.max(HEADER_BYTES as u64),
+            end,
+            piece: Bytes::new(),
+        }
     }
 
     /// The next frame. After `Damaged` it stays where it is.
@@ -121,7 +141,11 @@ impl Scanner {
                 return Ok(Next::Damaged(self.position, "a record is incomplete"));
             }
             // The length of a frame is believed only as far as the file reaches.
-            let several = if wanted <= LONG_RECORD_BYTES { wanted * 4 } else { wanted };
+            let several = if wanted <= LONG_RECORD_BYTES {
+                wanted * 4
+            } else {
+                wanted
+            };
             let count = left.min(several.max(PIECE_BYTES) as u64);
             self.piece = self.file.read(self.position, count as usize)?;
         }
@@ -136,9 +160,13 @@ impl Scanner {
         }
     }
 
-    /// The next frame of a stretch where damage is passed over. What was passed over is added to `damage`; `resume.offsets` follows what is
-    /// read.
-    pub fn next_past_damage(&mut self, resume: &mut Resume, damage: &mut Vec<Damage>) -> Result<Option<(u64, Frame)>> {
+    /// The next frame of a stretch where damage is passed over. What was passed over is added to
+    /// `damage`; `resume.offsets` follows what is read.
+    pub fn next_past_damage(
+        &mut self,
+        resume: &mut Resume,
+        damage: &mut Vec<Damage>,
+    ) -> Result<Option<(u64, Frame)>> {
         loop {
             let (position, what) = match self.step()? {
                 Next::End => return Ok(None),
@@ -157,27 +185,41 @@ impl Scanner {
     pub fn skip(&mut self, position: u64, what: &str, resume: &Resume) -> Result<Damage> {
         let next = self.after_damage(position, resume)?;
         (self.position, self.piece) = (next, Bytes::new());
-        let head = self.file.read(position, (next - position).min(KEY_SEARCH_BYTES) as usize)?;
-        Ok(Damage { key: likely_key(&head), ..Damage::new(self.file.path(), position, next - position, what) })
+        let head = self
+            .file
+            .read(position, (next - position).min(KEY_SEARCH_BYTES) as usize)?;
+        Ok(Damage {
+            key: likely_key(&head),
+            ..Damage::new(self.file.path(), position, next - position, what)
+        })
     }
 
     /// Where the frame after the damage begins, or the end.
     fn after_damage(&self, position: u64, resume: &Resume) -> Result<u64> {
-        let head = self.file.read(position, (self.end - position).min(FRAME_HEAD_BYTES as u64) as usize)?;
+        let head = self.file.read(
+            position,
+            (self.end - position).min(FRAME_HEAD_BYTES as u64) as usize,
+        )?;
         if head.len() == FRAME_HEAD_BYTES {
             let named = position + PREFIX_BYTES as u64 + u64::from(u32_at(&head, 0));
-            if named >= position + FRAME_HEAD_BYTES as u64 && (named == self.end || self.is_record(named, resume)?) {
+            if named >= position + FRAME_HEAD_BYTES as u64
+                && (named == self.end || self.is_record(named, resume)?)
+            {
                 return Ok(named);
             }
         }
         let mut from = position + 1;
         while from < self.end {
-            let piece = self.file.read(from, (self.end - from).min(SEARCH_BYTES) as usize)?;
+            let piece = self
+                .file
+                .read(from, (self.end - from).min(SEARCH_BYTES) as usize)?;
             for at in 0..piece.len().saturating_sub(FRAME_HEAD_BYTES - 1) {
                 let place = from + at as u64;
                 let latest_batch = if resume.appended { place } else { u64::MAX };
                 let head = &piece[at..at + FRAME_HEAD_BYTES];
-                if may_begin_record(head, latest_batch, self.end - place, &resume.offsets) && self.is_record(place, resume)? {
+                if may_begin_record(head, latest_batch, self.end - place, &resume.offsets)
+                    && self.is_record(place, resume)?
+                {
                     return Ok(place);
                 }
             }

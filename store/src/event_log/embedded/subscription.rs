@@ -1,4 +1,5 @@
-//! A reader of one topic: reads ahead on blocking threads, hands out what was read, and waits for appends.
+//! A reader of one topic: reads ahead on blocking threads, hands out what was read, and waits for
+//! appends.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,18 +39,43 @@ pub struct EmbeddedSubscription {
 
 impl EmbeddedSubscription {
     /// Starts at the committed positions of the group, or at the start of the topic.
-    pub fn open(topic: Arc<Topic>, group: Option<&str>, commands: Commands, counters: Arc<Counters>) -> Result<Self> {
+    pub fn open(
+        topic: Arc<Topic>,
+        group: Option<&str>,
+        commands: Commands,
+        counters: Arc<Counters>,
+    ) -> Result<Self> {
         let group = match group {
             Some(name) => Some((topic.group(name)?, topic.occupy(name)?)),
             None => None,
         };
-        let position = |partition: u32| group.as_ref().and_then(|(group, _)| group.committed(partition)).unwrap_or(0);
-        let cursors = topic.partitions.iter().map(|partition| Cursor::at(position(partition.number))).collect();
+        let position = |partition: u32| {
+            group
+                .as_ref()
+                .and_then(|(group, _)| group.committed(partition))
+                .unwrap_or(0)
+        };
+        let cursors = topic
+            .partitions
+            .iter()
+            .map(|partition| Cursor::at(position(partition.number)))
+            .collect();
         let appended = topic.appended();
-        Ok(Self { topic, group, cursors, turn: 0, ahead: VecDeque::new(), ahead_bytes: 0, appended, commands, counters })
+        Ok(Self {
+            topic,
+            group,
+            cursors,
+            turn: 0,
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
+            appended,
+            commands,
+            counters,
+        })
     }
 
-    /// Goes on at these positions instead; other partitions stay where they are. For a reader that has read nothing yet.
+    /// Goes on at these positions instead; other partitions stay where they are. For a reader that
+    /// has read nothing yet.
     pub fn seek(&mut self, positions: &[Position]) {
         for position in positions {
             if let Some(cursor) = self.cursors.get_mut(position.partition as usize) {
@@ -58,18 +84,27 @@ impl EmbeddedSubscription {
         }
     }
 
-    /// Reads on until `limit` can be filled or nothing is left. The state changes only after the last wait, so cancelling loses nothing.
+    /// Reads on until `limit` can be filled or nothing is left. The state changes only after the
+    /// last wait, so cancelling loses nothing.
     ///
     /// Returns whether it went past something that nobody can read any more.
     async fn read_ahead(&mut self, limit: BatchLimit) -> Result<bool> {
-        while self.ahead.len() < limit.records && self.ahead_bytes < limit.bytes.max(1) && !self.is_at_end() {
+        while self.ahead.len() < limit.records
+            && self.ahead_bytes < limit.bytes.max(1)
+            && !self.is_at_end()
+        {
             let (topic, cursors, turn) = (Arc::clone(&self.topic), self.cursors.clone(), self.turn);
-            let (found, cursors) = match blocking(move || read_round(&topic, cursors, turn, limit)).await {
-                Ok(round) => round,
-                Err(_) if !self.ahead.is_empty() => return Ok(false),
-                Err(error) => return Err(error),
-            };
-            let has_moved = self.cursors.iter().zip(&cursors).any(|(before, after)| before.offset != after.offset);
+            let (found, cursors) =
+                match blocking(move || read_round(&topic, cursors, turn, limit)).await {
+                    Ok(round) => round,
+                    Err(_) if !self.ahead.is_empty() => return Ok(false),
+                    Err(error) => return Err(error),
+                };
+            let has_moved = self
+                .cursors
+                .iter()
+                .zip(&cursors)
+                .any(|(before, after)| before.offset != after.offset);
             self.cursors = cursors;
             self.turn = (turn + 1) % self.cursors.len().max(1);
             if found.is_empty() {
@@ -85,14 +120,20 @@ impl EmbeddedSubscription {
     }
 
     fn is_at_end(&self) -> bool {
-        self.topic.partitions.iter().zip(&self.cursors).all(|(partition, cursor)| cursor.offset >= partition.end())
+        self.topic
+            .partitions
+            .iter()
+            .zip(&self.cursors)
+            .all(|(partition, cursor)| cursor.offset >= partition.end())
     }
 
     fn take(&mut self, limit: BatchLimit) -> Vec<StoredRecord> {
         let mut batch = Vec::with_capacity(limit.records.min(self.ahead.len()));
         let mut bytes = 0;
         while batch.len() < limit.records && (batch.is_empty() || bytes < limit.bytes) {
-            let Some(stored) = self.ahead.pop_front() else { break };
+            let Some(stored) = self.ahead.pop_front() else {
+                break;
+            };
             bytes += stored.record.size();
             batch.push(stored);
         }
@@ -102,14 +143,26 @@ impl EmbeddedSubscription {
 }
 
 /// One read of each partition, beginning with the one whose turn it is.
-fn read_round(topic: &Topic, mut cursors: Vec<Cursor>, turn: usize, limit: BatchLimit) -> Result<(Vec<StoredRecord>, Vec<Cursor>)> {
+fn read_round(
+    topic: &Topic,
+    mut cursors: Vec<Cursor>,
+    turn: usize,
+    limit: BatchLimit,
+) -> Result<(Vec<StoredRecord>, Vec<Cursor>)> {
     let mut found: Vec<StoredRecord> = Vec::new();
     let mut failure = None;
-    let (records, bytes) = (limit.records.max(READ_AHEAD_RECORDS), limit.bytes.max(READ_AHEAD_BYTES));
+    let (records, bytes) = (
+        limit.records.max(READ_AHEAD_RECORDS),
+        limit.bytes.max(READ_AHEAD_BYTES),
+    );
     let count = topic.partitions.len();
     let share = |whole: usize, least: usize| (whole / count.max(1)).max(least);
     for index in (0..count).map(|step| (turn + step) % count) {
-        match topic.partitions[index].read(&mut cursors[index], share(records, 16), share(bytes, READ_AHEAD_BYTES / 4)) {
+        match topic.partitions[index].read(
+            &mut cursors[index],
+            share(records, 16),
+            share(bytes, READ_AHEAD_BYTES / 4),
+        ) {
             Ok(more) => found.extend(more),
             Err(error) => {
                 tracing::error!(topic = topic.name, partition = index, %error, "cannot read");
@@ -147,23 +200,46 @@ impl Subscription for EmbeddedSubscription {
 
     fn positions(&self) -> Vec<Position> {
         let position = |(partition, cursor): (u32, &Cursor)| {
-            let waiting = self.ahead.iter().find(|stored| stored.position.partition == partition);
-            Position { partition, offset: waiting.map_or(cursor.offset, |stored| stored.position.offset) }
+            let waiting = self
+                .ahead
+                .iter()
+                .find(|stored| stored.position.partition == partition);
+            Position {
+                partition,
+                offset: waiting.map_or(cursor.offset, |stored| stored.position.offset),
+            }
         };
         (0..).zip(&self.cursors).map(position).collect()
     }
 
     async fn commit(&mut self, positions: &[Position]) -> Result<()> {
         let Some((group, _)) = &self.group else {
-            return Err(Error::new(ErrorKind::Invalid, format!("a reader of topic `{}` without a group cannot commit", self.topic.name)));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!(
+                    "a reader of topic `{}` without a group cannot commit",
+                    self.topic.name
+                ),
+            ));
         };
         for position in positions {
             let end = self.topic.partition(position.partition)?.end();
             if position.offset > end {
-                let place = format!("partition {} of topic `{}`", position.partition, self.topic.name);
-                return Err(Error::new(ErrorKind::Invalid, format!("position {} is beyond the end {end} of {place}", position.offset)));
+                let place = format!(
+                    "partition {} of topic `{}`",
+                    position.partition, self.topic.name
+                );
+                return Err(Error::new(
+                    ErrorKind::Invalid,
+                    format!(
+                        "position {} is beyond the end {end} of {place}",
+                        position.offset
+                    ),
+                ));
             }
         }
-        self.commands.commit(Arc::clone(group), positions.to_vec()).await
+        self.commands
+            .commit(Arc::clone(group), positions.to_vec())
+            .await
     }
 }

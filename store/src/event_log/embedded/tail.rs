@@ -1,4 +1,5 @@
-//! The end of a partition: staging frames, writing and syncing them, closing and creating segments. Only the writer calls this.
+//! The end of a partition: staging frames, writing and syncing them, closing and creating segments.
+//! Only the writer calls this.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -33,7 +34,13 @@ pub struct Part {
 impl Part {
     /// An empty part.
     pub fn new(partition: Arc<Partition>) -> Self {
-        Self { partition, places: Vec::new(), frames: Vec::new(), lengths: Vec::new(), totals: Totals::default() }
+        Self {
+            partition,
+            places: Vec::new(),
+            frames: Vec::new(),
+            lengths: Vec::new(),
+            totals: Totals::default(),
+        }
     }
 
     /// Adds a record, the one at `place` of the call.
@@ -42,7 +49,8 @@ impl Part {
         push_frame(&mut self.frames, record);
         self.places.push(place);
         self.lengths.push(self.frames.len() - before);
-        self.totals.count(record.value.is_none(), record.timestamp_ms);
+        self.totals
+            .count(record.value.is_none(), record.timestamp_ms);
     }
 }
 
@@ -58,7 +66,8 @@ pub struct Tail {
 struct Active {
     file: File,
     segment: Arc<Segment>,
-    /// Durable and acknowledged bytes; what lies after them is a batch under way, or the rest of one that failed.
+    /// Durable and acknowledged bytes; what lies after them is a batch under way, or the rest of
+    /// one that failed.
     length: u64,
     /// Something may lie after `length` that must be cut off before the next write.
     has_rest: bool,
@@ -74,12 +83,26 @@ struct Staged {
 impl Tail {
     /// The end after the last segment of a partition.
     pub fn after(last: Option<&SegmentView>) -> Result<Self> {
-        let Some(view) = last else { return Ok(Self::default()) };
-        let mut tail = Self { next_offset: view.end, ..Self::default() };
+        let Some(view) = last else {
+            return Ok(Self::default());
+        };
+        let mut tail = Self {
+            next_offset: view.end,
+            ..Self::default()
+        };
         if !view.closed {
             let path = &view.segment.path;
-            let file = File::options().read(true).write(true).open(path).map_err(failed("open", path))?;
-            tail.active = Some(Active { file, segment: Arc::clone(&view.segment), length: view.data_end, has_rest: false });
+            let file = File::options()
+                .read(true)
+                .write(true)
+                .open(path)
+                .map_err(failed("open", path))?;
+            tail.active = Some(Active {
+                file,
+                segment: Arc::clone(&view.segment),
+                length: view.data_end,
+                has_rest: false,
+            });
         }
         Ok(tail)
     }
@@ -107,7 +130,11 @@ impl Tail {
         let mut at = self.staged.bytes.len();
         self.staged.bytes.extend_from_slice(&part.frames);
         for length in &part.lengths {
-            seal(&mut self.staged.bytes[at..at + length], self.next_offset, batch_start);
+            seal(
+                &mut self.staged.bytes[at..at + length],
+                self.next_offset,
+                batch_start,
+            );
             self.staged.frames.push((self.next_offset, *length));
             self.next_offset += 1;
             at += length;
@@ -122,16 +149,26 @@ impl Tail {
             let base = self.next_offset - self.staged.frames.len() as u64;
             self.active = Some(create(partition, base)?);
         }
-        let Some(active) = &mut self.active else { return Ok(()) };
+        let Some(active) = &mut self.active else {
+            return Ok(());
+        };
         active.cut_rest()?;
         active.has_rest = true;
-        active.file.write_all_at(&self.staged.bytes, active.length).map_err(failed("write", &active.segment.path))
+        active
+            .file
+            .write_all_at(&self.staged.bytes, active.length)
+            .map_err(failed("write", &active.segment.path))
     }
 
     /// Makes what was written durable and shows it to readers. Returns records and bytes.
     pub fn finish(&mut self, partition: &Partition) -> Result<(u64, u64)> {
-        let Some(active) = &mut self.active else { return Ok((0, 0)) };
-        active.file.sync_data().map_err(failed("sync", &active.segment.path))?;
+        let Some(active) = &mut self.active else {
+            return Ok((0, 0));
+        };
+        active
+            .file
+            .sync_data()
+            .map_err(failed("sync", &active.segment.path))?;
         active.check_name()?;
         let mut position = active.length;
         for (offset, length) in self.staged.frames.drain(..) {
@@ -161,14 +198,24 @@ impl Tail {
         }
     }
 
-    /// Closes the active segment with a footer. Nothing may be staged. The next write creates a new one.
+    /// Closes the active segment with a footer. Nothing may be staged. The next write creates a new
+    /// one.
     pub fn close(&mut self, partition: &Partition) -> Result<()> {
-        let Some(active) = &mut self.active else { return Ok(()) };
-        let totals = partition.segments().last().map(|view| view.totals).unwrap_or_default();
+        let Some(active) = &mut self.active else {
+            return Ok(());
+        };
+        let totals = partition
+            .segments()
+            .last()
+            .map(|view| view.totals)
+            .unwrap_or_default();
         active.cut_rest()?;
         active.has_rest = true;
         let footer = totals.footer(self.next_offset).encode(active.length as u32);
-        let written = active.file.write_all_at(&footer, active.length).and_then(|()| active.file.sync_data());
+        let written = active
+            .file
+            .write_all_at(&footer, active.length)
+            .and_then(|()| active.file.sync_data());
         if let Err(error) = written {
             let failure = failed("close", &active.segment.path)(error);
             self.abandon(partition);
@@ -179,7 +226,8 @@ impl Tail {
         Ok(())
     }
 
-    /// Closes the active segment and starts the next, so that the closed one can be removed when its time comes.
+    /// Closes the active segment and starts the next, so that the closed one can be removed when
+    /// its time comes.
     pub fn roll(&mut self, partition: &Partition) -> Result<()> {
         if self.length() > HEADER_BYTES as u64 {
             self.close(partition)?;
@@ -191,7 +239,9 @@ impl Tail {
     }
 
     fn length(&self) -> u64 {
-        self.active.as_ref().map_or(HEADER_BYTES as u64, |active| active.length)
+        self.active
+            .as_ref()
+            .map_or(HEADER_BYTES as u64, |active| active.length)
     }
 
     fn clear_staged(&mut self) {
@@ -203,11 +253,14 @@ impl Tail {
 }
 
 impl Active {
-    /// What is written to a file that was removed, or moved to another place, is not there at the next start.
+    /// What is written to a file that was removed, or moved to another place, is not there at the
+    /// next start.
     fn check_name(&self) -> Result<()> {
         let path = &self.segment.path;
         let open = self.file.metadata().map_err(failed("look at", path))?;
-        if std::fs::metadata(path).is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino())) {
+        if std::fs::metadata(path)
+            .is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino()))
+        {
             return Ok(());
         }
         tracing::error!(path = %path.display(), "a file of the event log was removed while it was in use; nothing more is taken");
@@ -216,7 +269,9 @@ impl Active {
 
     fn cut_rest(&mut self) -> Result<()> {
         if self.has_rest {
-            self.file.set_len(self.length).map_err(failed("truncate", &self.segment.path))?;
+            self.file
+                .set_len(self.length)
+                .map_err(failed("truncate", &self.segment.path))?;
             self.has_rest = false;
         }
         Ok(())
@@ -224,9 +279,17 @@ impl Active {
 }
 
 fn create(partition: &Partition, base: u64) -> Result<Active> {
-    let name = SegmentName { base, generation: 0 };
+    let name = SegmentName {
+        base,
+        generation: 0,
+    };
     let path = name.path(&partition.folder);
-    let header = Header { generation: 0, base, partition: partition.number }.encode();
+    let header = Header {
+        generation: 0,
+        base,
+        partition: partition.number,
+    }
+    .encode();
     let file = replace(&path, &header)?;
     let segment = Arc::new(Segment::new(&partition.folder, name, OffsetIndex::new()));
     partition.push(SegmentView {
@@ -236,5 +299,10 @@ fn create(partition: &Partition, base: u64) -> Result<Active> {
         totals: Totals::default(),
         closed: false,
     });
-    Ok(Active { file, segment, length: HEADER_BYTES as u64, has_rest: false })
+    Ok(Active {
+        file,
+        segment,
+        length: HEADER_BYTES as u64,
+        has_rest: false,
+    })
 }

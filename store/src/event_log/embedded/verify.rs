@@ -52,7 +52,12 @@ fn small_files(topic: &Path) -> Result<Vec<Damage>> {
     let settings = topic.join(SETTINGS_FILE);
     let read = |path: &Path| std::fs::read(path).map_err(failed("read", path));
     if !settings_are_sound(&read(&settings)?) {
-        found.push(Damage::new(&settings, 0, 0, "the settings of a topic are damaged"));
+        found.push(Damage::new(
+            &settings,
+            0,
+            0,
+            "the settings of a topic are damaged",
+        ));
     }
     for path in group_files(topic)? {
         if !Group::is_sound(&read(&path)?) {
@@ -71,21 +76,38 @@ fn verify_partition(partition: &PartitionFolder, progress: &dyn Fn(u64)) -> Resu
             && before.end < after.name.base
         {
             let path = after.name.path(&partition.path);
-            found.push(Damage::new(&path, 0, 0, format!("offset {} follows on {}: a segment is missing", after.name.base, before.end)));
+            found.push(Damage::new(
+                &path,
+                0,
+                0,
+                format!(
+                    "offset {} follows on {}: a segment is missing",
+                    after.name.base, before.end
+                ),
+            ));
         }
     }
     let end = segments.last().map_or(0, |segment| segment.end);
     found.extend(segments.into_iter().flat_map(|segment| segment.damage));
     if partition.read_to > end && found.is_empty() {
-        let what = format!("it ends at offset {end}, but a group has read up to {}: records are lost", partition.read_to);
+        let what = format!(
+            "it ends at offset {end}, but a group has read up to {}: records are lost",
+            partition.read_to
+        );
         found.push(Damage::new(&partition.path, 0, 0, what));
     }
     Ok(found)
 }
 
 /// Reads every segment of a partition, oldest first.
-pub fn verified_segments(partition: &PartitionFolder, progress: &dyn Fn(u64)) -> Result<Vec<VerifiedSegment>> {
-    let mut names: Vec<SegmentName> = files(&partition.path)?.iter().filter_map(|path| SegmentName::parse(path)).collect();
+pub fn verified_segments(
+    partition: &PartitionFolder,
+    progress: &dyn Fn(u64),
+) -> Result<Vec<VerifiedSegment>> {
+    let mut names: Vec<SegmentName> = files(&partition.path)?
+        .iter()
+        .filter_map(|path| SegmentName::parse(path))
+        .collect();
     names.sort_by_key(|name| (name.base, name.generation));
     let mut segments = Vec::new();
     for (index, name) in names.iter().enumerate() {
@@ -95,37 +117,75 @@ pub fn verified_segments(partition: &PartitionFolder, progress: &dyn Fn(u64)) ->
     Ok(segments)
 }
 
-fn verify_segment(partition: &PartitionFolder, name: &SegmentName, next: Option<u64>, progress: &dyn Fn(u64)) -> Result<VerifiedSegment> {
+fn verify_segment(
+    partition: &PartitionFolder,
+    name: &SegmentName,
+    next: Option<u64>,
+    progress: &dyn Fn(u64),
+) -> Result<VerifiedSegment> {
     let file = SegmentFile::open(&name.path(&partition.path))?;
     let length = file.len()?;
     progress(length);
     let mut damage = match check_header(&file, name, partition.number) {
-        Err(error) if error.kind() == ErrorKind::Corrupt => vec![Damage::new(file.path(), 0, length, error.to_string())],
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            vec![Damage::new(file.path(), 0, length, error.to_string())]
+        }
         checked => checked?,
     };
     let footer = footer(&file, length)?;
     let lacks_footer = footer.is_none() && (next.is_some() || name.generation > 0);
-    let data_end = if footer.is_some() { length - FOOTER_BYTES as u64 } else { length };
+    let data_end = if footer.is_some() {
+        length - FOOTER_BYTES as u64
+    } else {
+        length
+    };
     let upper = footer.map_or(next.unwrap_or(u64::MAX), |footer| footer.end);
-    let mut resume = Resume { offsets: name.base..upper, appended: name.generation == 0 };
+    let mut resume = Resume {
+        offsets: name.base..upper,
+        appended: name.generation == 0,
+    };
     let mut scanner = Scanner::new(file.clone(), 0, data_end);
     let mut records = 0;
-    while scanner.next_past_damage(&mut resume, &mut damage)?.is_some() {
+    while scanner
+        .next_past_damage(&mut resume, &mut damage)?
+        .is_some()
+    {
         records += 1;
     }
     let miscounts = footer.is_some_and(|footer| damage.is_empty() && footer.records != records);
-    if miscounts || lacks_footer && damage.last().is_none_or(|last| last.position + last.bytes < length) {
-        damage.push(Damage::new(file.path(), data_end, length - data_end, "the footer of a closed segment is missing or wrong"));
+    if miscounts
+        || lacks_footer
+            && damage
+                .last()
+                .is_none_or(|last| last.position + last.bytes < length)
+    {
+        damage.push(Damage::new(
+            file.path(),
+            data_end,
+            length - data_end,
+            "the footer of a closed segment is missing or wrong",
+        ));
     }
     let end = footer.map_or(resume.offsets.start, |Footer { end, .. }| end);
-    Ok(VerifiedSegment { name: name.clone(), damage, end })
+    Ok(VerifiedSegment {
+        name: name.clone(),
+        damage,
+        end,
+    })
 }
 
 /// Folders of topics.
 pub fn topics(folder: &Path) -> Result<Vec<PathBuf>> {
     let all = folder.join("topics");
-    let listed = if all.is_dir() { files(&all)? } else { Vec::new() };
-    Ok(listed.into_iter().filter(|path| path.join(SETTINGS_FILE).exists()).collect())
+    let listed = if all.is_dir() {
+        files(&all)?
+    } else {
+        Vec::new()
+    };
+    Ok(listed
+        .into_iter()
+        .filter(|path| path.join(SETTINGS_FILE).exists())
+        .collect())
 }
 
 /// Folders of the partitions of a topic.
@@ -142,21 +202,38 @@ pub fn partitions(topic: &Path) -> Result<Vec<PartitionFolder>> {
     let folders = files(topic)?.into_iter().filter(|path| path.is_dir());
     let partition = |path: PathBuf| {
         let number = number(&path)?;
-        Some(PartitionFolder { path, number, read_to: read_to.get(&number).copied().unwrap_or(0) })
+        Some(PartitionFolder {
+            path,
+            number,
+            read_to: read_to.get(&number).copied().unwrap_or(0),
+        })
     };
     Ok(folders.filter_map(partition).collect())
 }
 
 fn group_files(topic: &Path) -> Result<Vec<PathBuf>> {
     let folder = topic.join(GROUPS_FOLDER);
-    let listed = if folder.is_dir() { files(&folder)? } else { Vec::new() };
-    Ok(listed.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION)).collect())
+    let listed = if folder.is_dir() {
+        files(&folder)?
+    } else {
+        Vec::new()
+    };
+    Ok(listed
+        .into_iter()
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == EXTENSION)
+        })
+        .collect())
 }
 
 /// What is in a folder, sorted. Unlike opening, this removes nothing.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).map_err(failed("list", folder))?;
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>().map_err(failed("list", folder))?;
+    let mut paths = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<std::io::Result<Vec<_>>>()
+        .map_err(failed("list", folder))?;
     paths.sort();
     Ok(paths)
 }

@@ -1,5 +1,6 @@
-//! The one thread that writes: it takes all appends and commits that wait, writes them, syncs each file once, and then answers all.
-//! While it syncs, the next round gathers: that is the group commit.
+//! The one thread that writes: it takes all appends and commits that wait, writes them, syncs each
+//! file once, and then answers all. While it syncs, the next round gathers: that is the group
+//! commit.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -31,11 +32,18 @@ pub enum Command {
     /// Make group positions durable.
     Commit(Commit),
     /// Close the active segment of a partition.
-    Roll { partition: Arc<Partition>, reply: oneshot::Sender<Result<()>> },
+    Roll {
+        partition: Arc<Partition>,
+        reply: oneshot::Sender<Result<()>>,
+    },
     /// Answer once what came before is done.
     Probe { reply: oneshot::Sender<()> },
-    /// Say so, then do nothing until the other end is dropped: what is durable does not change meanwhile.
-    Hold { held: mpsc::Sender<()>, released: mpsc::Receiver<()> },
+    /// Say so, then do nothing until the other end is dropped: what is durable does not change
+    /// meanwhile.
+    Hold {
+        held: mpsc::Sender<()>,
+        released: mpsc::Receiver<()>,
+    },
     /// Finish what came before, then end.
     Stop,
 }
@@ -82,13 +90,16 @@ pub struct Tools {
     pub counters: Arc<Counters>,
     /// Size at which segments are closed.
     pub segment_bytes: u64,
-    /// Threads that sync files. All of them are there from the start: one that could not be made later would end the writer.
+    /// Threads that sync files. All of them are there from the start: one that could not be made
+    /// later would end the writer.
     pub syncing: ThreadPool,
 }
 
 /// The threads that sync files; an error where the system does not give so many.
 pub fn sync_threads() -> Result<ThreadPool> {
-    let pool = ThreadPoolBuilder::new().num_threads(SYNC_THREADS).thread_name(|number| format!("log-sync-{number}"));
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(SYNC_THREADS)
+        .thread_name(|number| format!("log-sync-{number}"));
     pool.build().map_err(|error| {
         Error::new(ErrorKind::Exhausted, format!("cannot start {SYNC_THREADS} threads for the event log: {error}"))
             .with_hint("raise the limit of threads of this process (`ulimit -u`, TasksMax of systemd, pids of the container)")
@@ -103,7 +114,10 @@ impl Writer {
             let deadline = Instant::now() + self.linger;
             round.take(first);
             while !round.is_full() {
-                match self.commands.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                match self
+                    .commands
+                    .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+                {
                     Ok(command) => round.take(command),
                     Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
                 }
@@ -144,7 +158,15 @@ struct Touched {
 impl<'a> Round<'a> {
     fn new(tools: &'a Tools) -> Self {
         let (appends, commits, probes, touched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { tools, appends, commits, probes, touched, bytes: 0, stop: false }
+        Self {
+            tools,
+            appends,
+            commits,
+            probes,
+            touched,
+            bytes: 0,
+            stop: false,
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -172,9 +194,26 @@ impl<'a> Round<'a> {
     }
 
     fn stage(&mut self, append: Append) {
-        let Append { topic, parts, count, room, reply } = append;
+        let Append {
+            topic,
+            parts,
+            count,
+            room,
+            reply,
+        } = append;
         let index = self.appends.len();
-        self.appends.push(Pending { positions: vec![Position { partition: 0, offset: 0 }; count], error: None, room, reply });
+        self.appends.push(Pending {
+            positions: vec![
+                Position {
+                    partition: 0,
+                    offset: 0
+                };
+                count
+            ],
+            error: None,
+            room,
+            reply,
+        });
         for part in parts {
             self.bytes += part.frames.len();
             if let Err(error) = self.stage_part(&topic, &part, index) {
@@ -191,18 +230,32 @@ impl<'a> Round<'a> {
         }
         let first = lock(&partition.tail).stage(part);
         for (offset, place) in (first..).zip(&part.places) {
-            self.appends[index].positions[*place] = Position { partition: partition.number, offset };
+            self.appends[index].positions[*place] = Position {
+                partition: partition.number,
+                offset,
+            };
         }
-        match self.touched.iter_mut().find(|touched| Arc::ptr_eq(&touched.partition, partition)) {
+        match self
+            .touched
+            .iter_mut()
+            .find(|touched| Arc::ptr_eq(&touched.partition, partition))
+        {
             Some(touched) => touched.appends.push(index),
-            None => self.touched.push(Touched { topic: Arc::clone(topic), partition: Arc::clone(partition), appends: vec![index] }),
+            None => self.touched.push(Touched {
+                topic: Arc::clone(topic),
+                partition: Arc::clone(partition),
+                appends: vec![index],
+            }),
         }
         Ok(())
     }
 
     /// Writes and syncs the partitions that `wanted` names.
     fn settle(&mut self, wanted: impl Fn(&Touched) -> bool) {
-        let mut all: Vec<Touched> = self.touched.extract_if(.., |touched| wanted(touched)).collect();
+        let mut all: Vec<Touched> = self
+            .touched
+            .extract_if(.., |touched| wanted(touched))
+            .collect();
         all.retain(|touched| {
             let written = lock(&touched.partition.tail).write(&touched.partition);
             self.check(touched, written)
@@ -212,7 +265,9 @@ impl<'a> Round<'a> {
             let finished = lock(&touched.partition.tail).finish(&touched.partition);
             (finished, started.elapsed())
         };
-        for (touched, (finished, took)) in all.iter().zip(at_once(&self.tools.syncing, &all, finish)) {
+        for (touched, (finished, took)) in
+            all.iter().zip(at_once(&self.tools.syncing, &all, finish))
+        {
             let counters = &self.tools.counters;
             counters.syncs.add(1);
             counters.sync_us.add(took.as_micros() as u64);
@@ -226,7 +281,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Whether it went well; if not, the partition goes back to what was durable and its appends fail.
+    /// Whether it went well; if not, the partition goes back to what was durable and its appends
+    /// fail.
     fn check(&mut self, touched: &Touched, result: Result<()>) -> bool {
         let Err(error) = result else { return true };
         lock(&touched.partition.tail).abandon(&touched.partition);
@@ -244,25 +300,38 @@ impl<'a> Round<'a> {
     fn finish(mut self) {
         let commits = std::mem::take(&mut self.commits);
         let syncing = &self.tools.syncing;
-        let commit_all = || at_once(syncing, &commits, |commit: &Commit| commit.group.commit(&commit.positions));
+        let commit_all = || {
+            at_once(syncing, &commits, |commit: &Commit| {
+                commit.group.commit(&commit.positions)
+            })
+        };
         let committed = if commits.is_empty() || self.touched.is_empty() {
             self.settle(|_| true);
             commit_all()
         } else {
-            // Nobody commits in the round of an append that the commit depends on, so they need no order.
+            // Nobody commits in the round of an append that the commit depends on, so they need no
+            // order.
             syncing.join(commit_all, || self.settle(|_| true)).0
         };
         let counters = &self.tools.counters;
-        counters.rounds.add(u64::from(!self.appends.is_empty() || !commits.is_empty()));
+        counters
+            .rounds
+            .add(u64::from(!self.appends.is_empty() || !commits.is_empty()));
         for (commit, result) in commits.into_iter().zip(committed) {
             counters.commits.add(u64::from(result.is_ok()));
             drop(commit.reply.send(result));
         }
         for pending in self.appends {
-            counters.failed_appends.add(u64::from(pending.error.is_some()));
+            counters
+                .failed_appends
+                .add(u64::from(pending.error.is_some()));
             drop(pending.room);
             // Whoever stopped waiting does not want the answer.
-            drop(pending.reply.send(pending.error.map_or(Ok(pending.positions), Err)));
+            drop(
+                pending
+                    .reply
+                    .send(pending.error.map_or(Ok(pending.positions), Err)),
+            );
         }
         for probe in self.probes {
             // Whoever stopped waiting does not want the answer.
@@ -271,8 +340,13 @@ impl<'a> Round<'a> {
     }
 }
 
-/// Does the work for all items, at the same time if there are several: syncs that run together cost the disk about as much as one.
-fn at_once<I: Sync, T: Send>(threads: &ThreadPool, items: &[I], work: impl Fn(&I) -> T + Send + Sync) -> Vec<T> {
+/// Does the work for all items, at the same time if there are several: syncs that run together cost
+/// the disk about as much as one.
+fn at_once<I: Sync, T: Send>(
+    threads: &ThreadPool,
+    items: &[I],
+    work: impl Fn(&I) -> T + Send + Sync,
+) -> Vec<T> {
     match items {
         [] => Vec::new(),
         [only] => vec![work(only)],

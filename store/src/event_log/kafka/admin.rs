@@ -1,8 +1,12 @@
-//! Topics and groups: creates topics with our settings, brings existing ones in line as far as that is safe, forgets groups.
+//! Topics and groups: creates topics with our settings, brings existing ones in line as far as that
+//! is safe, forgets groups.
 
 use std::collections::BTreeMap;
 
-use rdkafka::admin::{AdminClient, AdminOptions, AlterConfig, ConfigResource, ConfigSource, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::admin::{
+    AdminClient, AdminOptions, AlterConfig, ConfigResource, ConfigSource, NewTopic,
+    ResourceSpecifier, TopicReplication,
+};
 use rdkafka::config::FromClientConfigAndContext;
 use rdkafka::error::RDKafkaErrorCode as Code;
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -12,7 +16,8 @@ use super::context::Context;
 use super::errors;
 use crate::event_log::TopicSettings;
 
-/// Accepts any time that a producer's clock says: brokers since 3.6 refuse what lies over an hour ahead unless told so.
+/// Accepts any time that a producer's clock says: brokers since 3.6 refuse what lies over an hour
+/// ahead unless told so.
 const AFTER_MAX: (&str, &str) = ("message.timestamp.after.max.ms", "9223372036854775807");
 
 /// The administrating client.
@@ -24,16 +29,25 @@ pub struct Admin {
 impl Admin {
     /// Starts it; connects on its own.
     pub fn start(config: &Config) -> Result<Self> {
-        let created = AdminClient::from_config_and_context(&config.client("admin"), Context::new(&config.brokers));
-        let client = created.map_err(|error| errors::failed("cannot start the kafka admin client", &error))?;
-        Ok(Self { client, config: config.clone() })
+        let created = AdminClient::from_config_and_context(
+            &config.client("admin"),
+            Context::new(&config.brokers),
+        );
+        let client = created
+            .map_err(|error| errors::failed("cannot start the kafka admin client", &error))?;
+        Ok(Self {
+            client,
+            config: config.clone(),
+        })
     }
 
     /// For a request that comes next.
     fn options(&self) -> AdminOptions {
         let client = self.client.inner();
         client.context().brokers.name_if_lost(client);
-        AdminOptions::new().request_timeout(Some(self.config.request_timeout())).operation_timeout(Some(self.config.request_timeout()))
+        AdminOptions::new()
+            .request_timeout(Some(self.config.request_timeout()))
+            .operation_timeout(Some(self.config.request_timeout()))
     }
 
     /// Creates the topic; `false` if it is there already.
@@ -44,35 +58,83 @@ impl Admin {
             // Brokers before 3.6 do not know this setting.
             Err(Code::InvalidConfig) => {
                 wanted.remove(AFTER_MAX.0);
-                self.create_with(topic, settings, &wanted).await.or_else(|code| exists(topic, code))
+                self.create_with(topic, settings, &wanted)
+                    .await
+                    .or_else(|code| exists(topic, code))
             }
             created => created.or_else(|code| exists(topic, code)),
         }
     }
 
-    async fn create_with(&self, topic: &str, settings: TopicSettings, wanted: &BTreeMap<&str, String>) -> std::result::Result<bool, Code> {
-        let copies = if self.config.replication_factor == 0 { -1 } else { i32::from(self.config.replication_factor) };
+    async fn create_with(
+        &self,
+        topic: &str,
+        settings: TopicSettings,
+        wanted: &BTreeMap<&str, String>,
+    ) -> std::result::Result<bool, Code> {
+        let copies = if self.config.replication_factor == 0 {
+            -1
+        } else {
+            i32::from(self.config.replication_factor)
+        };
         let partitions = i32::try_from(settings.partitions).unwrap_or(i32::MAX);
         let named = NewTopic::new(topic, partitions, TopicReplication::Fixed(copies));
-        let new = wanted.iter().fold(named, |new, (name, value)| new.set(name, value));
+        let new = wanted
+            .iter()
+            .fold(named, |new, (name, value)| new.set(name, value));
         let answers = self.client.create_topics([&new], &self.options()).await;
-        let answers = answers.map_err(|error| error.rdkafka_error_code().unwrap_or(Code::OperationTimedOut))?;
-        answers.into_iter().find_map(|answer| answer.err().map(|(_, code)| code)).map_or(Ok(true), Err)
+        let answers = answers.map_err(|error| {
+            error
+                .rdkafka_error_code()
+                .unwrap_or(Code::OperationTimedOut)
+        })?;
+        answers
+            .into_iter()
+            .find_map(|answer| answer.err().map(|(_, code)| code))
+            .map_or(Ok(true), Err)
     }
 
     /// Settings that the topic must have.
     fn wanted(&self, settings: TopicSettings) -> BTreeMap<&'static str, String> {
-        let or_all = |value: Option<u128>| value.map_or_else(|| "-1".to_owned(), |value| value.min(i64::MAX as u128).to_string());
-        let policy = if settings.compacted { "compact" } else { "delete" };
+        let or_all = |value: Option<u128>| {
+            value.map_or_else(
+                || "-1".to_owned(),
+                |value| value.min(i64::MAX as u128).to_string(),
+            )
+        };
+        let policy = if settings.compacted {
+            "compact"
+        } else {
+            "delete"
+        };
         let mut wanted = BTreeMap::from([
             ("cleanup.policy", policy.to_owned()),
-            ("retention.ms", or_all(settings.retention_age.filter(|_| !settings.compacted).map(|age| age.as_millis()))),
-            ("retention.bytes", or_all(settings.retention_bytes.filter(|_| !settings.compacted).map(u128::from))),
+            (
+                "retention.ms",
+                or_all(
+                    settings
+                        .retention_age
+                        .filter(|_| !settings.compacted)
+                        .map(|age| age.as_millis()),
+                ),
+            ),
+            (
+                "retention.bytes",
+                or_all(
+                    settings
+                        .retention_bytes
+                        .filter(|_| !settings.compacted)
+                        .map(u128::from),
+                ),
+            ),
             ("max.message.bytes", self.largest_message().to_string()),
             ("message.timestamp.type", "CreateTime".to_owned()),
         ]);
         if self.config.min_in_sync_replicas > 0 {
-            wanted.insert("min.insync.replicas", self.config.min_in_sync_replicas.to_string());
+            wanted.insert(
+                "min.insync.replicas",
+                self.config.min_in_sync_replicas.to_string(),
+            );
         }
         wanted
     }
@@ -81,17 +143,31 @@ impl Admin {
         self.config.max_record_bytes + (64 << 10)
     }
 
-    /// Brings an existing topic in line: retention, size limit and kind of timestamps are altered. What could lose records (the clean-up
-    /// policy) or weaken what an operator chose (in-sync copies, partitions) is only warned about.
+    /// Brings an existing topic in line: retention, size limit and kind of timestamps are altered.
+    /// What could lose records (the clean-up policy) or weaken what an operator chose (in-sync
+    /// copies, partitions) is only warned about.
     pub async fn align(&self, topic: &str, partitions: u32, settings: TopicSettings) -> Result<()> {
         if partitions != settings.partitions {
-            tracing::info!(topic, partitions, configured = settings.partitions, "an existing topic keeps its partitions");
+            tracing::info!(
+                topic,
+                partitions,
+                configured = settings.partitions,
+                "an existing topic keeps its partitions"
+            );
         }
-        let Some(found) = self.describe(topic).await else { return Ok(()) };
+        let Some(found) = self.describe(topic).await else {
+            return Ok(());
+        };
         let mut changes = BTreeMap::new();
         for (name, wanted) in self.wanted(settings) {
-            let current = found.get(name).and_then(|entry| entry.value.clone()).unwrap_or_default();
-            let is_enough = name == "max.message.bytes" && current.parse::<usize>().is_ok_and(|limit| limit >= self.largest_message());
+            let current = found
+                .get(name)
+                .and_then(|entry| entry.value.clone())
+                .unwrap_or_default();
+            let is_enough = name == "max.message.bytes"
+                && current
+                    .parse::<usize>()
+                    .is_ok_and(|limit| limit >= self.largest_message());
             if current == wanted || is_enough {
                 continue;
             }
@@ -115,8 +191,13 @@ impl Admin {
 
     /// `None` with a warning if the brokers do not tell: not every user may ask.
     async fn describe(&self, topic: &str) -> Option<ConfigResource> {
-        let answers = self.client.describe_configs([&ResourceSpecifier::Topic(topic)], &self.options()).await;
-        let answer = answers.map_err(|error| error.to_string()).map(|answers| answers.into_iter().next());
+        let answers = self
+            .client
+            .describe_configs([&ResourceSpecifier::Topic(topic)], &self.options())
+            .await;
+        let answer = answers
+            .map_err(|error| error.to_string())
+            .map(|answers| answers.into_iter().next());
         match answer {
             Ok(Some(Ok(found))) => Some(found),
             Ok(Some(Err(code))) => {
@@ -131,32 +212,58 @@ impl Admin {
         }
     }
 
-    /// This call of Kafka's replaces all settings of a topic, so those that somebody else made go along.
+    /// This call of Kafka's replaces all settings of a topic, so those that somebody else made go
+    /// along.
     async fn alter(&self, topic: &str, found: &ConfigResource, changes: &BTreeMap<&str, String>) {
-        let kept = found.entries.iter().filter(|entry| entry.source == ConfigSource::DynamicTopic && !entry.is_read_only);
-        let mut all: BTreeMap<&str, &str> = kept.filter_map(|entry| Some((entry.name.as_str(), entry.value.as_deref()?))).collect();
+        let kept = found
+            .entries
+            .iter()
+            .filter(|entry| entry.source == ConfigSource::DynamicTopic && !entry.is_read_only);
+        let mut all: BTreeMap<&str, &str> = kept
+            .filter_map(|entry| Some((entry.name.as_str(), entry.value.as_deref()?)))
+            .collect();
         all.extend(changes.iter().map(|(name, value)| (*name, value.as_str())));
-        let altered =
-            all.into_iter().fold(AlterConfig::new(ResourceSpecifier::Topic(topic)), |altered, (name, value)| altered.set(name, value));
+        let altered = all.into_iter().fold(
+            AlterConfig::new(ResourceSpecifier::Topic(topic)),
+            |altered, (name, value)| altered.set(name, value),
+        );
         let outcome = match self.client.alter_configs([&altered], &self.options()).await {
-            Ok(answers) => answers.into_iter().find_map(|answer| answer.err().map(|(_, code)| code.to_string())),
+            Ok(answers) => answers
+                .into_iter()
+                .find_map(|answer| answer.err().map(|(_, code)| code.to_string())),
             Err(error) => Some(error.to_string()),
         };
         match outcome {
             None => tracing::info!(topic, ?changes, "changed the settings of a topic"),
-            Some(error) => tracing::warn!(topic, ?changes, error, "cannot change the settings of a topic"),
+            Some(error) => tracing::warn!(
+                topic,
+                ?changes,
+                error,
+                "cannot change the settings of a topic"
+            ),
         }
     }
 
     /// Deletes the group with its positions; one that does not exist is fine.
     pub async fn forget_group(&self, id: &str) -> Result<()> {
         let what = || format!("cannot forget the kafka group `{id}`");
-        let answers = self.client.delete_groups(&[id], &self.options()).await.map_err(|error| errors::failed(what(), &error))?;
-        match answers.into_iter().find_map(|answer| answer.err().map(|(_, code)| code)) {
+        let answers = self
+            .client
+            .delete_groups(&[id], &self.options())
+            .await
+            .map_err(|error| errors::failed(what(), &error))?;
+        match answers
+            .into_iter()
+            .find_map(|answer| answer.err().map(|(_, code)| code))
+        {
             None | Some(Code::GroupIdNotFound) => Ok(()),
             Some(code) => {
                 let error = errors::from_code(what(), code);
-                Err(if error.kind() == ErrorKind::Conflict { error.with_hint("it still has readers; stop them first") } else { error })
+                Err(if error.kind() == ErrorKind::Conflict {
+                    error.with_hint("it still has readers; stop them first")
+                } else {
+                    error
+                })
             }
         }
     }
@@ -168,7 +275,8 @@ fn exists(topic: &str, code: Code) -> Result<bool> {
     }
     let error: Error = errors::from_code(format_args!("cannot create topic `{topic}`"), code);
     Err(match code {
-        Code::InvalidReplicationFactor => error.with_hint("store.event_log.kafka.replication_factor is more than there are brokers"),
+        Code::InvalidReplicationFactor => error
+            .with_hint("store.event_log.kafka.replication_factor is more than there are brokers"),
         _ => error,
     })
 }

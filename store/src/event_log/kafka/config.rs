@@ -1,4 +1,5 @@
-//! Settings of the Kafka event log, and what librdkafka is told; values come from the configuration file.
+//! Settings of the Kafka event log, and what librdkafka is told; values come from the configuration
+//! file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +13,8 @@ use crate::secrets::{HIDDEN, is_secret, without_credentials};
 
 /// Room for what Kafka puts around a record.
 const FRAME_BYTES: usize = 64 << 10;
-/// Properties that are not free: the guarantees of the log rest on them, or a key of ours sets them.
+/// Properties that are not free: the guarantees of the log rest on them, or a key of ours sets
+/// them.
 const OURS: [&str; 49] = [
     "acks",
     "allow.auto.create.topics",
@@ -75,7 +77,8 @@ pub struct Config {
     pub client_id: String,
     /// Copies of each partition of a topic that is created; 0 for the brokers' default.
     pub replication_factor: u16,
-    /// Copies that must have a record before it counts as appended, of topics that are created; 0 for the brokers' default.
+    /// Copies that must have a record before it counts as appended, of topics that are created; 0
+    /// for the brokers' default.
     pub min_in_sync_replicas: u16,
     /// Largest record, in bytes of key, value and headers.
     pub max_record_bytes: usize,
@@ -99,8 +102,9 @@ pub struct Config {
     pub delivery_timeout_ms: u64,
     /// Silence after which the group gives a reader's partitions to another, milliseconds.
     pub session_timeout_ms: u64,
-    /// How long a reader may take to give partitions up in a rebalance, milliseconds; at least the session timeout. librdkafka waits that
-    /// long for the answer to a join as well, so that one that was lost costs so much; the reading thread needs little of it.
+    /// How long a reader may take to give partitions up in a rebalance, milliseconds; at least the
+    /// session timeout. librdkafka waits that long for the answer to a join as well, so that
+    /// one that was lost costs so much; the reading thread needs little of it.
     pub poll_timeout_ms: u64,
     /// `plaintext`, `ssl`, `sasl_plaintext` or `sasl_ssl`.
     pub security_protocol: String,
@@ -152,8 +156,17 @@ pub struct Properties(BTreeMap<String, String>);
 
 impl Properties {
     fn shown(&self) -> BTreeMap<&str, String> {
-        let shown = |name: &str, value: &str| if is_secret(name) { HIDDEN.to_owned() } else { without_credentials(value) };
-        self.0.iter().map(|(name, value)| (name.as_str(), shown(name, value))).collect()
+        let shown = |name: &str, value: &str| {
+            if is_secret(name) {
+                HIDDEN.to_owned()
+            } else {
+                without_credentials(value)
+            }
+        };
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_str(), shown(name, value)))
+            .collect()
     }
 }
 
@@ -174,28 +187,62 @@ impl Config {
     pub fn problems(&self) -> Vec<String> {
         let key = |name: &str| format!("store.event_log.kafka.{name}");
         let mut problems = Vec::new();
-        if self
-            .brokers
-            .split(',')
-            .any(|broker| broker.trim().rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()))
-        {
-            problems.push(format!("{} must be `host:port`, several with commas, not `{}`", key("brokers"), self.brokers));
+        if self.brokers.split(',').any(|broker| {
+            broker
+                .trim()
+                .rsplit_once(':')
+                .is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err())
+        }) {
+            problems.push(format!(
+                "{} must be `host:port`, several with commas, not `{}`",
+                key("brokers"),
+                self.brokers
+            ));
         }
         let ranges = [
-            ("max_record_bytes", self.max_record_bytes as u64, 1024, 512 << 20),
+            (
+                "max_record_bytes",
+                self.max_record_bytes as u64,
+                1024,
+                512 << 20,
+            ),
             ("queue_bytes", self.queue_bytes as u64, 1 << 20, 1 << 40),
             ("read_ahead_bytes", self.read_ahead_bytes as u64, 1, 1 << 40),
             ("fetch_bytes", self.fetch_bytes as u64, 1, 512 << 20),
             ("fetch_wait_ms", self.fetch_wait_ms, 0, 60_000),
             ("linger_ms", self.linger_ms, 0, 60_000),
             ("connect_timeout_ms", self.connect_timeout_ms, 100, 600_000),
-            ("request_timeout_ms", self.request_timeout_ms, 1_000, 600_000),
-            ("delivery_timeout_ms", self.delivery_timeout_ms, 1_000, 86_400_000),
-            ("session_timeout_ms", self.session_timeout_ms, 1_000, 3_600_000),
-            ("poll_timeout_ms", self.poll_timeout_ms, self.session_timeout_ms, 86_400_000),
+            (
+                "request_timeout_ms",
+                self.request_timeout_ms,
+                1_000,
+                600_000,
+            ),
+            (
+                "delivery_timeout_ms",
+                self.delivery_timeout_ms,
+                1_000,
+                86_400_000,
+            ),
+            (
+                "session_timeout_ms",
+                self.session_timeout_ms,
+                1_000,
+                3_600_000,
+            ),
+            (
+                "poll_timeout_ms",
+                self.poll_timeout_ms,
+                self.session_timeout_ms,
+                86_400_000,
+            ),
         ];
-        let outside = ranges.iter().filter(|(_, value, least, most)| !(least..=most).contains(&value));
-        problems.extend(outside.map(|(name, _, least, most)| format!("{} must lie between {least} and {most}", key(name))));
+        let outside = ranges
+            .iter()
+            .filter(|(_, value, least, most)| !(least..=most).contains(&value));
+        problems.extend(outside.map(|(name, _, least, most)| {
+            format!("{} must lie between {least} and {most}", key(name))
+        }));
         problems.extend(self.security_problems());
         problems.extend(self.properties.0.keys().filter(|name| OURS.contains(&name.as_str())).map(|name| {
             format!("{} must not set `{name}`: the event log's guarantees rest on it, or a key of its own sets it", key("properties"))
@@ -203,7 +250,10 @@ impl Config {
         if problems.is_empty()
             && let Err(error) = self.client("").create_native_config()
         {
-            problems.push(format!("store.event_log.kafka: {}", super::errors::setting(&error)));
+            problems.push(format!(
+                "store.event_log.kafka: {}",
+                super::errors::setting(&error)
+            ));
         }
         problems
     }
@@ -243,7 +293,10 @@ impl Config {
                 problems.push(format!("store.event_log.kafka.sasl_mechanism must be PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, not `{other}`"))
             }
         }
-        if has_sasl && (self.username.is_empty() || (self.password.0.is_empty() && self.password_file.is_empty())) {
+        if has_sasl
+            && (self.username.is_empty()
+                || (self.password.0.is_empty() && self.password_file.is_empty()))
+        {
             problems.push("store.event_log.kafka.username, and password_file or password, must be set for SASL".to_owned());
         }
         problems
@@ -257,7 +310,13 @@ impl Config {
         if !self.password_file.is_empty() {
             let read = std::fs::read_to_string(&self.password_file);
             let text = read.map_err(|error| {
-                Error::io(format_args!("cannot read store.event_log.kafka.password_file `{}`", self.password_file), &error)
+                Error::io(
+                    format_args!(
+                        "cannot read store.event_log.kafka.password_file `{}`",
+                        self.password_file
+                    ),
+                    &error,
+                )
             })?;
             self.password = Secret(text.trim_end_matches(['\r', '\n']).to_owned());
         }
@@ -272,12 +331,28 @@ impl Config {
     /// What every client shares; `role` is appended to the client id.
     pub fn client(&self, role: &str) -> ClientConfig {
         let mut client = ClientConfig::new();
-        let id = if role.is_empty() { self.client_id.clone() } else { format!("{}-{role}", self.client_id) };
-        client.set("bootstrap.servers", &self.brokers).set("client.id", id);
-        client.set("message.max.bytes", (self.max_record_bytes + FRAME_BYTES).to_string());
-        client.set("socket.timeout.ms", (self.request_timeout_ms + self.fetch_wait_ms + 1_000).to_string());
-        client.set("socket.keepalive.enable", "true").set("topic.metadata.refresh.interval.ms", "60000");
-        client.set("reconnect.backoff.ms", "100").set("reconnect.backoff.max.ms", "2000");
+        let id = if role.is_empty() {
+            self.client_id.clone()
+        } else {
+            format!("{}-{role}", self.client_id)
+        };
+        client
+            .set("bootstrap.servers", &self.brokers)
+            .set("client.id", id);
+        client.set(
+            "message.max.bytes",
+            (self.max_record_bytes + FRAME_BYTES).to_string(),
+        );
+        client.set(
+            "socket.timeout.ms",
+            (self.request_timeout_ms + self.fetch_wait_ms + 1_000).to_string(),
+        );
+        client
+            .set("socket.keepalive.enable", "true")
+            .set("topic.metadata.refresh.interval.ms", "60000");
+        client
+            .set("reconnect.backoff.ms", "100")
+            .set("reconnect.backoff.max.ms", "2000");
         client.set("security.protocol", &self.security_protocol);
         let optional = [
             ("sasl.mechanism", &self.sasl_mechanism),
@@ -300,45 +375,99 @@ impl Config {
     /// Every record once, in order, on all in-sync copies; partitions as Java clients choose them.
     pub fn producer(&self) -> ClientConfig {
         let mut producer = self.client("producer");
-        producer.set("enable.idempotence", "true").set("acks", "all").set("partitioner", "murmur2_random");
-        producer.set("compression.type", &self.compression).set("linger.ms", self.linger_ms.to_string());
-        producer.set("queue.buffering.max.kbytes", (self.queue_bytes >> 10).max(1).to_string());
+        producer
+            .set("enable.idempotence", "true")
+            .set("acks", "all")
+            .set("partitioner", "murmur2_random");
+        producer
+            .set("compression.type", &self.compression)
+            .set("linger.ms", self.linger_ms.to_string());
+        producer.set(
+            "queue.buffering.max.kbytes",
+            (self.queue_bytes >> 10).max(1).to_string(),
+        );
         producer.set("request.timeout.ms", self.request_timeout_ms.to_string());
-        producer.set("message.timeout.ms", self.delivery_timeout_ms.max(self.linger_ms + 1).to_string());
+        producer.set(
+            "message.timeout.ms",
+            self.delivery_timeout_ms.max(self.linger_ms + 1).to_string(),
+        );
         producer
     }
 
     /// A reader that commits nothing by itself and sees only what is committed.
     pub fn consumer(&self, group_id: &str) -> ClientConfig {
         let mut consumer = self.client("consumer");
-        let (heartbeat_ms, fetch_all) =
-            ((self.session_timeout_ms / 3).clamp(300, 3_000), self.max_record_bytes.max(self.fetch_bytes) + FRAME_BYTES);
-        consumer.set("group.id", group_id).set("partition.assignment.strategy", "cooperative-sticky");
-        consumer.set("enable.auto.commit", "false").set("enable.auto.offset.store", "false");
-        consumer.set("auto.offset.reset", "earliest").set("isolation.level", "read_committed");
-        consumer.set("session.timeout.ms", self.session_timeout_ms.to_string()).set("heartbeat.interval.ms", heartbeat_ms.to_string());
+        let (heartbeat_ms, fetch_all) = (
+            (self.session_timeout_ms / 3).clamp(300, 3_000),
+            self.max_record_bytes.max(self.fetch_bytes) + FRAME_BYTES,
+        );
+        consumer
+            .set("group.id", group_id)
+            .set("partition.assignment.strategy", "cooperative-sticky");
+        consumer
+            .set("enable.auto.commit", "false")
+            .set("enable.auto.offset.store", "false");
+        consumer
+            .set("auto.offset.reset", "earliest")
+            .set("isolation.level", "read_committed");
+        consumer
+            .set("session.timeout.ms", self.session_timeout_ms.to_string())
+            .set("heartbeat.interval.ms", heartbeat_ms.to_string());
         consumer.set("max.poll.interval.ms", self.poll_timeout_ms.to_string());
-        consumer.set("fetch.wait.max.ms", self.fetch_wait_ms.to_string()).set("fetch.message.max.bytes", self.fetch_bytes.to_string());
-        consumer.set("fetch.max.bytes", fetch_all.max(self.fetch_bytes.saturating_mul(4)).min(1 << 30).to_string());
+        consumer
+            .set("fetch.wait.max.ms", self.fetch_wait_ms.to_string())
+            .set("fetch.message.max.bytes", self.fetch_bytes.to_string());
+        consumer.set(
+            "fetch.max.bytes",
+            fetch_all
+                .max(self.fetch_bytes.saturating_mul(4))
+                .min(1 << 30)
+                .to_string(),
+        );
         // A queue that was full is filled on as soon as there is room; by default a second later.
         consumer.set("fetch.queue.backoff.ms", "5");
-        consumer.set("queued.max.messages.kbytes", (self.read_ahead_bytes >> 10).clamp(1 << 10, 2_097_151).to_string());
-        consumer
-            .set("receive.message.max.bytes", (fetch_all.max(self.fetch_bytes.saturating_mul(4)).min(1 << 30) + FRAME_BYTES).to_string());
+        consumer.set(
+            "queued.max.messages.kbytes",
+            (self.read_ahead_bytes >> 10)
+                .clamp(1 << 10, 2_097_151)
+                .to_string(),
+        );
+        consumer.set(
+            "receive.message.max.bytes",
+            (fetch_all
+                .max(self.fetch_bytes.saturating_mul(4))
+                .min(1 << 30)
+                + FRAME_BYTES)
+                .to_string(),
+        );
         consumer
     }
 
-    /// A reader that only looks: at positions of a group that it never joins, and at single records.
+    /// A reader that only looks: at positions of a group that it never joins, and at single
+    /// records.
     pub fn observer(&self, group_id: &str) -> ClientConfig {
         let mut observer = self.consumer(group_id);
-        observer.set("client.id", format!("{}-observer", self.client_id)).set("enable.partition.eof", "true");
-        observer.set("fetch.wait.max.ms", "10").set("queued.min.messages", "1").set("queued.max.messages.kbytes", "1024");
+        observer
+            .set("client.id", format!("{}-observer", self.client_id))
+            .set("enable.partition.eof", "true");
+        observer
+            .set("fetch.wait.max.ms", "10")
+            .set("queued.min.messages", "1")
+            .set("queued.max.messages.kbytes", "1024");
         observer
     }
 }
 
 /// What librdkafka was built with.
 fn built_in() -> Vec<String> {
-    let known = ClientConfig::new().create_native_config().and_then(|native| native.get("builtin.features"));
-    known.map(|list| list.split(',').map(|feature| feature.trim().to_owned()).collect()).unwrap_or_default()
+    let known = ClientConfig::new()
+        .create_native_config()
+        .and_then(|native| native.get("builtin.features"));
+    known
+        .map(|list| {
+            list.split(',')
+                .map(|feature| feature.trim().to_owned())
+                .collect()
+        })
+        .unwrap_or_default()
 }

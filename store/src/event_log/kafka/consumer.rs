@@ -1,5 +1,5 @@
-//! The thread behind a reader: polls for as long as the reader lives, so that it stays in its group however slow its worker is, and
-//! pauses fetching while the read-ahead is full.
+//! The thread behind a reader: polls for as long as the reader lives, so that it stays in its group
+//! however slow its worker is, and pauses fetching while the read-ahead is full.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,9 +16,11 @@ use super::errors;
 use super::membership::{Callbacks, Membership, Room};
 use crate::event_log::{Position, Record, StoredRecord};
 
-/// Longest time without a look at whether the reader is still wanted, and at whether a commit still uses its client.
+/// Longest time without a look at whether the reader is still wanted, and at whether a commit still
+/// uses its client.
 const POLL: Duration = Duration::from_millis(50);
-/// How long a full read-ahead is waited for before fetching is paused: pausing throws away what librdkafka has fetched.
+/// How long a full read-ahead is waited for before fetching is paused: pausing throws away what
+/// librdkafka has fetched.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Messages between two looks whether the reader is still wanted.
 const AT_ONCE: usize = 16;
@@ -38,23 +40,38 @@ impl Polling {
     /// Starts the thread; what it returns says when the client has left its group.
     pub fn start(self) -> Result<Receiver<()>> {
         let (closed, is_closed) = channel::<()>();
-        let spawned = std::thread::Builder::new().name("kafka-reader".to_owned()).spawn(move || {
-            self.run();
-            // Whoever drops the client last waits until it has left its group: not a thread that others wait for.
-            while Arc::strong_count(&self.consumer) > 1 {
-                std::thread::sleep(POLL);
-            }
-            drop(self.consumer);
-            drop(closed);
-        });
-        spawned.map(|_| is_closed).map_err(|error| Error::io("cannot start a thread of the kafka event log", &error))
+        let spawned = std::thread::Builder::new()
+            .name("kafka-reader".to_owned())
+            .spawn(move || {
+                self.run();
+                // Whoever drops the client last waits until it has left its group: not a thread
+                // that others wait for.
+                while Arc::strong_count(&self.consumer) > 1 {
+                    std::thread::sleep(POLL);
+                }
+                drop(self.consumer);
+                drop(closed);
+            });
+        spawned
+            .map(|_| is_closed)
+            .map_err(|error| Error::io("cannot start a thread of the kafka event log", &error))
     }
 
     fn run(&self) {
         loop {
-            self.consumer.context().brokers.name_if_lost(self.consumer.client());
-            let patience = if self.membership.state().is_paused { Duration::from_millis(20) } else { PATIENCE };
-            match self.membership.wait_for_room(self.read_ahead_bytes, patience) {
+            self.consumer
+                .context()
+                .brokers
+                .name_if_lost(self.consumer.client());
+            let patience = if self.membership.state().is_paused {
+                Duration::from_millis(20)
+            } else {
+                PATIENCE
+            };
+            match self
+                .membership
+                .wait_for_room(self.read_ahead_bytes, patience)
+            {
                 Room::Stopped => return,
                 Room::Full => self.set_paused(true),
                 Room::Free => self.set_paused(false),
@@ -64,7 +81,9 @@ impl Polling {
                 match self.consumer.poll(wait) {
                     None => break,
                     Some(Ok(message)) => {
-                        if stored(&message).is_some_and(|stored| self.membership.accept(stored) >= self.read_ahead_bytes) {
+                        if stored(&message).is_some_and(|stored| {
+                            self.membership.accept(stored) >= self.read_ahead_bytes
+                        }) {
                             break;
                         }
                     }
@@ -80,17 +99,22 @@ impl Polling {
         if self.membership.state().is_all(paused) {
             return;
         }
-        let done = self
-            .consumer
-            .assignment()
-            .and_then(|assigned| if paused { self.consumer.pause(&assigned) } else { self.consumer.resume(&assigned) });
+        let done = self.consumer.assignment().and_then(|assigned| {
+            if paused {
+                self.consumer.pause(&assigned)
+            } else {
+                self.consumer.resume(&assigned)
+            }
+        });
         match done {
             Ok(()) => {
                 tracing::debug!(topic = self.topic, paused, "back-pressure");
                 let mut state = self.membership.state();
                 (state.is_paused, state.is_mixed) = (paused, false);
             }
-            Err(error) => tracing::warn!(topic = self.topic, %error, "cannot pause or resume reading"),
+            Err(error) => {
+                tracing::warn!(topic = self.topic, %error, "cannot pause or resume reading")
+            }
         }
     }
 
@@ -101,18 +125,27 @@ impl Polling {
         match error {
             KafkaError::PartitionEOF(_) => true,
             KafkaError::MessageConsumptionFatal(code) => {
-                self.membership.report(Error::new(ErrorKind::Internal, format!("{what}: {code}")));
+                self.membership
+                    .report(Error::new(ErrorKind::Internal, format!("{what}: {code}")));
                 false
             }
             KafkaError::MessageConsumption(Code::PollExceeded) => {
-                tracing::warn!(topic = self.topic, "this process stood still for longer than poll_timeout_ms; joining the group again");
+                tracing::warn!(
+                    topic = self.topic,
+                    "this process stood still for longer than poll_timeout_ms; joining the group again"
+                );
                 true
             }
             other => {
                 let error = errors::failed(what, other);
                 // What nobody foresaw is tried again: librdkafka goes on by itself.
                 let passing = Error::new(ErrorKind::Unavailable, error.to_string());
-                self.membership.report(if error.kind() == ErrorKind::Internal { passing } else { error });
+                self.membership
+                    .report(if error.kind() == ErrorKind::Internal {
+                        passing
+                    } else {
+                        error
+                    });
                 true
             }
         }
@@ -121,11 +154,20 @@ impl Polling {
 
 /// The message as a record; `None` for places that are none.
 fn stored(message: &BorrowedMessage<'_>) -> Option<StoredRecord> {
-    let position = Position { partition: u32::try_from(message.partition()).ok()?, offset: u64::try_from(message.offset()).ok()? };
+    let position = Position {
+        partition: u32::try_from(message.partition()).ok()?,
+        offset: u64::try_from(message.offset()).ok()?,
+    };
     let record = Record {
-        key: message.key().map(Bytes::copy_from_slice).unwrap_or_default(),
+        key: message
+            .key()
+            .map(Bytes::copy_from_slice)
+            .unwrap_or_default(),
         value: message.payload().map(Bytes::copy_from_slice),
-        headers: message.headers().map(|headers| copy(headers, position)).unwrap_or_default(),
+        headers: message
+            .headers()
+            .map(|headers| copy(headers, position))
+            .unwrap_or_default(),
         timestamp_ms: message.timestamp().to_millis().unwrap_or(0),
     };
     Some(StoredRecord { position, record })
@@ -136,7 +178,10 @@ fn copy(headers: &impl Headers, position: Position) -> Vec<(String, Bytes)> {
     let one = |index| {
         let read = catch_unwind(AssertUnwindSafe(|| {
             let header = headers.try_get(index)?;
-            Some((header.key.to_owned(), header.value.map(Bytes::copy_from_slice).unwrap_or_default()))
+            Some((
+                header.key.to_owned(),
+                header.value.map(Bytes::copy_from_slice).unwrap_or_default(),
+            ))
         }));
         read.unwrap_or_else(|_| {
             tracing::warn!(?position, "left out a header whose name is not UTF-8");

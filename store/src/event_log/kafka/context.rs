@@ -1,4 +1,5 @@
-//! What librdkafka tells its clients beside records: log lines and errors of connections. Every client of the log has one.
+//! What librdkafka tells its clients beside records: log lines and errors of connections. Every
+//! client of the log has one.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,12 +20,18 @@ pub struct Context {
 impl Context {
     /// A client of these brokers (`host:port`, several with commas) without an error yet.
     pub fn new(brokers: &str) -> Self {
-        Self { brokers: Brokers::new(brokers), newest: Mutex::default() }
+        Self {
+            brokers: Brokers::new(brokers),
+            newest: Mutex::default(),
+        }
     }
 
     /// The newest error since the last call.
     pub fn take_error(&self) -> Option<(Code, String)> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.newest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 }
 
@@ -37,7 +44,8 @@ impl ClientContext for Context {
         tracing::debug!(%error, reason, "kafka connection");
         self.brokers.notice(&error);
         if let Some(code) = error.rdkafka_error_code() {
-            *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some((code, reason.to_owned()));
+            *self.newest.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some((code, reason.to_owned()));
         }
     }
 }

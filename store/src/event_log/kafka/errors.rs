@@ -1,4 +1,5 @@
-//! Kafka's error codes as error kinds: whose fault, and whether to try again. Called wherever a client of librdkafka fails.
+//! Kafka's error codes as error kinds: whose fault, and whether to try again. Called wherever a
+//! client of librdkafka fails.
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use tributary_schemas::{Error, ErrorKind};
@@ -8,7 +9,8 @@ pub fn failed(what: impl std::fmt::Display, error: &KafkaError) -> Error {
     match error {
         KafkaError::AdminOp(code) => from_code(what, *code),
         KafkaError::ClientConfig(..) | KafkaError::ClientCreation(_) => {
-            Error::new(ErrorKind::Invalid, format!("{what}: {}", setting(error))).with_hint("see the section [store.event_log.kafka]")
+            Error::new(ErrorKind::Invalid, format!("{what}: {}", setting(error)))
+                .with_hint("see the section [store.event_log.kafka]")
         }
         other => match other.rdkafka_error_code() {
             Some(code) => from_code(what, code),
@@ -21,7 +23,11 @@ pub fn failed(what: impl std::fmt::Display, error: &KafkaError) -> Error {
 pub fn from_code(what: impl std::fmt::Display, code: Code) -> Error {
     let kind = kind(code);
     let error = Error::new(kind, format!("{what}: {code}"));
-    let error = if is_about_the_request(kind) { error } else { error.of_environment() };
+    let error = if is_about_the_request(kind) {
+        error
+    } else {
+        error.of_environment()
+    };
     match (kind, code) {
         (_, Code::MessageSizeTooLarge | Code::InvalidMessageSize) => error.with_hint(
             "raise max.message.bytes of the topic and store.event_log.kafka.max_record_bytes, or lower store.inline_limit_bytes",
@@ -36,17 +42,24 @@ pub fn from_code(what: impl std::fmt::Display, code: Code) -> Error {
     }
 }
 
-/// Whether the brokers refuse this request and would take others. All else holds work up: rights that were withdrawn, a topic that somebody
-/// removed, a broker that fails.
+/// Whether the brokers refuse this request and would take others. All else holds work up: rights
+/// that were withdrawn, a topic that somebody removed, a broker that fails.
 fn is_about_the_request(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Conflict)
+    matches!(
+        kind,
+        ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Conflict
+    )
 }
 
 /// A setting that librdkafka refuses, in its words but without the value, which may be a secret.
 pub fn setting(error: &KafkaError) -> String {
     match error {
-        KafkaError::ClientConfig(_, description, name, _) => format!("librdkafka refuses `{name}`: {description}"),
-        KafkaError::ClientCreation(description) => format!("librdkafka refuses its settings: {description}"),
+        KafkaError::ClientConfig(_, description, name, _) => {
+            format!("librdkafka refuses `{name}`: {description}")
+        }
+        KafkaError::ClientCreation(description) => {
+            format!("librdkafka refuses its settings: {description}")
+        }
         other => other.to_string(),
     }
 }
@@ -71,11 +84,15 @@ pub fn kind(code: Code) -> ErrorKind {
         | Code::UnsupportedCompressionType
         | Code::InconsistentGroupProtocol
         | Code::PolicyViolation => ErrorKind::Invalid,
-        Code::UnsupportedVersion | Code::UnsupportedFeature | Code::UnsupportedForMessageFormat | Code::NotImplemented => {
-            ErrorKind::Unsupported
-        }
+        Code::UnsupportedVersion
+        | Code::UnsupportedFeature
+        | Code::UnsupportedForMessageFormat
+        | Code::NotImplemented => ErrorKind::Unsupported,
         Code::BadMessage | Code::BadCompression | Code::InvalidMessage => ErrorKind::Corrupt,
-        Code::UnknownTopicOrPartition | Code::UnknownTopic | Code::UnknownTopicId | Code::GroupIdNotFound => ErrorKind::NotFound,
+        Code::UnknownTopicOrPartition
+        | Code::UnknownTopic
+        | Code::UnknownTopicId
+        | Code::GroupIdNotFound => ErrorKind::NotFound,
         Code::TopicAlreadyExists
         | Code::NonEmptyGroup
         | Code::UnknownMemberId
@@ -96,7 +113,8 @@ pub fn kind(code: Code) -> ErrorKind {
         | Code::SSL
         | Code::SecurityDisabled => ErrorKind::Denied,
         Code::QueueFull | Code::ThrottlingQuotaExceeded => ErrorKind::Exhausted,
-        // The client's own word for a partition that it has no leader of yet, such as after a restart of the broker.
+        // The client's own word for a partition that it has no leader of yet, such as after a
+        // restart of the broker.
         Code::UnknownPartition
         | Code::BrokerTransportFailure
         | Code::AllBrokersDown
@@ -163,10 +181,21 @@ mod tests {
 
     #[test]
     fn what_may_pass_holds_and_what_cannot_does_not() {
-        for code in [Code::AllBrokersDown, Code::MessageTimedOut, Code::NotEnoughReplicas, Code::RebalanceInProgress, Code::QueueFull] {
+        for code in [
+            Code::AllBrokersDown,
+            Code::MessageTimedOut,
+            Code::NotEnoughReplicas,
+            Code::RebalanceInProgress,
+            Code::QueueFull,
+        ] {
             assert_eq!(kind(code).disposition(), Disposition::Hold, "{code}");
         }
-        for code in [Code::TopicAuthorizationFailed, Code::UnknownTopicOrPartition, Code::Unknown, Code::BadMessage] {
+        for code in [
+            Code::TopicAuthorizationFailed,
+            Code::UnknownTopicOrPartition,
+            Code::Unknown,
+            Code::BadMessage,
+        ] {
             assert!(from_code("cannot append", code).is_held(), "{code}");
         }
         assert!(!from_code("cannot append", Code::MessageSizeTooLarge).is_held());
@@ -182,6 +211,9 @@ mod tests {
         client.set("sasl.passwordd", "hunter2");
         let error = client.create_native_config().map(drop).unwrap_err();
         let said = failed("cannot start", &error).full_message();
-        assert!(said.contains("sasl.passwordd") && !said.contains("hunter2"), "{said}");
+        assert!(
+            said.contains("sasl.passwordd") && !said.contains("hunter2"),
+            "{said}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! How far a group is, seen from outside: committed positions, ends, and the age of the oldest record to come. One client per group
-//! that was ever asked about; it never joins.
+//! How far a group is, seen from outside: committed positions, ends, and the age of the oldest
+//! record to come. One client per group that was ever asked about; it never joins.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -46,23 +46,43 @@ enum Oldest {
 impl Inspector {
     /// A client that looks at the group named `id` in Kafka.
     pub fn start(config: &Config, topic: &str, id: &str) -> Result<Self> {
-        let created = BaseConsumer::from_config_and_context(&config.observer(id), Context::new(&config.brokers));
-        let consumer = created.map_err(|error| errors::failed(format_args!("cannot look at the kafka group `{id}`"), &error))?;
-        let client = Mutex::new(Client { consumer, oldest: HashMap::new() });
-        Ok(Self { topic: topic.to_owned(), timeout: config.request_timeout(), client })
+        let created = BaseConsumer::from_config_and_context(
+            &config.observer(id),
+            Context::new(&config.brokers),
+        );
+        let consumer = created.map_err(|error| {
+            errors::failed(
+                format_args!("cannot look at the kafka group `{id}`"),
+                &error,
+            )
+        })?;
+        let client = Mutex::new(Client {
+            consumer,
+            oldest: HashMap::new(),
+        });
+        Ok(Self {
+            topic: topic.to_owned(),
+            timeout: config.request_timeout(),
+            client,
+        })
     }
 
     /// See [`crate::event_log::EventLog::lag`]. Blocks.
     pub fn lag(&self, partitions: u32) -> Result<Vec<PartitionLag>> {
         let deadline = Instant::now() + self.timeout;
         loop {
-            // A broker that has just started, or a group that nobody was in yet, has no coordinator for a moment; a broker that is away may
-            // be back. Within the time that one request may take.
+            // A broker that has just started, or a group that nobody was in yet, has no coordinator
+            // for a moment; a broker that is away may be back. Within the time that one
+            // request may take.
             match self.lag_now(partitions) {
                 Err(error) if error.kind() == ErrorKind::Unavailable => {
                     // They may be lost; the next look will tell.
                     let client = lock(&self.client);
-                    client.consumer.context().brokers.name(client.consumer.client());
+                    client
+                        .consumer
+                        .context()
+                        .brokers
+                        .name(client.consumer.client());
                     if Instant::now() + AGAIN >= deadline {
                         return Err(error);
                     }
@@ -82,20 +102,35 @@ impl Inspector {
         let end = self.ends(&client.consumer, partitions, Offset::End)?;
         let mut lag: Vec<PartitionLag> = (0..partitions)
             .map(|partition| {
-                let of = |offsets: &BTreeMap<u32, u64>| offsets.get(&partition).copied().unwrap_or(0);
+                let of =
+                    |offsets: &BTreeMap<u32, u64>| offsets.get(&partition).copied().unwrap_or(0);
                 let (start, end) = (of(&start), of(&end).max(of(&start)));
-                PartitionLag { partition, start, committed: of(&committed).max(start), end, oldest_uncommitted_ms: None }
+                PartitionLag {
+                    partition,
+                    start,
+                    committed: of(&committed).max(start),
+                    end,
+                    oldest_uncommitted_ms: None,
+                }
             })
             .collect();
         self.look(&mut client, &lag)?;
         for partition in &mut lag {
             match client.oldest.get(&partition.partition) {
-                Some((committed, oldest)) if *committed == partition.committed && partition.committed < partition.end => match *oldest {
-                    Oldest::At(timestamp_ms) => partition.oldest_uncommitted_ms = Some(timestamp_ms),
-                    // Nobody can commit past these: no record of the group's lies there.
-                    Oldest::NothingUntil(offset) if offset >= partition.end => partition.committed = partition.end,
-                    Oldest::NothingUntil(_) => {}
-                },
+                Some((committed, oldest))
+                    if *committed == partition.committed && partition.committed < partition.end =>
+                {
+                    match *oldest {
+                        Oldest::At(timestamp_ms) => {
+                            partition.oldest_uncommitted_ms = Some(timestamp_ms)
+                        }
+                        // Nobody can commit past these: no record of the group's lies there.
+                        Oldest::NothingUntil(offset) if offset >= partition.end => {
+                            partition.committed = partition.end
+                        }
+                        Oldest::NothingUntil(_) => {}
+                    }
+                }
                 _ => {}
             }
         }
@@ -103,19 +138,41 @@ impl Inspector {
     }
 
     fn failed(&self, error: &KafkaError) -> Error {
-        errors::failed(format_args!("cannot see how far a group is with topic `{}`", self.topic), error)
+        errors::failed(
+            format_args!("cannot see how far a group is with topic `{}`", self.topic),
+            error,
+        )
     }
 
-    fn committed(&self, consumer: &BaseConsumer<Context>, partitions: u32) -> Result<BTreeMap<u32, u64>> {
-        let asked = list(&self.topic, (0..partitions).map(|partition| (partition, Offset::Invalid)));
-        let known = asked.and_then(|list| consumer.committed_offsets(list, self.timeout)).map_err(|error| self.failed(&error))?;
+    fn committed(
+        &self,
+        consumer: &BaseConsumer<Context>,
+        partitions: u32,
+    ) -> Result<BTreeMap<u32, u64>> {
+        let asked = list(
+            &self.topic,
+            (0..partitions).map(|partition| (partition, Offset::Invalid)),
+        );
+        let known = asked
+            .and_then(|list| consumer.committed_offsets(list, self.timeout))
+            .map_err(|error| self.failed(&error))?;
         self.offsets(&known)
     }
 
     /// First or last offsets of all partitions at once.
-    fn ends(&self, consumer: &BaseConsumer<Context>, partitions: u32, which: Offset) -> Result<BTreeMap<u32, u64>> {
-        let asked = list(&self.topic, (0..partitions).map(|partition| (partition, which)));
-        let known = asked.and_then(|list| consumer.offsets_for_times(list, self.timeout)).map_err(|error| self.failed(&error))?;
+    fn ends(
+        &self,
+        consumer: &BaseConsumer<Context>,
+        partitions: u32,
+        which: Offset,
+    ) -> Result<BTreeMap<u32, u64>> {
+        let asked = list(
+            &self.topic,
+            (0..partitions).map(|partition| (partition, which)),
+        );
+        let known = asked
+            .and_then(|list| consumer.offsets_for_times(list, self.timeout))
+            .map_err(|error| self.failed(&error))?;
         self.offsets(&known)
     }
 
@@ -123,37 +180,58 @@ impl Inspector {
         let mut offsets = BTreeMap::new();
         for element in list.elements() {
             element.error().map_err(|error| self.failed(&error))?;
-            if let (Ok(partition), Offset::Offset(offset)) = (u32::try_from(element.partition()), element.offset()) {
+            if let (Ok(partition), Offset::Offset(offset)) =
+                (u32::try_from(element.partition()), element.offset())
+            {
                 offsets.insert(partition, u64::try_from(offset).unwrap_or(0));
             }
         }
         Ok(offsets)
     }
 
-    /// Reads the record at each committed position that has moved since the last look; one short read for all of them.
+    /// Reads the record at each committed position that has moved since the last look; one short
+    /// read for all of them.
     fn look(&self, client: &mut Client, lag: &[PartitionLag]) -> Result<()> {
-        let is_known = |oldest: &HashMap<u32, (u64, Oldest)>, partition: &PartitionLag| match oldest.get(&partition.partition) {
+        let is_known = |oldest: &HashMap<u32, (u64, Oldest)>, partition: &PartitionLag| match oldest
+            .get(&partition.partition)
+        {
             Some((committed, Oldest::At(_))) => *committed == partition.committed,
-            Some((committed, Oldest::NothingUntil(end))) => *committed == partition.committed && *end >= partition.end,
+            Some((committed, Oldest::NothingUntil(end))) => {
+                *committed == partition.committed && *end >= partition.end
+            }
             None => false,
         };
         let mut unknown: BTreeMap<u32, u64> = lag
             .iter()
-            .filter(|partition| partition.committed < partition.end && !is_known(&client.oldest, partition))
+            .filter(|partition| {
+                partition.committed < partition.end && !is_known(&client.oldest, partition)
+            })
             .map(|partition| (partition.partition, partition.committed))
             .collect();
         if unknown.is_empty() {
             return Ok(());
         }
-        let offsets = unknown.iter().map(|(partition, offset)| (*partition, Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX))));
-        list(&self.topic, offsets).and_then(|list| client.consumer.assign(&list)).map_err(|error| self.failed(&error))?;
+        let offsets = unknown.iter().map(|(partition, offset)| {
+            (
+                *partition,
+                Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX)),
+            )
+        });
+        list(&self.topic, offsets)
+            .and_then(|list| client.consumer.assign(&list))
+            .map_err(|error| self.failed(&error))?;
         let deadline = Instant::now() + self.timeout;
         while !unknown.is_empty() && Instant::now() < deadline {
             let (number, oldest) = match client.consumer.poll(Duration::from_millis(100)) {
-                Some(Ok(message)) => (message.partition(), Oldest::At(message.timestamp().to_millis().unwrap_or(0))),
+                Some(Ok(message)) => (
+                    message.partition(),
+                    Oldest::At(message.timestamp().to_millis().unwrap_or(0)),
+                ),
                 Some(Err(KafkaError::PartitionEOF(number))) => {
-                    let end =
-                        lag.iter().find(|partition| i32::try_from(partition.partition) == Ok(number)).map_or(0, |partition| partition.end);
+                    let end = lag
+                        .iter()
+                        .find(|partition| i32::try_from(partition.partition) == Ok(number))
+                        .map_or(0, |partition| partition.end);
                     (number, Oldest::NothingUntil(end))
                 }
                 Some(Err(error)) => {
@@ -162,17 +240,25 @@ impl Inspector {
                 }
                 None => continue,
             };
-            if let Some((partition, committed)) = u32::try_from(number).ok().and_then(|number| unknown.remove_entry(&number)) {
+            if let Some((partition, committed)) = u32::try_from(number)
+                .ok()
+                .and_then(|number| unknown.remove_entry(&number))
+            {
                 client.oldest.insert(partition, (committed, oldest));
             }
         }
-        client.consumer.unassign().map_err(|error| self.failed(&error))
+        client
+            .consumer
+            .unassign()
+            .map_err(|error| self.failed(&error))
     }
 }
 
 /// Ends an inspector beside the async threads: its end waits for librdkafka's threads.
 pub fn retire(inspector: Arc<Inspector>) {
-    let ended = std::thread::Builder::new().name("kafka-inspector-end".to_owned()).spawn(move || drop(inspector));
+    let ended = std::thread::Builder::new()
+        .name("kafka-inspector-end".to_owned())
+        .spawn(move || drop(inspector));
     if let Err(error) = ended {
         tracing::warn!(%error, "cannot end a kafka client on a thread of its own");
     }

@@ -1,5 +1,5 @@
-//! What one reader shares between its polling thread, librdkafka's rebalance callback and the async side: the bounded read-ahead, and
-//! which partitions it owns.
+//! What one reader shares between its polling thread, librdkafka's rebalance callback and the async
+//! side: the bounded read-ahead, and which partitions it owns.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -27,7 +27,8 @@ pub struct Membership {
     room: Condvar,
     /// Records, a rebalance or an error came.
     pub news: Notify,
-    /// Held while positions are committed, and while partitions are given up: no commit can come after the partition is another's.
+    /// Held while positions are committed, and while partitions are given up: no commit can come
+    /// after the partition is another's.
     pub commits: Mutex<()>,
 }
 
@@ -50,7 +51,8 @@ pub struct State {
     pub is_stopped: bool,
     /// Fetching is paused.
     pub is_paused: bool,
-    /// Partitions were assigned since fetching was last paused or resumed: what holds for the others does not hold for them.
+    /// Partitions were assigned since fetching was last paused or resumed: what holds for the
+    /// others does not hold for them.
     pub is_mixed: bool,
 }
 
@@ -82,7 +84,8 @@ impl Membership {
         lock(&self.state)
     }
 
-    /// Waits for at most `patience` until there is room. Paused reading goes on only when half of the room is free.
+    /// Waits for at most `patience` until there is room. Paused reading goes on only when half of
+    /// the room is free.
     pub fn wait_for_room(&self, limit_bytes: usize, patience: Duration) -> Room {
         let deadline = Instant::now() + patience;
         let mut state = self.state();
@@ -92,15 +95,22 @@ impl Membership {
             if room != Room::Full || left.is_zero() {
                 return room;
             }
-            state = self.room.wait_timeout(state, left).unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            state = self
+                .room
+                .wait_timeout(state, left)
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .0;
         }
     }
 
-    /// Keeps a record that was read, unless its partition is not owned any more; says how many bytes are kept now.
+    /// Keeps a record that was read, unless its partition is not owned any more; says how many
+    /// bytes are kept now.
     pub fn accept(&self, stored: StoredRecord) -> usize {
         let mut state = self.state();
         let position = stored.position;
-        let Some(owned) = state.owned.get_mut(&position.partition) else { return state.ahead_bytes };
+        let Some(owned) = state.owned.get_mut(&position.partition) else {
+            return state.ahead_bytes;
+        };
         owned.end = owned.end.max(position.offset + 1);
         state.ahead_bytes += stored.record.size();
         state.ahead.push_back(stored);
@@ -130,7 +140,11 @@ impl Membership {
     /// These partitions are this reader's.
     pub fn assign(&self, partitions: &[u32]) {
         let mut state = self.state();
-        state.owned.extend(partitions.iter().map(|partition| (*partition, Owned::default())));
+        state.owned.extend(
+            partitions
+                .iter()
+                .map(|partition| (*partition, Owned::default())),
+        );
         // Not paused are only the new ones: librdkafka leaves the others as they were.
         (state.is_member, state.is_mixed) = (true, true);
         drop(state);
@@ -148,7 +162,9 @@ impl Membership {
             }
             !is_lost
         });
-        state.ahead.retain(|stored| !partitions.contains(&stored.position.partition));
+        state
+            .ahead
+            .retain(|stored| !partitions.contains(&stored.position.partition));
         state.ahead_bytes = state.ahead.iter().map(|stored| stored.record.size()).sum();
         state.revoked.extend(partitions);
         drop(state);
@@ -164,8 +180,15 @@ impl State {
     }
 
     fn room(&self, limit_bytes: usize) -> Room {
-        let limit = if self.is_paused { limit_bytes / 2 } else { limit_bytes };
-        match (self.is_stopped, self.ahead.is_empty() || self.ahead_bytes < limit) {
+        let limit = if self.is_paused {
+            limit_bytes / 2
+        } else {
+            limit_bytes
+        };
+        match (
+            self.is_stopped,
+            self.ahead.is_empty() || self.ahead_bytes < limit,
+        ) {
             (true, _) => Room::Stopped,
             (false, true) => Room::Free,
             (false, false) => Room::Full,
@@ -208,7 +231,10 @@ impl ConsumerContext for Callbacks {
 }
 
 fn numbers(list: &TopicPartitionList) -> Vec<u32> {
-    list.elements().iter().filter_map(|element| u32::try_from(element.partition()).ok()).collect()
+    list.elements()
+        .iter()
+        .filter_map(|element| u32::try_from(element.partition()).ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -219,8 +245,14 @@ mod tests {
     use crate::event_log::{Position, Record};
 
     fn stored(partition: u32, offset: u64) -> StoredRecord {
-        let record = Record { value: Some(Bytes::from_static(b"0123456789")), ..Record::default() };
-        StoredRecord { position: Position { partition, offset }, record }
+        let record = Record {
+            value: Some(Bytes::from_static(b"0123456789")),
+            ..Record::default()
+        };
+        StoredRecord {
+            position: Position { partition, offset },
+            record,
+        }
     }
 
     #[test]
@@ -233,20 +265,37 @@ mod tests {
         membership.revoke(&[0]);
         membership.accept(stored(0, 7));
         let state = membership.state();
-        assert_eq!(state.ahead.iter().map(|stored| stored.position.partition).collect::<Vec<_>>(), [1]);
-        assert_eq!((state.ahead_bytes, state.revoked.as_slice()), (10, [0].as_slice()));
+        assert_eq!(
+            state
+                .ahead
+                .iter()
+                .map(|stored| stored.position.partition)
+                .collect::<Vec<_>>(),
+            [1]
+        );
+        assert_eq!(
+            (state.ahead_bytes, state.revoked.as_slice()),
+            (10, [0].as_slice())
+        );
         assert_eq!(state.owned.keys().copied().collect::<Vec<_>>(), [1]);
     }
 
     #[test]
     fn a_partition_that_comes_back_is_held_anew() {
         let membership = Membership::default();
-        let revoked = |partition: u32| membership.state().owned.get(&partition).map(|owned| owned.revoked.clone());
+        let revoked = |partition: u32| {
+            membership
+                .state()
+                .owned
+                .get(&partition)
+                .map(|owned| owned.revoked.clone())
+        };
         membership.assign(&[0, 1]);
         let (before, other) = (revoked(0), revoked(1));
         membership.revoke(&[0]);
         membership.assign(&[0]);
-        let ended = [before, revoked(0), other].map(|token| token.map(|token| token.is_cancelled()));
+        let ended =
+            [before, revoked(0), other].map(|token| token.map(|token| token.is_cancelled()));
         assert_eq!(ended, [Some(true), Some(false), Some(false)]);
     }
 
@@ -255,7 +304,10 @@ mod tests {
         let membership = Membership::default();
         membership.assign(&[0]);
         let is_all = |paused| membership.state().is_all(paused);
-        assert!(!is_all(true) && !is_all(false), "what librdkafka does with new partitions is not known");
+        assert!(
+            !is_all(true) && !is_all(false),
+            "what librdkafka does with new partitions is not known"
+        );
         {
             let mut state = membership.state();
             (state.is_paused, state.is_mixed) = (true, false);
@@ -264,7 +316,11 @@ mod tests {
         membership.assign(&[1]);
         assert!(!is_all(true), "1 would be fetched");
         membership.accept(stored(0, 0));
-        assert_eq!(membership.wait_for_room(30, Duration::ZERO), Room::Free, "room is there at half of the limit only");
+        assert_eq!(
+            membership.wait_for_room(30, Duration::ZERO),
+            Room::Free,
+            "room is there at half of the limit only"
+        );
         assert!(!is_all(false), "0 would stay paused for ever");
     }
 

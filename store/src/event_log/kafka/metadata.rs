@@ -1,4 +1,5 @@
-//! Which topics exist and how many partitions they have: asked once, kept for a minute. Also the first contact with the brokers.
+//! Which topics exist and how many partitions they have: asked once, kept for a minute. Also the
+//! first contact with the brokers.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -13,7 +14,8 @@ use super::config::Config;
 use super::context::Context;
 use super::{check_name, errors, lock, no_topic};
 
-/// How long a number of partitions is believed; partitions are added rarely, and topics vanish rarely.
+/// How long a number of partitions is believed; partitions are added rarely, and topics vanish
+/// rarely.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// What is known of topics. Its calls block, except [`Metadata::known`] and [`Metadata::forget`].
@@ -27,12 +29,18 @@ pub struct Metadata {
 impl Metadata {
     /// Connects within `connect_timeout_ms`.
     pub fn connect(config: &Config) -> Result<Self> {
-        let created = BaseConsumer::from_config_and_context(&config.client("metadata"), Context::new(&config.brokers));
-        let client: BaseConsumer<Context> = created.map_err(|error| errors::failed("cannot start a kafka client", &error))?;
+        let created = BaseConsumer::from_config_and_context(
+            &config.client("metadata"),
+            Context::new(&config.brokers),
+        );
+        let client: BaseConsumer<Context> =
+            created.map_err(|error| errors::failed("cannot start a kafka client", &error))?;
         let deadline = Instant::now() + Duration::from_millis(config.connect_timeout_ms);
         let mut reason = None;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now()).min(Duration::from_secs(1));
+            let left = deadline
+                .saturating_duration_since(Instant::now())
+                .min(Duration::from_secs(1));
             let asked = client.fetch_metadata(Some("tributary-is-kafka-there"), left);
             // Errors of connections lie in the client's queue until someone looks.
             client.poll(Duration::ZERO);
@@ -43,17 +51,27 @@ impl Metadata {
                     let what = format!("kafka at `{}` refuses this client: {said}", config.brokers);
                     return Err(errors::from_code(what, *code));
                 }
-                (Err(error), said) if Instant::now() >= deadline => return Err(away(config, &error, said.as_ref())),
+                (Err(error), said) if Instant::now() >= deadline => {
+                    return Err(away(config, &error, said.as_ref()));
+                }
                 (Err(_), _) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
-        Ok(Self { client, brokers: config.brokers.clone(), timeout: config.request_timeout(), topics: Mutex::default() })
+        Ok(Self {
+            client,
+            brokers: config.brokers.clone(),
+            timeout: config.request_timeout(),
+            topics: Mutex::default(),
+        })
     }
 
     /// Partitions of the topic, if asked for lately.
     pub fn known(&self, topic: &str) -> Option<u32> {
         let topics = lock(&self.topics);
-        topics.get(topic).filter(|(_, asked)| asked.elapsed() < KEPT).map(|(partitions, _)| *partitions)
+        topics
+            .get(topic)
+            .filter(|(_, asked)| asked.elapsed() < KEPT)
+            .map(|(partitions, _)| *partitions)
     }
 
     /// Asks again next time.
@@ -65,11 +83,20 @@ impl Metadata {
     pub fn partitions(&self, topic: &str) -> Result<u32> {
         check_name(topic).map_err(|_| no_topic(topic))?;
         let what = || format!("cannot ask kafka at `{}` for topic `{topic}`", self.brokers);
-        let answer = self.client.fetch_metadata(Some(topic), self.timeout).map_err(|error| self.failed(what(), &error))?;
-        let found = answer.topics().iter().find(|found| found.name() == topic).ok_or_else(|| no_topic(topic))?;
+        let answer = self
+            .client
+            .fetch_metadata(Some(topic), self.timeout)
+            .map_err(|error| self.failed(what(), &error))?;
+        let found = answer
+            .topics()
+            .iter()
+            .find(|found| found.name() == topic)
+            .ok_or_else(|| no_topic(topic))?;
         match found.error().map(Code::from) {
             None => {}
-            Some(Code::UnknownTopicOrPartition | Code::UnknownTopic | Code::InvalidTopic) => return Err(no_topic(topic)),
+            Some(Code::UnknownTopicOrPartition | Code::UnknownTopic | Code::InvalidTopic) => {
+                return Err(no_topic(topic));
+            }
             Some(code) => return Err(errors::from_code(what(), code)),
         }
         let partitions = u32::try_from(found.partitions().len()).unwrap_or(u32::MAX);
@@ -83,7 +110,9 @@ impl Metadata {
         loop {
             match self.partitions(topic) {
                 Ok(partitions) if partitions > 0 => return Ok(()),
-                Err(error) if error.kind() != ErrorKind::NotFound || Instant::now() >= deadline => return Err(error),
+                Err(error) if error.kind() != ErrorKind::NotFound || Instant::now() >= deadline => {
+                    return Err(error);
+                }
                 _ => std::thread::sleep(Duration::from_millis(20)),
             }
         }

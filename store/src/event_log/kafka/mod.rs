@@ -1,11 +1,13 @@
-//! The event log on Apache Kafka (or anything that speaks its protocol), by librdkafka. Opened by `store::config`; services of several
-//! processes share it, and members of one group share the partitions of a topic.
+//! The event log on Apache Kafka (or anything that speaks its protocol), by librdkafka. Opened by
+//! `store::config`; services of several processes share it, and members of one group share the
+//! partitions of a topic.
 //!
 //! ```text
 //! append ─► producer.rs (idempotent, acks=all, murmur2) ─► broker ─► consumer.rs: one thread a subscription polls, holds a bounded
 //! read-ahead, pauses when it is full ─► subscription.rs: next_batch, commit (only what is owned, never backwards)
 //! ```
-//! The group of a reader is `<topic>/<group>` in Kafka: Kafka knows groups by name alone, ours belong to one topic.
+//! The group of a reader is `<topic>/<group>` in Kafka: Kafka knows groups by name alone, ours
+//! belong to one topic.
 
 mod admin;
 mod brokers;
@@ -46,8 +48,8 @@ pub struct KafkaEventLog {
 }
 
 impl KafkaEventLog {
-    /// Connects. `Unavailable` if no broker answers within `connect_timeout_ms`, `Denied` if it refuses the credentials, `Invalid` for
-    /// settings that cannot work.
+    /// Connects. `Unavailable` if no broker answers within `connect_timeout_ms`, `Denied` if it
+    /// refuses the credentials, `Invalid` for settings that cannot work.
     pub async fn open(config: Config) -> Result<Self> {
         let (config, metadata) = blocking(move || {
             let config = config.check()?;
@@ -56,7 +58,13 @@ impl KafkaEventLog {
         })
         .await?;
         let (producer, admin) = (Producer::start(&config)?, Admin::start(&config)?);
-        Ok(Self { config, metadata, producer, admin, inspectors: Mutex::default() })
+        Ok(Self {
+            config,
+            metadata,
+            producer,
+            admin,
+            inspectors: Mutex::default(),
+        })
     }
 
     async fn partitions(&self, topic: &str) -> Result<u32> {
@@ -70,8 +78,14 @@ impl KafkaEventLog {
     async fn open_reader(&self, topic: &str, start: Start) -> Result<Box<dyn Subscription>> {
         self.metadata.forget(topic);
         let partitions = self.partitions(topic).await?;
-        let (config, metadata, topic) = (self.config.clone(), Arc::clone(&self.metadata), topic.to_owned());
-        let subscription = blocking(move || KafkaSubscription::open(config, metadata, topic, partitions, start)).await?;
+        let (config, metadata, topic) = (
+            self.config.clone(),
+            Arc::clone(&self.metadata),
+            topic.to_owned(),
+        );
+        let subscription =
+            blocking(move || KafkaSubscription::open(config, metadata, topic, partitions, start))
+                .await?;
         Ok(Box::new(subscription))
     }
 
@@ -92,7 +106,13 @@ impl EventLog for KafkaEventLog {
     async fn create_topic(&self, topic: &str, settings: TopicSettings) -> Result<()> {
         check_name(topic)?;
         if settings.partitions == 0 || i32::try_from(settings.partitions).is_err() {
-            return Err(Error::new(ErrorKind::Invalid, format!("topic `{topic}` cannot have {} partitions", settings.partitions)));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!(
+                    "topic `{topic}` cannot have {} partitions",
+                    settings.partitions
+                ),
+            ));
         }
         match self.partitions(topic).await {
             Ok(partitions) => return self.admin.align(topic, partitions, settings).await,
@@ -106,7 +126,9 @@ impl EventLog for KafkaEventLog {
             return Ok(());
         }
         // Another process was faster, perhaps with other settings.
-        self.admin.align(topic, self.partitions(topic).await?, settings).await
+        self.admin
+            .align(topic, self.partitions(topic).await?, settings)
+            .await
     }
 
     async fn append(&self, topic: &str, records: Vec<Record>) -> Result<Vec<Position>> {
@@ -115,7 +137,10 @@ impl EventLog for KafkaEventLog {
             return Ok(Vec::new());
         }
         let appended = self.producer.append(topic, records).await;
-        if appended.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        if appended
+            .as_ref()
+            .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        {
             self.metadata.forget(topic);
         }
         appended
@@ -125,11 +150,25 @@ impl EventLog for KafkaEventLog {
         if let Some(group) = group {
             check_group(group)?;
         }
-        self.open_reader(topic, group.map_or_else(|| Start::At(BTreeMap::new()), |group| Start::Group(group.to_owned()))).await
+        self.open_reader(
+            topic,
+            group.map_or_else(
+                || Start::At(BTreeMap::new()),
+                |group| Start::Group(group.to_owned()),
+            ),
+        )
+        .await
     }
 
-    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
-        let positions = from.iter().map(|position| (position.partition, position.offset)).collect();
+    async fn subscribe_from(
+        &self,
+        topic: &str,
+        from: &[Position],
+    ) -> Result<Box<dyn Subscription>> {
+        let positions = from
+            .iter()
+            .map(|position| (position.partition, position.offset))
+            .collect();
         self.open_reader(topic, Start::At(positions)).await
     }
 
@@ -138,7 +177,10 @@ impl EventLog for KafkaEventLog {
         let partitions = self.partitions(topic).await?;
         let inspector = self.inspector(topic, group)?;
         let lag = blocking(move || inspector.lag(partitions)).await;
-        if lag.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        if lag
+            .as_ref()
+            .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        {
             self.metadata.forget(topic);
         }
         lag
@@ -164,14 +206,17 @@ impl Drop for KafkaEventLog {
     }
 }
 
-/// Name of a group in Kafka; readers without a group get one that never commits. `/` cannot be part of a topic's name.
+/// Name of a group in Kafka; readers without a group get one that never commits. `/` cannot be part
+/// of a topic's name.
 fn group_id(topic: &str, group: Option<&str>) -> String {
     format!("{topic}/{}", group.unwrap_or("(no group)"))
 }
 
 fn check_group(group: &str) -> Result<()> {
     if group.is_empty() || group.len() > 240 || group.contains('\0') {
-        let what = format!("group name `{group:.100}` is empty, longer than 240 bytes, or holds a zero byte");
+        let what = format!(
+            "group name `{group:.100}` is empty, longer than 240 bytes, or holds a zero byte"
+        );
         return Err(Error::new(ErrorKind::Invalid, what));
     }
     Ok(())
@@ -179,15 +224,25 @@ fn check_group(group: &str) -> Result<()> {
 
 fn check_name(name: &str) -> Result<()> {
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    if name.is_empty() || name.len() > 249 || name == "." || name == ".." || !name.bytes().all(is_legal) {
-        let what = format!("topic name `{name:.300}` is not 1 to 249 ASCII letters, digits, `.`, `_` and `-`");
+    if name.is_empty()
+        || name.len() > 249
+        || name == "."
+        || name == ".."
+        || !name.bytes().all(is_legal)
+    {
+        let what = format!(
+            "topic name `{name:.300}` is not 1 to 249 ASCII letters, digits, `.`, `_` and `-`"
+        );
         return Err(Error::new(ErrorKind::Invalid, what));
     }
     Ok(())
 }
 
 fn no_topic(topic: &str) -> Error {
-    Error::new(ErrorKind::NotFound, format!("kafka has no topic `{topic:.300}`"))
+    Error::new(
+        ErrorKind::NotFound,
+        format!("kafka has no topic `{topic:.300}`"),
+    )
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -195,7 +250,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs blocking calls of librdkafka beside the async threads.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Error::new(ErrorKind::Internal, format!("work on kafka was broken off: {error}")))?
+    done.map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("work on kafka was broken off: {error}"),
+        )
+    })?
 }

@@ -1,4 +1,5 @@
-//! Appends: enqueues the records of one call in their order, waits until the brokers have all of them, returns their positions.
+//! Appends: enqueues the records of one call in their order, waits until the brokers have all of
+//! them, returns their positions.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,8 +38,9 @@ struct Deliveries {
     brokers: Brokers,
 }
 
-/// Whether anything still gets through. librdkafka recovers from records that time out by itself, but not always: a producer that was
-/// waiting for its next epoch when the broker came back can wait for ever.
+/// Whether anything still gets through. librdkafka recovers from records that time out by itself,
+/// but not always: a producer that was waiting for its next epoch when the broker came back can
+/// wait for ever.
 #[derive(Debug, Default)]
 struct Health {
     /// The first record that timed out since the last one that got through.
@@ -58,7 +60,8 @@ impl Health {
 
     /// Records had time to time out once more, and none got through.
     fn is_stuck(&self, delivery_timeout: Duration, now: Instant) -> bool {
-        self.timed_out.is_some_and(|first| now.saturating_duration_since(first) >= delivery_timeout)
+        self.timed_out
+            .is_some_and(|first| now.saturating_duration_since(first) >= delivery_timeout)
     }
 }
 
@@ -96,14 +99,26 @@ impl ProducerContext for Deliveries {
     type DeliveryOpaque = Box<Place>;
 
     fn delivery(&self, result: &DeliveryResult<'_>, place: Box<Place>) {
-        let code = result.as_ref().err().and_then(|(error, _)| error.rdkafka_error_code());
+        let code = result
+            .as_ref()
+            .err()
+            .and_then(|(error, _)| error.rdkafka_error_code());
         lock(&self.health).settled(code, Instant::now());
         let outcome = match result {
-            Ok(message) => match (u32::try_from(message.partition()), u64::try_from(message.offset())) {
+            Ok(message) => match (
+                u32::try_from(message.partition()),
+                u64::try_from(message.offset()),
+            ) {
                 (Ok(partition), Ok(offset)) => Ok(Position { partition, offset }),
-                _ => Err(Error::new(ErrorKind::Internal, "kafka acknowledged a record without its offset")),
+                _ => Err(Error::new(
+                    ErrorKind::Internal,
+                    "kafka acknowledged a record without its offset",
+                )),
             },
-            Err((error, _)) => Err(errors::failed(format_args!("cannot append to topic `{}`", place.pending.topic), error)),
+            Err((error, _)) => Err(errors::failed(
+                format_args!("cannot append to topic `{}`", place.pending.topic),
+                error,
+            )),
         };
         place.pending.settle(place.index, outcome);
     }
@@ -139,7 +154,10 @@ impl Pending {
 impl Producer {
     /// Starts it; connects on its own.
     pub fn start(config: &Config) -> Result<Self> {
-        Ok(Self { config: config.clone(), current: Mutex::new(Arc::new(create(config)?)) })
+        Ok(Self {
+            config: config.clone(),
+            current: Mutex::new(Arc::new(create(config)?)),
+        })
     }
 
     /// Appends all records, see [`crate::event_log::EventLog::append`].
@@ -148,12 +166,24 @@ impl Producer {
         let client = self.client()?;
         let (reply, answer) = oneshot::channel();
         let count = records.len();
-        let state = State { positions: vec![None; count], open: count, failure: None, reply: Some(reply) };
-        let pending = Arc::new(Pending { topic: topic.to_owned(), state: Mutex::new(state) });
+        let state = State {
+            positions: vec![None; count],
+            open: count,
+            failure: None,
+            reply: Some(reply),
+        };
+        let pending = Arc::new(Pending {
+            topic: topic.to_owned(),
+            state: Mutex::new(state),
+        });
         let records = Arc::new(records);
         let mut next = 0;
         while next < count {
-            let (client, records, pending) = (Arc::clone(&client), Arc::clone(&records), Arc::clone(&pending));
+            let (client, records, pending) = (
+                Arc::clone(&client),
+                Arc::clone(&records),
+                Arc::clone(&pending),
+            );
             let enqueued = if bytes > INLINE_BYTES {
                 blocking(move || enqueue(&client, &records, next, &pending)).await?
             } else {
@@ -164,7 +194,12 @@ impl Producer {
                 tokio::time::sleep(QUEUE_PAUSE).await;
             }
         }
-        answer.await.map_err(|_| Error::new(ErrorKind::Unavailable, format!("append to topic `{topic}` was broken off")))?
+        answer.await.map_err(|_| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("append to topic `{topic}` was broken off"),
+            )
+        })?
     }
 
     fn check(&self, records: &[Record]) -> Result<usize> {
@@ -176,24 +211,30 @@ impl Producer {
             if bytes > limit {
                 let key = String::from_utf8_lossy(&record.key);
                 let what = format!("record `{key:.100}` has {bytes} bytes, the limit is {limit}");
-                return Err(Error::new(ErrorKind::Invalid, what).with_hint("raise max_record_bytes, or store the value as a blob"));
+                return Err(Error::new(ErrorKind::Invalid, what)
+                    .with_hint("raise max_record_bytes, or store the value as a blob"));
             }
         }
         Ok(total)
     }
 
-    /// The running producer, or a new one if it does not recover. What the old one has in its queue times out there, and who waits for
-    /// it is told.
+    /// The running producer, or a new one if it does not recover. What the old one has in its queue
+    /// times out there, and who waits for it is told.
     fn client(&self) -> Result<Arc<Client>> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let timeout = Duration::from_millis(self.config.delivery_timeout_ms);
         let failure = match current.client().fatal_error() {
             Some((code, reason)) => Some(format!("{code}: {reason}")),
-            None if lock(&current.context().health).is_stuck(timeout, Instant::now()) => Some("nothing gets through".to_owned()),
+            None if lock(&current.context().health).is_stuck(timeout, Instant::now()) => {
+                Some("nothing gets through".to_owned())
+            }
             None => None,
         };
         if let Some(reason) = failure {
-            tracing::warn!(reason, "the kafka producer does not recover, starting another");
+            tracing::warn!(
+                reason,
+                "the kafka producer does not recover, starting another"
+            );
             let broken = std::mem::replace(&mut *current, Arc::new(create(&self.config)?));
             retire(broken);
         }
@@ -211,24 +252,40 @@ impl Drop for Producer {
 
 /// Ends a producer beside the async threads: its end waits for its own thread.
 fn retire(client: Arc<Client>) {
-    let ended = std::thread::Builder::new().name("kafka-producer-end".to_owned()).spawn(move || drop(client));
+    let ended = std::thread::Builder::new()
+        .name("kafka-producer-end".to_owned())
+        .spawn(move || drop(client));
     if let Err(error) = ended {
         tracing::warn!(%error, "cannot end a kafka producer on a thread of its own");
     }
 }
 
 fn create(config: &Config) -> Result<Client> {
-    let deliveries = Deliveries { health: Mutex::default(), brokers: Brokers::new(&config.brokers) };
+    let deliveries = Deliveries {
+        health: Mutex::default(),
+        brokers: Brokers::new(&config.brokers),
+    };
     let created = Client::from_config_and_context(&config.producer(), deliveries);
     created.map_err(|error| errors::failed("cannot start the kafka producer", &error))
 }
 
-/// Puts records into librdkafka's queue from `next` on; returns the first that found no room. What cannot be enqueued for another reason
-/// is settled as failed, and all behind it with it, so that no later record overtakes an earlier one of its key.
-fn enqueue(client: &Client, records: &[Record], mut next: usize, pending: &Arc<Pending>) -> Result<usize> {
+/// Puts records into librdkafka's queue from `next` on; returns the first that found no room. What
+/// cannot be enqueued for another reason is settled as failed, and all behind it with it, so that
+/// no later record overtakes an earlier one of its key.
+fn enqueue(
+    client: &Client,
+    records: &[Record],
+    mut next: usize,
+    pending: &Arc<Pending>,
+) -> Result<usize> {
     while let Some(record) = records.get(next) {
-        let place = Box::new(Place { pending: Arc::clone(pending), index: next });
-        let mut base = BaseRecord::with_opaque_to(&pending.topic, place).key(record.key.as_ref()).timestamp(record.timestamp_ms);
+        let place = Box::new(Place {
+            pending: Arc::clone(pending),
+            index: next,
+        });
+        let mut base = BaseRecord::with_opaque_to(&pending.topic, place)
+            .key(record.key.as_ref())
+            .timestamp(record.timestamp_ms);
         if let Some(value) = &record.value {
             base = base.payload(value.as_ref());
         }
@@ -239,7 +296,10 @@ fn enqueue(client: &Client, records: &[Record], mut next: usize, pending: &Arc<P
             Ok(()) => next += 1,
             Err((KafkaError::MessageProduction(Code::QueueFull), _)) => return Ok(next),
             Err((error, _)) => {
-                let error = errors::failed(format_args!("cannot append to topic `{}`", pending.topic), &error);
+                let error = errors::failed(
+                    format_args!("cannot append to topic `{}`", pending.topic),
+                    &error,
+                );
                 for index in next..records.len() {
                     pending.settle(index, Err(error.clone()));
                 }
@@ -252,7 +312,12 @@ fn enqueue(client: &Client, records: &[Record], mut next: usize, pending: &Arc<P
 
 fn headers(record: &Record) -> OwnedHeaders {
     let empty = OwnedHeaders::new_with_capacity(record.headers.len());
-    record.headers.iter().fold(empty, |headers, (name, value)| headers.insert(Header { key: name, value: Some(value.as_ref()) }))
+    record.headers.iter().fold(empty, |headers, (name, value)| {
+        headers.insert(Header {
+            key: name,
+            value: Some(value.as_ref()),
+        })
+    })
 }
 
 #[cfg(test)]
@@ -266,11 +331,17 @@ mod tests {
         assert!(!health.is_stuck(timeout, begin));
         health.settled(Some(Code::MessageTimedOut), begin);
         health.settled(Some(Code::MessageTimedOut), begin + timeout / 2);
-        assert!(!health.is_stuck(timeout, begin + timeout / 2), "it may recover by itself");
+        assert!(
+            !health.is_stuck(timeout, begin + timeout / 2),
+            "it may recover by itself"
+        );
         assert!(health.is_stuck(timeout, begin + timeout));
         health.settled(None, begin + timeout);
         assert!(!health.is_stuck(timeout, begin + timeout * 9), "it did");
         health.settled(Some(Code::InvalidTopic), begin);
-        assert!(!health.is_stuck(timeout, begin + timeout * 9), "a refusal is an answer");
+        assert!(
+            !health.is_stuck(timeout, begin + timeout * 9),
+            "a refusal is an answer"
+        );
     }
 }

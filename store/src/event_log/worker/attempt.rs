@@ -33,31 +33,64 @@ enum Outcome {
 }
 
 impl Attempt {
-    /// Processes the record to its end and hands it on; says nothing if a shutdown came first (the record comes again). One whose
-    /// partition was taken away is handed on without outputs: it only frees what it held. Returns a record that is to be tried once more
-    /// after others.
+    /// Processes the record to its end and hands it on; says nothing if a shutdown came first (the
+    /// record comes again). One whose partition was taken away is handed on without outputs: it
+    /// only frees what it held. Returns a record that is to be tried once more after others.
     pub async fn run(&self, taken: Taken, ends: &Ends) -> Option<Taken> {
         let underway = self.worker.metrics.take();
         let (ending, outputs) = match self.in_turn(&taken).await {
             Outcome::Done(ending, outputs) => (Some(ending), outputs),
             Outcome::Revoked => (None, Vec::new()),
-            Outcome::Later => return Some(Taken { trials: taken.trials + 1, ..taken }),
+            Outcome::Later => {
+                return Some(Taken {
+                    trials: taken.trials + 1,
+                    ..taken
+                });
+            }
             Outcome::Stopped => return None,
         };
-        let Taken { stored, assignment, bytes, .. } = taken;
-        let (record, key) = (Claimed { position: stored.position, bytes, assignment }, stored.record.key.clone());
-        let is_kept = ends.finished.send(Finished { record, stored, outputs, ending, underway }).is_ok();
+        let Taken {
+            stored,
+            assignment,
+            bytes,
+            ..
+        } = taken;
+        let (record, key) = (
+            Claimed {
+                position: stored.position,
+                bytes,
+                assignment,
+            },
+            stored.record.key.clone(),
+        );
+        let is_kept = ends
+            .finished
+            .send(Finished {
+                record,
+                stored,
+                outputs,
+                ending,
+                underway,
+            })
+            .is_ok();
         // Only now, so that what comes of one key finishes in its order.
         if !is_kept || ends.free.send(key).is_err() {
-            tracing::debug!(stage = self.worker.stage.name(), "stopped before a record was acknowledged; it comes again");
+            tracing::debug!(
+                stage = self.worker.stage.name(),
+                "stopped before a record was acknowledged; it comes again"
+            );
         }
         None
     }
 
     /// Waits for its turn while the stage's breaker is open, then processes the record.
     async fn in_turn(&self, taken: &Taken) -> Outcome {
-        // Records that were not tried yet may show that all is well again: they wait for a short time only.
-        let pause = |trials| self.worker.pause(if taken.trials == 0 { 1 } else { trials }, &self.shutdown);
+        // Records that were not tried yet may show that all is well again: they wait for a short
+        // time only.
+        let pause = |trials| {
+            self.worker
+                .pause(if taken.trials == 0 { 1 } else { trials }, &self.shutdown)
+        };
         let _turn: Turn<'_> = tokio::select! {
             biased;
             () = taken.assignment.revoked.cancelled() => return Outcome::Revoked,
@@ -68,7 +101,8 @@ impl Attempt {
     }
 
     async fn outcome(&self, stored: &StoredRecord, assignment: &Assignment) -> Outcome {
-        let (worker, metrics, stage) = (&self.worker, &self.worker.metrics, self.worker.stage.name());
+        let (worker, metrics, stage) =
+            (&self.worker, &self.worker.metrics, self.worker.stage.name());
         let started = tokio::time::Instant::now();
         let mut holding = None;
         for attempt in 1_u32.. {
@@ -80,7 +114,10 @@ impl Attempt {
                 }
                 Err(error) => error,
             };
-            metrics.failed.with_label_values(&[stage, error.kind().as_str()]).inc();
+            metrics
+                .failed
+                .with_label_values(&[stage, error.kind().as_str()])
+                .inc();
             if error.disposition() == Disposition::Drop {
                 tracing::info!(stage, %error, "record dropped: something newer is there");
                 return Outcome::Done(Ending::Dropped, Vec::new());
@@ -90,7 +127,9 @@ impl Attempt {
             }
             tracing::warn!(stage, attempt, error = %error.full_message(), "trying again");
             if error.is_held() {
-                holding.get_or_insert_with(|| metrics.hold(stage, &error)).because(&error);
+                holding
+                    .get_or_insert_with(|| metrics.hold(stage, &error))
+                    .because(&error);
             }
             tokio::select! {
                 () = worker.pause(attempt, &self.shutdown) => {}
@@ -105,7 +144,10 @@ impl Attempt {
 
     fn hopeless(&self, stored: &StoredRecord, error: &Error, attempts: u32) -> Outcome {
         let worker = &self.worker;
-        if worker.breaker.keeps(error, worker.stage.name(), &worker.metrics) {
+        if worker
+            .breaker
+            .keeps(error, worker.stage.name(), &worker.metrics)
+        {
             return Outcome::Later;
         }
         Outcome::Done(Ending::Dead, worker.give_up(stored, error, attempts))
@@ -115,7 +157,10 @@ impl Attempt {
         let redeemed;
         let input = if stored.record.header(event::CLAIM_CHECK).is_some() {
             let record = self.worker.topics.redeem(stored.record.clone()).await?;
-            redeemed = StoredRecord { position: stored.position, record };
+            redeemed = StoredRecord {
+                position: stored.position,
+                record,
+            };
             &redeemed
         } else {
             stored

@@ -1,8 +1,11 @@
-//! Stops a stage from giving record after record up for one and the same reason: what many records in a row fail of is hardly the fault of
-//! each. While it is open, failed records go back into the queue and one record at a time is tried, with growing pauses; the first success
-//! closes it. So that records which are to blame after all do not stand before the others for ever, one is given up every now and then.
+//! Stops a stage from giving record after record up for one and the same reason: what many records
+//! in a row fail of is hardly the fault of each. While it is open, failed records go back into the
+//! queue and one record at a time is tried, with growing pauses; the first success closes it. So
+//! that records which are to blame after all do not stand before the others for ever, one is given
+//! up every now and then.
 //!
-//! Kinds that say of the content that it is at fault do not count: a producer may send any number of damaged documents.
+//! Kinds that say of the content that it is at fault do not count: a producer may send any number
+//! of damaged documents.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +57,9 @@ pub(super) enum Turn<'a> {
     /// The breaker is closed: anybody may.
     Free,
     /// It is open, and this is the one record that is tried.
-    Trial { _turn: tokio::sync::MutexGuard<'a, ()> },
+    Trial {
+        _turn: tokio::sync::MutexGuard<'a, ()>,
+    },
 }
 
 impl Breaker {
@@ -74,7 +79,8 @@ impl Breaker {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the right to try a record: while the breaker is open, after `pause(trials)` and one at a time.
+    /// Waits for the right to try a record: while the breaker is open, after `pause(trials)` and
+    /// one at a time.
     pub async fn turn<F: Future<Output = ()>>(&self, pause: impl Fn(u32) -> F) -> Turn<'_> {
         if self.trials().is_none() {
             return Turn::Free;
@@ -84,7 +90,9 @@ impl Breaker {
         tokio::pin!(closed);
         // Registered before the look, so that a success after it ends the pause.
         closed.as_mut().enable();
-        let Some(trials) = self.trials() else { return Turn::Free };
+        let Some(trials) = self.trials() else {
+            return Turn::Free;
+        };
         tokio::select! {
             () = closed => Turn::Free,
             () = pause(trials) => Turn::Trial { _turn: turn },
@@ -135,7 +143,11 @@ impl Breaker {
         );
         metrics.breaker_open.set(1);
         let holding = metrics.hold(stage, error);
-        state.open = Some(Open { trials: 1, given_up_at: Instant::now(), holding });
+        state.open = Some(Open {
+            trials: 1,
+            given_up_at: Instant::now(),
+            holding,
+        });
         true
     }
 }
@@ -167,10 +179,14 @@ impl Open {
 
 /// Whether the kind says of what came in, and of nothing else, that it is at fault.
 fn is_about_content(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Corrupt)
+    matches!(
+        kind,
+        ErrorKind::Invalid | ErrorKind::Unsupported | ErrorKind::Corrupt
+    )
 }
 
-/// A message without what differs from record to record: quoted names, and words with digits in them.
+/// A message without what differs from record to record: quoted names, and words with digits in
+/// them.
 fn normalised(message: &str) -> String {
     let mut kept = String::new();
     for (place, part) in message.split('`').enumerate() {
@@ -193,14 +209,31 @@ mod tests {
 
     #[test]
     fn one_reason_is_known_by_different_names_and_numbers() {
-        let of = |id: &str, number: u32| format!("blob {number}f3: cannot open `{id}`: Too many open files (os error 24)");
+        let of = |id: &str, number: u32| {
+            format!("blob {number}f3: cannot open `{id}`: Too many open files (os error 24)")
+        };
         assert_eq!(normalised(&of("a", 1)), normalised(&of("b c", 99)));
         assert_ne!(normalised("cannot open"), normalised("cannot write"));
     }
 
     #[test]
     fn content_that_is_at_fault_says_nothing_about_the_rest() {
-        let counted: Vec<&str> = ErrorKind::ALL.iter().filter(|kind| !is_about_content(**kind)).map(|kind| kind.as_str()).collect();
-        assert_eq!(counted, ["not_found", "conflict", "denied", "exhausted", "unavailable", "timeout", "internal"]);
+        let counted: Vec<&str> = ErrorKind::ALL
+            .iter()
+            .filter(|kind| !is_about_content(**kind))
+            .map(|kind| kind.as_str())
+            .collect();
+        assert_eq!(
+            counted,
+            [
+                "not_found",
+                "conflict",
+                "denied",
+                "exhausted",
+                "unavailable",
+                "timeout",
+                "internal"
+            ]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Proves when a stage stops to give records up, and when it goes on, on the embedded log with a stage that fails as it is told.
+//! Proves when a stage stops to give records up, and when it goes on, on the embedded log with a
+//! stage that fails as it is told.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -40,11 +41,25 @@ impl Stage for Moody {
         let key = String::from_utf8_lossy(&input.record.key).into_owned();
         self.tried.lock().unwrap().push(key.clone());
         match (key.as_str(), self.mood.load(Ordering::SeqCst)) {
-            (key, _) if key.starts_with("content") => Err(Error::new(ErrorKind::Corrupt, format!("`{key}` is encrypted"))),
-            (key, _) if key.starts_with("bug") => Err(Error::new(ErrorKind::Internal, format!("`{key}` met a bug"))),
-            (key, BROKEN) => Err(Error::new(ErrorKind::Internal, format!("no thread for `{key}`"))),
-            (_, AWAY) => Err(Error::new(ErrorKind::Denied, "the index refuses us").of_environment()),
-            _ => Ok(vec![Output { topic: Topic::DocumentsClean, record: input.record.clone() }]),
+            (key, _) if key.starts_with("content") => Err(Error::new(
+                ErrorKind::Corrupt,
+                format!("`{key}` is encrypted"),
+            )),
+            (key, _) if key.starts_with("bug") => Err(Error::new(
+                ErrorKind::Internal,
+                format!("`{key}` met a bug"),
+            )),
+            (key, BROKEN) => Err(Error::new(
+                ErrorKind::Internal,
+                format!("no thread for `{key}`"),
+            )),
+            (_, AWAY) => {
+                Err(Error::new(ErrorKind::Denied, "the index refuses us").of_environment())
+            }
+            _ => Ok(vec![Output {
+                topic: Topic::DocumentsClean,
+                record: input.record.clone(),
+            }]),
         }
     }
 
@@ -65,8 +80,14 @@ struct Bench {
 impl Bench {
     async fn start(mood: u8, breaker_release_seconds: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let log = EmbeddedEventLog::open(&folder.path().join("log"), tests::log_settings()).unwrap();
-        let topics = Topics::new(Arc::new(log), "t".into(), Blobs::local(&folder.path().join("blobs")).unwrap(), 1 << 16);
+        let log =
+            EmbeddedEventLog::open(&folder.path().join("log"), tests::log_settings()).unwrap();
+        let topics = Topics::new(
+            Arc::new(log),
+            "t".into(),
+            Blobs::local(&folder.path().join("blobs")).unwrap(),
+            1 << 16,
+        );
         topics.create(1, None, None).await.unwrap();
         let settings = WorkerSettings {
             concurrency: 2,
@@ -77,21 +98,45 @@ impl Bench {
             breaker_release_seconds,
             ..tests::worker_settings()
         };
-        let stage = Arc::new(Moody { mood: AtomicU8::new(mood), tried: Mutex::default() });
+        let stage = Arc::new(Moody {
+            mood: AtomicU8::new(mood),
+            tried: Mutex::default(),
+        });
         let metrics = WorkerMetrics::register(&Registry::new()).unwrap();
         let of_stage = metrics.stage("moody");
-        let worker = Worker::new(topics.clone(), Topic::DocumentsRaw, Arc::clone(&stage) as _, settings, of_stage, Arc::new(|| 7));
+        let worker = Worker::new(
+            topics.clone(),
+            Topic::DocumentsRaw,
+            Arc::clone(&stage) as _,
+            settings,
+            of_stage,
+            Arc::new(|| 7),
+        );
         let stop = CancellationToken::new();
         let running = tokio::spawn({
             let stop = stop.clone();
             async move { worker.run(stop).await }
         });
-        Self { topics, stage, metrics, stop, running, _folder: folder }
+        Self {
+            topics,
+            stage,
+            metrics,
+            stop,
+            running,
+            _folder: folder,
+        }
     }
 
     async fn publish(&self, keys: impl IntoIterator<Item = String>) {
-        let record = |key: String| Record { key: Bytes::from(key), value: Some(Bytes::from_static(b"v")), ..Record::default() };
-        self.topics.append(Topic::DocumentsRaw, keys.into_iter().map(record).collect()).await.unwrap();
+        let record = |key: String| Record {
+            key: Bytes::from(key),
+            value: Some(Bytes::from_static(b"v")),
+            ..Record::default()
+        };
+        self.topics
+            .append(Topic::DocumentsRaw, keys.into_iter().map(record).collect())
+            .await
+            .unwrap();
     }
 
     fn tried(&self) -> usize {
@@ -99,7 +144,13 @@ impl Bench {
     }
 
     async fn count(&self, topic: Topic) -> u64 {
-        self.topics.lag(topic, "nobody").await.unwrap().iter().map(|lag| lag.end - lag.start).sum()
+        self.topics
+            .lag(topic, "nobody")
+            .await
+            .unwrap()
+            .iter()
+            .map(|lag| lag.end - lag.start)
+            .sum()
     }
 
     async fn until(&self, what: &str, holds: impl AsyncFn(&Self) -> bool) {
@@ -110,12 +161,23 @@ impl Bench {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let held = self.metrics.holds().held();
-        panic!("{what}: tried {}, dead {}, held {held:?}", self.tried(), self.count(Topic::DeadLetters).await);
+        panic!(
+            "{what}: tried {}, dead {}, held {held:?}",
+            self.tried(),
+            self.count(Topic::DeadLetters).await
+        );
     }
 
     async fn until_committed(&self) {
-        let is_done =
-            async |bench: &Self| bench.topics.lag(Topic::DocumentsRaw, "moody").await.unwrap().iter().all(|lag| lag.records() == 0);
+        let is_done = async |bench: &Self| {
+            bench
+                .topics
+                .lag(Topic::DocumentsRaw, "moody")
+                .await
+                .unwrap()
+                .iter()
+                .all(|lag| lag.records() == 0)
+        };
         self.until("everything is committed", is_done).await;
     }
 
@@ -126,22 +188,39 @@ impl Bench {
 }
 
 fn numbered(name: &str, count: usize) -> Vec<String> {
-    (0..count).map(|number| format!("{name}-{number}")).collect()
+    (0..count)
+        .map(|number| format!("{name}-{number}"))
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_failures_of_one_reason_hold_the_stage_until_a_record_passes() {
     let bench = Bench::start(BROKEN, 0).await;
     bench.publish(numbered("good", 40)).await;
-    bench.until("records are tried again", async |bench| bench.tried() > 200).await;
-    assert!(bench.count(Topic::DeadLetters).await < 5, "it goes on to give records up");
+    bench
+        .until("records are tried again", async |bench| bench.tried() > 200)
+        .await;
+    assert!(
+        bench.count(Topic::DeadLetters).await < 5,
+        "it goes on to give records up"
+    );
     let held = bench.metrics.holds().held();
-    assert!(held.len() == 1 && held[0].reason.starts_with("no thread for"), "{held:?}");
+    assert!(
+        held.len() == 1 && held[0].reason.starts_with("no thread for"),
+        "{held:?}"
+    );
     assert_eq!(bench.metrics.stage("moody").breaker_open.get(), 1);
     bench.stage.mood.store(WELL, Ordering::SeqCst);
     bench.until_committed().await;
-    let (dead, passed) = (bench.count(Topic::DeadLetters).await, bench.count(Topic::DocumentsClean).await);
-    assert_eq!((dead + passed, dead), (40, 4), "those that failed before the breaker opened");
+    let (dead, passed) = (
+        bench.count(Topic::DeadLetters).await,
+        bench.count(Topic::DocumentsClean).await,
+    );
+    assert_eq!(
+        (dead + passed, dead),
+        (40, 4),
+        "those that failed before the breaker opened"
+    );
     assert!(bench.metrics.holds().held().is_empty());
     assert_eq!(bench.metrics.stage("moody").breaker_open.get(), 0);
     bench.end().await;
@@ -150,19 +229,41 @@ async fn many_failures_of_one_reason_hold_the_stage_until_a_record_passes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn any_number_of_bad_documents_stops_nobody() {
     let bench = Bench::start(WELL, 0).await;
-    bench.publish(numbered("content", 100).into_iter().chain(numbered("good", 3))).await;
+    bench
+        .publish(
+            numbered("content", 100)
+                .into_iter()
+                .chain(numbered("good", 3)),
+        )
+        .await;
     bench.until_committed().await;
-    assert_eq!((bench.count(Topic::DeadLetters).await, bench.count(Topic::DocumentsClean).await), (100, 3));
+    assert_eq!(
+        (
+            bench.count(Topic::DeadLetters).await,
+            bench.count(Topic::DocumentsClean).await
+        ),
+        (100, 3)
+    );
     bench.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn good_records_behind_many_that_meet_a_bug_pass_and_the_rest_is_given_up_bit_by_bit() {
     let bench = Bench::start(WELL, 1).await;
-    bench.publish(numbered("bug", 60).into_iter().chain(numbered("good", 3))).await;
-    bench.until("good records pass", async |bench| bench.count(Topic::DocumentsClean).await == 3).await;
+    bench
+        .publish(numbered("bug", 60).into_iter().chain(numbered("good", 3)))
+        .await;
+    bench
+        .until("good records pass", async |bench| {
+            bench.count(Topic::DocumentsClean).await == 3
+        })
+        .await;
     let before = bench.count(Topic::DeadLetters).await;
-    bench.until("one more is given up", async |bench| bench.count(Topic::DeadLetters).await > before.max(6)).await;
+    bench
+        .until("one more is given up", async |bench| {
+            bench.count(Topic::DeadLetters).await > before.max(6)
+        })
+        .await;
     bench.end().await;
 }
 
@@ -170,12 +271,27 @@ async fn good_records_behind_many_that_meet_a_bug_pass_and_the_rest_is_given_up_
 async fn a_store_that_refuses_us_holds_every_record_and_is_named() {
     let bench = Bench::start(AWAY, 0).await;
     bench.publish(numbered("good", 40)).await;
-    bench.until("records wait", async |bench| bench.tried() > 20).await;
+    bench
+        .until("records wait", async |bench| bench.tried() > 20)
+        .await;
     let held = bench.metrics.holds().held();
-    assert_eq!((held[0].stage.as_str(), held[0].count, held[0].reason.as_str()), ("moody", 2, "the index refuses us"));
+    assert_eq!(
+        (
+            held[0].stage.as_str(),
+            held[0].count,
+            held[0].reason.as_str()
+        ),
+        ("moody", 2, "the index refuses us")
+    );
     bench.stage.mood.store(WELL, Ordering::SeqCst);
     bench.until_committed().await;
-    assert_eq!((bench.count(Topic::DeadLetters).await, bench.count(Topic::DocumentsClean).await), (0, 40));
+    assert_eq!(
+        (
+            bench.count(Topic::DeadLetters).await,
+            bench.count(Topic::DocumentsClean).await
+        ),
+        (0, 40)
+    );
     assert!(bench.metrics.holds().held().is_empty());
     bench.end().await;
 }

@@ -1,4 +1,5 @@
-//! What the stages of this process wait for. Readiness shows it, a gauge counts it; whoever waits has a [`Holding`] for as long.
+//! What the stages of this process wait for. Readiness shows it, a gauge counts it; whoever waits
+//! has a [`Holding`] for as long.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,7 +52,12 @@ impl Holds {
         let mut stages: BTreeMap<String, Held> = BTreeMap::new();
         // In the order in which they began: the first of a stage gives the reason.
         for hold in self.open().holds.values() {
-            let new = || Held { stage: hold.stage.clone(), count: 0, waited: hold.since.elapsed(), reason: hold.reason.clone() };
+            let new = || Held {
+                stage: hold.stage.clone(),
+                count: 0,
+                waited: hold.since.elapsed(),
+                reason: hold.reason.clone(),
+            };
             stages.entry(hold.stage.clone()).or_insert_with(new).count += 1;
         }
         stages.into_values().collect()
@@ -62,9 +68,20 @@ impl Holds {
         let mut open = self.open();
         let id = open.next;
         open.next += 1;
-        open.holds.insert(id, Hold { stage: stage.to_owned(), since: Instant::now(), reason });
+        open.holds.insert(
+            id,
+            Hold {
+                stage: stage.to_owned(),
+                since: Instant::now(),
+                reason,
+            },
+        );
         gauge.inc();
-        Holding { holds: self.clone(), id, gauge: gauge.clone() }
+        Holding {
+            holds: self.clone(),
+            id,
+            gauge: gauge.clone(),
+        }
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -100,12 +117,21 @@ mod tests {
         let (holds, gauge) = (Holds::default(), IntGauge::new("held", "held").unwrap());
         let first = holds.begin("index", &gauge, "away".to_owned());
         let second = holds.begin("index", &gauge, "full".to_owned());
-        let said = |holds: &Holds| holds.held().into_iter().map(|held| (held.stage, held.count, held.reason)).collect::<Vec<_>>();
+        let said = |holds: &Holds| {
+            holds
+                .held()
+                .into_iter()
+                .map(|held| (held.stage, held.count, held.reason))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(said(&holds), [("index".to_owned(), 2, "away".to_owned())]);
         first.because(&Error::new(ErrorKind::Unavailable, "still away").with_hint("look"));
         assert_eq!(said(&holds)[0].2, "still away (hint: look)");
         drop(first);
-        assert_eq!((said(&holds), gauge.get()), (vec![("index".to_owned(), 1, "full".to_owned())], 1));
+        assert_eq!(
+            (said(&holds), gauge.get()),
+            (vec![("index".to_owned(), 1, "full".to_owned())], 1)
+        );
         drop(second);
         assert_eq!((said(&holds), gauge.get()), (Vec::new(), 0));
     }

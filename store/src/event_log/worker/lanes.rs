@@ -1,4 +1,5 @@
-//! Where records wait for their turn: as many lanes as records may be processed side by side, all of which take from one queue.
+//! Where records wait for their turn: as many lanes as records may be processed side by side, all
+//! of which take from one queue.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,12 +35,16 @@ struct Waiting {
 }
 
 impl Lanes {
-    /// As many lanes as the worker has concurrency; they end with `shutdown`, each after the record that it is at.
+    /// As many lanes as the worker has concurrency; they end with `shutdown`, each after the record
+    /// that it is at.
     pub fn start(worker: &Arc<Worker>, ends: &Ends, shutdown: &CancellationToken) -> Self {
         let queue: Arc<Queue> = Arc::default();
         let mut running = JoinSet::new();
         for _ in 0..worker.settings.concurrency.max(1) {
-            let attempt = Attempt { worker: Arc::clone(worker), shutdown: shutdown.clone() };
+            let attempt = Attempt {
+                worker: Arc::clone(worker),
+                shutdown: shutdown.clone(),
+            };
             running.spawn(run(Arc::clone(&queue), attempt, ends.clone()));
         }
         Self { queue, running }
@@ -78,7 +83,10 @@ impl Queue {
 
     fn take(&self) -> Option<Taken> {
         let mut waiting = self.lock();
-        waiting.ready.pop_front().or_else(|| waiting.failed.pop_front())
+        waiting
+            .ready
+            .pop_front()
+            .or_else(|| waiting.failed.pop_front())
     }
 
     fn put_back(&self, taken: Taken) {

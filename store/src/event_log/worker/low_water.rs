@@ -1,5 +1,6 @@
-//! Which position of each partition may be committed: the first that is not done. A partition that was given to another worker is
-//! forgotten; what comes of its records afterwards counts for nothing, also should the partition come back.
+//! Which position of each partition may be committed: the first that is not done. A partition that
+//! was given to another worker is forgotten; what comes of its records afterwards counts for
+//! nothing, also should the partition come back.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -38,21 +39,36 @@ struct Partition {
 }
 
 impl LowWater {
-    /// A record was read; says under which assignment. A new one ends with what `revocation` gives, see
-    /// [`crate::event_log::Subscription::revocation`], or when the partition is forgotten.
-    pub fn add(&mut self, position: Position, revocation: impl FnOnce() -> CancellationToken) -> Assignment {
+    /// A record was read; says under which assignment. A new one ends with what `revocation` gives,
+    /// see [`crate::event_log::Subscription::revocation`], or when the partition is forgotten.
+    pub fn add(
+        &mut self,
+        position: Position,
+        revocation: impl FnOnce() -> CancellationToken,
+    ) -> Assignment {
         let epochs = &mut self.epochs;
-        let partition = self.partitions.entry(position.partition).or_insert_with(|| {
-            *epochs += 1;
-            // A child: to forget an old time must not end the new one of a partition that came back at once.
-            Partition { assignment: Arc::new(Held { epoch: *epochs, revoked: revocation().child_token() }), ..Partition::default() }
-        });
+        let partition = self
+            .partitions
+            .entry(position.partition)
+            .or_insert_with(|| {
+                *epochs += 1;
+                // A child: to forget an old time must not end the new one of a partition that came
+                // back at once.
+                Partition {
+                    assignment: Arc::new(Held {
+                        epoch: *epochs,
+                        revoked: revocation().child_token(),
+                    }),
+                    ..Partition::default()
+                }
+            });
         partition.open.insert(position.offset);
         partition.end = partition.end.max(position.offset + 1);
         Arc::clone(&partition.assignment)
     }
 
-    /// A record is done that was read under this assignment. After its end nothing of it is appended any more, so nothing counts as done.
+    /// A record is done that was read under this assignment. After its end nothing of it is
+    /// appended any more, so nothing counts as done.
     pub fn done(&mut self, position: Position, assignment: &Assignment) {
         if let Some(partition) = self.partitions.get_mut(&position.partition)
             && partition.assignment.epoch == assignment.epoch
@@ -79,7 +95,10 @@ impl LowWater {
             .filter(|(_, mark, committed)| mark > committed)
             .map(|(number, mark, _)| (number, mark))
             .collect();
-        marks.into_iter().map(|(partition, offset)| Position { partition, offset }).collect()
+        marks
+            .into_iter()
+            .map(|(partition, offset)| Position { partition, offset })
+            .collect()
     }
 
     /// These positions are committed.
@@ -103,7 +122,10 @@ mod tests {
     use super::*;
 
     fn at(offset: u64) -> Position {
-        Position { partition: 0, offset }
+        Position {
+            partition: 0,
+            offset,
+        }
     }
 
     #[test]
@@ -128,20 +150,31 @@ mod tests {
         low_water.forget(0);
         assert!(before.revoked.is_cancelled() && low_water.uncommitted().is_empty());
         low_water.done(at(5), &before);
-        assert!(low_water.uncommitted().is_empty(), "a partition that is another's is committed");
+        assert!(
+            low_water.uncommitted().is_empty(),
+            "a partition that is another's is committed"
+        );
         let after = low_water.add(at(5), CancellationToken::new);
         low_water.done(at(5), &before);
-        assert_eq!(low_water.uncommitted(), vec![at(5)], "5 is not done under this assignment");
+        assert_eq!(
+            low_water.uncommitted(),
+            vec![at(5)],
+            "5 is not done under this assignment"
+        );
         low_water.done(at(5), &after);
         assert_eq!(low_water.uncommitted(), vec![at(6)]);
     }
 
     #[test]
-    fn what_ends_after_the_revocation_is_not_done_although_nobody_has_forgotten_the_partition_yet() {
+    fn what_ends_after_the_revocation_is_not_done_although_nobody_has_forgotten_the_partition_yet()
+    {
         let (mut low_water, revocation) = (LowWater::default(), CancellationToken::new());
         let assignment = low_water.add(at(5), || revocation.clone());
         revocation.cancel();
         low_water.done(at(5), &assignment);
-        assert!(low_water.uncommitted().is_empty(), "its outputs were not appended");
+        assert!(
+            low_water.uncommitted().is_empty(),
+            "its outputs were not appended"
+        );
     }
 }

@@ -1,8 +1,12 @@
-//! Counters of a stage. For every stage `in = out + dropped + dead + returned + in progress`, counted when a record is done, that is durable.
+//! Counters of a stage. For every stage `in = out + dropped + dead + returned + in progress`,
+//! counted when a record is done, that is durable.
 
 use std::sync::Arc;
 
-use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry,
+};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::holds::{Holding, Holds};
@@ -53,7 +57,8 @@ pub enum Ending {
     Dead,
 }
 
-/// A record that a stage has taken. Whoever holds it ends it; one that is let go without that was broken off and comes again.
+/// A record that a stage has taken. Whoever holds it ends it; one that is let go without that was
+/// broken off and comes again.
 #[must_use]
 pub struct Underway {
     metrics: Arc<StageMetrics>,
@@ -65,29 +70,71 @@ impl WorkerMetrics {
     pub fn register(registry: &Registry) -> Result<Self> {
         let counter = |name: &str, help: &str, labels: &[&str]| {
             let family = IntCounterVec::new(Opts::new(name, help), labels).map_err(failed)?;
-            registry.register(Box::new(family.clone())).map_err(failed)?;
+            registry
+                .register(Box::new(family.clone()))
+                .map_err(failed)?;
             Ok::<_, Error>(family)
         };
-        let options = HistogramOpts::new("tributary_stage_seconds", "Seconds per record and stage, waits included.")
-            .buckets(vec![0.0005, 0.002, 0.01, 0.05, 0.2, 1.0, 5.0, 30.0]);
+        let options = HistogramOpts::new(
+            "tributary_stage_seconds",
+            "Seconds per record and stage, waits included.",
+        )
+        .buckets(vec![0.0005, 0.002, 0.01, 0.05, 0.2, 1.0, 5.0, 30.0]);
         let seconds = HistogramVec::new(options, &["stage"]).map_err(failed)?;
-        registry.register(Box::new(seconds.clone())).map_err(failed)?;
+        registry
+            .register(Box::new(seconds.clone()))
+            .map_err(failed)?;
         let gauge = |name: &str, help: &str| {
             let family = IntGaugeVec::new(Opts::new(name, help), &["stage"]).map_err(failed)?;
-            registry.register(Box::new(family.clone())).map_err(failed)?;
+            registry
+                .register(Box::new(family.clone()))
+                .map_err(failed)?;
             Ok::<_, Error>(family)
         };
         let stage = &["stage"];
         Ok(Self {
-            taken: counter("tributary_stage_records_in_total", "Records that a stage took.", stage)?,
-            finished: counter("tributary_stage_records_out_total", "Records that a stage processed, durably.", stage)?,
-            dropped: counter("tributary_stage_records_dropped_total", "Records dropped because something newer is there.", stage)?,
-            dead: counter("tributary_stage_records_dead_total", "Records that went to the dead letters, durably.", stage)?,
-            returned: counter("tributary_stage_records_returned_total", "Records broken off, which come again or elsewhere.", stage)?,
-            failed: counter("tributary_stage_attempts_failed_total", "Failed attempts by error kind.", &["stage", "kind"])?,
-            in_progress: gauge("tributary_stage_records_in_progress", "Records that a stage has taken and not yet made durable.")?,
-            held: gauge("tributary_stage_held", "Records and steps of a stage that wait for a store or a dependency.")?,
-            breaker_open: gauge("tributary_stage_breaker_open", "1 while many records in a row failed of one reason.")?,
+            taken: counter(
+                "tributary_stage_records_in_total",
+                "Records that a stage took.",
+                stage,
+            )?,
+            finished: counter(
+                "tributary_stage_records_out_total",
+                "Records that a stage processed, durably.",
+                stage,
+            )?,
+            dropped: counter(
+                "tributary_stage_records_dropped_total",
+                "Records dropped because something newer is there.",
+                stage,
+            )?,
+            dead: counter(
+                "tributary_stage_records_dead_total",
+                "Records that went to the dead letters, durably.",
+                stage,
+            )?,
+            returned: counter(
+                "tributary_stage_records_returned_total",
+                "Records broken off, which come again or elsewhere.",
+                stage,
+            )?,
+            failed: counter(
+                "tributary_stage_attempts_failed_total",
+                "Failed attempts by error kind.",
+                &["stage", "kind"],
+            )?,
+            in_progress: gauge(
+                "tributary_stage_records_in_progress",
+                "Records that a stage has taken and not yet made durable.",
+            )?,
+            held: gauge(
+                "tributary_stage_held",
+                "Records and steps of a stage that wait for a store or a dependency.",
+            )?,
+            breaker_open: gauge(
+                "tributary_stage_breaker_open",
+                "1 while many records in a row failed of one reason.",
+            )?,
             seconds,
             holds: Holds::default(),
         })
@@ -100,7 +147,11 @@ impl WorkerMetrics {
 
     /// The metrics of the named stage; all of them are there from now on, at 0.
     pub fn stage(&self, name: &str) -> StageMetrics {
-        ErrorKind::ALL.iter().for_each(|kind| self.failed.with_label_values(&[name, kind.as_str()]).inc_by(0));
+        ErrorKind::ALL.iter().for_each(|kind| {
+            self.failed
+                .with_label_values(&[name, kind.as_str()])
+                .inc_by(0)
+        });
         StageMetrics {
             taken: self.taken.with_label_values(&[name]),
             finished: self.finished.with_label_values(&[name]),
@@ -122,7 +173,10 @@ impl StageMetrics {
     pub fn take(self: &Arc<Self>) -> Underway {
         self.in_progress.inc();
         self.taken.inc();
-        Underway { metrics: Arc::clone(self), ending: None }
+        Underway {
+            metrics: Arc::clone(self),
+            ending: None,
+        }
     }
 
     /// Something of the stage waits for this to pass, for as long as the result is kept.
@@ -152,7 +206,10 @@ impl Drop for Underway {
 }
 
 fn failed(error: prometheus::Error) -> Error {
-    Error::new(ErrorKind::Internal, format!("cannot register metrics: {error}"))
+    Error::new(
+        ErrorKind::Internal,
+        format!("cannot register metrics: {error}"),
+    )
 }
 
 #[cfg(test)]
@@ -162,7 +219,11 @@ mod tests {
 
     #[test]
     fn what_is_let_go_without_an_end_counts_as_returned() {
-        let metrics = Arc::new(WorkerMetrics::register(&Registry::new()).unwrap().stage("s"));
+        let metrics = Arc::new(
+            WorkerMetrics::register(&Registry::new())
+                .unwrap()
+                .stage("s"),
+        );
         let (finished, _underway) = (metrics.take(), metrics.take());
         finished.end(Ending::Finished);
         drop(metrics.take());

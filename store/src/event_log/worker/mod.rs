@@ -1,18 +1,22 @@
-//! The one loop around every stage: reads, processes side by side, appends what came of it, commits. It knows nothing of documents.
+//! The one loop around every stage: reads, processes side by side, appends what came of it,
+//! commits. It knows nothing of documents.
 //!
-//! A record is **done** when everything that came of it is durable: the stage has flushed and the outputs (or the dead letter) are
-//! appended. Only then does it count for its partition's low-water mark, the one position that is ever committed; so a crash between
-//! any two steps means that some records are processed again, never that one is lost.
+//! A record is **done** when everything that came of it is durable: the stage has flushed and the
+//! outputs (or the dead letter) are appended. Only then does it count for its partition's low-water
+//! mark, the one position that is ever committed; so a crash between any two steps means that some
+//! records are processed again, never that one is lost.
 //!
 //! ```text
 //! next_batch ─► queue ─► lanes: attempt (process, with patience) ─► acknowledge (flush, append outputs) ─► low water ─► commit
 //! ```
-//! Records of one key go through the stage one after the other, others side by side; flushed and appended they are together, what comes of
-//! one key in its order. What is read and not yet done is bounded in records and in bytes: the log is the queue (back-pressure).
+//! Records of one key go through the stage one after the other, others side by side; flushed and
+//! appended they are together, what comes of one key in its order. What is read and not yet done is
+//! bounded in records and in bytes: the log is the queue (back-pressure).
 //!
-//! Where several workers share a group, a partition may be taken away at any time. What was read of it and not started is dropped, what
-//! runs finishes without its outputs, and none of it counts for the low-water mark, also should the partition come back. An append that is
-//! on its way in that moment cannot be called back: whoever reads a compacted topic from its start compares versions.
+//! Where several workers share a group, a partition may be taken away at any time. What was read of
+//! it and not started is dropped, what runs finishes without its outputs, and none of it counts for
+//! the low-water mark, also should the partition come back. An append that is on its way in that
+//! moment cannot be called back: whoever reads a compacted topic from its start compares versions.
 
 mod acknowledge;
 mod attempt;
@@ -74,14 +78,15 @@ pub struct WorkerSettings {
     pub internal_attempts: u32,
     /// Attempts before a timeout goes to the dead letters.
     pub timeout_attempts: u32,
-    /// Records in a row that fail of one reason, which does not lie in their content, before the stage stops to give records up and tries
-    /// one at a time; 0 gives every one up.
+    /// Records in a row that fail of one reason, which does not lie in their content, before the
+    /// stage stops to give records up and tries one at a time; 0 gives every one up.
     pub breaker_records: u32,
     /// How often a record is given up all the same while none passes, seconds; 0 for never.
     pub breaker_release_seconds: u64,
     /// How long a finished record waits for others that are flushed with it, milliseconds.
     pub linger_ms: u64,
-    /// How long a stop waits for records in progress, milliseconds; the rest comes again after the restart.
+    /// How long a stop waits for records in progress, milliseconds; the rest comes again after the
+    /// restart.
     pub drain_ms: u64,
 }
 
@@ -128,21 +133,39 @@ struct Claimed {
 
 impl Worker {
     /// Joins `stage` to `input`; the stage's name is the consumer group.
-    pub fn new(topics: Topics, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSettings, metrics: StageMetrics, clock: Clock) -> Self {
+    pub fn new(
+        topics: Topics,
+        input: Topic,
+        stage: Arc<dyn Stage>,
+        settings: WorkerSettings,
+        metrics: StageMetrics,
+        clock: Clock,
+    ) -> Self {
         let group = stage.name().to_owned();
         let breaker = Arc::new(Breaker::new(&settings));
-        Self { topics, input, group, stage, settings, metrics: Arc::new(metrics), breaker, clock }
+        Self {
+            topics,
+            input,
+            group,
+            stage,
+            settings,
+            metrics: Arc::new(metrics),
+            breaker,
+            clock,
+        }
     }
 
-    /// The same with another consumer group, for a stage that reads its topic several times side by side.
+    /// The same with another consumer group, for a stage that reads its topic several times side by
+    /// side.
     #[must_use]
     pub fn with_group(self, group: String) -> Self {
         Self { group, ..self }
     }
 
-    /// Runs until `shutdown`, then finishes what is in progress (within `drain_ms`) and commits it. A log that is away is waited for;
-    /// any other failure of the log ends the worker with that error, and so does a panic outside of the stage's own calls: whoever runs it
-    /// would wait for ever for the records that were on their way.
+    /// Runs until `shutdown`, then finishes what is in progress (within `drain_ms`) and commits it.
+    /// A log that is away is waited for; any other failure of the log ends the worker with that
+    /// error, and so does a panic outside of the stage's own calls: whoever runs it would wait
+    /// for ever for the records that were on their way.
     pub async fn run(&self, shutdown: CancellationToken) -> Result<()> {
         let subscription = self.topics.subscribe(self.input, Some(&self.group)).await?;
         let mut reading = Reading::new(subscription, self.stage.name(), self.settings.clone());
@@ -150,11 +173,24 @@ impl Worker {
         let (free_sender, mut free) = mpsc::unbounded_channel();
         let (done_sender, mut done) = mpsc::unbounded_channel();
         let worker = Arc::new(self.clone());
-        let acknowledger = tokio::spawn(acknowledge::run(Arc::clone(&worker), finished, done_sender));
-        let mut lanes = Lanes::start(&worker, &Ends { finished: finished_sender, free: free_sender }, &shutdown);
+        let acknowledger =
+            tokio::spawn(acknowledge::run(Arc::clone(&worker), finished, done_sender));
+        let mut lanes = Lanes::start(
+            &worker,
+            &Ends {
+                finished: finished_sender,
+                free: free_sender,
+            },
+            &shutdown,
+        );
         let mut free_keys = Vec::new();
         let mut holding = None;
-        tracing::info!(stage = self.stage.name(), topic = self.input.name(), group = self.group, "stage started");
+        tracing::info!(
+            stage = self.stage.name(),
+            topic = self.input.name(),
+            group = self.group,
+            "stage started"
+        );
         while !shutdown.is_cancelled() {
             lanes.add(std::iter::from_fn(|| reading.start()));
             let commit_at = reading.commit_at();
@@ -187,18 +223,32 @@ impl Worker {
         let drain = self.drain(lanes, acknowledger);
         let deadline = Duration::from_millis(self.settings.drain_ms);
         if tokio::time::timeout(deadline, drain).await.is_err() {
-            tracing::warn!(stage = self.stage.name(), "stopped before all records in progress were done; they come again");
+            tracing::warn!(
+                stage = self.stage.name(),
+                "stopped before all records in progress were done; they come again"
+            );
         }
-        let last: Vec<Claimed> = std::iter::from_fn(|| done.try_recv().ok()).flatten().collect();
-        if tokio::time::timeout(deadline, reading.end(last)).await.is_err() {
-            tracing::warn!(stage = self.stage.name(), "stopped before the last commit was confirmed; records may come again");
+        let last: Vec<Claimed> = std::iter::from_fn(|| done.try_recv().ok())
+            .flatten()
+            .collect();
+        if tokio::time::timeout(deadline, reading.end(last))
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                stage = self.stage.name(),
+                "stopped before the last commit was confirmed; records may come again"
+            );
         }
         tracing::info!(stage = self.stage.name(), "stage stopped");
         Ok(())
     }
 
     fn broken(&self, why: &str) -> Error {
-        Error::new(ErrorKind::Internal, format!("the stage `{}` cannot go on: {why}", self.stage.name()))
+        Error::new(
+            ErrorKind::Internal,
+            format!("the stage `{}` cannot go on: {why}", self.stage.name()),
+        )
     }
 
     async fn drain(&self, lanes: Lanes, acknowledger: JoinHandle<()>) {
@@ -218,8 +268,15 @@ impl Worker {
 
     /// The pause after so many attempts.
     fn pause_after(&self, attempt: u32) -> Duration {
-        let factor = 1_u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX);
-        Duration::from_millis(self.settings.backoff_initial_ms.saturating_mul(factor).min(self.settings.backoff_maximum_ms))
+        let factor = 1_u64
+            .checked_shl(attempt.saturating_sub(1))
+            .unwrap_or(u64::MAX);
+        Duration::from_millis(
+            self.settings
+                .backoff_initial_ms
+                .saturating_mul(factor)
+                .min(self.settings.backoff_maximum_ms),
+        )
     }
 
     /// Whether to try again makes no sense after this attempt.
@@ -236,8 +293,17 @@ impl Worker {
     fn give_up(&self, stored: &StoredRecord, error: &Error, attempts: u32) -> Vec<Output> {
         let stage = self.stage.name();
         tracing::error!(stage, position = ?stored.position, attempts, error = %error.full_message(), "record goes to the dead letters");
-        let failure = dead_letter::Failure { topic: self.input, stage, attempts, error, at_ms: (self.clock)() };
-        let letter = Output { topic: Topic::DeadLetters, record: dead_letter::record(stored, &failure) };
+        let failure = dead_letter::Failure {
+            topic: self.input,
+            stage,
+            attempts,
+            error,
+            at_ms: (self.clock)(),
+        };
+        let letter = Output {
+            topic: Topic::DeadLetters,
+            record: dead_letter::record(stored, &failure),
+        };
         let mut outputs = vec![letter];
         outputs.extend(self.stage.abandoned(stored, error));
         outputs

@@ -1,4 +1,5 @@
-//! The reading side of the loop: the subscription, what of it is in flight, and what of that may be committed.
+//! The reading side of the loop: the subscription, what of it is in flight, and what of that may be
+//! committed.
 
 use std::time::Duration;
 
@@ -15,8 +16,8 @@ use crate::event_log::{BatchLimit, Subscription};
 const WAIT: Duration = Duration::from_secs(1);
 /// Between two looks whether partitions were taken away, while there is no room for records.
 const LOOK: Duration = Duration::from_millis(200);
-/// Commits are no closer than this, and no closer than so many times what the last one took, within a limit: one covers all records that
-/// were done meanwhile, and nothing is read while it is made.
+/// Commits are no closer than this, and no closer than so many times what the last one took, within
+/// a limit: one covers all records that were done meanwhile, and nothing is read while it is made.
 const COMMIT_INTERVAL: Duration = Duration::from_millis(20);
 const COMMIT_SHARE: u32 = 20;
 const LONGEST_COMMIT_INTERVAL: Duration = Duration::from_millis(100);
@@ -40,7 +41,11 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Nothing read yet.
-    pub fn new(subscription: Box<dyn Subscription>, stage: &'static str, settings: WorkerSettings) -> Self {
+    pub fn new(
+        subscription: Box<dyn Subscription>,
+        stage: &'static str,
+        settings: WorkerSettings,
+    ) -> Self {
         let now = Instant::now();
         Self {
             subscription,
@@ -69,14 +74,24 @@ impl Reading {
         self.commit_at
     }
 
-    /// Takes records in as far as there is room, and lets go of partitions that were taken away. Cancelling it loses nothing.
+    /// Takes records in as far as there is room, and lets go of partitions that were taken away.
+    /// Cancelling it loses nothing.
     pub async fn next(&mut self) -> Result<()> {
         let limit = self.in_flight.room(&self.settings);
         let batch = if limit.records == 0 {
-            // A moment and not a pause, so that being cancelled again and again does not put it off.
+            // A moment and not a pause, so that being cancelled again and again does not put it
+            // off.
             tokio::time::sleep_until(self.look_at).await;
             self.look_at = Instant::now() + LOOK;
-            self.subscription.next_batch(BatchLimit { records: 0, bytes: 0 }, Duration::ZERO).await
+            self.subscription
+                .next_batch(
+                    BatchLimit {
+                        records: 0,
+                        bytes: 0,
+                    },
+                    Duration::ZERO,
+                )
+                .await
         } else {
             self.subscription.next_batch(limit, WAIT).await
         };
@@ -100,8 +115,13 @@ impl Reading {
             return;
         }
         let now = Instant::now();
-        // With nothing on its way there is nothing to read meanwhile, and who asks how far we are should learn it.
-        let at = if self.in_flight.is_empty() { self.next_commit.min(now + COMMIT_INTERVAL) } else { self.next_commit };
+        // With nothing on its way there is nothing to read meanwhile, and who asks how far we are
+        // should learn it.
+        let at = if self.in_flight.is_empty() {
+            self.next_commit.min(now + COMMIT_INTERVAL)
+        } else {
+            self.next_commit
+        };
         if at <= now {
             self.commit().await;
         } else {
@@ -116,7 +136,8 @@ impl Reading {
         }
     }
 
-    /// Commits what is done. A failure loses nothing: it is tried again, and after a crash the records come again.
+    /// Commits what is done. A failure loses nothing: it is tried again, and after a crash the
+    /// records come again.
     pub async fn commit(&mut self) {
         self.commit_at = None;
         let positions = self.low_water.uncommitted();
@@ -147,7 +168,8 @@ impl Reading {
 
 /// Pause after a commit that took so long.
 fn commit_interval(took: Duration) -> Duration {
-    took.saturating_mul(COMMIT_SHARE).clamp(COMMIT_INTERVAL, LONGEST_COMMIT_INTERVAL)
+    took.saturating_mul(COMMIT_SHARE)
+        .clamp(COMMIT_INTERVAL, LONGEST_COMMIT_INTERVAL)
 }
 
 #[cfg(test)]

@@ -18,7 +18,9 @@ use super::{Worker, WorkerSettings};
 use crate::blobs::Blobs;
 use crate::event_log::stage::{Output, Stage};
 use crate::event_log::topics::Topics;
-use crate::event_log::{BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription, TopicSettings};
+use crate::event_log::{
+    BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription, TopicSettings,
+};
 
 /// What the log hands out next: partitions that were taken away, then records.
 struct Step {
@@ -61,16 +63,26 @@ impl EventLog for ScriptedLog {
             self.refused.fetch_add(1, Ordering::SeqCst);
             return Err(Error::new(ErrorKind::Unavailable, "scripted"));
         }
-        self.appended.lock().unwrap().extend(records.iter().map(|record| text(&record.key)));
+        self.appended
+            .lock()
+            .unwrap()
+            .extend(records.iter().map(|record| text(&record.key)));
         Ok(vec![at(0, 0); records.len()])
     }
 
     async fn subscribe(&self, _: &str, group: Option<&str>) -> Result<Box<dyn Subscription>> {
         *self.group.lock().unwrap() = group.unwrap().to_owned();
         let script = self.script.lock().unwrap().take().unwrap();
-        let (committed, commits_fail) = (Arc::clone(&self.committed), Arc::clone(&self.commits_fail));
+        let (committed, commits_fail) =
+            (Arc::clone(&self.committed), Arc::clone(&self.commits_fail));
         let revocations = Arc::clone(&self.revocations);
-        Ok(Box::new(ScriptedSubscription { script, revocations, revoked: Vec::new(), committed, commits_fail }))
+        Ok(Box::new(ScriptedSubscription {
+            script,
+            revocations,
+            revoked: Vec::new(),
+            committed,
+            commits_fail,
+        }))
     }
 
     async fn subscribe_from(&self, topic: &str, _: &[Position]) -> Result<Box<dyn Subscription>> {
@@ -92,7 +104,10 @@ impl Subscription for ScriptedSubscription {
         let step = if limit.records == 0 {
             self.script.try_recv().ok()
         } else {
-            tokio::time::timeout(wait, self.script.recv()).await.ok().flatten()
+            tokio::time::timeout(wait, self.script.recv())
+                .await
+                .ok()
+                .flatten()
         };
         let Some(step) = step else {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -117,7 +132,12 @@ impl Subscription for ScriptedSubscription {
     }
 
     fn revocation(&self, partition: u32) -> CancellationToken {
-        self.revocations.lock().unwrap().entry(partition).or_default().clone()
+        self.revocations
+            .lock()
+            .unwrap()
+            .entry(partition)
+            .or_default()
+            .clone()
     }
 }
 
@@ -140,7 +160,10 @@ impl Stage for GatedStage {
             return Err(Error::new(ErrorKind::Unavailable, "scripted"));
         }
         self.gate.acquire().await.unwrap().forget();
-        Ok(vec![Output { topic: Topic::DocumentsClean, record: input.record.clone() }])
+        Ok(vec![Output {
+            topic: Topic::DocumentsClean,
+            record: input.record.clone(),
+        }])
     }
 
     fn abandoned(&self, _: &StoredRecord, _: &Error) -> Vec<Output> {
@@ -161,9 +184,21 @@ impl Bench {
     fn start(fails: bool, in_flight_records: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (script, receiver) = mpsc::unbounded_channel();
-        let log = Arc::new(ScriptedLog { script: Mutex::new(Some(receiver)), ..ScriptedLog::default() });
-        let stage = Arc::new(GatedStage { gate: Semaphore::new(0), begun: Mutex::default(), fails });
-        let topics = Topics::new(Arc::clone(&log) as _, "t".into(), Blobs::local(folder.path()).unwrap(), 1 << 16);
+        let log = Arc::new(ScriptedLog {
+            script: Mutex::new(Some(receiver)),
+            ..ScriptedLog::default()
+        });
+        let stage = Arc::new(GatedStage {
+            gate: Semaphore::new(0),
+            begun: Mutex::default(),
+            fails,
+        });
+        let topics = Topics::new(
+            Arc::clone(&log) as _,
+            "t".into(),
+            Blobs::local(folder.path()).unwrap(),
+            1 << 16,
+        );
         let settings = WorkerSettings {
             concurrency: 1,
             in_flight_records,
@@ -177,22 +212,54 @@ impl Bench {
             linger_ms: 0,
             drain_ms: 10_000,
         };
-        let metrics = WorkerMetrics::register(&Registry::new()).unwrap().stage("gated");
-        let worker = Worker::new(topics, Topic::DocumentsRaw, Arc::clone(&stage) as _, settings, metrics, Arc::new(|| 7));
-        let (worker, stop) = (worker.with_group("gated-g2".to_owned()), CancellationToken::new());
+        let metrics = WorkerMetrics::register(&Registry::new())
+            .unwrap()
+            .stage("gated");
+        let worker = Worker::new(
+            topics,
+            Topic::DocumentsRaw,
+            Arc::clone(&stage) as _,
+            settings,
+            metrics,
+            Arc::new(|| 7),
+        );
+        let (worker, stop) = (
+            worker.with_group("gated-g2".to_owned()),
+            CancellationToken::new(),
+        );
         let running = tokio::spawn({
             let stop = stop.clone();
             async move { worker.run(stop).await }
         });
-        Self { log, stage, script, stop, running, _folder: folder }
+        Self {
+            log,
+            stage,
+            script,
+            stop,
+            running,
+            _folder: folder,
+        }
     }
 
     fn step(&self, revoked: &[u32], records: &[(u32, u64, &'static str)]) {
         let record = |(partition, offset, key): &(u32, u64, &'static str)| {
-            let record = Record { key: Bytes::from_static(key.as_bytes()), value: Some(Bytes::new()), ..Record::default() };
-            StoredRecord { position: at(*partition, *offset), record }
+            let record = Record {
+                key: Bytes::from_static(key.as_bytes()),
+                value: Some(Bytes::new()),
+                ..Record::default()
+            };
+            StoredRecord {
+                position: at(*partition, *offset),
+                record,
+            }
         };
-        self.script.send(Step { revoked: revoked.to_vec(), records: records.iter().map(record).collect() }).ok().unwrap();
+        self.script
+            .send(Step {
+                revoked: revoked.to_vec(),
+                records: records.iter().map(record).collect(),
+            })
+            .ok()
+            .unwrap();
     }
 
     async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
@@ -202,7 +269,12 @@ impl Bench {
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        panic!("{what}: begun {:?}, appended {:?}, committed {:?}", self.begun(), self.appended(), self.committed());
+        panic!(
+            "{what}: begun {:?}, appended {:?}, committed {:?}",
+            self.begun(),
+            self.appended(),
+            self.committed()
+        );
     }
 
     fn begun(&self) -> Vec<String> {
@@ -235,17 +307,38 @@ fn text(bytes: &Bytes) -> String {
 async fn what_a_lost_partition_had_in_flight_is_dropped_and_never_committed() {
     let bench = Bench::start(false, 100);
     bench.step(&[], &[(0, 5, "running")]);
-    bench.until("the first record runs", |bench| bench.begun().len() == 1).await;
+    bench
+        .until("the first record runs", |bench| bench.begun().len() == 1)
+        .await;
     bench.step(&[], &[(0, 6, "not started"), (0, 7, "running")]);
     assert_eq!(*bench.log.group.lock().unwrap(), "gated-g2");
     bench.step(&[0], &[(1, 3, "other")]);
     // The zombie ends first: it holds the only permit.
     tokio::time::sleep(Duration::from_millis(30)).await;
     bench.stage.gate.add_permits(10);
-    bench.until("the other partition is committed", |bench| bench.committed().contains(&at(1, 4))).await;
-    assert_eq!(bench.begun(), ["running", "other"], "a record of a lost partition was started");
-    assert_eq!(bench.appended(), ["other"], "outputs of a lost partition were appended");
-    assert!(bench.committed().iter().all(|position| position.partition == 1), "{:?}", bench.committed());
+    bench
+        .until("the other partition is committed", |bench| {
+            bench.committed().contains(&at(1, 4))
+        })
+        .await;
+    assert_eq!(
+        bench.begun(),
+        ["running", "other"],
+        "a record of a lost partition was started"
+    );
+    assert_eq!(
+        bench.appended(),
+        ["other"],
+        "outputs of a lost partition were appended"
+    );
+    assert!(
+        bench
+            .committed()
+            .iter()
+            .all(|position| position.partition == 1),
+        "{:?}",
+        bench.committed()
+    );
     bench.end().await;
 }
 
@@ -253,19 +346,42 @@ async fn what_a_lost_partition_had_in_flight_is_dropped_and_never_committed() {
 async fn a_partition_that_comes_back_is_done_again_and_the_zombie_counts_for_nothing() {
     let bench = Bench::start(false, 100);
     bench.step(&[], &[(0, 5, "a")]);
-    bench.until("the record runs", |bench| bench.begun().len() == 1).await;
+    bench
+        .until("the record runs", |bench| bench.begun().len() == 1)
+        .await;
     bench.step(&[0], &[]);
     // Another worker has done 5 meanwhile; it comes back at 6 with a record of the same key.
     bench.step(&[], &[(0, 6, "a")]);
     tokio::time::sleep(Duration::from_millis(30)).await;
-    assert_eq!(bench.begun().len(), 1, "two records of a key ran side by side");
+    assert_eq!(
+        bench.begun().len(),
+        1,
+        "two records of a key ran side by side"
+    );
     bench.stage.gate.add_permits(1);
-    bench.until("the new record runs", |bench| bench.begun().len() == 2).await;
+    bench
+        .until("the new record runs", |bench| bench.begun().len() == 2)
+        .await;
     // The low-water mark of what was read again; past 6 nothing is done.
-    assert!(bench.committed().iter().all(|position| *position == at(0, 6)), "{:?}", bench.committed());
+    assert!(
+        bench
+            .committed()
+            .iter()
+            .all(|position| *position == at(0, 6)),
+        "{:?}",
+        bench.committed()
+    );
     bench.stage.gate.add_permits(1);
-    bench.until("the new record is committed", |bench| bench.committed().contains(&at(0, 7))).await;
-    assert_eq!(bench.appended().len(), 1, "the zombie's outputs were appended");
+    bench
+        .until("the new record is committed", |bench| {
+            bench.committed().contains(&at(0, 7))
+        })
+        .await;
+    assert_eq!(
+        bench.appended().len(),
+        1,
+        "the zombie's outputs were appended"
+    );
     bench.end().await;
 }
 
@@ -273,11 +389,18 @@ async fn a_partition_that_comes_back_is_done_again_and_the_zombie_counts_for_not
 async fn a_record_that_waits_to_be_tried_again_is_let_go_with_its_partition_even_without_room() {
     let bench = Bench::start(true, 1);
     bench.step(&[], &[(0, 0, "held")]);
-    bench.until("the record fails", |bench| bench.begun().len() == 1).await;
-    // There is room for one record, and it is taken: the loop must look for lost partitions all the same.
+    bench
+        .until("the record fails", |bench| bench.begun().len() == 1)
+        .await;
+    // There is room for one record, and it is taken: the loop must look for lost partitions all the
+    // same.
     bench.step(&[0], &[]);
     bench.step(&[], &[(1, 0, "next")]);
-    bench.until("the next record is tried", |bench| bench.begun().contains(&"next".to_owned())).await;
+    bench
+        .until("the next record is tried", |bench| {
+            bench.begun().contains(&"next".to_owned())
+        })
+        .await;
     assert!(bench.committed().is_empty(), "{:?}", bench.committed());
     bench.end().await;
 }
@@ -288,7 +411,11 @@ async fn a_commit_that_failed_is_tried_again_without_new_records() {
     *bench.log.commits_fail.lock().unwrap() = 1;
     bench.stage.gate.add_permits(1);
     bench.step(&[], &[(0, 0, "a")]);
-    bench.until("the record is committed", |bench| bench.committed() == [at(0, 1)]).await;
+    bench
+        .until("the record is committed", |bench| {
+            bench.committed() == [at(0, 1)]
+        })
+        .await;
     bench.end().await;
 }
 
@@ -298,12 +425,24 @@ async fn an_append_that_is_tried_again_ends_with_the_partition() {
     bench.log.is_away.store(true, Ordering::SeqCst);
     bench.stage.gate.add_permits(10);
     bench.step(&[], &[(0, 5, "lost")]);
-    bench.until("the append fails", |bench| bench.log.refused.load(Ordering::SeqCst) == 1).await;
+    bench
+        .until("the append fails", |bench| {
+            bench.log.refused.load(Ordering::SeqCst) == 1
+        })
+        .await;
     // It is to be tried again in a minute: only the loss ends the wait.
     bench.log.is_away.store(false, Ordering::SeqCst);
     bench.step(&[0], &[(1, 3, "other")]);
-    bench.until("the other partition is committed", |bench| bench.committed().contains(&at(1, 4))).await;
-    assert_eq!(bench.appended(), ["other"], "outputs of a lost partition were appended");
+    bench
+        .until("the other partition is committed", |bench| {
+            bench.committed().contains(&at(1, 4))
+        })
+        .await;
+    assert_eq!(
+        bench.appended(),
+        ["other"],
+        "outputs of a lost partition were appended"
+    );
     bench.end().await;
 }
 
@@ -311,13 +450,30 @@ async fn an_append_that_is_tried_again_ends_with_the_partition() {
 async fn nothing_is_appended_from_the_moment_in_which_a_partition_is_lost() {
     let bench = Bench::start(false, 100);
     bench.step(&[], &[(0, 5, "lost")]);
-    bench.until("the record runs", |bench| bench.begun().len() == 1).await;
+    bench
+        .until("the record runs", |bench| bench.begun().len() == 1)
+        .await;
     // The group has taken it away; the loop has not asked yet.
     bench.log.revocations.lock().unwrap()[&0].cancel();
     bench.stage.gate.add_permits(10);
     bench.step(&[], &[(1, 3, "other")]);
-    bench.until("the other partition is committed", |bench| bench.committed().contains(&at(1, 4))).await;
-    assert_eq!(bench.appended(), ["other"], "outputs of a lost partition were appended");
-    assert!(bench.committed().iter().all(|position| position.partition == 1), "{:?}", bench.committed());
+    bench
+        .until("the other partition is committed", |bench| {
+            bench.committed().contains(&at(1, 4))
+        })
+        .await;
+    assert_eq!(
+        bench.appended(),
+        ["other"],
+        "outputs of a lost partition were appended"
+    );
+    assert!(
+        bench
+            .committed()
+            .iter()
+            .all(|position| position.partition == 1),
+        "{:?}",
+        bench.committed()
+    );
     bench.end().await;
 }

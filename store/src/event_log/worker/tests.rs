@@ -1,4 +1,5 @@
-//! Proves the loop's promises on the embedded log, with a scripted stage, a fake clock, and a log that can stop dead at any step.
+//! Proves the loop's promises on the embedded log, with a scripted stage, a fake clock, and a log
+//! that can stop dead at any step.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -19,7 +20,10 @@ use crate::blobs::Blobs;
 use crate::event_log::embedded::{Config, EmbeddedEventLog};
 use crate::event_log::stage::{Output, Stage};
 use crate::event_log::topics::Topics;
-use crate::event_log::{BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription, TopicSettings, dead_letter};
+use crate::event_log::{
+    BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription,
+    TopicSettings, dead_letter,
+};
 
 /// Where a run stops as if the process had been killed: every step from then on never returns.
 #[derive(Default)]
@@ -66,10 +70,17 @@ impl EventLog for CrashingLog {
 
     async fn subscribe(&self, topic: &str, group: Option<&str>) -> Result<Box<dyn Subscription>> {
         let subscription = self.log.subscribe(topic, group).await?;
-        Ok(Box::new(CrashingSubscription { subscription, crash: Arc::clone(&self.crash) }))
+        Ok(Box::new(CrashingSubscription {
+            subscription,
+            crash: Arc::clone(&self.crash),
+        }))
     }
 
-    async fn subscribe_from(&self, topic: &str, from: &[Position]) -> Result<Box<dyn Subscription>> {
+    async fn subscribe_from(
+        &self,
+        topic: &str,
+        from: &[Position],
+    ) -> Result<Box<dyn Subscription>> {
         self.log.subscribe_from(topic, from).await
     }
 
@@ -96,8 +107,9 @@ impl Subscription for CrashingSubscription {
     }
 }
 
-/// Does what a record's value says: `ok`, `invalid`, `panic`, `unavailable N` (N times, then ok), `broken` (panics also where it is told
-/// that a record was given up). Keeps what it wrote in a sink that loses what was not flushed.
+/// Does what a record's value says: `ok`, `invalid`, `panic`, `unavailable N` (N times, then ok),
+/// `broken` (panics also where it is told that a record was given up). Keeps what it wrote in a
+/// sink that loses what was not flushed.
 struct ScriptedStage {
     crash: Arc<Crash>,
     attempts: Mutex<BTreeMap<Position, u32>>,
@@ -128,13 +140,18 @@ impl Stage for ScriptedStage {
             "panic" => panic!("scripted panic"),
             "huge" => return Ok(vec![self.report(input), huge(input)]),
             "unsettled" => self.unsettled.store(true, Ordering::SeqCst),
-            "unavailable" if attempt <= rest.parse().unwrap() => return Err(Error::new(ErrorKind::Unavailable, "scripted")),
+            "unavailable" if attempt <= rest.parse().unwrap() => {
+                return Err(Error::new(ErrorKind::Unavailable, "scripted"));
+            }
             _ => {}
         }
         let key = String::from_utf8_lossy(&input.record.key).into_owned();
         self.written.lock().unwrap().insert(key, value);
         self.crash.step().await;
-        Ok(vec![Output { topic: Topic::DocumentsClean, record: input.record.clone() }])
+        Ok(vec![Output {
+            topic: Topic::DocumentsClean,
+            record: input.record.clone(),
+        }])
     }
 
     async fn flush(&self) -> Result<()> {
@@ -147,27 +164,43 @@ impl Stage for ScriptedStage {
 
     async fn settle(&self, _: &[Position]) -> Result<Vec<Output>> {
         match self.unsettled.load(Ordering::SeqCst) {
-            true => Err(Error::new(ErrorKind::Corrupt, "a kept record cannot be read")),
+            true => Err(Error::new(
+                ErrorKind::Corrupt,
+                "a kept record cannot be read",
+            )),
             false => Ok(Vec::new()),
         }
     }
 
     fn abandoned(&self, input: &StoredRecord, _: &Error) -> Vec<Output> {
-        assert_ne!(input.record.value.as_deref(), Some(b"broken".as_slice()), "scripted panic");
+        assert_ne!(
+            input.record.value.as_deref(),
+            Some(b"broken".as_slice()),
+            "scripted panic"
+        );
         vec![self.report(input)]
     }
 }
 
 impl ScriptedStage {
     fn report(&self, input: &StoredRecord) -> Output {
-        Output { topic: Topic::DocumentsStates, record: input.record.clone() }
+        Output {
+            topic: Topic::DocumentsStates,
+            record: input.record.clone(),
+        }
     }
 }
 
 /// An output that no log takes: its headers do not travel by reference.
 fn huge(input: &StoredRecord) -> Output {
     let headers = vec![("traceparent".to_owned(), Bytes::from(vec![b'x'; 2 << 20]))];
-    Output { topic: Topic::DocumentsClean, record: Record { headers, ..input.record.clone() } }
+    Output {
+        topic: Topic::DocumentsClean,
+        record: Record {
+            headers,
+            ..input.record.clone()
+        },
+    }
 }
 
 /// A folder with a log, and what the stage's sink holds durably.
@@ -206,32 +239,61 @@ pub(super) fn worker_settings() -> WorkerSettings {
 
 impl Bench {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), flushed: Arc::default() }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            flushed: Arc::default(),
+        }
     }
 
     async fn open(path: &Path, crash: &Arc<Crash>) -> Topics {
         // A log that was left in the middle gives its lock back once its last write has ended.
         let log = loop {
             match EmbeddedEventLog::open(&path.join("log"), log_settings()) {
-                Err(error) if error.kind() == ErrorKind::Conflict => tokio::time::sleep(Duration::from_millis(5)).await,
+                Err(error) if error.kind() == ErrorKind::Conflict => {
+                    tokio::time::sleep(Duration::from_millis(5)).await
+                }
                 opened => break opened.unwrap(),
             }
         };
-        let log = CrashingLog { log, crash: Arc::clone(crash) };
-        let topics = Topics::new(Arc::new(log), "t".into(), Blobs::local(&path.join("blobs")).unwrap(), 1 << 16);
+        let log = CrashingLog {
+            log,
+            crash: Arc::clone(crash),
+        };
+        let topics = Topics::new(
+            Arc::new(log),
+            "t".into(),
+            Blobs::local(&path.join("blobs")).unwrap(),
+            1 << 16,
+        );
         topics.create(2, None, None).await.unwrap();
         topics
     }
 
     /// Runs a worker until it has committed everything, or until it crashes; says which.
     fn run(&self, inputs: &[(&str, &str)], crash_at: Option<usize>) -> bool {
-        let crash = Arc::new(Crash { at: crash_at, ..Crash::default() });
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let crash = Arc::new(Crash {
+            at: crash_at,
+            ..Crash::default()
+        });
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
         let finished = runtime.block_on(async {
             let quiet = Arc::new(Crash::default());
             if !inputs.is_empty() {
                 let topics = Self::open(self.folder.path(), &quiet).await;
-                topics.append(Topic::DocumentsRaw, inputs.iter().map(|(key, value)| record(key, value)).collect()).await.unwrap();
+                topics
+                    .append(
+                        Topic::DocumentsRaw,
+                        inputs
+                            .iter()
+                            .map(|(key, value)| record(key, value))
+                            .collect(),
+                    )
+                    .await
+                    .unwrap();
             }
             let topics = Self::open(self.folder.path(), &crash).await;
             let stop = CancellationToken::new();
@@ -266,8 +328,17 @@ impl Bench {
             flushed: Arc::clone(&self.flushed),
             unsettled: AtomicBool::new(false),
         };
-        let metrics = WorkerMetrics::register(&Registry::new()).unwrap().stage("scripted");
-        Worker::new(topics.clone(), Topic::DocumentsRaw, Arc::new(stage), worker_settings(), metrics, Arc::new(|| 7))
+        let metrics = WorkerMetrics::register(&Registry::new())
+            .unwrap()
+            .stage("scripted");
+        Worker::new(
+            topics.clone(),
+            Topic::DocumentsRaw,
+            Arc::new(stage),
+            worker_settings(),
+            metrics,
+            Arc::new(|| 7),
+        )
     }
 
     fn outputs(&self, topic: Topic) -> Vec<Record> {
@@ -277,8 +348,14 @@ impl Bench {
             let mut subscription = topics.subscribe(topic, None).await.unwrap();
             let mut all = Vec::new();
             loop {
-                let limit = BatchLimit { records: 100, bytes: 1 << 20 };
-                let batch = subscription.next_batch(limit, Duration::ZERO).await.unwrap();
+                let limit = BatchLimit {
+                    records: 100,
+                    bytes: 1 << 20,
+                };
+                let batch = subscription
+                    .next_batch(limit, Duration::ZERO)
+                    .await
+                    .unwrap();
                 if batch.is_empty() {
                     return all;
                 }
@@ -307,55 +384,112 @@ async fn drained(topics: &Topics) {
     }
 }
 
-const INPUTS: [(&str, &str); 7] =
-    [("a", "ok 1"), ("b", "ok 1"), ("a", "ok 2"), ("poison", "invalid"), ("c", "ok 1"), ("a", "ok 3"), ("b", "ok 2")];
+const INPUTS: [(&str, &str); 7] = [
+    ("a", "ok 1"),
+    ("b", "ok 1"),
+    ("a", "ok 2"),
+    ("poison", "invalid"),
+    ("c", "ok 1"),
+    ("a", "ok 3"),
+    ("b", "ok 2"),
+];
 
 fn newest_by_key(records: &[Record]) -> BTreeMap<String, String> {
     let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
-    records.iter().map(|record| (text(&record.key), text(record.value.as_ref().unwrap()))).collect()
+    records
+        .iter()
+        .map(|record| (text(&record.key), text(record.value.as_ref().unwrap())))
+        .collect()
 }
 
 fn letters(bench: &Bench) -> Vec<DeadLetter> {
-    bench.outputs(Topic::DeadLetters).iter().map(|record| dead_letter::read(record).unwrap()).collect()
+    bench
+        .outputs(Topic::DeadLetters)
+        .iter()
+        .map(|record| dead_letter::read(record).unwrap())
+        .collect()
 }
 
 #[test]
 fn a_crash_between_any_two_steps_loses_nothing_and_leaves_the_same_state() {
-    let expected: BTreeMap<String, String> =
-        [("a", "ok 3"), ("b", "ok 2"), ("c", "ok 1")].map(|(key, value)| (key.into(), value.into())).into();
+    let expected: BTreeMap<String, String> = [("a", "ok 3"), ("b", "ok 2"), ("c", "ok 1")]
+        .map(|(key, value)| (key.into(), value.into()))
+        .into();
     let mut crashes = 0;
     for crash_at in 0.. {
         let bench = Bench::new();
         let finished = bench.run(&INPUTS, Some(crash_at));
         if !finished {
             crashes += 1;
-            assert!(bench.run(&[], None), "the second run must finish (crash at step {crash_at})");
+            assert!(
+                bench.run(&[], None),
+                "the second run must finish (crash at step {crash_at})"
+            );
         }
-        assert_eq!(*bench.flushed.lock().unwrap(), expected, "sink after a crash at step {crash_at}");
-        assert_eq!(newest_by_key(&bench.outputs(Topic::DocumentsClean)), expected, "outputs after a crash at step {crash_at}");
-        let mut ids: Vec<String> = letters(&bench).into_iter().map(|letter| letter.id).collect();
+        assert_eq!(
+            *bench.flushed.lock().unwrap(),
+            expected,
+            "sink after a crash at step {crash_at}"
+        );
+        assert_eq!(
+            newest_by_key(&bench.outputs(Topic::DocumentsClean)),
+            expected,
+            "outputs after a crash at step {crash_at}"
+        );
+        let mut ids: Vec<String> = letters(&bench)
+            .into_iter()
+            .map(|letter| letter.id)
+            .collect();
         ids.dedup();
-        assert_eq!(ids.len(), 1, "dead letters after a crash at step {crash_at}");
+        assert_eq!(
+            ids.len(),
+            1,
+            "dead letters after a crash at step {crash_at}"
+        );
         if finished {
             break;
         }
     }
-    assert!(crashes > 20, "the steps were really interrupted, {crashes} times");
+    assert!(
+        crashes > 20,
+        "the steps were really interrupted, {crashes} times"
+    );
 }
 
 #[test]
 fn poisoned_records_neither_block_nor_disappear() {
     let bench = Bench::new();
-    let inputs = [("x", "panic"), ("y", "invalid"), ("x", "ok 1"), ("z", "ok 1")];
+    let inputs = [
+        ("x", "panic"),
+        ("y", "invalid"),
+        ("x", "ok 1"),
+        ("z", "ok 1"),
+    ];
     assert!(bench.run(&inputs, None));
     let mut letters = letters(&bench);
     letters.sort_by(|left, right| left.document_id.cmp(&right.document_id));
-    let said: Vec<(&str, ErrorKind, u32)> =
-        letters.iter().map(|letter| (letter.document_id.as_str(), letter.kind, letter.attempts)).collect();
-    assert_eq!(said, [("x", ErrorKind::Internal, 2), ("y", ErrorKind::Invalid, 1)]);
-    assert!(letters.iter().any(|letter| letter.message.contains("scripted panic")));
-    assert_eq!(bench.flushed.lock().unwrap().keys().collect::<Vec<_>>(), ["x", "z"]);
-    assert_eq!(bench.outputs(Topic::DocumentsStates).len(), 2, "the stage reports what was given up");
+    let said: Vec<(&str, ErrorKind, u32)> = letters
+        .iter()
+        .map(|letter| (letter.document_id.as_str(), letter.kind, letter.attempts))
+        .collect();
+    assert_eq!(
+        said,
+        [("x", ErrorKind::Internal, 2), ("y", ErrorKind::Invalid, 1)]
+    );
+    assert!(
+        letters
+            .iter()
+            .any(|letter| letter.message.contains("scripted panic"))
+    );
+    assert_eq!(
+        bench.flushed.lock().unwrap().keys().collect::<Vec<_>>(),
+        ["x", "z"]
+    );
+    assert_eq!(
+        bench.outputs(Topic::DocumentsStates).len(),
+        2,
+        "the stage reports what was given up"
+    );
 }
 
 #[test]
@@ -377,19 +511,39 @@ fn a_body_over_the_inline_limit_reaches_the_stage_whole() {
 #[test]
 fn an_output_that_the_log_refuses_costs_its_record_alone() {
     let bench = Bench::new();
-    assert!(bench.run(&[("a", "ok 1"), ("b", "huge"), ("c", "ok 1"), ("d", "huge"), ("e", "ok 1")], None));
+    assert!(bench.run(
+        &[
+            ("a", "ok 1"),
+            ("b", "huge"),
+            ("c", "ok 1"),
+            ("d", "huge"),
+            ("e", "ok 1")
+        ],
+        None
+    ));
     let mut letters = letters(&bench);
     letters.sort_by(|left, right| left.document_id.cmp(&right.document_id));
-    let said: Vec<(&str, ErrorKind)> = letters.iter().map(|letter| (letter.document_id.as_str(), letter.kind)).collect();
+    let said: Vec<(&str, ErrorKind)> = letters
+        .iter()
+        .map(|letter| (letter.document_id.as_str(), letter.kind))
+        .collect();
     assert_eq!(said, [("b", ErrorKind::Invalid), ("d", ErrorKind::Invalid)]);
-    assert_eq!(newest_by_key(&bench.outputs(Topic::DocumentsClean)).into_keys().collect::<Vec<_>>(), ["a", "c", "e"]);
+    assert_eq!(
+        newest_by_key(&bench.outputs(Topic::DocumentsClean))
+            .into_keys()
+            .collect::<Vec<_>>(),
+        ["a", "c", "e"]
+    );
 }
 
 #[test]
 fn what_cannot_be_put_in_order_stops_nobody() {
     let bench = Bench::new();
     assert!(bench.run(&[("a", "unsettled"), ("b", "ok 1"), ("c", "ok 1")], None));
-    assert_eq!(newest_by_key(&bench.outputs(Topic::DocumentsClean)).len(), 3);
+    assert_eq!(
+        newest_by_key(&bench.outputs(Topic::DocumentsClean)).len(),
+        3
+    );
     assert!(letters(&bench).is_empty());
 }
 
@@ -400,13 +554,27 @@ fn a_lane_that_panics_ends_the_worker_instead_of_holding_its_record_for_ever() {
     let ended = runtime.block_on(async {
         let crash = Arc::default();
         let topics = Bench::open(bench.folder.path(), &crash).await;
-        topics.append(Topic::DocumentsRaw, vec![record("a", "broken")]).await.unwrap();
-        tokio::time::timeout(Duration::from_secs(60), bench.worker(&topics, &crash).run(CancellationToken::new())).await.unwrap()
+        topics
+            .append(Topic::DocumentsRaw, vec![record("a", "broken")])
+            .await
+            .unwrap();
+        tokio::time::timeout(
+            Duration::from_secs(60),
+            bench.worker(&topics, &crash).run(CancellationToken::new()),
+        )
+        .await
+        .unwrap()
     });
     let told = ended.unwrap_err().to_string();
-    assert!(told.contains("`scripted` cannot go on: a lane has ended"), "{told}");
+    assert!(
+        told.contains("`scripted` cannot go on: a lane has ended"),
+        "{told}"
+    );
     runtime.shutdown_timeout(Duration::from_secs(5));
-    assert!(bench.outputs(Topic::DeadLetters).is_empty(), "the record comes again");
+    assert!(
+        bench.outputs(Topic::DeadLetters).is_empty(),
+        "the record comes again"
+    );
 }
 
 #[test]
@@ -417,13 +585,28 @@ fn a_record_with_headers_that_no_log_takes_becomes_a_dead_letter() {
         let topics = Bench::open(bench.folder.path(), &Arc::default()).await;
         // As much as the log takes, and then the letter's own.
         let headers = vec![("x".to_owned(), Bytes::from(vec![b'x'; (1 << 20) - 100]))];
-        let failed = Record { headers, ..record("a", "invalid") };
-        topics.append(Topic::DocumentsRaw, vec![failed.clone()]).await.unwrap();
+        let failed = Record {
+            headers,
+            ..record("a", "invalid")
+        };
+        topics
+            .append(Topic::DocumentsRaw, vec![failed.clone()])
+            .await
+            .unwrap();
         failed
     });
     assert!(bench.run(&[("b", "ok 1")], None));
     let kept = bench.outputs(Topic::DeadLetters);
-    let originals: Vec<_> = kept.iter().map(|letter| crate::event_log::dead_letter::original(letter).unwrap().1).collect();
-    assert_eq!(originals.iter().map(|record| (&record.key, &record.value)).collect::<Vec<_>>(), [(&failed.key, &failed.value)]);
+    let originals: Vec<_> = kept
+        .iter()
+        .map(|letter| crate::event_log::dead_letter::original(letter).unwrap().1)
+        .collect();
+    assert_eq!(
+        originals
+            .iter()
+            .map(|record| (&record.key, &record.value))
+            .collect::<Vec<_>>(),
+        [(&failed.key, &failed.value)]
+    );
     assert_eq!(letters(&bench)[0].kind, ErrorKind::Invalid);
 }

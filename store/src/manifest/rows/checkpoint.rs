@@ -7,8 +7,8 @@
 //! block  = texts and lineages that are new, rows that refer to texts and lineages by their number, by document id
 //! end    = number of rows
 //! ```
-//! A new file takes the place of the old one when it is whole and synced. One that is damaged, unfinished or of another format is left
-//! aside: the topic has everything.
+//! A new file takes the place of the old one when it is whole and synced. One that is damaged,
+//! unfinished or of another format is left aside: the topic has everything.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -89,7 +89,10 @@ impl CheckpointFile {
     /// In this folder, which is made if it is not there, of the data folder with this id.
     pub fn in_folder(folder: &Path, folder_id: &str) -> Result<Self> {
         create_folder(folder)?;
-        Ok(Self { path: folder.join("documents.table"), folder_id: folder_id.to_owned() })
+        Ok(Self {
+            path: folder.join("documents.table"),
+            folder_id: folder_id.to_owned(),
+        })
     }
 
     /// The rows, and which reports they have; `None` if there is no file that can be used. Blocks.
@@ -126,14 +129,20 @@ impl CheckpointFile {
             read_frame(&mut file, &mut buffer)?;
             match decoded(&buffer)? {
                 Part::Block(block) => reading.add(block)?,
-                Part::End { rows } if rows == reading.rows.len() as u64 => return Ok((reading.finish(), applied)),
+                Part::End { rows } if rows == reading.rows.len() as u64 => {
+                    return Ok((reading.finish(), applied));
+                }
                 Part::End { .. } => return Err(damaged("it lacks rows")),
             }
         }
     }
 
     /// Writes the rows that `look` lends; reports after `applied` may be in them already. Blocks.
-    pub(in crate::manifest) fn write(&self, applied: &Applied, look: impl Fn(&mut dyn FnMut(&Rows))) -> Result<()> {
+    pub(in crate::manifest) fn write(
+        &self,
+        applied: &Applied,
+        look: impl Fn(&mut dyn FnMut(&Rows)),
+    ) -> Result<()> {
         let new = unfinished(&self.path);
         let file = File::create(&new).map_err(failed("create", &new))?;
         let mut file = BufWriter::with_capacity(1 << 20, file);
@@ -141,7 +150,10 @@ impl CheckpointFile {
             magic: MAGIC,
             format: FORMAT,
             folder_id: &self.folder_id,
-            applied: applied.iter().map(|(partition, offset)| (*partition, *offset)).collect(),
+            applied: applied
+                .iter()
+                .map(|(partition, offset)| (*partition, *offset))
+                .collect(),
         };
         let mut written = write_frame(&mut file, &encoded(&header)?);
         let mut writing = Writing::default();
@@ -151,8 +163,12 @@ impl CheckpointFile {
             written = write_frame(&mut file, &block?);
         }
         let end = encoded(&Part::End { rows: writing.rows })?;
-        let synced = written.and_then(|()| write_frame(&mut file, &end)).and_then(|()| file.flush());
-        synced.and_then(|()| file.get_ref().sync_all()).map_err(failed("write", &new))?;
+        let synced = written
+            .and_then(|()| write_frame(&mut file, &end))
+            .and_then(|()| file.flush());
+        synced
+            .and_then(|()| file.get_ref().sync_all())
+            .map_err(failed("write", &new))?;
         publish(&self.path)
     }
 }
@@ -177,15 +193,29 @@ impl Writing {
         self.is_at_end = next.next().is_none();
         self.rows += page.len() as u64;
         self.after = page.last().map(|(document_id, _)| (*document_id).into());
-        let rows = page.iter().map(|(document_id, packed)| self.row(document_id, packed)).collect();
-        let mut new_texts: Vec<(u32, &str)> =
-            self.texts.iter().map(|(text, number)| (*number, &**text)).filter(|(number, _)| *number as usize >= known_texts).collect();
+        let rows = page
+            .iter()
+            .map(|(document_id, packed)| self.row(document_id, packed))
+            .collect();
+        let mut new_texts: Vec<(u32, &str)> = self
+            .texts
+            .iter()
+            .map(|(text, number)| (*number, &**text))
+            .filter(|(number, _)| *number as usize >= known_texts)
+            .collect();
         new_texts.sort_unstable();
         let lineages: Vec<String> = self.lineages[known_lineages..]
             .iter()
-            .map(|lineage| serde_json::to_string(&**lineage).map_err(|error| Error::new(ErrorKind::Internal, error.to_string())))
+            .map(|lineage| {
+                serde_json::to_string(&**lineage)
+                    .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
+            })
             .collect::<Result<_>>()?;
-        encoded(&Part::Block(Block { texts: new_texts.into_iter().map(|(_, text)| text).collect(), lineages, rows }))
+        encoded(&Part::Block(Block {
+            texts: new_texts.into_iter().map(|(_, text)| text).collect(),
+            lineages,
+            rows,
+        }))
     }
 
     fn row<'a>(&mut self, document_id: &'a str, packed: &'a Packed) -> StoredRow<'a> {
@@ -202,14 +232,24 @@ impl Writing {
             indexed: packed
                 .indexed
                 .as_ref()
-                .map(|(version, chunks, fingerprint)| (*version, *chunks, (!same(fingerprint)).then_some(&**fingerprint))),
+                .map(|(version, chunks, fingerprint)| {
+                    (
+                        *version,
+                        *chunks,
+                        (!same(fingerprint)).then_some(&**fingerprint),
+                    )
+                }),
             fingerprint: &packed.fingerprint,
             reason: packed.reason.as_deref(),
             source: self.text(&packed.source),
             source_path: &packed.source_path,
             title: &packed.title,
             lineage: packed.lineage.as_ref().map(|lineage| self.lineage(lineage)),
-            timeline: packed.timeline.iter().map(|(stage, at_ms)| (self.text(stage), *at_ms)).collect(),
+            timeline: packed
+                .timeline
+                .iter()
+                .map(|(stage, at_ms)| (self.text(stage), *at_ms))
+                .collect(),
         }
     }
 
@@ -223,7 +263,10 @@ impl Writing {
     }
 
     fn lineage(&mut self, lineage: &Arc<Lineage>) -> u32 {
-        let known = self.lineages.iter().rposition(|known| Arc::ptr_eq(known, lineage));
+        let known = self
+            .lineages
+            .iter()
+            .rposition(|known| Arc::ptr_eq(known, lineage));
         let number = known.unwrap_or_else(|| {
             self.lineages.push(Arc::clone(lineage));
             self.lineages.len() - 1
@@ -244,11 +287,14 @@ impl Reading {
     fn add(&mut self, block: Block<'_>) -> Result<()> {
         self.texts.extend(block.texts.into_iter().map(Arc::from));
         for lineage in block.lineages {
-            let lineage = serde_json::from_str(&lineage).map_err(|error| damaged(&format!("a lineage cannot be read: {error}")))?;
+            let lineage = serde_json::from_str(&lineage)
+                .map_err(|error| damaged(&format!("a lineage cannot be read: {error}")))?;
             self.lineages.push(Arc::new(lineage));
         }
         for row in block.rows {
-            let packed = self.packed(&row).ok_or_else(|| damaged("a row names something that is not there"))?;
+            let packed = self
+                .packed(&row)
+                .ok_or_else(|| damaged("a row names something that is not there"))?;
             self.rows.push((row.document_id.into(), Box::new(packed)));
         }
         Ok(())
@@ -257,13 +303,22 @@ impl Reading {
     fn packed(&self, row: &StoredRow<'_>) -> Option<Packed> {
         let text = |number: u32| self.texts.get(number as usize).cloned();
         let fingerprint: Arc<str> = row.fingerprint.into();
-        let indexed =
-            row.indexed.map(|(version, chunks, other)| (version, chunks, other.map_or_else(|| Arc::clone(&fingerprint), Arc::from)));
+        let indexed = row.indexed.map(|(version, chunks, other)| {
+            (
+                version,
+                chunks,
+                other.map_or_else(|| Arc::clone(&fingerprint), Arc::from),
+            )
+        });
         let lineage = match row.lineage {
             Some(number) => Some(Arc::clone(self.lineages.get(number as usize)?)),
             None => None,
         };
-        let timeline: Option<Box<[_]>> = row.timeline.iter().map(|(stage, at_ms)| Some((text(*stage)?, *at_ms))).collect();
+        let timeline: Option<Box<[_]>> = row
+            .timeline
+            .iter()
+            .map(|(stage, at_ms)| Some((text(*stage)?, *at_ms)))
+            .collect();
         Some(Packed {
             version: row.version,
             at_ms: row.at_ms,
@@ -296,7 +351,12 @@ impl Reading {
 }
 
 fn encoded(value: &impl Serialize) -> Result<Vec<u8>> {
-    postcard::to_stdvec(value).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode a checkpoint: {error}")))
+    postcard::to_stdvec(value).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot encode a checkpoint: {error}"),
+        )
+    })
 }
 
 fn decoded<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T> {
@@ -315,13 +375,18 @@ fn read_frame(file: &mut impl Read, payload: &mut Vec<u8>) -> Result<()> {
     let mut head = [0; 8];
     file.read_exact(&mut head).map_err(cut_off)?;
     let [l0, l1, l2, l3, c0, c1, c2, c3] = head;
-    let (length, checksum) = (u32::from_le_bytes([l0, l1, l2, l3]), u32::from_le_bytes([c0, c1, c2, c3]));
+    let (length, checksum) = (
+        u32::from_le_bytes([l0, l1, l2, l3]),
+        u32::from_le_bytes([c0, c1, c2, c3]),
+    );
     if length > LONGEST_FRAME {
         return Err(damaged("a length is damaged"));
     }
     payload.clear();
     // As much as there is, and not what a damaged length claims.
-    file.take(u64::from(length)).read_to_end(payload).map_err(cut_off)?;
+    file.take(u64::from(length))
+        .read_to_end(payload)
+        .map_err(cut_off)?;
     if payload.len() != length as usize || crc32fast::hash(payload) != checksum {
         return Err(damaged("a checksum does not match"));
     }
@@ -353,15 +418,25 @@ mod tests {
                 title: format!("标题 {number}"),
                 chunks: number as u32,
                 fingerprint: format!("f{number}"),
-                lineage: number.is_multiple_of(2).then(|| Lineage { converter: format!("c/{}", number % 5), ..Lineage::default() }),
-                timeline: vec![StageTime { stage: "ingest".into(), at_ms: number as i64 }],
+                lineage: number.is_multiple_of(2).then(|| Lineage {
+                    converter: format!("c/{}", number % 5),
+                    ..Lineage::default()
+                }),
+                timeline: vec![StageTime {
+                    stage: "ingest".into(),
+                    at_ms: number as i64,
+                }],
                 at_ms: -(number as i64),
                 indexed_version: number.is_multiple_of(4).then_some(number),
             },
             indexed: (!number.is_multiple_of(5)).then(|| IndexedVersion {
                 version: number,
                 chunks: 3,
-                fingerprint: if number.is_multiple_of(2) { format!("f{number}") } else { "other".into() },
+                fingerprint: if number.is_multiple_of(2) {
+                    format!("f{number}")
+                } else {
+                    "other".into()
+                },
             }),
             passed: number,
             taken: number + 1,
@@ -377,7 +452,8 @@ mod tests {
     fn written(rows: &Rows) -> (tempfile::TempDir, CheckpointFile) {
         let folder = tempfile::tempdir().unwrap();
         let file = CheckpointFile::in_folder(&folder.path().join("manifest"), "id").unwrap();
-        file.write(&Applied::from([(0, 7), (1, 9)]), |look| look(rows)).unwrap();
+        file.write(&Applied::from([(0, 7), (1, 9)]), |look| look(rows))
+            .unwrap();
         (folder, file)
     }
 
@@ -410,6 +486,13 @@ mod tests {
         }
         std::fs::write(&file.path, &whole).unwrap();
         assert!(file.read().is_some());
-        assert!(CheckpointFile { folder_id: "another".into(), ..file }.read().is_none());
+        assert!(
+            CheckpointFile {
+                folder_id: "another".into(),
+                ..file
+            }
+            .read()
+            .is_none()
+        );
     }
 }

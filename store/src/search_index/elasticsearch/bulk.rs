@@ -1,5 +1,5 @@
-//! Bulk requests: items are put together up to a number of bytes, sent, and sent again one by one or in halves where the cluster had no
-//! room for them. Used by `batch`.
+//! Bulk requests: items are put together up to a number of bytes, sent, and sent again one by one
+//! or in halves where the cluster had no room for them. Used by `batch`.
 
 use bytes::Bytes;
 use elasticsearch::http::Method;
@@ -17,7 +17,8 @@ pub enum Action {
         /// Version.
         version: i64,
     },
-    /// Writes a record if the stored one is still this (sequence number, term), or if there is none.
+    /// Writes a record if the stored one is still this (sequence number, term), or if there is
+    /// none.
     Guarded {
         /// What was read.
         seen: Option<(i64, i64)>,
@@ -68,14 +69,27 @@ struct ItemStatus {
 
 impl Bulk {
     /// Adds an item; `source` is ignored for a removal.
-    pub fn push(&mut self, id: &str, routing: &str, action: &Action, source: &impl Serialize) -> Result<()> {
-        let failed = |error: serde_json::Error| Error::new(ErrorKind::Internal, format!("cannot encode a record of the index: {error}"));
+    pub fn push(
+        &mut self,
+        id: &str,
+        routing: &str,
+        action: &Action,
+        source: &impl Serialize,
+    ) -> Result<()> {
+        let failed = |error: serde_json::Error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot encode a record of the index: {error}"),
+            )
+        };
         let head = match action {
             Action::Index { version } => {
                 json!({"index": {"_id": id, "routing": routing, "version": version, "version_type": "external_gte"}})
             }
             Action::Guarded { seen: None } => json!({"create": {"_id": id, "routing": routing}}),
-            Action::Guarded { seen: Some((seq_no, term)) } => {
+            Action::Guarded {
+                seen: Some((seq_no, term)),
+            } => {
                 json!({"index": {"_id": id, "routing": routing, "if_seq_no": seq_no, "if_primary_term": term}})
             }
             Action::Delete { version } => {
@@ -97,9 +111,18 @@ impl Bulk {
         self.ends.len()
     }
 
-    /// Sends all items in requests of about `bulk_bytes`, in order; one result each. An error means that it is not known what was done.
-    pub async fn send(self, client: &Client, alias: &str, bulk_bytes: usize) -> Result<Vec<ItemResult>> {
-        let items = Items { bytes: self.bytes.into(), ends: self.ends };
+    /// Sends all items in requests of about `bulk_bytes`, in order; one result each. An error means
+    /// that it is not known what was done.
+    pub async fn send(
+        self,
+        client: &Client,
+        alias: &str,
+        bulk_bytes: usize,
+    ) -> Result<Vec<ItemResult>> {
+        let items = Items {
+            bytes: self.bytes.into(),
+            ends: self.ends,
+        };
         let mut results = vec![ItemResult::Done; items.ends.len()];
         let mut patience = client.patience();
         let mut waiting: Vec<usize> = (0..items.ends.len()).collect();
@@ -125,7 +148,11 @@ struct Items {
 
 impl Items {
     fn range(&self, item: usize) -> std::ops::Range<usize> {
-        let start = item.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let start = item
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before))
+            .copied()
+            .unwrap_or(0);
         start..self.ends.get(item).copied().unwrap_or(start)
     }
 
@@ -149,16 +176,35 @@ impl Items {
 
     /// The bytes of some items; without a copy where they stand side by side.
     fn body(&self, items: &[usize]) -> Bytes {
-        let (Some(first), Some(last)) = (items.first(), items.last()) else { return Bytes::new() };
+        let (Some(first), Some(last)) = (items.first(), items.last()) else {
+            return Bytes::new();
+        };
         if last - first + 1 == items.len() {
-            return self.bytes.slice(self.range(*first).start..self.range(*last).end);
+            return self
+                .bytes
+                .slice(self.range(*first).start..self.range(*last).end);
         }
-        items.iter().flat_map(|item| self.bytes.get(self.range(*item)).unwrap_or_default().iter().copied()).collect()
+        items
+            .iter()
+            .flat_map(|item| {
+                self.bytes
+                    .get(self.range(*item))
+                    .unwrap_or_default()
+                    .iter()
+                    .copied()
+            })
+            .collect()
     }
 }
 
 /// Sends one request; one that is too large for the server in halves.
-async fn send_part(client: &Client, alias: &str, items: &Items, part: &[usize], results: &mut [ItemResult]) -> Result<()> {
+async fn send_part(
+    client: &Client,
+    alias: &str,
+    items: &Items,
+    part: &[usize],
+    results: &mut [ItemResult],
+) -> Result<()> {
     let what = "cannot write to the index";
     let mut waiting = vec![part];
     while let Some(part) = waiting.pop() {
@@ -166,12 +212,19 @@ async fn send_part(client: &Client, alias: &str, items: &Items, part: &[usize], 
             what,
             method: Method::Post,
             path: &format!("/{alias}/_bulk"),
-            query: &[("require_alias", "true"), ("filter_path", "items.*.status,items.*.error")],
+            query: &[
+                ("require_alias", "true"),
+                ("filter_path", "items.*.status,items.*.error"),
+            ],
             body: Body::Lines(items.body(part)),
         };
         let answer: Answer = match client.send(request).await {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-                Error::new(ErrorKind::Corrupt, format!("{what}: the answer of Elasticsearch cannot be read: {error}")).of_environment()
+                Error::new(
+                    ErrorKind::Corrupt,
+                    format!("{what}: the answer of Elasticsearch cannot be read: {error}"),
+                )
+                .of_environment()
             })?,
             Err(Attempt::Refused(failure)) if failure.status == 413 => {
                 if let [only] = part {
@@ -185,7 +238,11 @@ async fn send_part(client: &Client, alias: &str, items: &Items, part: &[usize], 
             Err(attempt) => return Err(attempt.error(what)),
         };
         if answer.items.len() != part.len() {
-            let message = format!("{what}: {} items were answered for {} sent", answer.items.len(), part.len());
+            let message = format!(
+                "{what}: {} items were answered for {} sent",
+                answer.items.len(),
+                part.len()
+            );
             return Err(Error::new(ErrorKind::Internal, message).of_environment());
         }
         for (item, answered) in part.iter().zip(answer.items) {

@@ -1,5 +1,6 @@
-//! Requests to the cluster: one at a time with its time limit, again with pauses while the cluster is away or has no room, failures in
-//! our kinds. Every request of this index is idempotent or guarded by a sequence number, so that all may be sent twice.
+//! Requests to the cluster: one at a time with its time limit, again with pauses while the cluster
+//! is away or has no room, failures in our kinds. Every request of this index is idempotent or
+//! guarded by a sequence number, so that all may be sent twice.
 
 use std::time::{Duration, Instant};
 
@@ -47,8 +48,12 @@ pub enum Body {
 impl Body {
     /// Encodes a value.
     pub fn json(value: &impl Serialize) -> Result<Self> {
-        let bytes =
-            serde_json::to_vec(value).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode a request: {error}")))?;
+        let bytes = serde_json::to_vec(value).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot encode a request: {error}"),
+            )
+        })?;
         Ok(Self::Json(bytes.into()))
     }
 }
@@ -94,55 +99,98 @@ impl Attempt {
 }
 
 impl Client {
-    /// Prepares connections; makes none yet. `Invalid` for files that cannot be read, without saying what is in them.
+    /// Prepares connections; makes none yet. `Invalid` for files that cannot be read, without
+    /// saying what is in them.
     pub fn new(config: &Config) -> Result<Self> {
         let urls = config.urls.iter().map(|url| {
-            Url::parse(url)
-                .map_err(|error| Error::new(ErrorKind::Invalid, format!("store.search_index.elasticsearch.urls: {url}: {error}")))
+            Url::parse(url).map_err(|error| {
+                Error::new(
+                    ErrorKind::Invalid,
+                    format!("store.search_index.elasticsearch.urls: {url}: {error}"),
+                )
+            })
         });
         let pool = MultiNodeConnectionPool::round_robin(urls.collect::<Result<Vec<_>>>()?, None);
         let timeout = Duration::from_millis(config.request_timeout_ms);
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let mut builder = TransportBuilder::new(pool).timeout(timeout).headers(headers).enable_meta_header(false);
+        let mut builder = TransportBuilder::new(pool)
+            .timeout(timeout)
+            .headers(headers)
+            .enable_meta_header(false);
         if !config.api_key_file.is_empty() {
-            builder = builder.auth(Credentials::EncodedApiKey(secret("api_key_file", &config.api_key_file)?));
+            builder = builder.auth(Credentials::EncodedApiKey(secret(
+                "api_key_file",
+                &config.api_key_file,
+            )?));
         } else if !config.username.is_empty() {
-            builder = builder.auth(Credentials::Basic(config.username.clone(), secret("password_file", &config.password_file)?));
+            builder = builder.auth(Credentials::Basic(
+                config.username.clone(),
+                secret("password_file", &config.password_file)?,
+            ));
         }
         if !config.ca_file.is_empty() {
             let wrong = |error: &dyn std::fmt::Display| {
-                Error::new(ErrorKind::Invalid, format!("store.search_index.elasticsearch.ca_file: {}: {error}", config.ca_file))
+                Error::new(
+                    ErrorKind::Invalid,
+                    format!(
+                        "store.search_index.elasticsearch.ca_file: {}: {error}",
+                        config.ca_file
+                    ),
+                )
             };
             let pem = std::fs::read(&config.ca_file).map_err(|error| wrong(&error))?;
             let certificate = Certificate::from_pem(&pem).map_err(|error| wrong(&error))?;
             builder = builder.cert_validation(CertificateValidation::Full(certificate));
         }
-        let transport = builder
-            .build()
-            .map_err(|error| Error::new(ErrorKind::Invalid, format!("cannot prepare connections to Elasticsearch: {error}")))?;
-        Ok(Self { transport, timeout, patience: Duration::from_millis(config.retry_ms) })
+        let transport = builder.build().map_err(|error| {
+            Error::new(
+                ErrorKind::Invalid,
+                format!("cannot prepare connections to Elasticsearch: {error}"),
+            )
+        })?;
+        Ok(Self {
+            transport,
+            timeout,
+            patience: Duration::from_millis(config.retry_ms),
+        })
     }
 
     /// The same with other limits, for the question whether anybody is there.
     pub fn impatient(&self, timeout: Duration) -> Self {
-        Self { timeout: timeout.min(self.timeout), patience: Duration::ZERO, ..self.clone() }
+        Self {
+            timeout: timeout.min(self.timeout),
+            patience: Duration::ZERO,
+            ..self.clone()
+        }
     }
 
     /// How long work that the cluster has no room for is tried again.
     pub fn patience(&self) -> Patience {
-        Patience { until: Instant::now() + self.patience, pause: FIRST_PAUSE }
+        Patience {
+            until: Instant::now() + self.patience,
+            pause: FIRST_PAUSE,
+        }
     }
 
     /// The answer, decoded.
-    pub async fn call<T: DeserializeOwned + Send + 'static>(&self, request: Request<'_>) -> Result<T> {
+    pub async fn call<T: DeserializeOwned + Send + 'static>(
+        &self,
+        request: Request<'_>,
+    ) -> Result<T> {
         let what = request.what;
-        let bytes = self.send(request).await.map_err(|attempt| attempt.error(what))?;
+        let bytes = self
+            .send(request)
+            .await
+            .map_err(|attempt| attempt.error(what))?;
         decode(what, &bytes)
     }
 
     /// The same, `None` where what the path names does not exist.
-    pub async fn find<T: DeserializeOwned + Send + 'static>(&self, request: Request<'_>) -> Result<Option<T>> {
+    pub async fn find<T: DeserializeOwned + Send + 'static>(
+        &self,
+        request: Request<'_>,
+    ) -> Result<Option<T>> {
         let what = request.what;
         match self.send(request).await {
             Ok(bytes) => decode(what, &bytes).map(Some),
@@ -175,12 +223,25 @@ impl Client {
                 Some(bytes.clone())
             }
         };
-        let unanswered = |error: elasticsearch::Error| Attempt::Unanswered(self.unanswered(request.what, &error));
-        let sent = self.transport.send(request.method, request.path, headers, Some(request.query), body, Some(self.timeout));
+        let unanswered = |error: elasticsearch::Error| {
+            Attempt::Unanswered(self.unanswered(request.what, &error))
+        };
+        let sent = self.transport.send(
+            request.method,
+            request.path,
+            headers,
+            Some(request.query),
+            body,
+            Some(self.timeout),
+        );
         let response = sent.await.map_err(unanswered)?;
         let status = response.status_code().as_u16();
         let bytes = response.bytes().await.map_err(unanswered)?;
-        if (200..300).contains(&status) { Ok(bytes) } else { Err(Attempt::Refused(Failure::of_answer(status, &bytes))) }
+        if (200..300).contains(&status) {
+            Ok(bytes)
+        } else {
+            Err(Attempt::Refused(Failure::of_answer(status, &bytes)))
+        }
     }
 
     fn unanswered(&self, what: &str, error: &elasticsearch::Error) -> Error {
@@ -193,7 +254,11 @@ impl Client {
             }
             innermost.to_string()
         };
-        Error::new(ErrorKind::Unavailable, format!("{what}: Elasticsearch cannot be reached: {reason}")).with_hint(UNREACHABLE_HINT)
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("{what}: Elasticsearch cannot be reached: {reason}"),
+        )
+        .with_hint(UNREACHABLE_HINT)
     }
 }
 
@@ -217,17 +282,28 @@ impl Patience {
 
 fn decode<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| {
-        Error::new(ErrorKind::Corrupt, format!("{what}: the answer of Elasticsearch cannot be read: {error}")).of_environment()
+        Error::new(
+            ErrorKind::Corrupt,
+            format!("{what}: the answer of Elasticsearch cannot be read: {error}"),
+        )
+        .of_environment()
     })
 }
 
 fn secret(key: &str, path: &str) -> Result<String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::new(ErrorKind::Invalid, format!("store.search_index.elasticsearch.{key}: cannot read {path}: {error}")))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::new(
+            ErrorKind::Invalid,
+            format!("store.search_index.elasticsearch.{key}: cannot read {path}: {error}"),
+        )
+    })?;
     let secret = text.trim();
     // The client would panic on a key that is no header value.
     if secret.is_empty() || HeaderValue::from_str(secret).is_err() {
-        return Err(Error::new(ErrorKind::Invalid, format!("store.search_index.elasticsearch.{key}: {path} holds no secret of one line")));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("store.search_index.elasticsearch.{key}: {path} holds no secret of one line"),
+        ));
     }
     Ok(secret.to_owned())
 }

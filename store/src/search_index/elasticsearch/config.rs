@@ -1,13 +1,16 @@
-//! The section `[store.search_index.elasticsearch]`. Read by `crate::config`; used by every file here.
+//! The section `[store.search_index.elasticsearch]`. Read by `crate::config`; used by every file
+//! here.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-/// Longest prefix of index names, in bytes: with a generation's name it must stay below the 255 that a server accepts.
+/// Longest prefix of index names, in bytes: with a generation's name it must stay below the 255
+/// that a server accepts.
 const MAX_PREFIX_BYTES: usize = 40;
 
-/// How the cluster is reached and how its indexes are made. Secrets are in files, so that they stand in no configuration that is shown.
+/// How the cluster is reached and how its indexes are made. Secrets are in files, so that they
+/// stand in no configuration that is shown.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -21,7 +24,8 @@ pub struct Config {
     pub password_file: String,
     /// File with an encoded API key, instead of user and password; empty for none.
     pub api_key_file: String,
-    /// PEM file of the authority that signed the nodes' certificates; empty for those that the system trusts.
+    /// PEM file of the authority that signed the nodes' certificates; empty for those that the
+    /// system trusts.
     pub ca_file: String,
     /// Primary shards of a new generation.
     pub shards: u32,
@@ -31,7 +35,8 @@ pub struct Config {
     pub replicas_while_loading: u32,
     /// How vectors are indexed.
     pub vector_index: VectorIndex,
-    /// How many times more candidates a quantised kind of vector index looks at before it scores by the stored vectors.
+    /// How many times more candidates a quantised kind of vector index looks at before it scores
+    /// by the stored vectors.
     pub oversample: f32,
     /// When the server writes its log to disk.
     pub durability: Durability,
@@ -45,7 +50,8 @@ pub struct Config {
     pub bulk_concurrency: usize,
     /// How long one request may take, in milliseconds.
     pub request_timeout_ms: u64,
-    /// How long a request that the cluster has no room for, or that does not get through, is tried again, in milliseconds.
+    /// How long a request that the cluster has no room for, or that does not get through, is tried
+    /// again, in milliseconds.
     pub retry_ms: u64,
 }
 
@@ -109,15 +115,28 @@ impl Config {
         }
         for url in &self.urls {
             if !(url.starts_with("http://") || url.starts_with("https://")) {
-                problems.push(format!("{}: a url begins with http:// or https://", key("urls")));
+                problems.push(format!(
+                    "{}: a url begins with http:// or https://",
+                    key("urls")
+                ));
             } else if url.contains('@') {
-                problems.push(format!("{} must hold no password: use username and password_file", key("urls")));
+                problems.push(format!(
+                    "{} must hold no password: use username and password_file",
+                    key("urls")
+                ));
             }
         }
-        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+        let is_plain = |byte: u8| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
+        };
         let prefix = self.index_prefix.as_bytes();
-        let starts_well = prefix.first().is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-        if !starts_well || prefix.len() > MAX_PREFIX_BYTES || !prefix.iter().all(|byte| is_plain(*byte)) {
+        let starts_well = prefix
+            .first()
+            .is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        if !starts_well
+            || prefix.len() > MAX_PREFIX_BYTES
+            || !prefix.iter().all(|byte| is_plain(*byte))
+        {
             problems.push(format!(
                 "{} must be 1 to {MAX_PREFIX_BYTES} lower-case letters, digits, hyphens and underscores",
                 key("index_prefix")
@@ -130,15 +149,28 @@ impl Config {
             ("bulk_concurrency", self.bulk_concurrency as u64),
             ("request_timeout_ms", self.request_timeout_ms),
         ];
-        problems.extend(positive.iter().filter(|(_, value)| *value == 0).map(|(name, _)| format!("{} must be at least 1", key(name))));
+        problems.extend(
+            positive
+                .iter()
+                .filter(|(_, value)| *value == 0)
+                .map(|(name, _)| format!("{} must be at least 1", key(name))),
+        );
         if !(1.0..=10.0).contains(&self.oversample) {
             problems.push(format!("{} must be between 1 and 10", key("oversample")));
         }
         if !self.api_key_file.is_empty() && !self.username.is_empty() {
-            problems.push(format!("{} and {} exclude each other", key("api_key_file"), key("username")));
+            problems.push(format!(
+                "{} and {} exclude each other",
+                key("api_key_file"),
+                key("username")
+            ));
         }
         if self.username.is_empty() != self.password_file.is_empty() {
-            problems.push(format!("{} and {} belong together", key("username"), key("password_file")));
+            problems.push(format!(
+                "{} and {} belong together",
+                key("username"),
+                key("password_file")
+            ));
         }
         problems
     }

@@ -1,4 +1,5 @@
-//! What is wrong with a cluster, in words for a user: `tributary doctor` asks. Looks at all of it, also after the first problem.
+//! What is wrong with a cluster, in words for a user: `tributary doctor` asks. Looks at all of it,
+//! also after the first problem.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,7 +73,15 @@ struct Cluster<'a> {
 
 impl Cluster<'_> {
     async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Error> {
-        self.client.call(Request { what: "cannot ask the cluster", method: Method::Get, path, query, body: Body::Empty }).await
+        self.client
+            .call(Request {
+                what: "cannot ask the cluster",
+                method: Method::Get,
+                path,
+                query,
+                body: Body::Empty,
+            })
+            .await
     }
 
     async fn reachable(&self) -> (Diagnosis, bool) {
@@ -84,11 +93,30 @@ impl Cluster<'_> {
                 return (failed(name, &error), is_there);
             }
         };
-        let text = |key: &str| health.get(key).and_then(Value::as_str).unwrap_or("?").to_owned();
-        let (status, nodes) = (text("status"), health.get("number_of_nodes").and_then(Value::as_u64).unwrap_or(0));
-        let detail = format!("cluster `{}`, {nodes} nodes, {status}", text("cluster_name"));
+        let text = |key: &str| {
+            health
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or("?")
+                .to_owned()
+        };
+        let (status, nodes) = (
+            text("status"),
+            health
+                .get("number_of_nodes")
+                .and_then(Value::as_u64)
+                .unwrap_or(0),
+        );
+        let detail = format!(
+            "cluster `{}`, {nodes} nodes, {status}",
+            text("cluster_name")
+        );
         let found = if status == "red" {
-            problem(name, detail, "shards are missing: look at GET _cluster/allocation/explain")
+            problem(
+                name,
+                detail,
+                "shards are missing: look at GET _cluster/allocation/explain",
+            )
         } else {
             passed(name, detail)
         };
@@ -97,24 +125,43 @@ impl Cluster<'_> {
 
     async fn version(&self) -> Diagnosis {
         let name = "elasticsearch version";
-        let nodes = match self.get("/_nodes", &[("filter_path", "nodes.*.version")]).await {
+        let nodes = match self
+            .get("/_nodes", &[("filter_path", "nodes.*.version")])
+            .await
+        {
             Ok(nodes) => nodes,
             Err(error) => return failed(name, &error),
         };
-        let nodes = nodes.get("nodes").and_then(Value::as_object).cloned().unwrap_or_default();
-        let mut versions: Vec<String> = nodes.values().filter_map(|node| Some(node.get("version")?.as_str()?.to_owned())).collect();
+        let nodes = nodes
+            .get("nodes")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        let mut versions: Vec<String> = nodes
+            .values()
+            .filter_map(|node| Some(node.get("version")?.as_str()?.to_owned()))
+            .collect();
         versions.sort_unstable();
         versions.dedup();
         let detail = versions.join(", ");
         let is_known = |version: &String| {
-            let mut numbers = version.split(['.', '-']).map_while(|part| part.parse::<u64>().ok());
+            let mut numbers = version
+                .split(['.', '-'])
+                .map_while(|part| part.parse::<u64>().ok());
             let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
             (major, minor) >= OLDEST && major <= NEWEST_MAJOR
         };
         if !versions.is_empty() && versions.iter().all(is_known) {
             return passed(name, detail);
         }
-        problem(name, detail, format!("{}.{} or later, up to {NEWEST_MAJOR}.x, is needed on every node", OLDEST.0, OLDEST.1))
+        problem(
+            name,
+            detail,
+            format!(
+                "{}.{} or later, up to {NEWEST_MAJOR}.x, is needed on every node",
+                OLDEST.0, OLDEST.1
+            ),
+        )
     }
 
     async fn rights(&self) -> Diagnosis {
@@ -126,11 +173,20 @@ impl Cluster<'_> {
             Err(error) => return failed(name, &error),
         };
         let what = "cannot ask for rights";
-        let request = Request { what, method: Method::Post, path: "/_security/user/_has_privileges", query: &[], body };
+        let request = Request {
+            what,
+            method: Method::Post,
+            path: "/_security/user/_has_privileges",
+            query: &[],
+            body,
+        };
         let answer: Value = match self.client.send(request).await {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
             Err(Attempt::Refused(failure)) if !matches!(failure.status, 401 | 403) => {
-                return passed(name, "security is off: whoever reaches the cluster may do everything");
+                return passed(
+                    name,
+                    "security is off: whoever reaches the cluster may do everything",
+                );
             }
             Err(attempt) => return failed(name, &attempt.error(what)),
         };
@@ -141,15 +197,26 @@ impl Cluster<'_> {
         problem(
             name,
             format!("missing: {}", missing.join(", ")),
-            format!("grant the user {} on `{prefix}` and `{prefix}-*`, and monitor on the cluster", PRIVILEGES.join(", ")),
+            format!(
+                "grant the user {} on `{prefix}` and `{prefix}-*`, and monitor on the cluster",
+                PRIVILEGES.join(", ")
+            ),
         )
     }
 
     async fn disk(&self) -> Diagnosis {
         let name = "elasticsearch disk";
         let (nodes, settings) = match (
-            self.get("/_nodes/stats/fs", &[("filter_path", "nodes.*.name,nodes.*.fs.total")]).await,
-            self.get("/_cluster/settings", &[("include_defaults", "true"), ("flat_settings", "true")]).await,
+            self.get(
+                "/_nodes/stats/fs",
+                &[("filter_path", "nodes.*.name,nodes.*.fs.total")],
+            )
+            .await,
+            self.get(
+                "/_cluster/settings",
+                &[("include_defaults", "true"), ("flat_settings", "true")],
+            )
+            .await,
         ) {
             (Ok(nodes), Ok(settings)) => (nodes, settings),
             (Err(error), _) | (_, Err(error)) => return failed(name, &error),
@@ -157,8 +224,17 @@ impl Cluster<'_> {
         let limits = Watermarks::read(&settings);
         let mut details = Vec::new();
         let mut is_full = false;
-        for node in nodes.get("nodes").and_then(Value::as_object).into_iter().flat_map(|nodes| nodes.values()) {
-            let number = |key: &str| node.pointer(&format!("/fs/total/{key}")).and_then(Value::as_u64).unwrap_or(0);
+        for node in nodes
+            .get("nodes")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(|nodes| nodes.values())
+        {
+            let number = |key: &str| {
+                node.pointer(&format!("/fs/total/{key}"))
+                    .and_then(Value::as_u64)
+                    .unwrap_or(0)
+            };
             let (total, free) = (number("total_in_bytes"), number("available_in_bytes"));
             let used = 100.0 - 100.0 * free as f64 / total.max(1) as f64;
             is_full |= limits.are_reached(used, free);
@@ -182,7 +258,13 @@ impl Cluster<'_> {
         let prefix = &self.config.index_prefix;
         let path = format!("/{prefix},{prefix}-*");
         let query = &[("ignore_unavailable", "true"), ("flat_settings", "true")];
-        let request = Request { what: "cannot look at the indexes", method: Method::Get, path: &path, query, body: Body::Empty };
+        let request = Request {
+            what: "cannot look at the indexes",
+            method: Method::Get,
+            path: &path,
+            query,
+            body: Body::Empty,
+        };
         let indexes: BTreeMap<String, Index> = match self.client.find(request).await {
             Ok(indexes) => indexes.unwrap_or_default(),
             Err(error) => return failed(name, &error),
@@ -196,17 +278,32 @@ impl Cluster<'_> {
             problems.extend(self.problem_of(index, found));
         }
         if serving.len() > 1 {
-            problems.push(format!("the alias `{prefix}` stands for {}: promote one of them", serving.join(" and ")));
+            problems.push(format!(
+                "the alias `{prefix}` stands for {}: promote one of them",
+                serving.join(" and ")
+            ));
         }
         match (problems.is_empty(), serving.first()) {
-            (true, Some(serving)) => passed(name, format!("{} indexes, `{serving}` serves", indexes.len())),
-            (true, None) => passed(name, format!("{} indexes of `{prefix}-*`, none serves yet", indexes.len())),
-            _ => problem(name, problems.join("; "), "see docs/operations.md; an index of somebody else needs another index_prefix"),
+            (true, Some(serving)) => passed(
+                name,
+                format!("{} indexes, `{serving}` serves", indexes.len()),
+            ),
+            (true, None) => passed(
+                name,
+                format!("{} indexes of `{prefix}-*`, none serves yet", indexes.len()),
+            ),
+            _ => problem(
+                name,
+                problems.join("; "),
+                "see docs/operations.md; an index of somebody else needs another index_prefix",
+            ),
         }
     }
 
     fn problem_of(&self, index: &str, found: &Index) -> Option<String> {
-        let block = found.settings.iter().find(|(key, value)| key.starts_with("index.blocks.") && value.as_str() == Some("true"));
+        let block = found.settings.iter().find(|(key, value)| {
+            key.starts_with("index.blocks.") && value.as_str() == Some("true")
+        });
         if let Some((key, _)) = block {
             return Some(format!("`{index}` refuses writes: {key} is set"));
         }
@@ -214,36 +311,80 @@ impl Cluster<'_> {
             return Some(format!("`{index}` is not ours: its name is in our way"));
         };
         // Those of another installation whose prefix begins with ours are none of our business.
-        let meta = serde_json::from_value::<Meta>(meta.clone()).ok().filter(|meta| meta.format == FORMAT);
-        let Some(meta) = meta else { return Some(format!("`{index}` was made by another version of Tributary: reindex")) };
+        let meta = serde_json::from_value::<Meta>(meta.clone())
+            .ok()
+            .filter(|meta| meta.format == FORMAT);
+        let Some(meta) = meta else {
+            return Some(format!(
+                "`{index}` was made by another version of Tributary: reindex"
+            ));
+        };
         if meta.prefix != self.config.index_prefix {
             return None;
         }
         let wanted = mapping::index_body(self.config, &meta.generation, index, &meta.settings);
-        let fields = wanted.pointer("/mappings/properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let fields = wanted
+            .pointer("/mappings/properties")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
         let differs = |(name, field): (&String, &Value)| {
             let stored = found.mappings.pointer(&format!("/properties/{name}"));
-            let same = |key: &str| field.get(key).is_none_or(|value| stored.and_then(|stored| stored.get(key)) == Some(value));
+            let same = |key: &str| {
+                field
+                    .get(key)
+                    .is_none_or(|value| stored.and_then(|stored| stored.get(key)) == Some(value))
+            };
             // An object is the one type that a server does not name.
-            let has_type = same("type") || field.get("enabled").is_some() && stored.is_some_and(|stored| stored.get("enabled").is_some());
+            let has_type = same("type")
+                || field.get("enabled").is_some()
+                    && stored.is_some_and(|stored| stored.get("enabled").is_some());
             !(has_type && same("dims") && same("similarity") && same("analyzer"))
         };
-        let differing: Vec<String> = fields.iter().filter(|field| differs(*field)).map(|(name, _)| name.clone()).collect();
-        (!differing.is_empty()).then(|| format!("the mapping of `{index}` differs in {}: reindex", differing.join(", ")))
+        let differing: Vec<String> = fields
+            .iter()
+            .filter(|field| differs(*field))
+            .map(|(name, _)| name.clone())
+            .collect();
+        (!differing.is_empty()).then(|| {
+            format!(
+                "the mapping of `{index}` differs in {}: reindex",
+                differing.join(", ")
+            )
+        })
     }
 
     /// Templates of the cluster that would change what we create.
     async fn template(&self) -> Diagnosis {
         let name = "elasticsearch template";
-        let path = format!("/_index_template/_simulate_index/{}-doctor", self.config.index_prefix);
-        let request = Request { what: "cannot ask for templates", method: Method::Post, path: &path, query: &[], body: Body::Empty };
+        let path = format!(
+            "/_index_template/_simulate_index/{}-doctor",
+            self.config.index_prefix
+        );
+        let request = Request {
+            what: "cannot ask for templates",
+            method: Method::Post,
+            path: &path,
+            query: &[],
+            body: Body::Empty,
+        };
         let found = match self.client.send(request).await {
             Ok(bytes) => serde_json::from_slice::<Value>(&bytes).unwrap_or_default(),
-            Err(Attempt::Refused(failure)) if failure.status == 403 => return passed(name, "may not be asked for"),
+            Err(Attempt::Refused(failure)) if failure.status == 403 => {
+                return passed(name, "may not be asked for");
+            }
             Err(attempt) => return failed(name, &attempt.error("cannot ask for templates")),
         };
-        let part = |path: &str| found.pointer(path).and_then(Value::as_object).is_some_and(|part| !part.is_empty());
-        if part("/template/mappings/properties") || part("/template/mappings/_source") || part("/template/settings/index/analysis") {
+        let part = |path: &str| {
+            found
+                .pointer(path)
+                .and_then(Value::as_object)
+                .is_some_and(|part| !part.is_empty())
+        };
+        if part("/template/mappings/properties")
+            || part("/template/mappings/_source")
+            || part("/template/settings/index/analysis")
+        {
             return problem(
                 name,
                 "a template of the cluster adds fields to our indexes",
@@ -265,7 +406,12 @@ fn missing_rights(answer: &Value) -> Vec<String> {
         }
     };
     collect("the cluster", answer.get("cluster").unwrap_or(&Value::Null));
-    for (index, rights) in answer.get("index").and_then(Value::as_object).into_iter().flatten() {
+    for (index, rights) in answer
+        .get("index")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
         collect(&format!("`{index}`"), rights);
     }
     missing
@@ -281,31 +427,56 @@ impl Watermarks {
     fn read(settings: &Value) -> Self {
         let value = |key: &str| {
             let key = format!("cluster.routing.allocation.disk.{key}");
-            ["transient", "persistent", "defaults"].iter().find_map(|part| settings.get(part)?.get(&key)?.as_str().map(str::to_owned))
+            ["transient", "persistent", "defaults"]
+                .iter()
+                .find_map(|part| settings.get(part)?.get(&key)?.as_str().map(str::to_owned))
         };
         let high = value("watermark.high").unwrap_or_else(|| "90%".to_owned());
         let high_percent = match high.strip_suffix('%') {
             Some(percent) => percent.trim().parse().ok(),
-            None => high.parse::<f64>().ok().filter(|ratio| *ratio <= 1.0).map(|ratio| ratio * 100.0),
+            None => high
+                .parse::<f64>()
+                .ok()
+                .filter(|ratio| *ratio <= 1.0)
+                .map(|ratio| ratio * 100.0),
         };
-        Self { enabled: value("threshold_enabled").as_deref() != Some("false"), high_percent }
+        Self {
+            enabled: value("threshold_enabled").as_deref() != Some("false"),
+            high_percent,
+        }
     }
 
     fn are_reached(&self, used_percent: f64, free_bytes: u64) -> bool {
-        free_bytes == 0 || self.enabled && self.high_percent.is_some_and(|high| used_percent >= high)
+        free_bytes == 0
+            || self.enabled && self.high_percent.is_some_and(|high| used_percent >= high)
     }
 }
 
 fn passed(name: &'static str, detail: impl Into<String>) -> Diagnosis {
-    Diagnosis { name, ok: true, detail: detail.into(), hint: None }
+    Diagnosis {
+        name,
+        ok: true,
+        detail: detail.into(),
+        hint: None,
+    }
 }
 
 fn problem(name: &'static str, detail: impl Into<String>, hint: impl Into<String>) -> Diagnosis {
-    Diagnosis { name, ok: false, detail: detail.into(), hint: Some(hint.into()) }
+    Diagnosis {
+        name,
+        ok: false,
+        detail: detail.into(),
+        hint: Some(hint.into()),
+    }
 }
 
 fn failed(name: &'static str, error: &Error) -> Diagnosis {
-    Diagnosis { name, ok: false, detail: error.to_string(), hint: error.hint().map(str::to_owned) }
+    Diagnosis {
+        name,
+        ok: false,
+        detail: error.to_string(),
+        hint: error.hint().map(str::to_owned),
+    }
 }
 
 #[cfg(test)]
@@ -320,12 +491,18 @@ mod tests {
         let key = "cluster.routing.allocation.disk.watermark.high";
         assert!(read(json!({"persistent": {key: "0.5"}})).are_reached(51.0, 1));
         assert!(!read(json!({"defaults": {key: "50gb"}})).are_reached(99.0, 1));
-        assert!(!read(json!({"defaults": {"cluster.routing.allocation.disk.threshold_enabled": "false"}})).are_reached(99.0, 1));
+        assert!(
+            !read(
+                json!({"defaults": {"cluster.routing.allocation.disk.threshold_enabled": "false"}})
+            )
+            .are_reached(99.0, 1)
+        );
     }
 
     #[test]
     fn rights_that_are_missing_are_named() {
-        let answer = json!({"cluster": {"monitor": true}, "index": {"t-*": {"read": true, "write": false}}});
+        let answer =
+            json!({"cluster": {"monitor": true}, "index": {"t-*": {"read": true, "write": false}}});
         assert_eq!(missing_rights(&answer), ["write on `t-*`"]);
     }
 }

@@ -1,5 +1,6 @@
-//! Generations as the cluster knows them: it is asked, and what it says is believed for a second, because other processes create, promote
-//! and drop too. Used by everything that needs a generation's index.
+//! Generations as the cluster knows them: it is asked, and what it says is believed for a second,
+//! because other processes create, promote and drop too. Used by everything that needs a
+//! generation's index.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +55,11 @@ struct Described {
 impl Generations {
     /// Knows nothing yet.
     pub fn new(client: Client, config: Config) -> Self {
-        Self { client, config, known: Mutex::default() }
+        Self {
+            client,
+            config,
+            known: Mutex::default(),
+        }
     }
 
     /// The generation of that name, or the serving one. `NotFound` if there is none.
@@ -64,34 +69,53 @@ impl Generations {
             return Ok(known);
         }
         let missing = || match name {
-            Some(name) => Error::new(ErrorKind::NotFound, format!("there is no generation `{name}`")),
-            None => {
-                Error::new(ErrorKind::NotFound, "no generation serves queries yet").with_hint("index a document, or promote a generation")
-            }
+            Some(name) => Error::new(
+                ErrorKind::NotFound,
+                format!("there is no generation `{name}`"),
+            ),
+            None => Error::new(ErrorKind::NotFound, "no generation serves queries yet")
+                .with_hint("index a document, or promote a generation"),
         };
         let target = match name {
-            Some(name) => mapping::index_name(&self.config.index_prefix, name).map_err(|_| missing())?,
+            Some(name) => {
+                mapping::index_name(&self.config.index_prefix, name).map_err(|_| missing())?
+            }
             None => self.config.index_prefix.clone(),
         };
-        let found = self.describe(&target).await?.into_iter().find(|found| name.is_none_or(|name| found.name == name));
+        let found = self
+            .describe(&target)
+            .await?
+            .into_iter()
+            .find(|found| name.is_none_or(|name| found.name == name));
         let found = Arc::new(found.ok_or_else(missing)?);
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), (Instant::now(), Arc::clone(&found)));
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key.to_owned(), (Instant::now(), Arc::clone(&found)));
         Ok(found)
     }
 
     /// Forgets what the cluster said: something turned out to be otherwise.
     pub fn forget(&self) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
     fn believed(&self, key: &str) -> Option<Arc<Generation>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(key).filter(|(since, _)| since.elapsed() < BELIEVED).map(|(_, found)| Arc::clone(found))
+        known
+            .get(key)
+            .filter(|(since, _)| since.elapsed() < BELIEVED)
+            .map(|(_, found)| Arc::clone(found))
     }
 
     /// All generations by name.
     pub async fn all(&self) -> Result<Vec<Generation>> {
-        let mut found = self.describe(&format!("{}-*", self.config.index_prefix)).await?;
+        let mut found = self
+            .describe(&format!("{}-*", self.config.index_prefix))
+            .await?;
         found.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         Ok(found)
     }
@@ -105,17 +129,29 @@ impl Generations {
             query: &[("flat_settings", "true")],
             body: Body::Empty,
         };
-        let found: BTreeMap<String, Described> = self.client.find(request).await?.unwrap_or_default();
-        Ok(found.into_iter().filter_map(|(index, described)| self.read(index, described)).collect())
+        let found: BTreeMap<String, Described> =
+            self.client.find(request).await?.unwrap_or_default();
+        Ok(found
+            .into_iter()
+            .filter_map(|(index, described)| self.read(index, described))
+            .collect())
     }
 
     fn read(&self, index: String, described: Described) -> Option<Generation> {
-        let meta: Meta = serde_json::from_value(described.mappings.pointer("/_meta/tributary")?.clone()).ok()?;
+        let meta: Meta =
+            serde_json::from_value(described.mappings.pointer("/_meta/tributary")?.clone()).ok()?;
         if meta.prefix != self.config.index_prefix || meta.format != FORMAT {
             return None;
         }
-        let shards = described.settings.get("index.number_of_shards")?.as_str()?.parse().ok()?;
-        let options = described.mappings.pointer("/properties/coarse/index_options")?;
+        let shards = described
+            .settings
+            .get("index.number_of_shards")?
+            .as_str()?
+            .parse()
+            .ok()?;
+        let options = described
+            .mappings
+            .pointer("/properties/coarse/index_options")?;
         Some(Generation {
             name: meta.generation,
             settings: meta.settings,
@@ -132,7 +168,13 @@ impl Generations {
         check_settings(settings)?;
         let what = format!("cannot create generation `{name}`");
         let body = Body::json(&mapping::index_body(&self.config, name, &index, settings))?;
-        let request = Request { what: &what, method: Method::Put, path: &format!("/{index}"), query: &[], body };
+        let request = Request {
+            what: &what,
+            method: Method::Put,
+            path: &format!("/{index}"),
+            query: &[],
+            body,
+        };
         let result = self.client.send(request).await;
         self.forget();
         match result {
@@ -144,17 +186,31 @@ impl Generations {
         }
     }
 
-    async fn check_existing(&self, name: &str, index: &str, settings: &IndexSettings) -> Result<()> {
-        let existing = self.describe(index).await?.into_iter().find(|found| found.name == name);
+    async fn check_existing(
+        &self,
+        name: &str,
+        index: &str,
+        settings: &IndexSettings,
+    ) -> Result<()> {
+        let existing = self
+            .describe(index)
+            .await?
+            .into_iter()
+            .find(|found| found.name == name);
         let Some(existing) = existing else {
             let message = format!("index `{index}` exists and is not a generation of ours");
-            return Err(Error::new(ErrorKind::Conflict, message).with_hint("choose another store.search_index.elasticsearch.index_prefix"));
+            return Err(Error::new(ErrorKind::Conflict, message)
+                .with_hint("choose another store.search_index.elasticsearch.index_prefix"));
         };
         if existing.settings == *settings {
             return Ok(());
         }
-        let message = format!("generation `{name}` exists with other settings: {:?}, wanted {settings:?}", existing.settings);
-        Err(Error::new(ErrorKind::Conflict, message).with_hint("create a generation of another name and reindex into it"))
+        let message = format!(
+            "generation `{name}` exists with other settings: {:?}, wanted {settings:?}",
+            existing.settings
+        );
+        Err(Error::new(ErrorKind::Conflict, message)
+            .with_hint("create a generation of another name and reindex into it"))
     }
 
     /// See `SearchIndex::promote`: one change of aliases, which the cluster makes as a whole.
@@ -165,7 +221,16 @@ impl Generations {
         if self.config.replicas != self.config.replicas_while_loading {
             let body = Body::json(&json!({"index": {"number_of_replicas": self.config.replicas}}))?;
             let path = format!("/{}/_settings", generation.index);
-            let _: Value = self.client.call(Request { what: &what, method: Method::Put, path: &path, query: &[], body }).await?;
+            let _: Value = self
+                .client
+                .call(Request {
+                    what: &what,
+                    method: Method::Put,
+                    path: &path,
+                    query: &[],
+                    body,
+                })
+                .await?;
         }
         let prefix = &self.config.index_prefix;
         let actions = json!({"actions": [
@@ -173,7 +238,16 @@ impl Generations {
             {"add": {"index": generation.index, "alias": prefix}},
         ]});
         let body = Body::json(&actions)?;
-        let result = self.client.call::<Value>(Request { what: &what, method: Method::Post, path: "/_aliases", query: &[], body }).await;
+        let result = self
+            .client
+            .call::<Value>(Request {
+                what: &what,
+                method: Method::Post,
+                path: "/_aliases",
+                query: &[],
+                body,
+            })
+            .await;
         self.forget();
         result.map(drop)
     }
@@ -184,12 +258,21 @@ impl Generations {
         let generation = self.find(Some(name)).await?;
         if generation.serving {
             let message = format!("generation `{name}` serves queries and cannot be dropped");
-            return Err(Error::new(ErrorKind::Conflict, message).with_hint("promote another generation first"));
+            return Err(Error::new(ErrorKind::Conflict, message)
+                .with_hint("promote another generation first"));
         }
         let what = format!("cannot drop generation `{name}`");
         let path = format!("/{}", generation.index);
-        let result =
-            self.client.find::<Value>(Request { what: &what, method: Method::Delete, path: &path, query: &[], body: Body::Empty }).await;
+        let result = self
+            .client
+            .find::<Value>(Request {
+                what: &what,
+                method: Method::Delete,
+                path: &path,
+                query: &[],
+                body: Body::Empty,
+            })
+            .await;
         self.forget();
         result.map(drop)
     }
@@ -203,10 +286,21 @@ impl Generations {
         let what = "cannot count what generations hold";
         let mut lines = Vec::new();
         for generation in &generations {
-            for query in [json!({"term": {"alive": true}}), json!({"exists": {"field": "chunk"}})] {
-                lines.extend(json!({"index": generation.index, "ignore_unavailable": true}).to_string().into_bytes());
+            for query in [
+                json!({"term": {"alive": true}}),
+                json!({"exists": {"field": "chunk"}}),
+            ] {
+                lines.extend(
+                    json!({"index": generation.index, "ignore_unavailable": true})
+                        .to_string()
+                        .into_bytes(),
+                );
                 lines.push(b'\n');
-                lines.extend(json!({"size": 0, "track_total_hits": true, "query": query}).to_string().into_bytes());
+                lines.extend(
+                    json!({"size": 0, "track_total_hits": true, "query": query})
+                        .to_string()
+                        .into_bytes(),
+                );
                 lines.push(b'\n');
             }
         }
@@ -219,8 +313,22 @@ impl Generations {
         };
         let counted: Value = self.client.call(request).await?;
         let path = format!("/{}-*/_stats/store", self.config.index_prefix);
-        let stored: Value = self.client.call(Request { what, method: Method::Get, path: &path, query: &[], body: Body::Empty }).await?;
-        let count = |place: usize| counted.pointer(&format!("/responses/{place}/hits/total/value")).and_then(Value::as_u64).unwrap_or(0);
+        let stored: Value = self
+            .client
+            .call(Request {
+                what,
+                method: Method::Get,
+                path: &path,
+                query: &[],
+                body: Body::Empty,
+            })
+            .await?;
+        let count = |place: usize| {
+            counted
+                .pointer(&format!("/responses/{place}/hits/total/value"))
+                .and_then(Value::as_u64)
+                .unwrap_or(0)
+        };
         let status = |(place, generation): (usize, Generation)| GenerationStatus {
             serving: generation.serving,
             documents: count(place * 2),
@@ -240,10 +348,16 @@ impl Generations {
 
 fn check_settings(settings: &IndexSettings) -> Result<()> {
     if settings.coarse_dimensions == 0 || settings.fine_dimensions == 0 {
-        return Err(Error::new(ErrorKind::Invalid, "vectors need at least one dimension"));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            "vectors need at least one dimension",
+        ));
     }
     if settings.shared_vectors && settings.coarse_dimensions != settings.fine_dimensions {
-        let message = format!("shared vectors of {} coarse and {} fine dimensions", settings.coarse_dimensions, settings.fine_dimensions);
+        let message = format!(
+            "shared vectors of {} coarse and {} fine dimensions",
+            settings.coarse_dimensions, settings.fine_dimensions
+        );
         return Err(Error::new(ErrorKind::Invalid, message));
     }
     Ok(())

@@ -1,13 +1,15 @@
-//! What a generation's index looks like: names, settings, mapping, and the documents in it. Used by `generations`, `write` and `read`.
+//! What a generation's index looks like: names, settings, mapping, and the documents in it. Used by
+//! `generations`, `write` and `read`.
 //!
 //! ```text
 //! <prefix>-<generation>            the index; its mapping's `_meta` holds format, prefix, generation and `IndexSettings`
 //! <prefix>-<generation>=writes     alias of it that writes go through: with `require_alias` nothing ever makes an index by itself
 //! <prefix>                         alias of the serving one
 //! ```
-//! Three kinds of documents, told apart by the fields that they have; all of one document of ours lie in one shard, so that a refresh
-//! shows them together:
-//! - a chunk: `chunk`, `document`, `revision`, `version`, `text`, `filter`, …, vectors, and `stored`, which is not indexed;
+//! Three kinds of documents, told apart by the fields that they have; all of one document of ours
+//! lie in one shard, so that a refresh shows them together:
+//! - a chunk: `chunk`, `document`, `revision`, `version`, `text`, `filter`, …, vectors, and
+//!   `stored`, which is not indexed;
 //! - a manifest: `manifest` (the document id), `alive`, `terms`, and `entry`, which is not indexed;
 //! - the note of the last flush: `note`.
 
@@ -114,10 +116,15 @@ pub struct ManifestRecord {
 /// Name of a generation's index. Capitals, which a server does not accept, are marked.
 pub fn index_name(prefix: &str, generation: &str) -> Result<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    if generation.is_empty() || generation.len() > MAX_NAME_BYTES || generation.starts_with('.') || !generation.bytes().all(is_plain) {
+    if generation.is_empty()
+        || generation.len() > MAX_NAME_BYTES
+        || generation.starts_with('.')
+        || !generation.bytes().all(is_plain)
+    {
         let message = format!("`{generation}` is no name for a generation");
-        return Err(Error::new(ErrorKind::Invalid, message)
-            .with_hint(format!("use at most {MAX_NAME_BYTES} letters, digits, dots, hyphens and underscores")));
+        return Err(Error::new(ErrorKind::Invalid, message).with_hint(format!(
+            "use at most {MAX_NAME_BYTES} letters, digits, dots, hyphens and underscores"
+        )));
     }
     let mut name = format!("{prefix}-");
     for character in generation.chars() {
@@ -144,11 +151,19 @@ pub fn chunk_record_id(manifest_id: &str, revision: &str, place: usize) -> Strin
     format!("{manifest_id}{revision}{place:x}")
 }
 
-/// Names what a document consists of: equal for two attempts to write the same, whatever time it is.
+/// Names what a document consists of: equal for two attempts to write the same, whatever time it
+/// is.
 pub fn content(document: &DocumentHeader, chunks: impl Iterator<Item = ChunkId>) -> Result<String> {
-    let header = DocumentHeader { timeline: Vec::new(), ..document.clone() };
-    let header =
-        serde_json::to_vec(&header).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot encode a header: {error}")))?;
+    let header = DocumentHeader {
+        timeline: Vec::new(),
+        ..document.clone()
+    };
+    let header = serde_json::to_vec(&header).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot encode a header: {error}"),
+        )
+    })?;
     let mut hasher = blake3::Hasher::new();
     hasher.update(&header);
     chunks.for_each(|chunk| {
@@ -157,9 +172,10 @@ pub fn content(document: &DocumentHeader, chunks: impl Iterator<Item = ChunkId>)
     Ok(encode(hasher.finalize().as_bytes(), 9))
 }
 
-/// Name of what is written of a document at once: its content, and the turn of it among those of one version. One version is written
-/// again with other content when its part in a family of duplicates changes; then no two turns share a record, so that whoever removes
-/// the chunks of one never meets another.
+/// Name of what is written of a document at once: its content, and the turn of it among those of
+/// one version. One version is written again with other content when its part in a family of
+/// duplicates changes; then no two turns share a record, so that whoever removes the chunks of one
+/// never meets another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
     content: String,
@@ -172,11 +188,15 @@ impl Revision {
         Self { content, turn: 0 }
     }
 
-    /// The one that may follow what is stored of the same version; the stored one itself if it has the same content.
+    /// The one that may follow what is stored of the same version; the stored one itself if it has
+    /// the same content.
     pub fn after(content: String, stored: Option<&str>) -> Self {
         match stored.map(Self::parse) {
             Some(stored) if stored.content == content => stored,
-            Some(stored) => Self { content, turn: stored.turn + 1 },
+            Some(stored) => Self {
+                content,
+                turn: stored.turn + 1,
+            },
             None => Self::first(content),
         }
     }
@@ -184,7 +204,10 @@ impl Revision {
     /// As it is stored.
     pub fn parse(text: &str) -> Self {
         let (content, turn) = text.split_once('.').unwrap_or((text, ""));
-        Self { content: content.to_owned(), turn: u64::from_str_radix(turn.trim_end_matches('.'), 16).unwrap_or(0) }
+        Self {
+            content: content.to_owned(),
+            turn: u64::from_str_radix(turn.trim_end_matches('.'), 16).unwrap_or(0),
+        }
     }
 
     /// Place among the revisions of one version.
@@ -206,20 +229,40 @@ fn encode(bytes: &[u8], length: usize) -> String {
     URL_SAFE_NO_PAD.encode(bytes.get(..length).unwrap_or(bytes))
 }
 
-/// A token as it is indexed and asked for: those that the server's analyzer would cut become a hash of themselves.
+/// A token as it is indexed and asked for: those that the server's analyzer would cut become a hash
+/// of themselves.
 pub fn indexed_token(token: &str) -> std::borrow::Cow<'_, str> {
-    let is_cut = token.len() >= LONGEST_TOKEN && token.encode_utf16().count() >= LONGEST_TOKEN || token.chars().any(char::is_whitespace);
-    if is_cut { format!("#{}", blake3::hash(token.as_bytes()).to_hex()).into() } else { token.into() }
+    let is_cut = token.len() >= LONGEST_TOKEN && token.encode_utf16().count() >= LONGEST_TOKEN
+        || token.chars().any(char::is_whitespace);
+    if is_cut {
+        format!("#{}", blake3::hash(token.as_bytes()).to_hex()).into()
+    } else {
+        token.into()
+    }
 }
 
 /// A filter term or manifest term as it is indexed and asked for.
 pub fn indexed_term(term: String) -> String {
-    if term.len() <= LONGEST_TERM_BYTES { term } else { format!("#{}", blake3::hash(term.as_bytes()).to_hex()) }
+    if term.len() <= LONGEST_TERM_BYTES {
+        term
+    } else {
+        format!("#{}", blake3::hash(term.as_bytes()).to_hex())
+    }
 }
 
 /// Body of the request that makes a generation's index.
-pub fn index_body(config: &Config, generation: &str, index: &str, settings: &IndexSettings) -> Value {
-    let meta = Meta { format: FORMAT, prefix: config.index_prefix.clone(), generation: generation.to_owned(), settings: settings.clone() };
+pub fn index_body(
+    config: &Config,
+    generation: &str,
+    index: &str,
+    settings: &IndexSettings,
+) -> Value {
+    let meta = Meta {
+        format: FORMAT,
+        prefix: config.index_prefix.clone(),
+        generation: generation.to_owned(),
+        settings: settings.clone(),
+    };
     let durability = match config.durability {
         Durability::Request => "request",
         Durability::Async => "async",
@@ -246,7 +289,8 @@ fn mappings(config: &Config, settings: &IndexSettings, meta: Value) -> Value {
         json!({"type": "dense_vector", "dims": dimensions, "index": true, "similarity": "max_inner_product",
             "index_options": config.vector_index.options()})
     };
-    let looked_up = json!({"type": "keyword", "doc_values": false, "norms": false, "index_options": "docs"});
+    let looked_up =
+        json!({"type": "keyword", "doc_values": false, "norms": false, "index_options": "docs"});
     let mut properties = json!({
         "chunk": {"type": "keyword"},
         "document": {"type": "keyword"},
@@ -279,17 +323,38 @@ mod tests {
     fn names_of_indexes_tell_generations_apart() {
         assert_eq!(index_name("p", "2026.a-B_c").unwrap(), "p-2026.a-!b_c");
         assert_ne!(index_name("p", "a").unwrap(), index_name("p", "A").unwrap());
-        for wrong in ["", ".a", "a b", "a*", "a/b", "ä", "a=writes", "a!b", &"x".repeat(91)] {
-            assert_eq!(index_name("p", wrong).unwrap_err().kind(), ErrorKind::Invalid, "{wrong}");
+        for wrong in [
+            "",
+            ".a",
+            "a b",
+            "a*",
+            "a/b",
+            "ä",
+            "a=writes",
+            "a!b",
+            &"x".repeat(91),
+        ] {
+            assert_eq!(
+                index_name("p", wrong).unwrap_err().kind(),
+                ErrorKind::Invalid,
+                "{wrong}"
+            );
         }
     }
 
     #[test]
     fn a_revision_is_the_same_at_another_time_and_another_for_other_content() {
-        let mut document = DocumentHeader { document_id: "d".into(), version: 3, ..DocumentHeader::default() };
+        let mut document = DocumentHeader {
+            document_id: "d".into(),
+            version: 3,
+            ..DocumentHeader::default()
+        };
         let ids = [ChunkId(1), ChunkId(2)];
         let first = content(&document, ids.into_iter()).unwrap();
-        document.timeline.push(tributary_schemas::StageTime { stage: "index".into(), at_ms: 5 });
+        document.timeline.push(tributary_schemas::StageTime {
+            stage: "index".into(),
+            at_ms: 5,
+        });
         assert_eq!(content(&document, ids.into_iter()).unwrap(), first);
         assert_ne!(content(&document, ids.into_iter().take(1)).unwrap(), first);
         document.version = 4;
@@ -298,14 +363,30 @@ mod tests {
 
     #[test]
     fn no_two_turns_of_a_version_share_a_record() {
-        let name = |content: &str, stored: Option<&str>| Revision::after(content.to_owned(), stored).to_string();
+        let name = |content: &str, stored: Option<&str>| {
+            Revision::after(content.to_owned(), stored).to_string()
+        };
         assert_eq!(name("one", None), "one");
-        assert_eq!(name("one", Some("one")), "one", "the same again is completed");
+        assert_eq!(
+            name("one", Some("one")),
+            "one",
+            "the same again is completed"
+        );
         let second = name("two", Some("one"));
-        assert_eq!((second.as_str(), name("two", Some(&second))), ("two.1.", second.clone()));
+        assert_eq!(
+            (second.as_str(), name("two", Some(&second))),
+            ("two.1.", second.clone())
+        );
         let third = name("one", Some(&second));
-        assert_eq!((third.as_str(), Revision::parse(&third).turn()), ("one.2.", 2), "not the first one's records");
-        assert_ne!(chunk_record_id("m", &name("one", Some("two.9.")), 0x1), chunk_record_id("m", "one", 0xa1));
+        assert_eq!(
+            (third.as_str(), Revision::parse(&third).turn()),
+            ("one.2.", 2),
+            "not the first one's records"
+        );
+        assert_ne!(
+            chunk_record_id("m", &name("one", Some("two.9.")), 0x1),
+            chunk_record_id("m", "one", 0xa1)
+        );
     }
 
     #[test]

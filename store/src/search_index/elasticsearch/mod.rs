@@ -1,9 +1,12 @@
-//! The search index in an Elasticsearch cluster (8.18 and later, 9.x) that several processes share. What lies where: `mapping`; how a
-//! document is written as a whole: `batch`. No scripts, no plugins, no paid feature.
+//! The search index in an Elasticsearch cluster (8.18 and later, 9.x) that several processes share.
+//! What lies where: `mapping`; how a document is written as a whole: `batch`. No scripts, no
+//! plugins, no paid feature.
 //!
-//! What differs from the embedded index: durable is what a write has returned, not only what was flushed; other processes' flushes show
-//! this one's half-written documents to `keyword` and `vector`, never to `fetch`, which compares every chunk with its document's manifest;
-//! `documents` tells of writes that are not flushed yet; deleted chunks count in term statistics until the server merges them away.
+//! What differs from the embedded index: durable is what a write has returned, not only what was
+//! flushed; other processes' flushes show this one's half-written documents to `keyword` and
+//! `vector`, never to `fetch`, which compares every chunk with its document's manifest; `documents`
+//! tells of writes that are not flushed yet; deleted chunks count in term statistics until the
+//! server merges them away.
 
 mod batch;
 mod bulk;
@@ -37,7 +40,10 @@ use self::client::{Body, Client, Request};
 use self::generations::{Generation, Generations};
 use self::read::Reader;
 use self::write::{Limits, Writer};
-use super::{GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorQuery};
+use super::{
+    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
+    SearchIndex, StoredChunk, VectorQuery,
+};
 use crate::Result;
 
 /// Longest wait for the first answer of a cluster.
@@ -64,13 +70,23 @@ struct Note {
 }
 
 impl ElasticsearchIndex {
-    /// Opens the index. `Unavailable` within seconds when no node answers, `Denied` when it does not let us in.
+    /// Opens the index. `Unavailable` within seconds when no node answers, `Denied` when it does
+    /// not let us in.
     pub async fn open(config: Config) -> Result<Self> {
         config.check()?;
         let client = Client::new(&config)?;
         let path = format!("/_alias/{}", config.index_prefix);
-        let question = Request { what: "cannot open the search index", method: Method::Get, path: &path, query: &[], body: Body::Empty };
-        client.impatient(OPEN_TIMEOUT).find::<Value>(question).await?;
+        let question = Request {
+            what: "cannot open the search index",
+            method: Method::Get,
+            path: &path,
+            query: &[],
+            body: Body::Empty,
+        };
+        client
+            .impatient(OPEN_TIMEOUT)
+            .find::<Value>(question)
+            .await?;
         Ok(Self {
             generations: Generations::new(client.clone(), config.clone()),
             client,
@@ -80,8 +96,13 @@ impl ElasticsearchIndex {
         })
     }
 
-    /// Asks a generation, or the serving one, again where what was believed of it turned out to be wrong.
-    async fn reading<T, F>(&self, name: Option<&str>, work: impl Fn(Arc<Generation>) -> F + Send + Sync) -> Result<T>
+    /// Asks a generation, or the serving one, again where what was believed of it turned out to be
+    /// wrong.
+    async fn reading<T, F>(
+        &self,
+        name: Option<&str>,
+        work: impl Fn(Arc<Generation>) -> F + Send + Sync,
+    ) -> Result<T>
     where
         F: Future<Output = Result<T>> + Send,
         T: Send,
@@ -97,34 +118,75 @@ impl ElasticsearchIndex {
     }
 
     fn reader<'a>(&'a self, generation: &'a Generation) -> Reader<'a> {
-        Reader { client: &self.client, generation, preference: &self.preference, oversample: self.config.oversample }
+        Reader {
+            client: &self.client,
+            generation,
+            preference: &self.preference,
+            oversample: self.config.oversample,
+        }
     }
 
     fn writer(&self, generation: &Generation) -> Arc<Writer> {
-        let limits =
-            Limits { bytes: self.config.bulk_bytes, documents: self.config.bulk_documents, concurrency: self.config.bulk_concurrency };
+        let limits = Limits {
+            bytes: self.config.bulk_bytes,
+            documents: self.config.bulk_documents,
+            concurrency: self.config.bulk_concurrency,
+        };
         let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(writers.entry(generation.index.clone()).or_insert_with(|| Arc::new(Writer::new(limits))))
+        Arc::clone(
+            writers
+                .entry(generation.index.clone())
+                .or_insert_with(|| Arc::new(Writer::new(limits))),
+        )
     }
 
-    async fn try_write(&self, generation: &Arc<Generation>, operations: Vec<Operation>) -> Result<Vec<Outcome>> {
-        self.writer(generation).write(self.target(generation), operations).await
+    async fn try_write(
+        &self,
+        generation: &Arc<Generation>,
+        operations: Vec<Operation>,
+    ) -> Result<Vec<Outcome>> {
+        self.writer(generation)
+            .write(self.target(generation), operations)
+            .await
     }
 
-    async fn try_flush(&self, generation: &Arc<Generation>, checkpoint: Option<&str>) -> Result<()> {
+    async fn try_flush(
+        &self,
+        generation: &Arc<Generation>,
+        checkpoint: Option<&str>,
+    ) -> Result<()> {
         let writer = self.writer(generation);
         let target = self.target(generation);
         let _alone = writer.whole.write().await;
         let what = "cannot flush the search index";
         if let Some(checkpoint) = checkpoint {
-            let record = NoteRecord { note: Note { checkpoint: checkpoint.to_owned() } };
-            let path = format!("/{}/_doc/{}", mapping::write_alias(&generation.index), mapping::NOTE_ID);
+            let record = NoteRecord {
+                note: Note {
+                    checkpoint: checkpoint.to_owned(),
+                },
+            };
+            let path = format!(
+                "/{}/_doc/{}",
+                mapping::write_alias(&generation.index),
+                mapping::NOTE_ID
+            );
             let query = &[("require_alias", "true"), ("routing", mapping::NOTE_ID)];
             let body = Body::json(&record)?;
-            let _: Value = self.client.call(Request { what, method: Method::Put, path: &path, query, body }).await?;
+            let _: Value = self
+                .client
+                .call(Request {
+                    what,
+                    method: Method::Put,
+                    path: &path,
+                    query,
+                    body,
+                })
+                .await?;
         }
         if self.config.durability == Durability::Async {
-            target.act_on_all_shards(what, &format!("/{}/_flush", generation.index)).await?;
+            target
+                .act_on_all_shards(what, &format!("/{}/_flush", generation.index))
+                .await?;
         }
         target.refresh(what).await?;
         if writer.is_sweep_due() {
@@ -134,7 +196,11 @@ impl ElasticsearchIndex {
     }
 
     fn target(&self, generation: &Arc<Generation>) -> Target {
-        Target { client: self.client.clone(), generation: Arc::clone(generation), bulk_bytes: self.config.bulk_bytes }
+        Target {
+            client: self.client.clone(),
+            generation: Arc::clone(generation),
+            bulk_bytes: self.config.bulk_bytes,
+        }
     }
 }
 
@@ -155,7 +221,10 @@ impl SearchIndex for ElasticsearchIndex {
     async fn write(&self, generation: &str, operations: Vec<Operation>) -> Result<Vec<Outcome>> {
         let found = self.generations.find(Some(generation)).await?;
         let result = self.try_write(&found, operations).await;
-        if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        if result
+            .as_ref()
+            .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        {
             self.generations.forget();
         }
         result
@@ -171,46 +240,93 @@ impl SearchIndex for ElasticsearchIndex {
 
     async fn checkpoint(&self, generation: &str) -> Result<Option<String>> {
         self.reading(Some(generation), |found| async move {
-            let record: Option<NoteRecord> = self.reader(&found).record(mapping::NOTE_ID, "note").await?;
+            let record: Option<NoteRecord> =
+                self.reader(&found).record(mapping::NOTE_ID, "note").await?;
             Ok(record.map(|record| record.note.checkpoint))
         })
         .await
     }
 
     async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>> {
-        self.reading(query.generation, |found| async move { self.reader(&found).keyword(&query).await }).await
-    }
-
-    async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
-        self.reading(query.generation, |found| async move { self.reader(&found).vector(&query).await }).await
-    }
-
-    async fn fetch(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
-        self.reading(generation, |found| async move { self.reader(&found).fetch(chunks).await }).await
-    }
-
-    async fn vectors(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
-        self.reading(generation, |found| async move { self.reader(&found).vectors(chunks).await }).await
-    }
-
-    async fn documents(&self, generation: Option<&str>, document_ids: &[String]) -> Result<Vec<Option<IndexedDocument>>> {
-        self.reading(generation, |found| async move {
-            let entries = self.reader(&found).entries(document_ids, true).await?;
-            Ok(entries.into_iter().map(|stored| stored.map(|stored| stored.entry.indexed)).collect())
+        self.reading(query.generation, |found| async move {
+            self.reader(&found).keyword(&query).await
         })
         .await
     }
 
-    async fn list_documents(&self, generation: Option<&str>, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
-        self.reading(generation, |found| async move { self.reader(&found).list_documents(after, limit).await }).await
+    async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        self.reading(query.generation, |found| async move {
+            self.reader(&found).vector(&query).await
+        })
+        .await
     }
 
-    async fn documents_with(&self, generation: Option<&str>, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>> {
-        self.reading(generation, |found| async move { self.reader(&found).documents_with(terms, limit).await }).await
+    async fn fetch(
+        &self,
+        generation: Option<&str>,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Option<StoredChunk>>> {
+        self.reading(generation, |found| async move {
+            self.reader(&found).fetch(chunks).await
+        })
+        .await
+    }
+
+    async fn vectors(
+        &self,
+        generation: Option<&str>,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Option<ChunkVectors>>> {
+        self.reading(generation, |found| async move {
+            self.reader(&found).vectors(chunks).await
+        })
+        .await
+    }
+
+    async fn documents(
+        &self,
+        generation: Option<&str>,
+        document_ids: &[String],
+    ) -> Result<Vec<Option<IndexedDocument>>> {
+        self.reading(generation, |found| async move {
+            let entries = self.reader(&found).entries(document_ids, true).await?;
+            Ok(entries
+                .into_iter()
+                .map(|stored| stored.map(|stored| stored.entry.indexed))
+                .collect())
+        })
+        .await
+    }
+
+    async fn list_documents(
+        &self,
+        generation: Option<&str>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>> {
+        self.reading(generation, |found| async move {
+            self.reader(&found).list_documents(after, limit).await
+        })
+        .await
+    }
+
+    async fn documents_with(
+        &self,
+        generation: Option<&str>,
+        terms: &[String],
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>> {
+        self.reading(generation, |found| async move {
+            self.reader(&found).documents_with(terms, limit).await
+        })
+        .await
     }
 
     async fn list_chunks(&self, generation: Option<&str>) -> Result<Vec<(ChunkId, String)>> {
-        self.reading(generation, |found| async move { self.reader(&found).list_chunks().await }).await
+        self.reading(generation, |found| async move {
+            self.reader(&found).list_chunks().await
+        })
+        .await
     }
 
     async fn status(&self) -> Result<Vec<GenerationStatus>> {

@@ -1,4 +1,5 @@
-//! Our queries in the server's language. Filters fail closed exactly as those of the embedded index. Used by `read`.
+//! Our queries in the server's language. Filters fail closed exactly as those of the embedded
+//! index. Used by `read`.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +15,11 @@ pub const MOST_CLAUSES: usize = 1024;
 
 /// The conditions of a filter; each must be met.
 pub fn filter(filter: &Filter) -> Vec<Value> {
-    let mut conditions: Vec<Value> =
-        filter.term_conditions().into_iter().map(|values| any_of("filter", values.into_iter().map(indexed_term).collect())).collect();
+    let mut conditions: Vec<Value> = filter
+        .term_conditions()
+        .into_iter()
+        .map(|values| any_of("filter", values.into_iter().map(indexed_term).collect()))
+        .collect();
     if filter.updated_from_ms.is_some() || filter.updated_before_ms.is_some() {
         let mut range = json!({"gte": filter.updated_from_ms.unwrap_or(i64::MIN)});
         if let Some(before) = filter.updated_before_ms {
@@ -37,7 +41,10 @@ pub fn any_of(field: &str, values: Vec<String>) -> Value {
     if values.len() <= MOST_TERMS {
         return json!({"terms": {field: values}});
     }
-    let parts: Vec<Value> = values.chunks(MOST_TERMS).map(|part| json!({"terms": {field: part}})).collect();
+    let parts: Vec<Value> = values
+        .chunks(MOST_TERMS)
+        .map(|part| json!({"terms": {field: part}}))
+        .collect();
     json!({"bool": {"should": parts, "minimum_should_match": 1}})
 }
 
@@ -57,14 +64,24 @@ pub fn keyword(tokens: &[String], conditions: Vec<Value>) -> Value {
     // A query of more clauses than a server takes is a sum of sums.
     let mut should = terms;
     while should.len() > MOST_CLAUSES {
-        should = should.chunks(MOST_CLAUSES).map(|part| json!({"bool": {"should": part}})).collect();
+        should = should
+            .chunks(MOST_CLAUSES)
+            .map(|part| json!({"bool": {"should": part}}))
+            .collect();
     }
     json!({"bool": {"should": should, "minimum_should_match": 1, "filter": conditions}})
 }
 
 /// A vector query: `wanted` best of the documents that meet the conditions.
-pub fn nearest(field: &str, vector: &[f32], wanted: usize, oversample: Option<f32>, conditions: Vec<Value>) -> Value {
-    let mut query = json!({"field": field, "query_vector": vector, "k": wanted, "num_candidates": wanted});
+pub fn nearest(
+    field: &str,
+    vector: &[f32],
+    wanted: usize,
+    oversample: Option<f32>,
+    conditions: Vec<Value>,
+) -> Value {
+    let mut query =
+        json!({"field": field, "query_vector": vector, "k": wanted, "num_candidates": wanted});
     if !conditions.is_empty() {
         query["filter"] = conditions.into();
     }
@@ -76,7 +93,11 @@ pub fn nearest(field: &str, vector: &[f32], wanted: usize, oversample: Option<f3
 
 /// The dot product that the server's score of `max_inner_product` stands for.
 pub fn dot_product(score: f32) -> f32 {
-    if score >= 1.0 { score - 1.0 } else { 1.0 - 1.0 / score.max(f32::MIN_POSITIVE) }
+    if score >= 1.0 {
+        score - 1.0
+    } else {
+        1.0 - 1.0 / score.max(f32::MIN_POSITIVE)
+    }
 }
 
 #[cfg(test)]
@@ -85,17 +106,30 @@ mod tests {
 
     #[test]
     fn conditions_without_values_match_nothing() {
-        let closed = Filter { tags: Some(vec![]), ..Filter::default() };
+        let closed = Filter {
+            tags: Some(vec![]),
+            ..Filter::default()
+        };
         assert_eq!(filter(&closed), [json!({"match_none": {}})]);
         assert!(filter(&Filter::default()).is_empty());
-        let open = Filter { updated_before_ms: Some(5), ..Filter::default() };
-        assert_eq!(filter(&open), [json!({"range": {"updated_at": {"gte": i64::MIN, "lt": 5}}})]);
+        let open = Filter {
+            updated_before_ms: Some(5),
+            ..Filter::default()
+        };
+        assert_eq!(
+            filter(&open),
+            [json!({"range": {"updated_at": {"gte": i64::MIN, "lt": 5}}})]
+        );
     }
 
     #[test]
     fn scores_are_turned_back_into_dot_products() {
         for dot in [-1.0_f32, -0.25, 0.0, 0.3, 1.0] {
-            let score = if dot < 0.0 { 1.0 / (1.0 - dot) } else { dot + 1.0 };
+            let score = if dot < 0.0 {
+                1.0 / (1.0 - dot)
+            } else {
+                dot + 1.0
+            };
             assert!((dot_product(score) - dot).abs() < 1e-6, "{dot}");
         }
     }

@@ -1,4 +1,5 @@
-//! Searches and look-ups. All of them read what the last flush showed, but for manifests asked for by id, which are always the newest.
+//! Searches and look-ups. All of them read what the last flush showed, but for manifests asked for
+//! by id, which are always the newest.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use super::mapping::{Entry, LARGEST_WINDOW, manifest_id};
 use super::query;
 use crate::search_index::{IndexedDocument, KeywordQuery, StoredChunk, VectorField, VectorQuery};
 
-/// More hits than wanted that a vector query asks for at least, so that equal scores at the limit are seen.
+/// More hits than wanted that a vector query asks for at least, so that equal scores at the limit
+/// are seen.
 const SPARE_HITS: usize = 16;
 /// How often a chunk is looked for whose document changes meanwhile.
 const FETCH_ATTEMPTS: usize = 4;
@@ -145,7 +147,12 @@ impl Reader<'_> {
             return Ok(Vec::new());
         }
         let Some(candidates) = query.candidates else {
-            return self.best_by_keyword(query::keyword(query.tokens, query::filter(query.filter)), query.limit).await;
+            return self
+                .best_by_keyword(
+                    query::keyword(query.tokens, query::filter(query.filter)),
+                    query.limit,
+                )
+                .await;
         };
         let mut found = Vec::new();
         for part in distinct(candidates).chunks(LARGEST_WINDOW) {
@@ -163,10 +170,18 @@ impl Reader<'_> {
             let mut body = body;
             body["size"] = limit.into();
             let found: Found<()> = self.search(what, body, &["hits.hits.sort"]).await?;
-            return found.hits.hits.iter().map(|hit| scored(hit, |score| score)).collect();
+            return found
+                .hits
+                .hits
+                .iter()
+                .map(|hit| scored(hit, |score| score))
+                .collect();
         }
         let hits: Vec<Hit<()>> = self.pages(what, body, limit).await?;
-        let mut hits: Vec<ScoredChunk> = hits.iter().map(|hit| scored(hit, |score| score)).collect::<Result<_>>()?;
+        let mut hits: Vec<ScoredChunk> = hits
+            .iter()
+            .map(|hit| scored(hit, |score| score))
+            .collect::<Result<_>>()?;
         hits.truncate(limit);
         Ok(hits)
     }
@@ -179,34 +194,61 @@ impl Reader<'_> {
             _ => ("coarse", settings.coarse_dimensions),
         };
         if query.vector.len() != dimensions {
-            let message = format!("a query vector of {} dimensions for a field of {dimensions}", query.vector.len());
+            let message = format!(
+                "a query vector of {} dimensions for a field of {dimensions}",
+                query.vector.len()
+            );
             return Err(Error::new(ErrorKind::Invalid, message));
         }
         if query.limit == 0 {
             return Ok(Vec::new());
         }
         if let Some(candidates) = query.candidates {
-            return self.score_by_vector(field, query.vector, distinct(candidates), query.limit).await;
+            return self
+                .score_by_vector(field, query.vector, distinct(candidates), query.limit)
+                .await;
         }
         let conditions = query::filter(query.filter);
         if query.limit > LARGEST_WINDOW {
             // No server looks so far: all that pass are scored, part by part.
             let conditions = [conditions, vec![json!({"exists": {"field": "chunk"}})]].concat();
             let passing = self.ids(json!({"bool": {"filter": conditions}})).await?;
-            let ids = passing.into_iter().map(|(chunk, _)| chunk).collect::<Vec<_>>();
-            return self.score_by_vector(field, query.vector, distinct(&ids), query.limit).await;
+            let ids = passing
+                .into_iter()
+                .map(|(chunk, _)| chunk)
+                .collect::<Vec<_>>();
+            return self
+                .score_by_vector(field, query.vector, distinct(&ids), query.limit)
+                .await;
         }
-        self.best_by_vector(field, query.vector, query.limit, conditions).await
+        self.best_by_vector(field, query.vector, query.limit, conditions)
+            .await
     }
 
-    /// Looks further while the scores at the limit are equal: which of those come first is decided by chunk id.
-    async fn best_by_vector(&self, field: &str, vector: &[f32], limit: usize, conditions: Vec<Value>) -> Result<Vec<ScoredChunk>> {
+    /// Looks further while the scores at the limit are equal: which of those come first is decided
+    /// by chunk id.
+    async fn best_by_vector(
+        &self,
+        field: &str,
+        vector: &[f32],
+        limit: usize,
+        conditions: Vec<Value>,
+    ) -> Result<Vec<ScoredChunk>> {
         let mut wanted = (limit + SPARE_HITS).min(LARGEST_WINDOW);
         loop {
-            let oversample =
-                self.generation.vector_index.is_quantised().then(|| self.oversample.min(LARGEST_WINDOW as f32 / wanted as f32).max(1.0));
-            let hits = self.nearest(query::nearest(field, vector, wanted, oversample, conditions.clone()), wanted).await?;
-            let is_cut_in_a_tie = hits.len() >= wanted && hits.get(limit - 1).map(|hit| hit.score) == hits.last().map(|hit| hit.score);
+            let oversample = self.generation.vector_index.is_quantised().then(|| {
+                self.oversample
+                    .min(LARGEST_WINDOW as f32 / wanted as f32)
+                    .max(1.0)
+            });
+            let hits = self
+                .nearest(
+                    query::nearest(field, vector, wanted, oversample, conditions.clone()),
+                    wanted,
+                )
+                .await?;
+            let is_cut_in_a_tie = hits.len() >= wanted
+                && hits.get(limit - 1).map(|hit| hit.score) == hits.last().map(|hit| hit.score);
             if !is_cut_in_a_tie || wanted == LARGEST_WINDOW {
                 return Ok(merged(hits, limit));
             }
@@ -214,11 +256,23 @@ impl Reader<'_> {
         }
     }
 
-    async fn score_by_vector(&self, field: &str, vector: &[f32], candidates: Vec<ChunkId>, limit: usize) -> Result<Vec<ScoredChunk>> {
+    async fn score_by_vector(
+        &self,
+        field: &str,
+        vector: &[f32],
+        candidates: Vec<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<ScoredChunk>> {
         let mut found = Vec::new();
         for part in candidates.chunks(LARGEST_WINDOW) {
             let oversample = self.generation.vector_index.is_quantised().then_some(1.0);
-            let query = query::nearest(field, vector, part.len(), oversample, vec![query::chunks(part)]);
+            let query = query::nearest(
+                field,
+                vector,
+                part.len(),
+                oversample,
+                vec![query::chunks(part)],
+            );
             found.extend(self.nearest(query, part.len()).await?);
         }
         Ok(merged(found, limit))
@@ -227,24 +281,43 @@ impl Reader<'_> {
     async fn nearest(&self, query: Value, size: usize) -> Result<Vec<ScoredChunk>> {
         let body = json!({"query": query, "size": size, "_source": false, "track_total_hits": false,
             "sort": [{"_score": "desc"}, {"chunk": "asc"}]});
-        let found: Found<()> = self.search("cannot search by vector", body, &["hits.hits.sort"]).await?;
-        found.hits.hits.iter().map(|hit| scored(hit, query::dot_product)).collect()
+        let found: Found<()> = self
+            .search("cannot search by vector", body, &["hits.hits.sort"])
+            .await?;
+        found
+            .hits
+            .hits
+            .iter()
+            .map(|hit| scored(hit, query::dot_product))
+            .collect()
     }
 
-    /// See `SearchIndex::fetch`. A chunk counts only if it carries the revision that its document's manifest names: so one of a version
-    /// that another process has half written, or is about to remove, is never given out.
+    /// See `SearchIndex::fetch`. A chunk counts only if it carries the revision that its document's
+    /// manifest names: so one of a version that another process has half written, or is about
+    /// to remove, is never given out.
     pub async fn fetch(&self, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
         let mut found: HashMap<ChunkId, StoredChunk> = HashMap::new();
         let mut wanted = distinct(chunks);
         for attempt in 1..=FETCH_ATTEMPTS {
             let sources = self.chunk_sources(&wanted).await?;
-            let ids: Vec<String> = sources.iter().map(|source| source.document.clone()).collect();
+            let ids: Vec<String> = sources
+                .iter()
+                .map(|source| source.document.clone())
+                .collect();
             let valid = self.valid(&ids).await?;
-            let is_valid = |source: &ChunkSource| valid.get(&source.document).is_some_and(|(revision, _)| *revision == source.revision);
-            // Its document may have been shown in another version between the two requests: then all that is asked for of it is read
-            // again, so that whatever is given out of a document is of one version.
-            let outdated: HashSet<String> =
-                sources.iter().filter(|source| !is_valid(source)).map(|source| source.document.clone()).collect();
+            let is_valid = |source: &ChunkSource| {
+                valid
+                    .get(&source.document)
+                    .is_some_and(|(revision, _)| *revision == source.revision)
+            };
+            // Its document may have been shown in another version between the two requests: then
+            // all that is asked for of it is read again, so that whatever is given out
+            // of a document is of one version.
+            let outdated: HashSet<String> = sources
+                .iter()
+                .filter(|source| !is_valid(source))
+                .map(|source| source.document.clone())
+                .collect();
             let mut again = Vec::new();
             for source in sources {
                 if attempt < FETCH_ATTEMPTS && outdated.contains(&source.document) {
@@ -252,7 +325,10 @@ impl Reader<'_> {
                 } else if is_valid(&source)
                     && let Some((_, document)) = valid.get(&source.document)
                 {
-                    let chunk = StoredChunk { document: Arc::clone(document), chunk: source.stored };
+                    let chunk = StoredChunk {
+                        document: Arc::clone(document),
+                        chunk: source.stored,
+                    };
                     found.insert(chunk.chunk.chunk_id, chunk);
                 }
             }
@@ -261,24 +337,36 @@ impl Reader<'_> {
                 break;
             }
         }
-        Ok(chunks.iter().map(|chunk| found.get(chunk).cloned()).collect())
+        Ok(chunks
+            .iter()
+            .map(|chunk| found.get(chunk).cloned())
+            .collect())
     }
 
     async fn chunk_sources(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkSource>> {
         let mut sources = Vec::new();
         for part in chunks.chunks(LARGEST_WINDOW) {
             let query = json!({"query": {"bool": {"filter": [query::chunks(part)]}}, "_source": ["document", "revision", "stored"]});
-            sources.extend(self.sources::<ChunkSource>("cannot fetch chunks", query, part.len()).await?);
+            sources.extend(
+                self.sources::<ChunkSource>("cannot fetch chunks", query, part.len())
+                    .await?,
+            );
         }
         Ok(sources)
     }
 
     /// Revision and header of the documents that are shown and not deleted.
-    async fn valid(&self, document_ids: &[String]) -> Result<HashMap<String, (String, Arc<tributary_schemas::DocumentHeader>)>> {
+    async fn valid(
+        &self,
+        document_ids: &[String],
+    ) -> Result<HashMap<String, (String, Arc<tributary_schemas::DocumentHeader>)>> {
         let entries = self.entries(document_ids, false).await?;
         let valid = document_ids.iter().zip(entries).filter_map(|(id, stored)| {
             let entry = stored.filter(|stored| !stored.entry.indexed.deleted)?.entry;
-            Some((id.clone(), (entry.revision, Arc::new(entry.indexed.document))))
+            Some((
+                id.clone(),
+                (entry.revision, Arc::new(entry.indexed.document)),
+            ))
         });
         Ok(valid.collect())
     }
@@ -288,15 +376,32 @@ impl Reader<'_> {
         let mut found = HashMap::new();
         for part in distinct(chunks).chunks(VECTORS_AT_ONCE) {
             let query = json!({"query": {"bool": {"filter": [query::chunks(part)]}}, "_source": ["chunk", "coarse", "fine"]});
-            for source in self.sources::<VectorSource>("cannot fetch vectors", query, part.len()).await? {
-                found.insert(source.chunk, ChunkVectors { coarse: source.coarse, fine: source.fine });
+            for source in self
+                .sources::<VectorSource>("cannot fetch vectors", query, part.len())
+                .await?
+            {
+                found.insert(
+                    source.chunk,
+                    ChunkVectors {
+                        coarse: source.coarse,
+                        fine: source.fine,
+                    },
+                );
             }
         }
-        Ok(chunks.iter().map(|chunk| found.get(chunk).cloned()).collect())
+        Ok(chunks
+            .iter()
+            .map(|chunk| found.get(chunk).cloned())
+            .collect())
     }
 
     /// Sources of all hits; `expected` many unless an id is there twice.
-    async fn sources<S: DeserializeOwned + Send + 'static>(&self, what: &str, mut body: Value, expected: usize) -> Result<Vec<S>> {
+    async fn sources<S: DeserializeOwned + Send + 'static>(
+        &self,
+        what: &str,
+        mut body: Value,
+        expected: usize,
+    ) -> Result<Vec<S>> {
         let size = (expected * 2).clamp(16, LARGEST_WINDOW);
         body["track_total_hits"] = false.into();
         if expected * 2 > LARGEST_WINDOW {
@@ -305,19 +410,42 @@ impl Reader<'_> {
         }
         body["size"] = size.into();
         let found: Found<S> = self.search(what, body, &["hits.hits._source"]).await?;
-        Ok(found.hits.hits.into_iter().filter_map(|hit| hit.source).collect())
+        Ok(found
+            .hits
+            .hits
+            .into_iter()
+            .filter_map(|hit| hit.source)
+            .collect())
     }
 
-    /// Manifests by document id, in the order of the ids; the newest, or what the last flush showed.
-    pub async fn entries(&self, document_ids: &[String], newest: bool) -> Result<Vec<Option<StoredEntry>>> {
+    /// Manifests by document id, in the order of the ids; the newest, or what the last flush
+    /// showed.
+    pub async fn entries(
+        &self,
+        document_ids: &[String],
+        newest: bool,
+    ) -> Result<Vec<Option<StoredEntry>>> {
         let mut entries = Vec::with_capacity(document_ids.len());
         for part in document_ids.chunks(LARGEST_WINDOW / 10) {
-            let documents: Vec<(String, String)> = part.iter().map(|id| (manifest_id(id), manifest_id(id))).collect();
-            for document in self.get::<EntrySource>("cannot read manifests", &documents, &["entry"], newest).await? {
+            let documents: Vec<(String, String)> = part
+                .iter()
+                .map(|id| (manifest_id(id), manifest_id(id)))
+                .collect();
+            for document in self
+                .get::<EntrySource>("cannot read manifests", &documents, &["entry"], newest)
+                .await?
+            {
                 entries.push(match document {
-                    GotDocument { source: Some(source), seq_no: Some(seq_no), primary_term: Some(primary_term), .. } => {
-                        Some(StoredEntry { entry: source.entry, seq_no, primary_term })
-                    }
+                    GotDocument {
+                        source: Some(source),
+                        seq_no: Some(seq_no),
+                        primary_term: Some(primary_term),
+                        ..
+                    } => Some(StoredEntry {
+                        entry: source.entry,
+                        seq_no,
+                        primary_term,
+                    }),
                     _ => None,
                 });
             }
@@ -326,15 +454,26 @@ impl Reader<'_> {
     }
 
     /// Vectors of records that may not be shown yet, by (id, routing).
-    pub async fn record_vectors(&self, records: &[(String, String)]) -> Result<Vec<Option<ChunkVectors>>> {
+    pub async fn record_vectors(
+        &self,
+        records: &[(String, String)],
+    ) -> Result<Vec<Option<ChunkVectors>>> {
         let mut vectors = Vec::with_capacity(records.len());
         for part in records.chunks(VECTORS_AT_ONCE) {
-            let documents = self.get::<VectorSource>("cannot read vectors", part, &["chunk", "coarse", "fine"], true).await?;
-            vectors.extend(
-                documents
-                    .into_iter()
-                    .map(|document| document.source.map(|source| ChunkVectors { coarse: source.coarse, fine: source.fine })),
-            );
+            let documents = self
+                .get::<VectorSource>(
+                    "cannot read vectors",
+                    part,
+                    &["chunk", "coarse", "fine"],
+                    true,
+                )
+                .await?;
+            vectors.extend(documents.into_iter().map(|document| {
+                document.source.map(|source| ChunkVectors {
+                    coarse: source.coarse,
+                    fine: source.fine,
+                })
+            }));
         }
         Ok(vectors)
     }
@@ -343,15 +482,28 @@ impl Reader<'_> {
     pub async fn existing(&self, records: &[(String, String)]) -> Result<Vec<bool>> {
         let mut existing = Vec::with_capacity(records.len());
         for part in records.chunks(LARGEST_WINDOW) {
-            let documents = self.get::<Value>("cannot look for chunks", part, &[], true).await?;
+            let documents = self
+                .get::<Value>("cannot look for chunks", part, &[], true)
+                .await?;
             existing.extend(documents.iter().map(|document| document.found));
         }
         Ok(existing)
     }
 
     /// The source of one record, by id and routing.
-    pub async fn record<S: DeserializeOwned + Send + 'static>(&self, id: &str, field: &str) -> Result<Option<S>> {
-        let mut found = self.get::<S>("cannot read a record", &[(id.to_owned(), id.to_owned())], &[field], true).await?;
+    pub async fn record<S: DeserializeOwned + Send + 'static>(
+        &self,
+        id: &str,
+        field: &str,
+    ) -> Result<Option<S>> {
+        let mut found = self
+            .get::<S>(
+                "cannot read a record",
+                &[(id.to_owned(), id.to_owned())],
+                &[field],
+                true,
+            )
+            .await?;
         Ok(found.pop().and_then(|document| document.source))
     }
 
@@ -365,22 +517,49 @@ impl Reader<'_> {
         if records.is_empty() {
             return Ok(Vec::new());
         }
-        let documents: Vec<Value> = records.iter().map(|(id, routing)| json!({"_id": id, "routing": routing})).collect();
+        let documents: Vec<Value> = records
+            .iter()
+            .map(|(id, routing)| json!({"_id": id, "routing": routing}))
+            .collect();
         let path = format!("/{}/_mget", self.generation.index);
-        let source = if fields.is_empty() { "false".to_owned() } else { fields.join(",") };
+        let source = if fields.is_empty() {
+            "false".to_owned()
+        } else {
+            fields.join(",")
+        };
         let realtime = if newest { "true" } else { "false" };
         let query: &[(&str, &str)] = &[
             ("realtime", realtime),
             ("preference", self.preference),
-            if fields.is_empty() { ("_source", "false") } else { ("_source_includes", &source) },
-            ("filter_path", "docs.found,docs._source,docs._seq_no,docs._primary_term,docs.error"),
+            if fields.is_empty() {
+                ("_source", "false")
+            } else {
+                ("_source_includes", &source)
+            },
+            (
+                "filter_path",
+                "docs.found,docs._source,docs._seq_no,docs._primary_term,docs.error",
+            ),
         ];
         let body = Body::json(&json!({"docs": documents}))?;
-        let got: Got<S> = self.client.call(Request { what, method: Method::Post, path: &path, query, body }).await?;
+        let got: Got<S> = self
+            .client
+            .call(Request {
+                what,
+                method: Method::Post,
+                path: &path,
+                query,
+                body,
+            })
+            .await?;
         match got.docs.iter().find_map(|document| document.error.clone()) {
             Some(cause) => {
                 let failure = Failure::of_item(503, Some(cause));
-                let status = if failure.is("index_not_found_exception") { 404 } else { 503 };
+                let status = if failure.is("index_not_found_exception") {
+                    404
+                } else {
+                    503
+                };
                 Err(failure.with_status(status).error(what))
             }
             None => Ok(got.docs),
@@ -388,18 +567,41 @@ impl Reader<'_> {
     }
 
     /// See `SearchIndex::list_documents`.
-    pub async fn list_documents(&self, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
+    pub async fn list_documents(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>> {
         let query = json!({"exists": {"field": "manifest"}});
-        self.manifests("cannot list documents", query, after, limit).await
+        self.manifests("cannot list documents", query, after, limit)
+            .await
     }
 
     /// See `SearchIndex::documents_with`.
-    pub async fn documents_with(&self, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>> {
-        let query = query::any_of("terms", terms.iter().cloned().map(super::mapping::indexed_term).collect());
-        self.manifests("cannot look for documents", query, None, limit).await
+    pub async fn documents_with(
+        &self,
+        terms: &[String],
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>> {
+        let query = query::any_of(
+            "terms",
+            terms
+                .iter()
+                .cloned()
+                .map(super::mapping::indexed_term)
+                .collect(),
+        );
+        self.manifests("cannot look for documents", query, None, limit)
+            .await
     }
 
-    async fn manifests(&self, what: &str, query: Value, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
+    async fn manifests(
+        &self,
+        what: &str,
+        query: Value,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>> {
         // Manifests are large: pages well below the server's window.
         let page = LARGEST_WINDOW / 10;
         let (mut listed, mut last) = (Vec::new(), after.map(str::to_owned));
@@ -410,10 +612,21 @@ impl Reader<'_> {
             if let Some(last) = &last {
                 body["search_after"] = json!([last]);
             }
-            let found: Found<EntrySource> = self.search(what, body, &["hits.hits._source", "hits.hits.sort"]).await?;
+            let found: Found<EntrySource> = self
+                .search(what, body, &["hits.hits._source", "hits.hits.sort"])
+                .await?;
             let count = found.hits.hits.len();
-            listed.extend(found.hits.hits.into_iter().filter_map(|hit| hit.source).map(|source| source.entry.indexed));
-            last = listed.last().map(|document: &IndexedDocument| document.document.document_id.clone());
+            listed.extend(
+                found
+                    .hits
+                    .hits
+                    .into_iter()
+                    .filter_map(|hit| hit.source)
+                    .map(|source| source.entry.indexed),
+            );
+            last = listed
+                .last()
+                .map(|document: &IndexedDocument| document.document.document_id.clone());
             if count < size {
                 break;
             }
@@ -431,16 +644,25 @@ impl Reader<'_> {
     async fn ids(&self, query: Value) -> Result<Vec<(ChunkId, String)>> {
         let body = json!({"query": {"bool": {"filter": [query]}}, "_source": false, "track_total_hits": false,
             "docvalue_fields": ["chunk", "document"]});
-        let hits: Vec<Hit<()>> = self.pages("cannot list chunks", with_order(body), usize::MAX).await?;
+        let hits: Vec<Hit<()>> = self
+            .pages("cannot list chunks", with_order(body), usize::MAX)
+            .await?;
         let read = |hit: &Hit<()>| {
-            let chunk = text(hit, "chunk").parse().map_err(|error: String| Error::new(ErrorKind::Corrupt, error))?;
+            let chunk = text(hit, "chunk")
+                .parse()
+                .map_err(|error: String| Error::new(ErrorKind::Corrupt, error))?;
             Ok((chunk, text(hit, "document").to_owned()))
         };
         hits.iter().map(read).collect()
     }
 
     /// All hits, up to a limit, of one moment.
-    async fn pages<S: DeserializeOwned + Send + 'static>(&self, what: &str, body: Value, limit: usize) -> Result<Vec<Hit<S>>> {
+    async fn pages<S: DeserializeOwned + Send + 'static>(
+        &self,
+        what: &str,
+        body: Value,
+        limit: usize,
+    ) -> Result<Vec<Hit<S>>> {
         let mut pages = self.open_pages(body).await?;
         let mut hits = Vec::new();
         let result = loop {
@@ -461,13 +683,35 @@ impl Reader<'_> {
         let path = format!("/{}/_pit", self.generation.index);
         let query: &[(&str, &str)] = &[("keep_alive", KEEP_ALIVE), ("preference", self.preference)];
         let what = "cannot begin a list";
-        let opened: Value = self.client.call(Request { what, method: Method::Post, path: &path, query, body: Body::Empty }).await?;
-        let pit = opened.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Ok(Pages { pit, body, last: None, is_done: false })
+        let opened: Value = self
+            .client
+            .call(Request {
+                what,
+                method: Method::Post,
+                path: &path,
+                query,
+                body: Body::Empty,
+            })
+            .await?;
+        let pit = opened
+            .get("id")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        Ok(Pages {
+            pit,
+            body,
+            last: None,
+            is_done: false,
+        })
     }
 
     /// The next hits; none at the end.
-    async fn next_page<S: DeserializeOwned + Send + 'static>(&self, what: &str, pages: &mut Pages) -> Result<Vec<Hit<S>>> {
+    async fn next_page<S: DeserializeOwned + Send + 'static>(
+        &self,
+        what: &str,
+        pages: &mut Pages,
+    ) -> Result<Vec<Hit<S>>> {
         if pages.is_done {
             return Ok(Vec::new());
         }
@@ -477,8 +721,17 @@ impl Reader<'_> {
             pages.body["search_after"] = last.into();
         }
         let parts = "pit_id,hits.hits._id,hits.hits._source,hits.hits.fields,hits.hits.sort";
-        let query: &[(&str, &str)] = &[("allow_partial_search_results", "false"), ("filter_path", parts)];
-        let request = Request { what, method: Method::Post, path: "/_search", query, body: Body::json(&pages.body)? };
+        let query: &[(&str, &str)] = &[
+            ("allow_partial_search_results", "false"),
+            ("filter_path", parts),
+        ];
+        let request = Request {
+            what,
+            method: Method::Post,
+            path: "/_search",
+            query,
+            body: Body::json(&pages.body)?,
+        };
         let found: Found<S> = self.client.call(request).await?;
         if let Some(id) = found.pit_id {
             pages.pit = id;
@@ -490,8 +743,16 @@ impl Reader<'_> {
 
     /// Ends a list.
     pub async fn close_pages(&self, pages: Pages) {
-        let Ok(body) = Body::json(&json!({"id": pages.pit})) else { return };
-        let request = Request { what: "cannot close a list", method: Method::Delete, path: "/_pit", query: &[], body };
+        let Ok(body) = Body::json(&json!({"id": pages.pit})) else {
+            return;
+        };
+        let request = Request {
+            what: "cannot close a list",
+            method: Method::Delete,
+            path: "/_pit",
+            query: &[],
+            body,
+        };
         if let Err(error) = self.client.find::<Value>(request).await {
             tracing::debug!(%error, "the server closes the list by itself");
         }
@@ -511,26 +772,51 @@ impl Reader<'_> {
     }
 
     /// One search; a shard that does not answer makes it fail, never a shorter list.
-    async fn search<S: DeserializeOwned + Send + 'static>(&self, what: &str, body: Value, parts: &[&str]) -> Result<Found<S>> {
+    async fn search<S: DeserializeOwned + Send + 'static>(
+        &self,
+        what: &str,
+        body: Value,
+        parts: &[&str],
+    ) -> Result<Found<S>> {
         let path = format!("/{}/_search", self.generation.index);
         let parts = format!("{},hits.max_score", parts.join(","));
-        let mut query = vec![("allow_partial_search_results", "false"), ("preference", self.preference), ("filter_path", parts.as_str())];
+        let mut query = vec![
+            ("allow_partial_search_results", "false"),
+            ("preference", self.preference),
+            ("filter_path", parts.as_str()),
+        ];
         if self.generation.shards > 1 {
             // Term statistics of all shards, as if there were one.
             query.push(("search_type", "dfs_query_then_fetch"));
         }
         let body = Body::json(&body)?;
-        self.client.call(Request { what, method: Method::Post, path: &path, query: &query, body }).await
+        self.client
+            .call(Request {
+                what,
+                method: Method::Post,
+                path: &path,
+                query: &query,
+                body,
+            })
+            .await
     }
 }
 
 /// A value of a hit's field.
 fn text<'a>(hit: &'a Hit<()>, field: &str) -> &'a str {
-    hit.fields.get(field).and_then(|values| values.first()).and_then(Value::as_str).unwrap_or_default()
+    hit.fields
+        .get(field)
+        .and_then(|values| values.first())
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 fn shown_record(hit: &Hit<()>) -> Option<ShownRecord> {
-    let version = hit.fields.get("version").and_then(|values| values.first()).and_then(Value::as_u64)?;
+    let version = hit
+        .fields
+        .get("version")
+        .and_then(|values| values.first())
+        .and_then(Value::as_u64)?;
     Some(ShownRecord {
         id: hit.id.clone(),
         document_id: text(hit, "document").to_owned(),
@@ -546,14 +832,31 @@ fn with_order(mut body: Value) -> Value {
 
 fn scored(hit: &Hit<()>, convert: impl Fn(f32) -> f32) -> Result<ScoredChunk> {
     let damaged = || Error::new(ErrorKind::Corrupt, "a hit without score or chunk id");
-    let score = hit.sort.first().and_then(Value::as_f64).ok_or_else(damaged)?;
-    let chunk_id = hit.sort.get(1).and_then(Value::as_str).and_then(|id| id.parse().ok()).ok_or_else(damaged)?;
-    Ok(ScoredChunk { chunk_id, score: convert(score as f32) })
+    let score = hit
+        .sort
+        .first()
+        .and_then(Value::as_f64)
+        .ok_or_else(damaged)?;
+    let chunk_id = hit
+        .sort
+        .get(1)
+        .and_then(Value::as_str)
+        .and_then(|id| id.parse().ok())
+        .ok_or_else(damaged)?;
+    Ok(ScoredChunk {
+        chunk_id,
+        score: convert(score as f32),
+    })
 }
 
 /// Best first, equal scores by chunk id.
 fn merged(mut hits: Vec<ScoredChunk>, limit: usize) -> Vec<ScoredChunk> {
-    hits.sort_by(|left, right| right.score.total_cmp(&left.score).then(left.chunk_id.cmp(&right.chunk_id)));
+    hits.sort_by(|left, right| {
+        right
+            .score
+            .total_cmp(&left.score)
+            .then(left.chunk_id.cmp(&right.chunk_id))
+    });
     hits.truncate(limit);
     hits
 }

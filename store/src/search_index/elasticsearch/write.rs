@@ -1,5 +1,6 @@
-//! The queue before `batch`: operations of all callers are put together into bulks, several at a time, and never two of one document at
-//! once. A caller that goes away leaves no operation half done. One per generation; used by [`super::ElasticsearchIndex`].
+//! The queue before `batch`: operations of all callers are put together into bulks, several at a
+//! time, and never two of one document at once. A caller that goes away leaves no operation half
+//! done. One per generation; used by [`super::ElasticsearchIndex`].
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -65,21 +66,42 @@ struct Waiting {
 impl Writer {
     /// An empty queue.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, queue: Mutex::default(), whole: RwLock::new(()), swept: Mutex::default(), watched: Mutex::default() }
+        Self {
+            limits,
+            queue: Mutex::default(),
+            whole: RwLock::new(()),
+            swept: Mutex::default(),
+            watched: Mutex::default(),
+        }
     }
 
-    /// Does the operations, those of one document in order; fails as a whole where the cluster failed.
-    pub async fn write(self: &Arc<Self>, target: Target, operations: Vec<Operation>) -> Result<Vec<Outcome>> {
+    /// Does the operations, those of one document in order; fails as a whole where the cluster
+    /// failed.
+    pub async fn write(
+        self: &Arc<Self>,
+        target: Target,
+        operations: Vec<Operation>,
+    ) -> Result<Vec<Outcome>> {
         let target = Arc::new(target);
         let mut answers = Vec::with_capacity(operations.len());
         {
             let mut queue = self.lock();
             for operation in operations {
                 let (done, answer) = oneshot::channel();
-                queue.waiting.push_back(Waiting { target: Arc::clone(&target), bytes: bytes(&operation), operation, done });
+                queue.waiting.push_back(Waiting {
+                    target: Arc::clone(&target),
+                    bytes: bytes(&operation),
+                    operation,
+                    done,
+                });
                 answers.push(answer);
             }
-            for _ in 0..self.limits.concurrency.saturating_sub(queue.running).min(answers.len()) {
+            for _ in 0..self
+                .limits
+                .concurrency
+                .saturating_sub(queue.running)
+                .min(answers.len())
+            {
                 queue.running += 1;
                 tokio::spawn(Arc::clone(self).drive());
             }
@@ -87,7 +109,12 @@ impl Writer {
         let mut outcomes = Vec::with_capacity(answers.len());
         let mut failed = None;
         for answer in answers {
-            let gone = || Err(Error::new(ErrorKind::Internal, "a task of the search index ended early"));
+            let gone = || {
+                Err(Error::new(
+                    ErrorKind::Internal,
+                    "a task of the search index ended early",
+                ))
+            };
             match answer.await.unwrap_or_else(|_| gone()) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(error) => failed = failed.or(Some(error)),
@@ -106,7 +133,8 @@ impl Writer {
         is_due
     }
 
-    /// Looks after what may have been written of operations that failed, until it cannot arrive any more.
+    /// Looks after what may have been written of operations that failed, until it cannot arrive any
+    /// more.
     fn watch(self: &Arc<Self>, target: &Arc<Target>, unfinished: Vec<Attempt>) {
         if unfinished.is_empty() {
             return;
@@ -123,7 +151,14 @@ impl Writer {
         loop {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LAST_LOOK);
-            let (attempts, at) = (self.watched.lock().unwrap_or_else(PoisonError::into_inner).attempts.attempts(), Instant::now());
+            let (attempts, at) = (
+                self.watched
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .attempts
+                    .attempts(),
+                Instant::now(),
+            );
             let looked = leftovers::remove_attempted(&target, &attempts).await;
             match &looked {
                 Ok(0) => {}
@@ -132,9 +167,13 @@ impl Writer {
                     self.show(&target).await;
                     pause = FIRST_LOOK;
                 }
-                Err(error) => tracing::debug!(generation = %target.generation.name, %error, "did not look for leftovers"),
+                Err(error) => {
+                    tracing::debug!(generation = %target.generation.name, %error, "did not look for leftovers")
+                }
             }
-            let is_gone = looked.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+            let is_gone = looked
+                .as_ref()
+                .is_err_and(|error| error.kind() == ErrorKind::NotFound);
             let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
             if looked.is_ok() {
                 watched.attempts.looked(at);
@@ -146,7 +185,8 @@ impl Writer {
         }
     }
 
-    /// Goes through everything for what stopped writers left: after the first flush of a process and now and then.
+    /// Goes through everything for what stopped writers left: after the first flush of a process
+    /// and now and then.
     pub async fn sweep(self: Arc<Self>, target: Target) {
         match leftovers::sweep(&target).await {
             Ok(0) => {}
@@ -155,7 +195,9 @@ impl Writer {
                 self.show(&target).await;
             }
             // What it does not find today it finds another time.
-            Err(error) => tracing::debug!(generation = %target.generation.name, %error, "did not look through all chunks for leftovers"),
+            Err(error) => {
+                tracing::debug!(generation = %target.generation.name, %error, "did not look through all chunks for leftovers")
+            }
         }
     }
 
@@ -170,7 +212,10 @@ impl Writer {
     /// Runs batches until nothing is left that may run.
     async fn drive(self: Arc<Self>) {
         while let Some(taken) = self.take() {
-            let documents: Vec<String> = taken.iter().map(|waiting| document_id(&waiting.operation).to_owned()).collect();
+            let documents: Vec<String> = taken
+                .iter()
+                .map(|waiting| document_id(&waiting.operation).to_owned())
+                .collect();
             let mut operations = Vec::with_capacity(taken.len());
             let mut callers = Vec::with_capacity(taken.len());
             let mut target = None;
@@ -199,14 +244,16 @@ impl Writer {
         }
     }
 
-    /// The next batch: operations in order, leaving those whose document is being written. `None` ends the one who asked.
+    /// The next batch: operations in order, leaving those whose document is being written. `None`
+    /// ends the one who asked.
     fn take(&self) -> Option<Vec<Waiting>> {
         let mut queue = self.lock();
         let (mut taken, mut left, mut bytes) = (Vec::new(), VecDeque::new(), 0);
         let mut blocked = HashSet::new();
         while let Some(waiting) = queue.waiting.pop_front() {
             let document = document_id(&waiting.operation).to_owned();
-            let is_full = taken.len() >= self.limits.documents || !taken.is_empty() && bytes + waiting.bytes > self.limits.bytes;
+            let is_full = taken.len() >= self.limits.documents
+                || !taken.is_empty() && bytes + waiting.bytes > self.limits.bytes;
             if is_full {
                 left.push_back(waiting);
                 break;
@@ -227,7 +274,11 @@ impl Writer {
             queue.running -= 1;
             return None;
         }
-        queue.busy.extend(taken.iter().map(|waiting| document_id(&waiting.operation).to_owned()));
+        queue.busy.extend(
+            taken
+                .iter()
+                .map(|waiting| document_id(&waiting.operation).to_owned()),
+        );
         Some(taken)
     }
 
@@ -236,13 +287,16 @@ impl Writer {
     }
 }
 
-/// The same, with an error for every operation where it panicked: whoever waits is told, and the documents can be written again. What it
-/// left in the cluster is found by a later sweep.
+/// The same, with an error for every operation where it panicked: whoever waits is told, and the
+/// documents can be written again. What it left in the cluster is found by a later sweep.
 async fn unharmed(operations: usize, batch: impl Future<Output = Done>) -> Done {
     let done = caught("a write to the search index", async { Ok(batch.await) }).await;
     done.unwrap_or_else(|error| {
         tracing::error!(%error, operations, "a batch was not written");
-        Done { written: vec![Err(error); operations], unfinished: Vec::new() }
+        Done {
+            written: vec![Err(error); operations],
+            unfinished: Vec::new(),
+        }
     })
 }
 
@@ -256,9 +310,17 @@ fn document_id(operation: &Operation) -> &str {
 /// About how long an operation is in a bulk request.
 fn bytes(operation: &Operation) -> usize {
     match operation {
-        Operation::Replace { chunks, vectors, .. } => {
-            let texts: usize = chunks.iter().map(|chunk| chunk.text.len() + chunk.analyzed.len() + 600).sum();
-            let numbers: usize = vectors.iter().map(|vectors| vectors.coarse.len() + vectors.fine.len()).sum();
+        Operation::Replace {
+            chunks, vectors, ..
+        } => {
+            let texts: usize = chunks
+                .iter()
+                .map(|chunk| chunk.text.len() + chunk.analyzed.len() + 600)
+                .sum();
+            let numbers: usize = vectors
+                .iter()
+                .map(|vectors| vectors.coarse.len() + vectors.fine.len())
+                .sum();
             texts + numbers * 12
         }
         Operation::Delete { .. } => 200,
@@ -277,7 +339,12 @@ mod tests {
     #[tokio::test]
     async fn a_batch_that_panics_tells_everybody_who_waits() {
         let done = unharmed(3, panicking()).await;
-        let said: Vec<String> = done.written.into_iter().filter_map(|written| written.err()).map(|error| error.to_string()).collect();
+        let said: Vec<String> = done
+            .written
+            .into_iter()
+            .filter_map(|written| written.err())
+            .map(|error| error.to_string())
+            .collect();
         assert_eq!(said, ["a write to the search index panicked: scripted"; 3]);
     }
 }

@@ -1,4 +1,5 @@
-//! A plain bitmap over document or row numbers: what a filter lets through. Used by every scan of the embedded index.
+//! A plain bitmap over document or row numbers: what a filter lets through. Used by every scan of
+//! the embedded index.
 
 /// Bits by number; unset beyond the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,7 +10,9 @@ pub struct Bitmap {
 impl Bitmap {
     /// No bit set, room for `length` numbers.
     pub fn new(length: usize) -> Self {
-        Self { words: vec![0; length.div_ceil(64)] }
+        Self {
+            words: vec![0; length.div_ceil(64)],
+        }
     }
 
     /// The first `length` bits set.
@@ -30,7 +33,9 @@ impl Bitmap {
 
     /// Whether the bit is set.
     pub fn contains(&self, number: usize) -> bool {
-        self.words.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+        self.words
+            .get(number / 64)
+            .is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
     /// Bits `64 * index ..`, zero beyond the end.
@@ -53,7 +58,10 @@ impl Bitmap {
 
     /// Number of bits set.
     pub fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        self.words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
     }
 
     /// Whether any bit of the words is set.
@@ -63,7 +71,10 @@ impl Bitmap {
 
     /// Numbers of the bits set, rising.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, word)| bits(*word).map(move |bit| index * 64 + bit))
+        self.words
+            .iter()
+            .enumerate()
+            .flat_map(|(index, word)| bits(*word).map(move |bit| index * 64 + bit))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Files of a generation and the one commit point that makes them valid together. Used by `generation`.
+//! Files of a generation and the one commit point that makes them valid together. Used by
+//! `generation`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,8 @@ use super::text_folder::{sealed, unsealed};
 use super::vectors::{Encoded, Sealed, VectorColumns};
 use crate::search_index::{IndexSettings, IndexedDocument};
 
-/// Version of everything on disk. 2: rows, stored chunks, the commit and the settings have checksums.
+/// Version of everything on disk. 2: rows, stored chunks, the commit and the settings have
+/// checksums.
 pub const FORMAT: u32 = 2;
 /// The version before, which becomes this one as it is written to.
 const FORMAT_WITHOUT_SUMS: u32 = 1;
@@ -83,22 +85,39 @@ impl Commit {
 
     fn sealed(&self) -> Sealed {
         // A generation of before that was never committed has no rows and no file of checksums.
-        if self.format == FORMAT_WITHOUT_SUMS || self.rows == 0 { Sealed::Before } else { Sealed::Yes }
+        if self.format == FORMAT_WITHOUT_SUMS || self.rows == 0 {
+            Sealed::Before
+        } else {
+            Sealed::Yes
+        }
     }
 
     /// The last commit of a text index.
     pub fn read(index: &Index) -> Result<Self> {
-        let metas = index.load_metas().map_err(|error| text::failure("cannot read the last commit", &error))?;
-        let Some(payload) = metas.payload else { return Ok(Self::first()) };
-        let commit: Self = serde_json::from_str(&payload)
-            .map_err(|error| Error::new(ErrorKind::Corrupt, format!("the last commit cannot be read: {error}")))?;
+        let metas = index
+            .load_metas()
+            .map_err(|error| text::failure("cannot read the last commit", &error))?;
+        let Some(payload) = metas.payload else {
+            return Ok(Self::first());
+        };
+        let commit: Self = serde_json::from_str(&payload).map_err(|error| {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("the last commit cannot be read: {error}"),
+            )
+        })?;
         check_format(commit.format)?;
         Ok(commit)
     }
 
     /// As tantivy stores it.
     pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string(self).map_err(|error| Error::new(ErrorKind::Internal, format!("cannot write a commit: {error}")))
+        serde_json::to_string(self).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot write a commit: {error}"),
+            )
+        })
     }
 }
 
@@ -106,8 +125,11 @@ fn check_format(format: u32) -> Result<()> {
     if format == FORMAT || format == FORMAT_WITHOUT_SUMS {
         return Ok(());
     }
-    let message = format!("the index was written in format {format}, this version reads {FORMAT_WITHOUT_SUMS} and {FORMAT}");
-    Err(Error::new(ErrorKind::Conflict, message).with_hint("run the version that wrote it, or reindex into a new data folder"))
+    let message = format!(
+        "the index was written in format {format}, this version reads {FORMAT_WITHOUT_SUMS} and {FORMAT}"
+    );
+    Err(Error::new(ErrorKind::Conflict, message)
+        .with_hint("run the version that wrote it, or reindex into a new data folder"))
 }
 
 /// The files beside the text index, for writing.
@@ -123,9 +145,14 @@ pub struct Files {
 impl Files {
     /// Creates empty files of an epoch.
     pub fn create(folder: &Path, settings: &IndexSettings, epoch: u64) -> Result<Self> {
-        let fine = (!settings.shared_vectors).then(|| VectorColumns::create(folder, &name("fine", epoch), settings.fine_dimensions));
+        let fine = (!settings.shared_vectors)
+            .then(|| VectorColumns::create(folder, &name("fine", epoch), settings.fine_dimensions));
         Ok(Self {
-            coarse: VectorColumns::create(folder, &name("coarse", epoch), settings.coarse_dimensions)?,
+            coarse: VectorColumns::create(
+                folder,
+                &name("coarse", epoch),
+                settings.coarse_dimensions,
+            )?,
             fine: fine.transpose()?,
             numbers: Column::create(&numbers_path(folder, epoch), 8, 0)?,
             numbers_crc: crc32fast::Hasher::new(),
@@ -135,14 +162,25 @@ impl Files {
     }
 
     /// Opens the files of a commit and cuts what lies behind it.
-    pub fn open(folder: &Path, settings: &IndexSettings, commit: &Commit) -> Result<(Self, Documents)> {
+    pub fn open(
+        folder: &Path,
+        settings: &IndexSettings,
+        commit: &Commit,
+    ) -> Result<(Self, Documents)> {
         let (epoch, rows, sealed) = (commit.epoch, commit.rows, commit.sealed());
-        let open = |field: &str, dimensions| VectorColumns::open(folder, &name(field, epoch), dimensions, rows, sealed);
+        let open = |field: &str, dimensions| {
+            VectorColumns::open(folder, &name(field, epoch), dimensions, rows, sealed)
+        };
         let fine = (!settings.shared_vectors).then(|| open("fine", settings.fine_dimensions));
-        let (manifest, documents) = Manifest::open(&manifest_path(folder, epoch), commit.manifest_bytes)?;
+        let (manifest, documents) =
+            Manifest::open(&manifest_path(folder, epoch), commit.manifest_bytes)?;
         let numbers = Column::open(&numbers_path(folder, epoch), 8, 0, rows)?;
         let files = Self {
-            numbers_crc: check_numbers(&numbers_path(folder, epoch), numbers.map().bytes(0..rows), commit)?,
+            numbers_crc: check_numbers(
+                &numbers_path(folder, epoch),
+                numbers.map().bytes(0..rows),
+                commit,
+            )?,
             bits: open_bits(folder, settings, commit),
             coarse: open("coarse", settings.coarse_dimensions)?,
             fine: fine.transpose()?,
@@ -153,7 +191,13 @@ impl Files {
     }
 
     /// Appends and makes durable.
-    pub fn append(&mut self, coarse: &Encoded, fine: &Encoded, numbers: &[u8], records: &[IndexedDocument]) -> Result<Vec<Appended>> {
+    pub fn append(
+        &mut self,
+        coarse: &Encoded,
+        fine: &Encoded,
+        numbers: &[u8],
+        records: &[IndexedDocument],
+    ) -> Result<Vec<Appended>> {
         if !numbers.is_empty() {
             self.coarse.append(coarse)?;
             if let Some(columns) = &mut self.fine {
@@ -183,7 +227,8 @@ impl Files {
 
     /// Copies the rows that `is_alive`, with their numbers, from another epoch.
     pub fn copy_rows(&mut self, from: &VectorSide, is_alive: impl Fn(usize) -> bool) -> Result<()> {
-        let (mut coarse, mut fine, mut numbers) = (Encoded::default(), Encoded::default(), Vec::new());
+        let (mut coarse, mut fine, mut numbers) =
+            (Encoded::default(), Encoded::default(), Vec::new());
         let rows = from.coarse.rows();
         for row in (0..rows).filter(|row| is_alive(*row)) {
             coarse.push_row(&from.coarse, row);
@@ -198,7 +243,12 @@ impl Files {
         self.append_rows(&mut coarse, &mut fine, &mut numbers)
     }
 
-    fn append_rows(&mut self, coarse: &mut Encoded, fine: &mut Encoded, numbers: &mut Vec<u8>) -> Result<()> {
+    fn append_rows(
+        &mut self,
+        coarse: &mut Encoded,
+        fine: &mut Encoded,
+        numbers: &mut Vec<u8>,
+    ) -> Result<()> {
         self.coarse.append(&std::mem::take(coarse))?;
         if let Some(columns) = &mut self.fine {
             columns.append(&std::mem::take(fine))?;
@@ -229,7 +279,11 @@ impl Files {
         if let Some(column) = &self.bits {
             coarse.set_bits(column.bits());
         }
-        VectorSide { coarse, fine, numbers: self.numbers.map() }
+        VectorSide {
+            coarse,
+            fine,
+            numbers: self.numbers.map(),
+        }
     }
 
     /// Encodes committed rows for the one-bit scan.
@@ -263,27 +317,36 @@ fn check_numbers(path: &Path, numbers: &[u8], commit: &Commit) -> Result<crc32fa
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(numbers);
     match commit.numbers_crc {
-        Some(expected) if hasher.clone().finalize() != expected => {
-            Err(Error::new(ErrorKind::Corrupt, format!("the checksum of {} differs", path.display())))
-        }
+        Some(expected) if hasher.clone().finalize() != expected => Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("the checksum of {} differs", path.display()),
+        )),
         _ => Ok(hasher),
     }
 }
 
-/// The one-bit codes as far as they were durable before the commit. Without them queries are slower and just as right.
+/// The one-bit codes as far as they were durable before the commit. Without them queries are slower
+/// and just as right.
 fn open_bits(folder: &Path, settings: &IndexSettings, commit: &Commit) -> Option<BitColumn> {
     let groups = commit.prefilter_groups?;
     let opened = BitColumn::open(folder, commit.epoch, settings.coarse_dimensions, groups);
-    opened.inspect_err(|error| tracing::warn!(error = %error, "one-bit codes are made again")).ok()
+    opened
+        .inspect_err(|error| tracing::warn!(error = %error, "one-bit codes are made again"))
+        .ok()
 }
 
 /// Makes the folder of an empty generation, durably.
 pub fn create(folder: &Path, settings: &IndexSettings) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(format_args!("cannot create {}", folder.display()), &error);
+    let failed = |error: std::io::Error| {
+        Error::io(format_args!("cannot create {}", folder.display()), &error)
+    };
     std::fs::create_dir_all(text_folder(folder)).map_err(failed)?;
     text::create(&text_folder(folder))?;
     Files::create(folder, settings, 0)?.sync()?;
-    let stored = StoredSettings { format: FORMAT, settings: settings.clone() };
+    let stored = StoredSettings {
+        format: FORMAT,
+        settings: settings.clone(),
+    };
     let json = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.into()))?;
     write_synced(&folder.join(SETTINGS_FILE), &sealed(&json)).map_err(failed)?;
     write_synced(&folder.join(SETTINGS_COPY), &sealed(&json)).map_err(failed)?;
@@ -291,13 +354,16 @@ pub fn create(folder: &Path, settings: &IndexSettings) -> Result<()> {
     sync_folder(folder)
 }
 
-/// What the generation in a folder was created with. Of the file and its copy a damaged or missing one is written again.
+/// What the generation in a folder was created with. Of the file and its copy a damaged or missing
+/// one is written again.
 pub fn read_settings(folder: &Path) -> Result<IndexSettings> {
     let (path, copy) = (folder.join(SETTINGS_FILE), folder.join(SETTINGS_COPY));
     match (parse_settings(&path), parse_settings(&copy)) {
         (Ok(settings), Ok(_)) => Ok(settings),
         (Ok(settings), Err(_)) => write_again(&path, &copy).map(|()| settings),
-        (Err(error), Ok(settings)) if error.kind() == ErrorKind::Corrupt => write_again(&copy, &path).map(|()| settings),
+        (Err(error), Ok(settings)) if error.kind() == ErrorKind::Corrupt => {
+            write_again(&copy, &path).map(|()| settings)
+        }
         (Err(error), _) => Err(error),
     }
 }
@@ -310,8 +376,11 @@ fn write_again(from: &Path, to: &Path) -> Result<()> {
 
 fn parse_settings(path: &Path) -> Result<IndexSettings> {
     let damaged = |error: &dyn std::fmt::Display| {
-        Error::new(ErrorKind::Corrupt, format!("{} cannot be read: {error}", path.display()))
-            .with_hint("restore the folder from a backup, or remove it and reindex")
+        Error::new(
+            ErrorKind::Corrupt,
+            format!("{} cannot be read: {error}", path.display()),
+        )
+        .with_hint("restore the folder from a backup, or remove it and reindex")
     };
     let bytes = std::fs::read(path).map_err(|error| damaged(&error))?;
     let json = unsealed(&bytes).ok_or_else(|| damaged(&"its checksum differs"))?;
@@ -322,8 +391,11 @@ fn parse_settings(path: &Path) -> Result<IndexSettings> {
 
 /// A writer with one thread and bounded memory.
 pub fn text_writer(index: &Index, memory_mib: usize) -> tantivy::Result<IndexWriter> {
-    let options =
-        IndexWriterOptions::builder().memory_budget_per_thread(memory_mib << 20).num_worker_threads(1).num_merge_threads(1).build();
+    let options = IndexWriterOptions::builder()
+        .memory_budget_per_thread(memory_mib << 20)
+        .num_worker_threads(1)
+        .num_merge_threads(1)
+        .build();
     let writer = index.writer_with_options(options)?;
     let mut policy = LogMergePolicy::default();
     policy.set_del_docs_ratio_before_merge(0.3);
@@ -333,11 +405,14 @@ pub fn text_writer(index: &Index, memory_mib: usize) -> tantivy::Result<IndexWri
 
 /// Removes what an interrupted or finished compaction has left.
 pub fn remove_other_epochs(folder: &Path, epoch: u64) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(format_args!("cannot tidy {}", folder.display()), &error);
+    let failed =
+        |error: std::io::Error| Error::io(format_args!("cannot tidy {}", folder.display()), &error);
     let suffix = format!("-{epoch}");
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+            continue;
+        };
         let is_ours = OURS.iter().any(|prefix| stem.starts_with(prefix));
         if is_ours && !stem.ends_with(&suffix) {
             std::fs::remove_file(&path).map_err(failed)?;
@@ -351,16 +426,28 @@ pub fn files_of(folder: &Path, epoch: u64) -> Result<Vec<(PathBuf, String)>> {
     let suffix = format!("-{epoch}");
     let counts = |name: &str| {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        [SETTINGS_FILE, SETTINGS_COPY].contains(&name) || OURS.iter().any(|prefix| stem.starts_with(prefix)) && stem.ends_with(&suffix)
+        [SETTINGS_FILE, SETTINGS_COPY].contains(&name)
+            || OURS.iter().any(|prefix| stem.starts_with(prefix)) && stem.ends_with(&suffix)
     };
-    Ok(names_in(folder)?.into_iter().filter(|name| counts(name)).map(|name| (folder.join(&name), name)).collect())
+    Ok(names_in(folder)?
+        .into_iter()
+        .filter(|name| counts(name))
+        .map(|name| (folder.join(&name), name))
+        .collect())
 }
 
 /// Names in a folder, sorted.
 pub fn names_in(folder: &Path) -> Result<Vec<String>> {
-    let failed = |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
-    let name = |entry: std::io::Result<std::fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = std::fs::read_dir(folder).map_err(failed)?.map(name).collect::<std::io::Result<_>>().map_err(failed)?;
+    let failed =
+        |error: std::io::Error| Error::io(format_args!("cannot list {}", folder.display()), &error);
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        Ok(entry?.file_name().to_string_lossy().into_owned())
+    };
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .map_err(failed)?
+        .map(name)
+        .collect::<std::io::Result<_>>()
+        .map_err(failed)?;
     names.sort();
     Ok(names)
 }
@@ -370,7 +457,9 @@ pub fn is_disk_full(folder: &Path) -> bool {
     let path = folder.join("room.probe");
     let written = write_synced(&path, &vec![0; PROBE_BYTES]);
     let removed = std::fs::remove_file(&path);
-    written.and(removed).is_err_and(|error| Error::io("probe", &error).kind() == ErrorKind::Exhausted)
+    written
+        .and(removed)
+        .is_err_and(|error| Error::io("probe", &error).kind() == ErrorKind::Exhausted)
 }
 
 /// Writes a whole file and makes its content durable.
@@ -392,7 +481,9 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
 
 /// Bytes of the files in a folder and below.
 pub fn folder_bytes(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
     let size = |entry: std::fs::DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
         Ok(metadata) => metadata.len(),

@@ -1,4 +1,5 @@
-//! Which documents of a segment a filter lets through. Fails closed: every condition must be met by something that the document has.
+//! Which documents of a segment a filter lets through. Fails closed: every condition must be met by
+//! something that the document has.
 
 use std::collections::HashSet;
 
@@ -20,12 +21,19 @@ pub fn documents(segment: &Segment, fields: Fields, filter: &Filter) -> tantivy:
     if filter.updated_from_ms.is_some() || filter.updated_before_ms.is_some() {
         let from = filter.updated_from_ms.unwrap_or(i64::MIN);
         let updated = readers.i64(text::UPDATED_AT)?;
-        let meets = |at: i64| at >= from && filter.updated_before_ms.is_none_or(|before| at < before);
-        keep(&mut allowed, |document| updated.first(document).is_some_and(meets));
+        let meets =
+            |at: i64| at >= from && filter.updated_before_ms.is_none_or(|before| at < before);
+        keep(&mut allowed, |document| {
+            updated.first(document).is_some_and(meets)
+        });
     }
     if let Some(highest) = filter.max_security_level {
         let level = readers.u64(text::SECURITY_LEVEL)?;
-        keep(&mut allowed, |document| level.first(document).is_some_and(|level| level <= u64::from(highest)));
+        keep(&mut allowed, |document| {
+            level
+                .first(document)
+                .is_some_and(|level| level <= u64::from(highest))
+        });
     }
     Ok(allowed)
 }
@@ -35,12 +43,18 @@ fn any_of(segment: &Segment, fields: Fields, values: &[String]) -> tantivy::Resu
     let mut found = Bitmap::new(segment.reader.max_doc() as usize);
     let inverted = segment.reader.inverted_index(fields.terms)?;
     for value in values.iter().collect::<HashSet<_>>() {
-        let Some(mut postings) = inverted.read_block_postings(&Term::from_field_text(fields.terms, value), IndexRecordOption::Basic)?
+        let Some(mut postings) = inverted.read_block_postings(
+            &Term::from_field_text(fields.terms, value),
+            IndexRecordOption::Basic,
+        )?
         else {
             continue;
         };
         while !postings.docs().is_empty() {
-            postings.docs().iter().for_each(|document| found.set(*document as usize));
+            postings
+                .docs()
+                .iter()
+                .for_each(|document| found.set(*document as usize));
             postings.advance();
         }
     }
@@ -50,6 +64,9 @@ fn any_of(segment: &Segment, fields: Fields, values: &[String]) -> tantivy::Resu
 fn keep(allowed: &mut Bitmap, meets: impl Fn(u32) -> bool) {
     let mut kept = allowed.clone();
     kept.clear();
-    allowed.iter().filter(|document| meets(*document as u32)).for_each(|document| kept.set(document));
+    allowed
+        .iter()
+        .filter(|document| meets(*document as u32))
+        .for_each(|document| kept.set(document));
     *allowed = kept;
 }

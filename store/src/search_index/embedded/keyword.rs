@@ -1,10 +1,12 @@
-//! BM25 over ready tokens. Tier 1 scores every document that has a token, term by term into a window of sums; tier 2 seeks the postings
-//! for given documents only. Both add the terms in the same order, so a chunk has the same score in both.
+//! BM25 over ready tokens. Tier 1 scores every document that has a token, term by term into a
+//! window of sums; tier 2 seeks the postings for given documents only. Both add the terms in the
+//! same order, so a chunk has the same score in both.
 //!
 //! Formula (Lucene's `BM25Similarity`, with the constant factor k1 + 1 kept): Σ over tokens of
-//! `idf · tf · (k1 + 1) / (tf + k1 · (1 − b + b · length / average))`, `idf = ln(1 + (N − n + ½) / (n + ½))`, k1 = 1.2, b = 0.75,
-//! lengths rounded as Lucene does to one byte. N, n and the average are those of the whole index and, as in Lucene, count
-//! deleted documents until a merge has dropped them.
+//! `idf · tf · (k1 + 1) / (tf + k1 · (1 − b + b · length / average))`, `idf = ln(1 + (N − n + ½) /
+//! (n + ½))`, k1 = 1.2, b = 0.75, lengths rounded as Lucene does to one byte. N, n and the average
+//! are those of the whole index and, as in Lucene, count deleted documents until a merge has
+//! dropped them.
 
 use std::cmp::Ordering;
 
@@ -40,7 +42,10 @@ impl Statistics {
         let mut statistics = Self::default();
         for segment in segments {
             statistics.documents += u64::from(segment.reader.max_doc());
-            statistics.tokens += segment.reader.inverted_index(fields.text)?.total_num_tokens();
+            statistics.tokens += segment
+                .reader
+                .inverted_index(fields.text)?
+                .total_num_tokens();
         }
         Ok(statistics)
     }
@@ -60,7 +65,12 @@ struct Scoring {
 }
 
 /// Best chunks of those that the filter lets through.
-pub fn search(snapshot: &Snapshot, tokens: &[String], filter: &Filter, limit: usize) -> Result<Vec<ScoredChunk>> {
+pub fn search(
+    snapshot: &Snapshot,
+    tokens: &[String],
+    filter: &Filter,
+    limit: usize,
+) -> Result<Vec<ScoredChunk>> {
     if limit == 0 || tokens.is_empty() {
         return Ok(Vec::new());
     }
@@ -70,17 +80,27 @@ pub fn search(snapshot: &Snapshot, tokens: &[String], filter: &Filter, limit: us
     let by_chunk = |left: u32, right: u32| snapshot.chunk_id(left).cmp(&snapshot.chunk_id(right));
     let mut top = Top::new(limit.min(allowed.count), f32::MIN_POSITIVE);
     for (segment, documents) in snapshot.segments.iter().zip(&allowed.documents) {
-        scoring.collect(snapshot.fields, segment, documents, &mut top, &by_chunk).map_err(failed)?;
+        scoring
+            .collect(snapshot.fields, segment, documents, &mut top, &by_chunk)
+            .map_err(failed)?;
     }
     Ok(hits(snapshot, top.into_sorted(&by_chunk)))
 }
 
 /// Scores of given chunks; those that do not exist or have no token are left out.
-pub fn score(snapshot: &Snapshot, tokens: &[String], candidates: &[ChunkId], limit: usize) -> Result<Vec<ScoredChunk>> {
+pub fn score(
+    snapshot: &Snapshot,
+    tokens: &[String],
+    candidates: &[ChunkId],
+    limit: usize,
+) -> Result<Vec<ScoredChunk>> {
     if limit == 0 || tokens.is_empty() {
         return Ok(Vec::new());
     }
-    let mut documents: Vec<u32> = candidates.iter().filter_map(|chunk| snapshot.find(*chunk)).collect();
+    let mut documents: Vec<u32> = candidates
+        .iter()
+        .filter_map(|chunk| snapshot.find(*chunk))
+        .collect();
     documents.sort_unstable();
     documents.dedup();
     let failed = |error: tantivy::TantivyError| text::failure("cannot score by keyword", &error);
@@ -92,14 +112,25 @@ pub fn score(snapshot: &Snapshot, tokens: &[String], candidates: &[ChunkId], lim
         let end = segment.base + segment.reader.max_doc();
         let (inside, behind) = rest.split_at(rest.partition_point(|document| *document < end));
         rest = behind;
-        let scores = scoring.seek(snapshot.fields, segment, inside).map_err(failed)?;
-        inside.iter().zip(scores).for_each(|(document, score)| top.push(score, *document, &by_chunk));
+        let scores = scoring
+            .seek(snapshot.fields, segment, inside)
+            .map_err(failed)?;
+        inside
+            .iter()
+            .zip(scores)
+            .for_each(|(document, score)| top.push(score, *document, &by_chunk));
     }
     Ok(hits(snapshot, top.into_sorted(&by_chunk)))
 }
 
 fn hits(snapshot: &Snapshot, scored: Vec<Scored>) -> Vec<ScoredChunk> {
-    scored.into_iter().map(|(score, document)| ScoredChunk { chunk_id: snapshot.chunk_id(document), score }).collect()
+    scored
+        .into_iter()
+        .map(|(score, document)| ScoredChunk {
+            chunk_id: snapshot.chunk_id(document),
+            score,
+        })
+        .collect()
 }
 
 impl Scoring {
@@ -113,7 +144,12 @@ impl Scoring {
             let term = Term::from_field_text(snapshot.fields.text, same[0]);
             let mut found_in = 0;
             for segment in &snapshot.segments {
-                found_in += u64::from(segment.reader.inverted_index(snapshot.fields.text)?.doc_freq(&term)?);
+                found_in += u64::from(
+                    segment
+                        .reader
+                        .inverted_index(snapshot.fields.text)?
+                        .doc_freq(&term)?,
+                );
             }
             if found_in > 0 {
                 let weight = idf(found_in, statistics.documents) * (K1 + 1.0) * same.len() as f32;
@@ -145,8 +181,14 @@ impl Scoring {
         let inverted = segment.reader.inverted_index(fields.text)?;
         let mut cursors = Vec::new();
         for term in &self.terms {
-            if let Some(postings) = inverted.read_block_postings(&term.term, IndexRecordOption::WithFreqs)? {
-                cursors.push(Cursor { postings, place: 0, weight: term.weight });
+            if let Some(postings) =
+                inverted.read_block_postings(&term.term, IndexRecordOption::WithFreqs)?
+            {
+                cursors.push(Cursor {
+                    postings,
+                    place: 0,
+                    weight: term.weight,
+                });
             }
         }
         let mut sums = vec![0.0_f32; WINDOW];
@@ -168,19 +210,36 @@ impl Scoring {
     }
 
     /// Scores of documents of one segment (rising numbers); zero where no token is in it.
-    fn seek(&self, fields: Fields, segment: &Segment, documents: &[u32]) -> tantivy::Result<Vec<f32>> {
+    fn seek(
+        &self,
+        fields: Fields,
+        segment: &Segment,
+        documents: &[u32],
+    ) -> tantivy::Result<Vec<f32>> {
         let mut scores = vec![0.0; documents.len()];
         if documents.is_empty() {
             return Ok(scores);
         }
         let inverted = segment.reader.inverted_index(fields.text)?;
         for term in &self.terms {
-            let Some(mut postings) = inverted.read_postings(&term.term, IndexRecordOption::WithFreqs)? else { continue };
+            let Some(mut postings) =
+                inverted.read_postings(&term.term, IndexRecordOption::WithFreqs)?
+            else {
+                continue;
+            };
             for (document, score) in documents.iter().zip(&mut scores) {
                 let place = document - segment.base;
-                let found = if postings.doc() < place { postings.seek(place) } else { postings.doc() };
+                let found = if postings.doc() < place {
+                    postings.seek(place)
+                } else {
+                    postings.doc()
+                };
                 if found == place {
-                    *score += self.score(term.weight, segment.parts.norms[place as usize], postings.term_freq());
+                    *score += self.score(
+                        term.weight,
+                        segment.parts.norms[place as usize],
+                        postings.term_freq(),
+                    );
                 } else if found == TERMINATED {
                     break;
                 }
@@ -203,19 +262,34 @@ impl Cursor {
     fn add(&mut self, scoring: &Scoring, start: u32, norms: &[u8], sums: &mut [f32]) -> bool {
         let end = start + norms.len() as u32;
         let mut touched = false;
-        if self.postings.docs().last().is_some_and(|last| *last < start) {
+        if self
+            .postings
+            .docs()
+            .last()
+            .is_some_and(|last| *last < start)
+        {
             self.place = self.postings.seek(start);
         }
         loop {
             let documents = self.postings.docs();
-            let Some(last) = documents.last() else { return touched };
+            let Some(last) = documents.last() else {
+                return touched;
+            };
             let whole_block = *last < end;
-            let until = if whole_block { documents.len() } else { documents.partition_point(|document| *document < end) };
+            let until = if whole_block {
+                documents.len()
+            } else {
+                documents.partition_point(|document| *document < end)
+            };
             let from = self.place.min(until);
-            for (document, frequency) in documents[from..until].iter().zip(&self.postings.freqs()[from..until]) {
+            for (document, frequency) in documents[from..until]
+                .iter()
+                .zip(&self.postings.freqs()[from..until])
+            {
                 // A window may have been skipped, so the block may begin before this one.
                 if let Some(place) = document.checked_sub(start) {
-                    sums[place as usize] += scoring.score(self.weight, norms[place as usize], *frequency);
+                    sums[place as usize] +=
+                        scoring.score(self.weight, norms[place as usize], *frequency);
                 }
             }
             touched |= until > from;
@@ -230,11 +304,20 @@ impl Cursor {
 }
 
 /// Offers the sums of a window and clears them.
-fn offer(sums: &mut [f32], start: usize, base: u32, allowed: &Bitmap, top: &mut Top, order: &impl Fn(u32, u32) -> Ordering) {
+fn offer(
+    sums: &mut [f32],
+    start: usize,
+    base: u32,
+    allowed: &Bitmap,
+    top: &mut Top,
+    order: &impl Fn(u32, u32) -> Ordering,
+) {
     for (index, sums) in sums.as_chunks_mut::<64>().0.iter_mut().enumerate() {
         let threshold = top.threshold();
         let mask = allowed.word(start / 64 + index);
-        let any = sums.iter().fold(false, |any, sum| any | (*sum >= threshold));
+        let any = sums
+            .iter()
+            .fold(false, |any, sum| any | (*sum >= threshold));
         if any && mask != 0 {
             for bit in bits(mask) {
                 if sums[bit] >= threshold {

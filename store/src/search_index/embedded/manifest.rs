@@ -1,11 +1,13 @@
-//! What the index holds of each document: an append-only file of [`IndexedDocument`] records, and compact maps to their places, by id and
-//! by manifest term.
+//! What the index holds of each document: an append-only file of [`IndexedDocument`] records, and
+//! compact maps to their places, by id and by manifest term.
 //!
-//! Layout: `TRIBMAN2`, then frames: length of the body and CRC-32 of the body (little-endian u32 each), body = version (u64), flags (u8, 1 =
-//! deleted, 2 = terms follow), number of chunks (u32), length of the document id (u32), document id, with flag 2 the number of terms
-//! (u32) and the CRC-32 of each (u32), JSON of the record. The newest frame of an id counts. The number of valid bytes is named by the
-//! commit; whatever lies behind it is cut when the file is opened. A file of the version before, `TRIBMAN1`, has no frames with
-//! flag 2 and becomes one of this version when it is opened.
+//! Layout: `TRIBMAN2`, then frames: length of the body and CRC-32 of the body (little-endian u32
+//! each), body = version (u64), flags (u8, 1 = deleted, 2 = terms follow), number of chunks (u32),
+//! length of the document id (u32), document id, with flag 2 the number of terms (u32) and the
+//! CRC-32 of each (u32), JSON of the record. The newest frame of an id counts. The number of valid
+//! bytes is named by the commit; whatever lies behind it is cut when the file is opened. A file of
+//! the version before, `TRIBMAN1`, has no frames with flag 2 and becomes one of this version when
+//! it is opened.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -80,22 +82,45 @@ pub struct Manifest {
 impl Manifest {
     /// Creates an empty manifest; an older file of that name is replaced.
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |error: std::io::Error| Error::io(format_args!("cannot create {}", path.display()), &error);
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).map_err(failed)?;
+        let failed = |error: std::io::Error| {
+            Error::io(format_args!("cannot create {}", path.display()), &error)
+        };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)
+            .map_err(failed)?;
         file.write_all(MAGIC).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), file: Arc::new(file), length: EMPTY_BYTES })
+        Ok(Self {
+            path: path.to_owned(),
+            file: Arc::new(file),
+            length: EMPTY_BYTES,
+        })
     }
 
-    /// Opens a manifest that must hold `committed` valid bytes, cuts what lies behind them, and reads it.
+    /// Opens a manifest that must hold `committed` valid bytes, cuts what lies behind them, and
+    /// reads it.
     pub fn open(path: &Path, committed: u64) -> Result<(Self, Documents)> {
         let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::new(ErrorKind::Corrupt, format!("file {} is missing", path.display())),
+            std::io::ErrorKind::NotFound => Error::new(
+                ErrorKind::Corrupt,
+                format!("file {} is missing", path.display()),
+            ),
             _ => Error::io(format_args!("cannot open {}", path.display()), &error),
         };
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         if length < committed {
-            let message = format!("{} has {length} bytes, {committed} were committed", path.display());
+            let message = format!(
+                "{} has {length} bytes, {committed} were committed",
+                path.display()
+            );
             return Err(Error::new(ErrorKind::Corrupt, message));
         }
         if length > committed {
@@ -104,12 +129,22 @@ impl Manifest {
         let mut bytes = Vec::with_capacity(committed as usize);
         file.read_to_end(&mut bytes).map_err(failed)?;
         if bytes.starts_with(MAGIC_WITHOUT_TERMS) {
-            file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(MAGIC)).and_then(|()| file.sync_data()).map_err(failed)?;
+            file.seek(SeekFrom::Start(0))
+                .and_then(|_| file.write_all(MAGIC))
+                .and_then(|()| file.sync_data())
+                .map_err(failed)?;
         }
         let file = Arc::new(file);
         let mut documents = Documents::empty(&file, path);
         documents.read(&bytes)?;
-        Ok((Self { path: path.to_owned(), file, length: committed }, documents))
+        Ok((
+            Self {
+                path: path.to_owned(),
+                file,
+                length: committed,
+            },
+            documents,
+        ))
     }
 
     /// Bytes written so far.
@@ -118,14 +153,25 @@ impl Manifest {
     }
 
     /// Appends records; the entries say where they are.
-    pub fn append<'a>(&mut self, records: impl IntoIterator<Item = &'a IndexedDocument>) -> Result<Vec<Appended>> {
+    pub fn append<'a>(
+        &mut self,
+        records: impl IntoIterator<Item = &'a IndexedDocument>,
+    ) -> Result<Vec<Appended>> {
         let mut bytes = Vec::new();
         let mut appended = Vec::new();
         for record in records {
             let position = self.length + bytes.len() as u64;
-            let terms = if record.deleted { Vec::new() } else { term_hashes(&record.document.manifest_terms()) };
+            let terms = if record.deleted {
+                Vec::new()
+            } else {
+                term_hashes(&record.document.manifest_terms())
+            };
             let length = frame(record, &terms, &mut bytes)?;
-            appended.push(Appended { id: record.document.document_id.as_str().into(), entry: entry(record, position, length), terms });
+            appended.push(Appended {
+                id: record.document.document_id.as_str().into(),
+                entry: entry(record, position, length),
+                terms,
+            });
         }
         self.append_bytes(&bytes)?;
         Ok(appended)
@@ -133,15 +179,24 @@ impl Manifest {
 
     fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let mut file = &*self.file;
-        let written = file.seek(SeekFrom::Start(self.length)).and_then(|_| file.write_all(bytes));
-        written.map_err(|error| Error::io(format_args!("cannot append to {}", self.path.display()), &error))?;
+        let written = file
+            .seek(SeekFrom::Start(self.length))
+            .and_then(|_| file.write_all(bytes));
+        written.map_err(|error| {
+            Error::io(
+                format_args!("cannot append to {}", self.path.display()),
+                &error,
+            )
+        })?;
         self.length += bytes.len() as u64;
         Ok(())
     }
 
     /// Makes everything appended durable.
     pub fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(|error| Error::io(format_args!("cannot sync {}", self.path.display()), &error))
+        self.file
+            .sync_data()
+            .map_err(|error| Error::io(format_args!("cannot sync {}", self.path.display()), &error))
     }
 
     /// Copies only the newest record of each document into a new file.
@@ -152,7 +207,9 @@ impl Manifest {
         for old in documents.entries.values() {
             let position = manifest.length + bytes.len() as u64;
             let frame = documents.frame_bytes(old)?;
-            let copied = body(&frame, 0).and_then(|body| parse_prefix(body, position)).ok_or_else(|| documents.damaged(old.position))?;
+            let copied = body(&frame, 0)
+                .and_then(|body| parse_prefix(body, position))
+                .ok_or_else(|| documents.damaged(old.position))?;
             compacted.put(copied);
             bytes.extend(frame);
             if bytes.len() > 1 << 20 {
@@ -167,11 +224,23 @@ impl Manifest {
 
 impl Documents {
     fn empty(file: &Arc<File>, path: &Path) -> Self {
-        Self { entries: BTreeMap::new(), terms: Terms::default(), live_bytes: 0, file: Arc::clone(file), path: path.to_owned() }
+        Self {
+            entries: BTreeMap::new(),
+            terms: Terms::default(),
+            live_bytes: 0,
+            file: Arc::clone(file),
+            path: path.to_owned(),
+        }
     }
 
     fn damaged(&self, position: u64) -> Error {
-        Error::new(ErrorKind::Corrupt, format!("{} is damaged at byte {position}, within what was committed", self.path.display()))
+        Error::new(
+            ErrorKind::Corrupt,
+            format!(
+                "{} is damaged at byte {position}, within what was committed",
+                self.path.display()
+            ),
+        )
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<()> {
@@ -181,7 +250,8 @@ impl Documents {
         let mut position = MAGIC.len();
         while position < bytes.len() {
             let body = body(bytes, position).ok_or_else(|| self.damaged(position as u64))?;
-            let found = parse_prefix(body, position as u64).ok_or_else(|| self.damaged(position as u64))?;
+            let found =
+                parse_prefix(body, position as u64).ok_or_else(|| self.damaged(position as u64))?;
             self.put(found);
             position += FRAME_BYTES + body.len();
         }
@@ -199,8 +269,8 @@ impl Documents {
         }
     }
 
-    /// Places of documents that carry one of the terms. A hash may stand for another term too, so whoever reads a record looks whether it
-    /// really carries one.
+    /// Places of documents that carry one of the terms. A hash may stand for another term too, so
+    /// whoever reads a record looks whether it really carries one.
     pub fn with_terms(&self, terms: &[String]) -> Vec<u64> {
         self.terms.find(&term_hashes(terms))
     }
@@ -214,7 +284,9 @@ impl Documents {
     pub fn after(&self, id: Option<&str>) -> impl Iterator<Item = (&str, Entry)> {
         use std::ops::Bound::{Excluded, Unbounded};
         let from = id.map_or(Unbounded, Excluded);
-        self.entries.range::<str, _>((from, Unbounded)).map(|(id, entry)| (&**id, *entry))
+        self.entries
+            .range::<str, _>((from, Unbounded))
+            .map(|(id, entry)| (&**id, *entry))
     }
 
     /// Documents that are not deleted.
@@ -229,7 +301,10 @@ impl Documents {
 
     /// A reader that stays valid after this map has moved on.
     pub fn reader(&self) -> Reader {
-        Reader { file: Arc::clone(&self.file), path: self.path.clone() }
+        Reader {
+            file: Arc::clone(&self.file),
+            path: self.path.clone(),
+        }
     }
 
     fn frame_bytes(&self, entry: &Entry) -> Result<Vec<u8>> {
@@ -253,7 +328,10 @@ impl Reader {
 
     /// The record of an entry.
     pub fn read(&self, entry: &Entry) -> Result<IndexedDocument> {
-        self.parse(entry.position, &self.frame_bytes(entry.position, entry.length)?)
+        self.parse(
+            entry.position,
+            &self.frame_bytes(entry.position, entry.length)?,
+        )
     }
 
     /// The record at a place.
@@ -264,9 +342,15 @@ impl Reader {
     }
 
     fn parse(&self, position: u64, frame: &[u8]) -> Result<IndexedDocument> {
-        let damaged = || Error::new(ErrorKind::Corrupt, format!("{} is damaged at byte {position}", self.path.display()));
+        let damaged = || {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("{} is damaged at byte {position}", self.path.display()),
+            )
+        };
         let json = body(frame, 0).and_then(json_of).ok_or_else(damaged)?;
-        serde_json::from_slice(json).map_err(|error| Error::new(ErrorKind::Corrupt, format!("{}: {error}", damaged())))
+        serde_json::from_slice(json)
+            .map_err(|error| Error::new(ErrorKind::Corrupt, format!("{}: {error}", damaged())))
     }
 
     fn unreadable(&self, error: &std::io::Error) -> Error {
@@ -294,7 +378,14 @@ fn read_at(file: &File, mut bytes: &mut [u8], mut position: u64) -> std::io::Res
 
 fn entry(record: &IndexedDocument, position: u64, length: u32) -> Entry {
     let chunks = record.chunk_ids.len() as u32;
-    Entry { version: record.document.version, position, length, chunks, deleted: record.deleted, number: Number::NONE }
+    Entry {
+        version: record.document.version,
+        position,
+        length,
+        chunks,
+        deleted: record.deleted,
+        number: Number::NONE,
+    }
 }
 
 /// Hashes of terms, each once.
@@ -307,8 +398,15 @@ fn term_hashes(terms: &[String]) -> Vec<u32> {
 
 /// Appends a frame; returns the length of its body.
 fn frame(record: &IndexedDocument, terms: &[u32], bytes: &mut Vec<u8>) -> Result<u32> {
-    let json = serde_json::to_vec(record)
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("document {} cannot be written: {error}", record.document.document_id)))?;
+    let json = serde_json::to_vec(record).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!(
+                "document {} cannot be written: {error}",
+                record.document.document_id
+            ),
+        )
+    })?;
     let id = record.document.document_id.as_bytes();
     let mut body = Vec::with_capacity(PREFIX_BYTES + id.len() + 4 + terms.len() * 4 + json.len());
     body.extend(record.document.version.to_le_bytes());
@@ -317,10 +415,18 @@ fn frame(record: &IndexedDocument, terms: &[u32], bytes: &mut Vec<u8>) -> Result
     body.extend((id.len() as u32).to_le_bytes());
     body.extend(id);
     body.extend((terms.len() as u32).to_le_bytes());
-    terms.iter().for_each(|term| body.extend(term.to_le_bytes()));
+    terms
+        .iter()
+        .for_each(|term| body.extend(term.to_le_bytes()));
     body.extend(json);
     let length = u32::try_from(body.len()).map_err(|_| {
-        Error::new(ErrorKind::Invalid, format!("document {} has too many chunks for one record", record.document.document_id))
+        Error::new(
+            ErrorKind::Invalid,
+            format!(
+                "document {} has too many chunks for one record",
+                record.document.document_id
+            ),
+        )
     })?;
     bytes.extend(length.to_le_bytes());
     bytes.extend(crc32fast::hash(&body).to_le_bytes());
@@ -331,7 +437,12 @@ fn frame(record: &IndexedDocument, terms: &[u32], bytes: &mut Vec<u8>) -> Result
 /// The body of the frame at `position`, if it is whole and its checksum is right.
 fn body(bytes: &[u8], position: usize) -> Option<&[u8]> {
     let length = u32::from_le_bytes(bytes.get(position..position + 4)?.try_into().ok()?) as usize;
-    let checksum = u32::from_le_bytes(bytes.get(position + 4..position + FRAME_BYTES)?.try_into().ok()?);
+    let checksum = u32::from_le_bytes(
+        bytes
+            .get(position + 4..position + FRAME_BYTES)?
+            .try_into()
+            .ok()?,
+    );
     let body = bytes.get(position + FRAME_BYTES..(position + FRAME_BYTES).checked_add(length)?)?;
     (crc32fast::hash(body) == checksum).then_some(body)
 }
@@ -352,7 +463,11 @@ fn prefix(body: &[u8]) -> Option<Prefix<'_>> {
     let id_length = number(body.get(13..)?)? as usize;
     let (id, rest) = body.get(PREFIX_BYTES..)?.split_at_checked(id_length)?;
     if flags & FLAG_TERMS == 0 {
-        return Some(Prefix { id, terms: &[], json: rest });
+        return Some(Prefix {
+            id,
+            terms: &[],
+            json: rest,
+        });
     }
     let count = number(rest)? as usize;
     let (terms, json) = rest.get(4..)?.split_at_checked(count.checked_mul(4)?)?;
@@ -368,9 +483,20 @@ fn parse_prefix(body: &[u8], position: u64) -> Option<Appended> {
     let deleted = body.get(8)? & FLAG_DELETED != 0;
     let chunks = number(body.get(9..)?)?;
     let Prefix { id, terms, .. } = prefix(body)?;
-    let entry = Entry { version, position, length: u32::try_from(body.len()).ok()?, chunks, deleted, number: Number::NONE };
+    let entry = Entry {
+        version,
+        position,
+        length: u32::try_from(body.len()).ok()?,
+        chunks,
+        deleted,
+        number: Number::NONE,
+    };
     let terms = terms.chunks_exact(4).filter_map(number).collect();
-    Some(Appended { id: std::str::from_utf8(id).ok()?.into(), entry, terms })
+    Some(Appended {
+        id: std::str::from_utf8(id).ok()?.into(),
+        entry,
+        terms,
+    })
 }
 
 #[cfg(test)]
@@ -380,8 +506,17 @@ mod tests {
     use tributary_schemas::{ChunkId, DocumentHeader};
 
     fn record(id: &str, version: u64, deleted: bool) -> IndexedDocument {
-        let document = DocumentHeader { document_id: id.into(), version, title: "标题".into(), ..DocumentHeader::default() };
-        IndexedDocument { document, chunk_ids: vec![ChunkId(7)], deleted }
+        let document = DocumentHeader {
+            document_id: id.into(),
+            version,
+            title: "标题".into(),
+            ..DocumentHeader::default()
+        };
+        IndexedDocument {
+            document,
+            chunk_ids: vec![ChunkId(7)],
+            deleted,
+        }
     }
 
     #[test]
@@ -389,22 +524,40 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m");
         let mut manifest = Manifest::create(&path).unwrap();
-        manifest.append(&[record("a", 1, false), record("b", 1, false), record("a", 2, true)]).unwrap();
+        manifest
+            .append(&[
+                record("a", 1, false),
+                record("b", 1, false),
+                record("a", 2, true),
+            ])
+            .unwrap();
         let committed = manifest.length();
         manifest.append(&[record("c", 9, false)]).unwrap();
         drop(manifest);
         let (_, documents) = Manifest::open(&path, committed).unwrap();
         assert_eq!(
-            documents.after(None).map(|(id, entry)| (id, entry.version, entry.deleted)).collect::<Vec<_>>(),
+            documents
+                .after(None)
+                .map(|(id, entry)| (id, entry.version, entry.deleted))
+                .collect::<Vec<_>>(),
             [("a", 2, true), ("b", 1, false)]
         );
         assert_eq!(documents.after(Some("a")).count(), 1);
         assert_eq!(documents.count(), 1);
-        assert_eq!(documents.reader().read(&documents.get("b").unwrap()).unwrap(), record("b", 1, false));
+        assert_eq!(
+            documents
+                .reader()
+                .read(&documents.get("b").unwrap())
+                .unwrap(),
+            record("b", 1, false)
+        );
         assert!(documents.live_bytes() < committed);
         let (compacted, copied) = Manifest::compact(&documents, &folder.path().join("n")).unwrap();
         assert_eq!(compacted.length(), EMPTY_BYTES + documents.live_bytes());
-        assert_eq!(copied.reader().read(&copied.get("a").unwrap()).unwrap(), record("a", 2, true));
+        assert_eq!(
+            copied.reader().read(&copied.get("a").unwrap()).unwrap(),
+            record("a", 2, true)
+        );
     }
 
     #[test]
@@ -412,20 +565,48 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m");
         let with = |id: &str, version, content: &str| {
-            let document = DocumentHeader { content_hash: content.into(), ..record(id, version, false).document };
-            IndexedDocument { document, chunk_ids: vec![], deleted: false }
+            let document = DocumentHeader {
+                content_hash: content.into(),
+                ..record(id, version, false).document
+            };
+            IndexedDocument {
+                document,
+                chunk_ids: vec![],
+                deleted: false,
+            }
         };
         let mut manifest = Manifest::create(&path).unwrap();
-        manifest.append(&[with("a", 1, "x"), with("b", 1, "y"), with("c", 1, "x"), with("a", 2, "y"), record("b", 2, true)]).unwrap();
+        manifest
+            .append(&[
+                with("a", 1, "x"),
+                with("b", 1, "y"),
+                with("c", 1, "x"),
+                with("a", 2, "y"),
+                record("b", 2, true),
+            ])
+            .unwrap();
         let committed = manifest.length();
         let (_, opened) = Manifest::open(&path, committed).unwrap();
         let (_, compacted) = Manifest::compact(&opened, &folder.path().join("n")).unwrap();
         for documents in [&opened, &compacted] {
             let found = |content: &str| -> Vec<String> {
                 let places = documents.with_terms(&[format!("content={content}")]);
-                places.iter().map(|place| documents.reader().read_at(*place).unwrap().document.document_id).collect()
+                places
+                    .iter()
+                    .map(|place| {
+                        documents
+                            .reader()
+                            .read_at(*place)
+                            .unwrap()
+                            .document
+                            .document_id
+                    })
+                    .collect()
             };
-            assert_eq!([found("x"), found("y"), found("z")], [vec!["c"], vec!["a"], vec![]]);
+            assert_eq!(
+                [found("x"), found("y"), found("z")],
+                [vec!["c"], vec!["a"], vec![]]
+            );
         }
     }
 
@@ -434,15 +615,40 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m");
         let json = serde_json::to_vec(&record("a", 1, false)).unwrap();
-        let body = [&1_u64.to_le_bytes()[..], &[0], &1_u32.to_le_bytes(), &1_u32.to_le_bytes(), b"a", &json].concat();
-        let frame = [&(body.len() as u32).to_le_bytes()[..], &crc32fast::hash(&body).to_le_bytes(), &body].concat();
+        let body = [
+            &1_u64.to_le_bytes()[..],
+            &[0],
+            &1_u32.to_le_bytes(),
+            &1_u32.to_le_bytes(),
+            b"a",
+            &json,
+        ]
+        .concat();
+        let frame = [
+            &(body.len() as u32).to_le_bytes()[..],
+            &crc32fast::hash(&body).to_le_bytes(),
+            &body,
+        ]
+        .concat();
         std::fs::write(&path, [&b"TRIBMAN1"[..], &frame].concat()).unwrap();
         let (mut manifest, documents) = Manifest::open(&path, (8 + frame.len()) as u64).unwrap();
-        assert_eq!(documents.reader().read(&documents.get("a").unwrap()).unwrap(), record("a", 1, false));
+        assert_eq!(
+            documents
+                .reader()
+                .read(&documents.get("a").unwrap())
+                .unwrap(),
+            record("a", 1, false)
+        );
         manifest.append(&[record("b", 1, false)]).unwrap();
         let (_, documents) = Manifest::open(&path, manifest.length()).unwrap();
         assert_eq!(documents.count(), 2);
-        assert_eq!(documents.reader().read(&documents.get("a").unwrap()).unwrap(), record("a", 1, false));
+        assert_eq!(
+            documents
+                .reader()
+                .read(&documents.get("a").unwrap())
+                .unwrap(),
+            record("a", 1, false)
+        );
         assert!(std::fs::read(&path).unwrap().starts_with(b"TRIBMAN2"));
     }
 
@@ -453,10 +659,16 @@ mod tests {
         let mut manifest = Manifest::create(&path).unwrap();
         manifest.append(&[record("a", 1, false)]).unwrap();
         let committed = manifest.length();
-        assert_eq!(Manifest::open(&path, committed + 1).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(
+            Manifest::open(&path, committed + 1).unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
         let mut bytes = std::fs::read(&path).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
         std::fs::write(&path, &bytes).unwrap();
-        assert_eq!(Manifest::open(&path, committed).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(
+            Manifest::open(&path, committed).unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
     }
 }

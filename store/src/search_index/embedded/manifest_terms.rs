@@ -1,5 +1,6 @@
-//! Documents by manifest term, in memory: sorted pairs of a term's hash and a document's number, eight bytes each. A document with a
-//! signature has 33 terms, so it takes about 280 bytes here. Used by `manifest`.
+//! Documents by manifest term, in memory: sorted pairs of a term's hash and a document's number,
+//! eight bytes each. A document with a signature has 33 terms, so it takes about 280 bytes here.
+//! Used by `manifest`.
 
 /// Fewer unsorted pairs than this are looked through one by one.
 const MOST_RECENT: usize = 4096;
@@ -43,7 +44,8 @@ impl Terms {
             _ => return Number::NONE,
         };
         self.places.push(place);
-        self.recent.extend(hashes.iter().map(|hash| (*hash, number)));
+        self.recent
+            .extend(hashes.iter().map(|hash| (*hash, number)));
         if self.recent.len() > MOST_RECENT.max(self.sorted.len() / SORTED_TO_RECENT) {
             self.tidy();
         }
@@ -62,18 +64,33 @@ impl Terms {
         let mut numbers: Vec<u32> = Vec::new();
         for hash in hashes {
             let start = self.sorted.partition_point(|(other, _)| other < hash);
-            let found = self.sorted.iter().skip(start).take_while(|(other, _)| other == hash);
+            let found = self
+                .sorted
+                .iter()
+                .skip(start)
+                .take_while(|(other, _)| other == hash);
             numbers.extend(found.map(|(_, number)| *number));
         }
-        numbers.extend(self.recent.iter().filter(|(hash, _)| hashes.binary_search(hash).is_ok()).map(|(_, number)| *number));
-        let mut places: Vec<u64> = numbers.into_iter().filter_map(|number| self.place(number)).collect();
+        numbers.extend(
+            self.recent
+                .iter()
+                .filter(|(hash, _)| hashes.binary_search(hash).is_ok())
+                .map(|(_, number)| *number),
+        );
+        let mut places: Vec<u64> = numbers
+            .into_iter()
+            .filter_map(|number| self.place(number))
+            .collect();
         places.sort_unstable();
         places.dedup();
         places
     }
 
     fn place(&self, number: u32) -> Option<u64> {
-        self.places.get(number as usize).copied().filter(|place| *place != GONE)
+        self.places
+            .get(number as usize)
+            .copied()
+            .filter(|place| *place != GONE)
     }
 
     /// Sorts what came later among the others, and drops pairs of records that no longer count.
@@ -111,7 +128,10 @@ mod tests {
         terms.forget(first);
         assert_eq!(found(&terms), [vec![], vec![16], vec![]]);
         terms.tidy();
-        assert_eq!((found(&terms), terms.sorted.len()), ([vec![], vec![16], vec![]], 2));
+        assert_eq!(
+            (found(&terms), terms.sorted.len()),
+            ([vec![], vec![16], vec![]], 2)
+        );
         assert_eq!(terms.add(&[], 24), Number::NONE);
         terms.forget(Number::NONE);
     }
@@ -120,8 +140,14 @@ mod tests {
     fn many_records_are_found_as_they_come() {
         let mut terms = Terms::default();
         for number in 0..20_000_u32 {
-            terms.add(&[number.wrapping_mul(2_654_435_761), 7], u64::from(number) + 8);
-            assert_eq!(terms.find(&[number.wrapping_mul(2_654_435_761)]).last(), Some(&(u64::from(number) + 8)));
+            terms.add(
+                &[number.wrapping_mul(2_654_435_761), 7],
+                u64::from(number) + 8,
+            );
+            assert_eq!(
+                terms.find(&[number.wrapping_mul(2_654_435_761)]).last(),
+                Some(&(u64::from(number) + 8))
+            );
         }
         assert_eq!(terms.find(&[7]).len(), 20_000);
         assert!(terms.recent.len() <= MOST_RECENT, "{}", terms.recent.len());

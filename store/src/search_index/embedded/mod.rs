@@ -1,4 +1,5 @@
-//! The embedded index: tantivy for text, our own files for vectors, all in the data folder. One process at a time.
+//! The embedded index: tantivy for text, our own files for vectors, all in the data folder. One
+//! process at a time.
 //!
 //! ```text
 //! <folder>/lock                           held while open
@@ -11,15 +12,18 @@
 //!     bits-<epoch>.{centroid,groups,sums} one-bit codes of the coarse vectors once there are many, see `bits`
 //!     manifest-<epoch>.log                documents, see `manifest`
 //! ```
-//! The commit point is tantivy's `meta.json`: its payload (`commit::Commit`) names the epoch and how much of the vector files and of the manifest is
-//! valid. A flush appends to them, makes them durable, and only then commits; on open whatever lies behind the committed lengths is
+//! The commit point is tantivy's `meta.json`: its payload (`commit::Commit`) names the epoch and
+//! how much of the vector files and of the manifest is valid. A flush appends to them, makes them
+//! durable, and only then commits; on open whatever lies behind the committed lengths is
 //! cut. A compaction writes files of the next epoch and commits a payload that names it.
 //!
-//! **Format 2** has a checksum over every byte that counts: tantivy's files have their own, `meta.json`, `settings.json` and `serving` get
-//! one (`text_folder`), so do stored chunks (`text`), rows and one-bit codes (`sums`), records of documents (`manifest`), and the row
-//! numbers (in the commit). What is read whole at opening is checked then; a generation where that fails is left aside, and whoever asks
-//! for it is told. A stored chunk or a row is checked when it is read; a damaged one is left out and noted. An index of format 1 is read
-//! as it is: its rows get checksums when it is opened, its chunks as they are written again.
+//! **Format 2** has a checksum over every byte that counts: tantivy's files have their own,
+//! `meta.json`, `settings.json` and `serving` get one (`text_folder`), so do stored chunks
+//! (`text`), rows and one-bit codes (`sums`), records of documents (`manifest`), and the row
+//! numbers (in the commit). What is read whole at opening is checked then; a generation where that
+//! fails is left aside, and whoever asks for it is told. A stored chunk or a row is checked when it
+//! is read; a damaged one is left out and noted. An index of format 1 is read as it is: its rows
+//! get checksums when it is opened, its chunks as they are written again.
 
 mod bitmap;
 mod bits;
@@ -59,7 +63,10 @@ use self::serving::Serving;
 pub(crate) use self::serving::forget as forget_serving;
 use self::snapshot::Snapshot;
 pub use self::verify::{IndexDamage, Remedy};
-use super::{GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, StoredChunk, VectorQuery};
+use super::{
+    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
+    SearchIndex, StoredChunk, VectorQuery,
+};
 use crate::Result;
 use crate::backup::draft::Draft;
 
@@ -104,13 +111,20 @@ struct Inner {
 }
 
 impl EmbeddedIndex {
-    /// Opens the index in a folder, which is created if need be. Reads maps and manifests, but no vectors.
+    /// Opens the index in a folder, which is created if need be. Reads maps and manifests, but no
+    /// vectors.
     ///
-    /// Errors: `Conflict` when another process has it open, or it is of another format. A generation with damage that cutting off an
-    /// unfinished write cannot mend is left aside: asking for it gives `Corrupt`.
+    /// Errors: `Conflict` when another process has it open, or it is of another format. A
+    /// generation with damage that cutting off an unfinished write cannot mend is left aside:
+    /// asking for it gives `Corrupt`.
     pub fn open(folder: &Path, config: Config) -> Result<Self> {
         check_config(&config)?;
-        let failed = |error: std::io::Error| Error::io(format_args!("cannot open the index in {}", folder.display()), &error);
+        let failed = |error: std::io::Error| {
+            Error::io(
+                format_args!("cannot open the index in {}", folder.display()),
+                &error,
+            )
+        };
         std::fs::create_dir_all(generations_folder(folder)).map_err(failed)?;
         let lock = lock(folder)?;
         let (mut generations, mut damaged) = (BTreeMap::new(), BTreeMap::new());
@@ -135,7 +149,9 @@ impl EmbeddedIndex {
             serving::Named::Open(serving) => Some(Arc::new(serving)),
             serving::Named::Missing(name) => {
                 // Nobody must make an empty one in its place.
-                damaged.entry(name.clone()).or_insert_with(|| serving::gone(&generation_folder(folder, &name)));
+                damaged
+                    .entry(name.clone())
+                    .or_insert_with(|| serving::gone(&generation_folder(folder, &name)));
                 None
             }
             serving::Named::Nothing => None,
@@ -149,38 +165,83 @@ impl EmbeddedIndex {
             changing: Mutex::new(()),
             _lock: lock,
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
-    /// Keeps all generations in a draft below `path` as of one moment, then calls `meanwhile`, before which no writer goes on. Not for
-    /// async threads.
-    pub(crate) fn image(&self, draft: &mut Draft, path: &str, meanwhile: impl FnOnce(&mut Draft) -> Result<()>) -> Result<()> {
-        let _changing = self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let generations = self.inner.generations.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let held = generations.values().map(|generation| generation.hold()).collect::<Result<Vec<_>>>()?;
+    /// Keeps all generations in a draft below `path` as of one moment, then calls `meanwhile`,
+    /// before which no writer goes on. Not for async threads.
+    pub(crate) fn image(
+        &self,
+        draft: &mut Draft,
+        path: &str,
+        meanwhile: impl FnOnce(&mut Draft) -> Result<()>,
+    ) -> Result<()> {
+        let _changing = self
+            .inner
+            .changing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let generations = self
+            .inner
+            .generations
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let held = generations
+            .values()
+            .map(|generation| generation.hold())
+            .collect::<Result<Vec<_>>>()?;
         draft.add_folder(&format!("{path}/generations"));
         for (name, held) in generations.keys().zip(&held) {
             held.image(draft, &format!("{path}/generations/{name}"))?;
         }
-        draft.keep(&serving::path(&self.inner.root), &format!("{path}/serving"), None)?;
+        draft.keep(
+            &serving::path(&self.inner.root),
+            &format!("{path}/serving"),
+            None,
+        )?;
         meanwhile(draft)
     }
 
-    /// How many stored chunks and rows of vectors were found damaged since it was opened; a generation that did not open counts once.
+    /// How many stored chunks and rows of vectors were found damaged since it was opened; a
+    /// generation that did not open counts once.
     pub fn known_damage(&self) -> u64 {
-        let generations = self.inner.generations.read().unwrap_or_else(PoisonError::into_inner);
-        let aside = self.inner.damaged.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
-        aside + generations.values().map(|generation| generation.known_damage()).sum::<u64>()
+        let generations = self
+            .inner
+            .generations
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let aside = self
+            .inner
+            .damaged
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len() as u64;
+        aside
+            + generations
+                .values()
+                .map(|generation| generation.known_damage())
+                .sum::<u64>()
     }
 
     /// Runs work that reads files or computes on a thread made for it.
-    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Inner) -> Result<T> + Send + 'static) -> Result<T> {
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let inner = Arc::clone(&self.inner);
         match tokio::task::spawn_blocking(move || work(&inner)).await {
             Ok(result) => result,
             // tantivy believes what it reads, and may panic over damaged postings.
-            Err(error) => Err(Error::new(ErrorKind::Internal, format!("a task of the search index ended early: {error}"))
-                .with_hint("stop the server and run `tributary doctor --verify`: the index may be damaged")),
+            Err(error) => Err(Error::new(
+                ErrorKind::Internal,
+                format!("a task of the search index ended early: {error}"),
+            )
+            .with_hint(
+                "stop the server and run `tributary doctor --verify`: the index may be damaged",
+            )),
         }
     }
 
@@ -190,7 +251,8 @@ impl EmbeddedIndex {
         generation: Option<&str>,
         work: impl FnOnce(&Snapshot) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.reading(generation, move |generation| work(&generation.snapshot())).await
+        self.reading(generation, move |generation| work(&generation.snapshot()))
+            .await
     }
 
     /// The same with a generation, or with the serving one.
@@ -208,28 +270,53 @@ impl EmbeddedIndex {
     }
 
     /// The same with one generation.
-    async fn with<T: Send + 'static>(&self, generation: &str, work: impl FnOnce(&Generation) -> Result<T> + Send + 'static) -> Result<T> {
+    async fn with<T: Send + 'static>(
+        &self,
+        generation: &str,
+        work: impl FnOnce(&Generation) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let name = generation.to_owned();
-        self.blocking(move |inner| work(&*inner.generation(&name)?)).await
+        self.blocking(move |inner| work(&*inner.generation(&name)?))
+            .await
     }
 }
 
 impl Inner {
     fn generation(&self, name: &str) -> Result<Arc<Generation>> {
-        let generations = self.generations.read().unwrap_or_else(PoisonError::into_inner);
+        let generations = self
+            .generations
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         generations.get(name).map(Arc::clone).ok_or_else(|| {
-            let damaged = self.damaged.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
-            damaged.unwrap_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no generation `{name}`")))
+            let damaged = self
+                .damaged
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(name)
+                .cloned();
+            damaged.unwrap_or_else(|| {
+                Error::new(
+                    ErrorKind::NotFound,
+                    format!("there is no generation `{name}`"),
+                )
+            })
         })
     }
 
     fn serving(&self) -> Result<Arc<Serving>> {
         self.serving.load_full().ok_or_else(|| {
-            let damaged = self.damaged.read().unwrap_or_else(PoisonError::into_inner).values().next().cloned();
+            let damaged = self
+                .damaged
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .values()
+                .next()
+                .cloned();
             if let Some(error) = damaged {
                 return error;
             }
-            Error::new(ErrorKind::NotFound, "no generation serves queries yet").with_hint("index a document, or promote a generation")
+            Error::new(ErrorKind::NotFound, "no generation serves queries yet")
+                .with_hint("index a document, or promote a generation")
         })
     }
 
@@ -249,11 +336,17 @@ impl Inner {
             if existing.settings() == settings {
                 return Ok(());
             }
-            let message = format!("generation `{name}` exists with other settings: {:?}, wanted {settings:?}", existing.settings());
-            return Err(Error::new(ErrorKind::Conflict, message).with_hint("create a generation of another name and reindex into it"));
+            let message = format!(
+                "generation `{name}` exists with other settings: {:?}, wanted {settings:?}",
+                existing.settings()
+            );
+            return Err(Error::new(ErrorKind::Conflict, message)
+                .with_hint("create a generation of another name and reindex into it"));
         }
         let draft = self.folder(&format!(".new-{name}"));
-        let failed = |error: std::io::Error| Error::io(format_args!("cannot create generation `{name}`"), &error);
+        let failed = |error: std::io::Error| {
+            Error::io(format_args!("cannot create generation `{name}`"), &error)
+        };
         if draft.exists() {
             std::fs::remove_dir_all(&draft).map_err(failed)?;
         }
@@ -261,7 +354,10 @@ impl Inner {
         std::fs::rename(&draft, self.folder(name)).map_err(failed)?;
         sync_folder(&generations_folder(&self.root))?;
         let generation = Arc::new(Generation::open(&self.folder(name), &self.config)?);
-        self.generations.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), generation);
+        self.generations
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned(), generation);
         Ok(())
     }
 
@@ -269,7 +365,10 @@ impl Inner {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = self.generation(name)?;
         serving::write(&self.root, name)?;
-        self.serving.store(Some(Arc::new(Serving { name: name.to_owned(), generation })));
+        self.serving.store(Some(Arc::new(Serving {
+            name: name.to_owned(),
+            generation,
+        })));
         Ok(())
     }
 
@@ -281,14 +380,23 @@ impl Inner {
         };
         if self.is_serving(name) {
             let message = format!("generation `{name}` serves queries and cannot be dropped");
-            return Err(Error::new(ErrorKind::Conflict, message).with_hint("promote another generation first"));
+            return Err(Error::new(ErrorKind::Conflict, message)
+                .with_hint("promote another generation first"));
         }
-        let failed = |error: std::io::Error| Error::io(format_args!("cannot drop generation `{name}`"), &error);
+        let failed = |error: std::io::Error| {
+            Error::io(format_args!("cannot drop generation `{name}`"), &error)
+        };
         let grave = self.folder(&format!(".old-{name}"));
         std::fs::rename(self.folder(name), &grave).map_err(failed)?;
         sync_folder(&generations_folder(&self.root))?;
-        self.generations.write().unwrap_or_else(PoisonError::into_inner).remove(name);
-        self.damaged.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        self.generations
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(name);
+        self.damaged
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(name);
         if let Some(generation) = generation {
             generation.close();
         }
@@ -296,16 +404,30 @@ impl Inner {
     }
 
     fn is_serving(&self, name: &str) -> bool {
-        self.serving.load().as_ref().is_some_and(|serving| serving.name == name)
+        self.serving
+            .load()
+            .as_ref()
+            .is_some_and(|serving| serving.name == name)
     }
 
-    /// Where the serving generation is damaged nobody must make another one in its place, so this fails.
+    /// Where the serving generation is damaged nobody must make another one in its place, so this
+    /// fails.
     fn status(&self) -> Result<Vec<GenerationStatus>> {
-        let damaged = self.damaged.read().unwrap_or_else(PoisonError::into_inner).values().next().cloned();
+        let damaged = self
+            .damaged
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .next()
+            .cloned();
         if let Some(error) = damaged.filter(|_| self.serving.load().is_none()) {
             return Err(error);
         }
-        let generations = self.generations.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let generations = self
+            .generations
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let status = |(name, generation): (String, Arc<Generation>)| GenerationStatus {
             serving: self.is_serving(&name),
             settings: generation.settings().clone(),
@@ -322,7 +444,8 @@ impl Inner {
 impl SearchIndex for EmbeddedIndex {
     async fn create(&self, generation: &str, settings: &IndexSettings) -> Result<()> {
         let (name, settings) = (generation.to_owned(), settings.clone());
-        self.blocking(move |inner| inner.create(&name, &settings)).await
+        self.blocking(move |inner| inner.create(&name, &settings))
+            .await
     }
 
     async fn promote(&self, generation: &str) -> Result<()> {
@@ -332,28 +455,40 @@ impl SearchIndex for EmbeddedIndex {
 
     async fn drop_generation(&self, generation: &str) -> Result<()> {
         let name = generation.to_owned();
-        self.blocking(move |inner| inner.drop_generation(&name)).await
+        self.blocking(move |inner| inner.drop_generation(&name))
+            .await
     }
 
     async fn write(&self, generation: &str, operations: Vec<Operation>) -> Result<Vec<Outcome>> {
-        self.with(generation, move |generation| generation.write(operations)).await
+        self.with(generation, move |generation| generation.write(operations))
+            .await
     }
 
     async fn flush(&self, generation: &str, checkpoint: Option<String>) -> Result<()> {
-        self.with(generation, move |generation| generation.flush(checkpoint)).await
+        self.with(generation, move |generation| generation.flush(checkpoint))
+            .await
     }
 
     async fn checkpoint(&self, generation: &str) -> Result<Option<String>> {
-        self.with(generation, |generation| Ok(generation.checkpoint())).await
+        self.with(generation, |generation| Ok(generation.checkpoint()))
+            .await
     }
 
     async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>> {
         let (tokens, limit) = (query.tokens.to_vec(), query.limit);
         match query.candidates.map(<[ChunkId]>::to_vec) {
-            Some(candidates) => self.query(query.generation, move |snapshot| keyword::score(snapshot, &tokens, &candidates, limit)).await,
+            Some(candidates) => {
+                self.query(query.generation, move |snapshot| {
+                    keyword::score(snapshot, &tokens, &candidates, limit)
+                })
+                .await
+            }
             None => {
                 let filter = query.filter.clone();
-                self.query(query.generation, move |snapshot| keyword::search(snapshot, &tokens, &filter, limit)).await
+                self.query(query.generation, move |snapshot| {
+                    keyword::search(snapshot, &tokens, &filter, limit)
+                })
+                .await
             }
         }
     }
@@ -362,43 +497,89 @@ impl SearchIndex for EmbeddedIndex {
         let (vector, field, limit) = (query.vector.to_vec(), query.field, query.limit);
         match query.candidates.map(<[ChunkId]>::to_vec) {
             Some(candidates) => {
-                self.query(query.generation, move |snapshot| vector_search::score(snapshot, &vector, field, &candidates, limit)).await
+                self.query(query.generation, move |snapshot| {
+                    vector_search::score(snapshot, &vector, field, &candidates, limit)
+                })
+                .await
             }
             None => {
                 let (filter, threads) = (query.filter.clone(), self.inner.config.search_threads);
-                self.query(query.generation, move |snapshot| vector_search::search(snapshot, &vector, field, &filter, limit, threads)).await
+                self.query(query.generation, move |snapshot| {
+                    vector_search::search(snapshot, &vector, field, &filter, limit, threads)
+                })
+                .await
             }
         }
     }
 
-    async fn fetch(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
+    async fn fetch(
+        &self,
+        generation: Option<&str>,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Option<StoredChunk>>> {
         let chunks = chunks.to_vec();
-        self.reading(generation, move |generation| generation.fetch(&chunks)).await
+        self.reading(generation, move |generation| generation.fetch(&chunks))
+            .await
     }
 
     async fn damaged(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<ChunkId>> {
         let chunks = chunks.to_vec();
-        self.reading(generation, move |generation| Ok(generation.damaged(&chunks))).await
+        self.reading(
+            generation,
+            move |generation| Ok(generation.damaged(&chunks)),
+        )
+        .await
     }
 
-    async fn vectors(&self, generation: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
+    async fn vectors(
+        &self,
+        generation: Option<&str>,
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Option<ChunkVectors>>> {
         let chunks = chunks.to_vec();
-        self.query(generation, move |snapshot| Ok(chunks.iter().map(|chunk| generation::chunk_vectors(snapshot, *chunk)).collect())).await
+        self.query(generation, move |snapshot| {
+            Ok(chunks
+                .iter()
+                .map(|chunk| generation::chunk_vectors(snapshot, *chunk))
+                .collect())
+        })
+        .await
     }
 
-    async fn documents(&self, generation: Option<&str>, document_ids: &[String]) -> Result<Vec<Option<IndexedDocument>>> {
+    async fn documents(
+        &self,
+        generation: Option<&str>,
+        document_ids: &[String],
+    ) -> Result<Vec<Option<IndexedDocument>>> {
         let ids = document_ids.to_vec();
-        self.reading(generation, move |generation| generation.documents(&ids)).await
+        self.reading(generation, move |generation| generation.documents(&ids))
+            .await
     }
 
-    async fn list_documents(&self, generation: Option<&str>, after: Option<&str>, limit: usize) -> Result<Vec<IndexedDocument>> {
+    async fn list_documents(
+        &self,
+        generation: Option<&str>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>> {
         let after = after.map(str::to_owned);
-        self.reading(generation, move |generation| generation.list_documents(after.as_deref(), limit)).await
+        self.reading(generation, move |generation| {
+            generation.list_documents(after.as_deref(), limit)
+        })
+        .await
     }
 
-    async fn documents_with(&self, generation: Option<&str>, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>> {
+    async fn documents_with(
+        &self,
+        generation: Option<&str>,
+        terms: &[String],
+        limit: usize,
+    ) -> Result<Vec<IndexedDocument>> {
         let terms = terms.to_vec();
-        self.reading(generation, move |generation| generation.documents_with(&terms, limit)).await
+        self.reading(generation, move |generation| {
+            generation.documents_with(&terms, limit)
+        })
+        .await
     }
 
     async fn list_chunks(&self, generation: Option<&str>) -> Result<Vec<(ChunkId, String)>> {
@@ -422,8 +603,12 @@ pub(crate) fn settings_in(folder: &Path) -> Result<IndexSettings> {
 
 /// Removes the one-bit codes of a generation, which are made again when it is opened.
 pub(crate) fn remove_bits(folder: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(format_args!("cannot tidy {}", folder.display()), &error);
-    for name in commit::names_in(folder)?.iter().filter(|name| name.starts_with("bits-")) {
+    let failed =
+        |error: std::io::Error| Error::io(format_args!("cannot tidy {}", folder.display()), &error);
+    for name in commit::names_in(folder)?
+        .iter()
+        .filter(|name| name.starts_with("bits-"))
+    {
         std::fs::remove_file(folder.join(name)).map_err(failed)?;
     }
     sync_folder(folder)
@@ -435,10 +620,17 @@ fn generations_folder(root: &Path) -> PathBuf {
 
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join("lock");
-    let file = File::create(&path).map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
+    let file = File::create(&path)
+        .map_err(|error| Error::io(format_args!("cannot create {}", path.display()), &error))?;
     file.try_lock().map_err(|error| {
-        Error::new(ErrorKind::Conflict, format!("the index in {} is open elsewhere: {error}", folder.display()))
-            .with_hint("stop the other process, or talk to it with --server")
+        Error::new(
+            ErrorKind::Conflict,
+            format!(
+                "the index in {} is open elsewhere: {error}",
+                folder.display()
+            ),
+        )
+        .with_hint("stop the other process, or talk to it with --server")
     })?;
     Ok(file)
 }
@@ -446,7 +638,12 @@ fn lock(folder: &Path) -> Result<File> {
 /// Opens a generation; a panic over damaged bytes in tantivy is damage.
 fn open_generation(folder: &Path, config: &Config) -> Result<Generation> {
     let opened = std::panic::catch_unwind(|| Generation::open(folder, config));
-    let opened = opened.unwrap_or_else(|_| Err(Error::new(ErrorKind::Corrupt, format!("{} does not decode", folder.display()))));
+    let opened = opened.unwrap_or_else(|_| {
+        Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("{} does not decode", folder.display()),
+        ))
+    });
     opened.map_err(|error| explain(error, folder))
 }
 
@@ -463,19 +660,30 @@ fn explain(error: Error, folder: &Path) -> Error {
 
 fn check_name(name: &str) -> Result<()> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    if name.is_empty() || name.len() > MAX_NAME_BYTES || name.starts_with('.') || !name.bytes().all(is_plain) {
+    if name.is_empty()
+        || name.len() > MAX_NAME_BYTES
+        || name.starts_with('.')
+        || !name.bytes().all(is_plain)
+    {
         let message = format!("`{name}` is no name for a generation");
-        return Err(Error::new(ErrorKind::Invalid, message).with_hint("use letters, digits, dots, hyphens and underscores"));
+        return Err(Error::new(ErrorKind::Invalid, message)
+            .with_hint("use letters, digits, dots, hyphens and underscores"));
     }
     Ok(())
 }
 
 fn check_settings(settings: &IndexSettings) -> Result<()> {
     if settings.coarse_dimensions == 0 || settings.fine_dimensions == 0 {
-        return Err(Error::new(ErrorKind::Invalid, "vectors need at least one dimension"));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            "vectors need at least one dimension",
+        ));
     }
     if settings.shared_vectors && settings.coarse_dimensions != settings.fine_dimensions {
-        let message = format!("shared vectors of {} coarse and {} fine dimensions", settings.coarse_dimensions, settings.fine_dimensions);
+        let message = format!(
+            "shared vectors of {} coarse and {} fine dimensions",
+            settings.coarse_dimensions, settings.fine_dimensions
+        );
         return Err(Error::new(ErrorKind::Invalid, message));
     }
     Ok(())
@@ -483,12 +691,17 @@ fn check_settings(settings: &IndexSettings) -> Result<()> {
 
 fn check_config(config: &Config) -> Result<()> {
     if !(SMALLEST_WRITER_MIB..=LARGEST_WRITER_MIB).contains(&config.writer_memory_mib) {
-        let message =
-            format!("writer_memory_mib is {}, allowed are {SMALLEST_WRITER_MIB} to {LARGEST_WRITER_MIB}", config.writer_memory_mib);
+        let message = format!(
+            "writer_memory_mib is {}, allowed are {SMALLEST_WRITER_MIB} to {LARGEST_WRITER_MIB}",
+            config.writer_memory_mib
+        );
         return Err(Error::new(ErrorKind::Invalid, message));
     }
     if config.search_threads == 0 {
-        return Err(Error::new(ErrorKind::Invalid, "search_threads is 0, at least 1 is needed"));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            "search_threads is 0, at least 1 is needed",
+        ));
     }
     Ok(())
 }

@@ -7,7 +7,8 @@ use tributary_schemas::{Chunk, ChunkId, ChunkVectors, DocumentHeader, Error, Err
 
 use crate::search_index::{IndexSettings, Operation};
 
-/// Bytes that tokens take while they wait, beside the text itself; a rough figure that only bounds memory.
+/// Bytes that tokens take while they wait, beside the text itself; a rough figure that only bounds
+/// memory.
 const CHUNK_OVERHEAD_BYTES: usize = 512;
 
 /// The newest write of one document.
@@ -45,39 +46,81 @@ impl Pending {
         stored_vectors: impl FnOnce(&[ChunkId]) -> Result<Vec<ChunkVectors>>,
     ) -> Result<Self> {
         match operation {
-            Operation::Delete { document_id, version } => {
+            Operation::Delete {
+                document_id,
+                version,
+            } => {
                 check_id(&document_id)?;
-                Ok(Self { version, content: Content::Delete, bytes: document_id.len() + CHUNK_OVERHEAD_BYTES })
+                Ok(Self {
+                    version,
+                    content: Content::Delete,
+                    bytes: document_id.len() + CHUNK_OVERHEAD_BYTES,
+                })
             }
-            Operation::Replace { document, mut chunks, vectors } => {
+            Operation::Replace {
+                document,
+                mut chunks,
+                vectors,
+            } => {
                 check_id(&document.document_id)?;
                 let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
                 check_unique(&document.document_id, &ids)?;
-                let vectors = if vectors.is_empty() && !ids.is_empty() { stored_vectors(&ids)? } else { vectors };
+                let vectors = if vectors.is_empty() && !ids.is_empty() {
+                    stored_vectors(&ids)?
+                } else {
+                    vectors
+                };
                 check_vectors(&document.document_id, &ids, &vectors, settings)?;
-                let bytes = chunks.iter().map(chunk_bytes).sum::<usize>() + vectors.iter().map(vector_bytes).sum::<usize>();
-                let analyzed = chunks.iter_mut().map(|chunk| std::mem::take(&mut chunk.analyzed)).collect();
+                let bytes = chunks.iter().map(chunk_bytes).sum::<usize>()
+                    + vectors.iter().map(vector_bytes).sum::<usize>();
+                let analyzed = chunks
+                    .iter_mut()
+                    .map(|chunk| std::mem::take(&mut chunk.analyzed))
+                    .collect();
                 let version = document.version;
-                let content = Content::Replace { document, chunks, analyzed, vectors };
-                Ok(Self { version, content, bytes: bytes + CHUNK_OVERHEAD_BYTES })
+                let content = Content::Replace {
+                    document,
+                    chunks,
+                    analyzed,
+                    vectors,
+                };
+                Ok(Self {
+                    version,
+                    content,
+                    bytes: bytes + CHUNK_OVERHEAD_BYTES,
+                })
             }
         }
     }
 
     /// Vectors of a chunk that waits.
     pub fn vectors_of(&self, chunk_id: ChunkId) -> Option<&ChunkVectors> {
-        let Content::Replace { chunks, vectors, .. } = &self.content else { return None };
-        chunks.iter().position(|chunk| chunk.chunk_id == chunk_id).and_then(|place| vectors.get(place))
+        let Content::Replace {
+            chunks, vectors, ..
+        } = &self.content
+        else {
+            return None;
+        };
+        chunks
+            .iter()
+            .position(|chunk| chunk.chunk_id == chunk_id)
+            .and_then(|place| vectors.get(place))
     }
 }
 
 fn invalid(document_id: &str, what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Invalid, format!("document {document_id}: {what}"))
+    Error::new(
+        ErrorKind::Invalid,
+        format!("document {document_id}: {what}"),
+    )
 }
 
 fn check_id(document_id: &str) -> Result<()> {
     if document_id.is_empty() || document_id.len() > MAX_DOCUMENT_ID_BYTES {
-        let message = format!("a document id of {} bytes, 1 to {MAX_DOCUMENT_ID_BYTES} are allowed", document_id.len());
+        let message = format!(
+            "a document id of {} bytes, 1 to {MAX_DOCUMENT_ID_BYTES} are allowed",
+            document_id.len()
+        );
         return Err(Error::new(ErrorKind::Invalid, message));
     }
     Ok(())
@@ -86,25 +129,51 @@ fn check_id(document_id: &str) -> Result<()> {
 fn check_unique(document_id: &str, ids: &[ChunkId]) -> Result<()> {
     let mut seen = HashSet::with_capacity(ids.len());
     match ids.iter().find(|id| !seen.insert(**id)) {
-        Some(twice) => Err(invalid(document_id, format_args!("chunk {twice} is given twice"))),
+        Some(twice) => Err(invalid(
+            document_id,
+            format_args!("chunk {twice} is given twice"),
+        )),
         None => Ok(()),
     }
 }
 
-fn check_vectors(document_id: &str, ids: &[ChunkId], vectors: &[ChunkVectors], settings: &IndexSettings) -> Result<()> {
+fn check_vectors(
+    document_id: &str,
+    ids: &[ChunkId],
+    vectors: &[ChunkVectors],
+    settings: &IndexSettings,
+) -> Result<()> {
     if vectors.len() != ids.len() {
-        return Err(invalid(document_id, format_args!("{} vectors for {} chunks", vectors.len(), ids.len())));
+        return Err(invalid(
+            document_id,
+            format_args!("{} vectors for {} chunks", vectors.len(), ids.len()),
+        ));
     }
-    let fine_dimensions = if settings.shared_vectors { 0 } else { settings.fine_dimensions };
+    let fine_dimensions = if settings.shared_vectors {
+        0
+    } else {
+        settings.fine_dimensions
+    };
     for (id, vectors) in ids.iter().zip(vectors) {
-        let fields = [("coarse", &vectors.coarse, settings.coarse_dimensions), ("fine", &vectors.fine, fine_dimensions)];
+        let fields = [
+            ("coarse", &vectors.coarse, settings.coarse_dimensions),
+            ("fine", &vectors.fine, fine_dimensions),
+        ];
         for (name, vector, dimensions) in fields {
             if vector.len() != dimensions {
-                let what = format!("chunk {id} has a {name} vector of {} dimensions, the index {dimensions}", vector.len());
+                let what = format!(
+                    "chunk {id} has a {name} vector of {} dimensions, the index {dimensions}",
+                    vector.len()
+                );
                 return Err(invalid(document_id, what));
             }
             if vector.iter().any(|value| !value.is_finite()) {
-                return Err(invalid(document_id, format_args!("chunk {id} has a {name} vector with a value that is not a number")));
+                return Err(invalid(
+                    document_id,
+                    format_args!(
+                        "chunk {id} has a {name} vector with a value that is not a number"
+                    ),
+                ));
             }
         }
     }

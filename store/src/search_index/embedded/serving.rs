@@ -36,24 +36,37 @@ pub(super) fn read(root: &Path, generations: &BTreeMap<String, Arc<Generation>>)
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Named::Nothing),
-        Err(error) => return Err(Error::io(format_args!("cannot read {}", path.display()), &error)),
+        Err(error) => {
+            return Err(Error::io(
+                format_args!("cannot read {}", path.display()),
+                &error,
+            ));
+        }
     };
-    let open =
-        |(name, generation): (&String, &Arc<Generation>)| Named::Open(Serving { name: name.clone(), generation: Arc::clone(generation) });
+    let open = |(name, generation): (&String, &Arc<Generation>)| {
+        Named::Open(Serving {
+            name: name.clone(),
+            generation: Arc::clone(generation),
+        })
+    };
     let Some(name) = name_in(&bytes) else {
         // With one generation there is nothing to choose from.
         let only = generations.iter().next().filter(|_| generations.len() == 1);
         tracing::error!(path = %path.display(), taken = ?only.map(|(name, _)| name), "the name of the serving generation is damaged");
         return Ok(only.map_or(Named::Nothing, open));
     };
-    Ok(generations.get_key_value(&name).map_or(Named::Missing(name), open))
+    Ok(generations
+        .get_key_value(&name)
+        .map_or(Named::Missing(name), open))
 }
 
 /// Names another generation, durably.
 pub(super) fn write(root: &Path, name: &str) -> Result<()> {
     let draft = root.join(".serving");
-    let replaced = write_synced(&draft, &sealed(name.as_bytes())).and_then(|()| std::fs::rename(&draft, path(root)));
-    replaced.map_err(|error| Error::io(format_args!("cannot promote generation `{name}`"), &error))?;
+    let replaced = write_synced(&draft, &sealed(name.as_bytes()))
+        .and_then(|()| std::fs::rename(&draft, path(root)));
+    replaced
+        .map_err(|error| Error::io(format_args!("cannot promote generation `{name}`"), &error))?;
     sync_folder(root)
 }
 
@@ -64,7 +77,8 @@ pub(crate) fn forget(root: &Path, name: Option<&str>) -> Result<bool> {
     if serving.is_none() || name.is_some() && serving.as_deref() != name {
         return Ok(false);
     }
-    std::fs::remove_file(&path).map_err(|error| Error::io(format_args!("cannot remove {}", path.display()), &error))?;
+    std::fs::remove_file(&path)
+        .map_err(|error| Error::io(format_args!("cannot remove {}", path.display()), &error))?;
     sync_folder(root)?;
     Ok(true)
 }
@@ -76,12 +90,16 @@ pub(super) fn is_damaged(root: &Path) -> bool {
 
 /// The serving generation is not in its folder.
 pub(super) fn gone(folder: &Path) -> Error {
-    let message = format!("the generation that serves queries is gone: there is no {}", folder.display());
+    let message = format!(
+        "the generation that serves queries is gone: there is no {}",
+        folder.display()
+    );
     Error::new(ErrorKind::Corrupt, message)
         .with_hint("mount or put it back, or restore a backup; `tributary repair` makes a new one and fills it from the log")
 }
 
-/// The name in the file, if its checksum is right. Where the mark of the checksum is damaged, the rest of it is no name.
+/// The name in the file, if its checksum is right. Where the mark of the checksum is damaged, the
+/// rest of it is no name.
 fn name_in(bytes: &[u8]) -> Option<String> {
     let name = std::str::from_utf8(unsealed(bytes)?).ok()?.trim();
     super::check_name(name).is_ok().then(|| name.to_owned())

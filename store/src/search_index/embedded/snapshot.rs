@@ -1,7 +1,9 @@
-//! What readers see: text index, vectors and the maps between documents, rows and chunk ids, all of one commit and never changed.
-//! Built by `generation` after each commit; searched by `keyword` and `vector_search`.
+//! What readers see: text index, vectors and the maps between documents, rows and chunk ids, all of
+//! one commit and never changed. Built by `generation` after each commit; searched by `keyword` and
+//! `vector_search`.
 //!
-//! Documents of all segments are numbered one after the other: number = base of the segment + tantivy's number within it.
+//! Documents of all segments are numbered one after the other: number = base of the segment +
+//! tantivy's number within it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -85,13 +87,20 @@ pub struct VectorSide {
     pub coarse: Vectors,
     /// Fine vectors, where they are not shared.
     pub fine: Option<Vectors>,
-    /// Row numbers, rising: the numbers that the text index knows rows by, whatever compactions have done to their places.
+    /// Row numbers, rising: the numbers that the text index knows rows by, whatever compactions
+    /// have done to their places.
     pub numbers: Arc<ColumnMap>,
 }
 
 impl Snapshot {
-    /// Reads what a snapshot needs; `cache` gives the parts of known segments and gets those of new ones.
-    pub fn build(searcher: Searcher, fields: Fields, side: VectorSide, cache: &mut PartsCache) -> Result<Self> {
+    /// Reads what a snapshot needs; `cache` gives the parts of known segments and gets those of new
+    /// ones.
+    pub fn build(
+        searcher: Searcher,
+        fields: Fields,
+        side: VectorSide,
+        cache: &mut PartsCache,
+    ) -> Result<Self> {
         let numbers: &[u64] = side.numbers.numbers(0..side.coarse.rows());
         let mut segments = Vec::with_capacity(searcher.segment_readers().len());
         let mut parts_now = PartsCache::new();
@@ -102,11 +111,20 @@ impl Snapshot {
                 None => Arc::new(SegmentParts::read(reader, fields, numbers)?),
             };
             parts_now.insert(reader.segment_id(), Arc::clone(&parts));
-            segments.push(Segment { reader: reader.clone(), parts, alive: alive(reader), base });
-            base = base.checked_add(reader.max_doc()).filter(|base| *base < NONE).ok_or_else(|| too_many(&searcher))?;
+            segments.push(Segment {
+                reader: reader.clone(),
+                parts,
+                alive: alive(reader),
+                base,
+            });
+            base = base
+                .checked_add(reader.max_doc())
+                .filter(|base| *base < NONE)
+                .ok_or_else(|| too_many(&searcher))?;
         }
         *cache = parts_now;
-        let statistics = Statistics::read(&segments, fields).map_err(|error| text::failure("cannot read term statistics", &error))?;
+        let statistics = Statistics::read(&segments, fields)
+            .map_err(|error| text::failure("cannot read term statistics", &error))?;
         let mut snapshot = Self {
             searcher,
             fields,
@@ -124,12 +142,18 @@ impl Snapshot {
     }
 
     fn number_documents(&mut self) {
-        self.chunks = self.segments.iter().map(|segment| segment.alive.count()).sum();
+        self.chunks = self
+            .segments
+            .iter()
+            .map(|segment| segment.alive.count())
+            .sum();
         let mut ids = IdTable::with_room(self.chunks);
         for segment in &self.segments {
             for document in segment.alive.iter() {
                 let number = segment.base + document as u32;
-                ids.insert(segment.parts.chunk_ids[document], number, |number| self.chunk_id(number).0);
+                ids.insert(segment.parts.chunk_ids[document], number, |number| {
+                    self.chunk_id(number).0
+                });
                 self.row_documents[segment.parts.rows[document] as usize] = number;
             }
         }
@@ -143,12 +167,17 @@ impl Snapshot {
 
     /// Rows that no chunk uses any more.
     pub fn dead_rows(&self) -> usize {
-        self.row_documents.iter().filter(|document| **document == NONE).count()
+        self.row_documents
+            .iter()
+            .filter(|document| **document == NONE)
+            .count()
     }
 
     /// Whether a chunk uses the row.
     pub fn is_row_alive(&self, row: usize) -> bool {
-        self.row_documents.get(row).is_some_and(|document| *document != NONE)
+        self.row_documents
+            .get(row)
+            .is_some_and(|document| *document != NONE)
     }
 
     /// The document of a row that is alive.
@@ -163,7 +192,10 @@ impl Snapshot {
 
     /// Segment and place within it of a document.
     pub fn place(&self, document: u32) -> (usize, u32) {
-        let segment = self.segments.partition_point(|segment| segment.base <= document).saturating_sub(1);
+        let segment = self
+            .segments
+            .partition_point(|segment| segment.base <= document)
+            .saturating_sub(1);
         (segment, document - self.segments[segment].base)
     }
 
@@ -183,12 +215,24 @@ impl Snapshot {
     pub fn stored(&self, document: u32) -> Result<text::Stored> {
         let (segment, place) = self.place(document);
         // tantivy believes what it reads, and may panic over damage.
-        let read = std::panic::AssertUnwindSafe(|| self.searcher.doc(DocAddress::new(segment as u32, place)));
-        let damaged = |what: &str| Error::new(ErrorKind::Corrupt, format!("stored chunk {} is damaged: {what}", self.chunk_id(document)));
+        let read = std::panic::AssertUnwindSafe(|| {
+            self.searcher.doc(DocAddress::new(segment as u32, place))
+        });
+        let damaged = |what: &str| {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "stored chunk {} is damaged: {what}",
+                    self.chunk_id(document)
+                ),
+            )
+        };
         let record = std::panic::catch_unwind(read).map_err(|_| damaged("it does not decode"))?;
         let record = record.map_err(|error| match &error {
             // The disk, and not what lies on it.
-            TantivyError::IoError(failed) if failed.raw_os_error().is_some() => text::failure("cannot read a stored chunk", &error),
+            TantivyError::IoError(failed) if failed.raw_os_error().is_some() => {
+                text::failure("cannot read a stored chunk", &error)
+            }
             _ => damaged(&error.to_string()),
         })?;
         self.fields.stored(&record, self.chunk_id(document))
@@ -196,14 +240,28 @@ impl Snapshot {
 
     /// What a filter lets through; kept for the next query with the same filter.
     pub fn allowed(&self, filter: &Filter) -> Result<Arc<Allowed>> {
-        let known = self.filters.lock().unwrap_or_else(PoisonError::into_inner).get(filter).map(Arc::clone);
+        let known = self
+            .filters
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(filter)
+            .map(Arc::clone);
         if let Some(allowed) = known {
             return Ok(allowed);
         }
-        let documents = self.segments.iter().map(|segment| filter::documents(segment, self.fields, filter));
-        let documents = documents.collect::<tantivy::Result<Vec<_>>>().map_err(|error| text::failure("cannot read a filter", &error))?;
+        let documents = self
+            .segments
+            .iter()
+            .map(|segment| filter::documents(segment, self.fields, filter));
+        let documents = documents
+            .collect::<tantivy::Result<Vec<_>>>()
+            .map_err(|error| text::failure("cannot read a filter", &error))?;
         let count = documents.iter().map(Bitmap::count).sum();
-        let allowed = Arc::new(Allowed { documents, count, rows: OnceLock::new() });
+        let allowed = Arc::new(Allowed {
+            documents,
+            count,
+            rows: OnceLock::new(),
+        });
         let mut filters = self.filters.lock().unwrap_or_else(PoisonError::into_inner);
         if filters.len() >= CACHED_FILTERS {
             filters.clear();
@@ -216,7 +274,8 @@ impl Snapshot {
     pub fn list(&self) -> Result<Vec<(ChunkId, String)>> {
         let mut found = Vec::with_capacity(self.chunks);
         for segment in &self.segments {
-            list_segment(segment, self.fields, &mut found).map_err(|error| text::failure("cannot list chunks", &error))?;
+            list_segment(segment, self.fields, &mut found)
+                .map_err(|error| text::failure("cannot list chunks", &error))?;
         }
         found.sort_unstable_by(|left, right| (&left.1, left.0).cmp(&(&right.1, right.0)));
         Ok(found)
@@ -229,7 +288,9 @@ impl Allowed {
         self.rows.get_or_init(|| {
             let mut rows = Bitmap::new(snapshot.coarse.rows());
             for (documents, segment) in self.documents.iter().zip(&snapshot.segments) {
-                documents.iter().for_each(|document| rows.set(segment.parts.rows[document] as usize));
+                documents
+                    .iter()
+                    .for_each(|document| rows.set(segment.parts.rows[document] as usize));
             }
             rows
         })
@@ -239,19 +300,36 @@ impl Allowed {
 impl SegmentParts {
     fn read(reader: &SegmentReader, fields: Fields, numbers: &[u64]) -> Result<Self> {
         let failed = |error: tantivy::TantivyError| text::failure("cannot read a segment", &error);
-        let [high, low, row] = [text::ID_HIGH, text::ID_LOW, text::ROW].map(|name| reader.fast_fields().u64(name).map_err(failed));
+        let [high, low, row] = [text::ID_HIGH, text::ID_LOW, text::ROW]
+            .map(|name| reader.fast_fields().u64(name).map_err(failed));
         let (high, low, row) = (high?, low?, row?);
         let norms = reader.get_fieldnorms_reader(fields.text).map_err(failed)?;
-        let mut parts = Self { chunk_ids: Vec::new(), rows: Vec::new(), norms: Vec::new() };
+        let mut parts = Self {
+            chunk_ids: Vec::new(),
+            rows: Vec::new(),
+            norms: Vec::new(),
+        };
         for document in 0..reader.max_doc() {
-            let (Some(high), Some(low), Some(number)) = (high.first(document), low.first(document), row.first(document)) else {
-                return Err(Error::new(ErrorKind::Corrupt, format!("document {document} of a segment has no chunk id or row")));
+            let (Some(high), Some(low), Some(number)) = (
+                high.first(document),
+                low.first(document),
+                row.first(document),
+            ) else {
+                return Err(Error::new(
+                    ErrorKind::Corrupt,
+                    format!("document {document} of a segment has no chunk id or row"),
+                ));
             };
-            parts.chunk_ids.push(u128::from(high) << 64 | u128::from(low));
+            parts
+                .chunk_ids
+                .push(u128::from(high) << 64 | u128::from(low));
             // Rows of deleted documents may be gone after a compaction.
             let place = place_of(numbers, number);
             if place.is_none() && !reader.is_deleted(document) {
-                return Err(Error::new(ErrorKind::Corrupt, format!("the vectors of row {number} are missing")));
+                return Err(Error::new(
+                    ErrorKind::Corrupt,
+                    format!("the vectors of row {number} are missing"),
+                ));
             }
             parts.rows.push(place.unwrap_or(NONE));
             parts.norms.push(norms.fieldnorm_id(document));
@@ -267,7 +345,10 @@ fn place_of(numbers: &[u64], number: u64) -> Option<u32> {
     if numbers.get(guess) == Some(&number) {
         return Some(guess as u32);
     }
-    numbers.binary_search(&number).ok().map(|place| place as u32)
+    numbers
+        .binary_search(&number)
+        .ok()
+        .map(|place| place as u32)
 }
 
 fn alive(reader: &SegmentReader) -> Bitmap {
@@ -275,26 +356,40 @@ fn alive(reader: &SegmentReader) -> Bitmap {
         None => Bitmap::full(reader.max_doc() as usize),
         Some(alive) => {
             let mut bitmap = Bitmap::new(reader.max_doc() as usize);
-            alive.iter_alive().for_each(|document| bitmap.set(document as usize));
+            alive
+                .iter_alive()
+                .for_each(|document| bitmap.set(document as usize));
             bitmap
         }
     }
 }
 
-fn list_segment(segment: &Segment, fields: Fields, found: &mut Vec<(ChunkId, String)>) -> tantivy::Result<()> {
+fn list_segment(
+    segment: &Segment,
+    fields: Fields,
+    found: &mut Vec<(ChunkId, String)>,
+) -> tantivy::Result<()> {
     let inverted = segment.reader.inverted_index(fields.document)?;
     let mut terms = inverted.terms().stream()?;
     while terms.advance() {
         let document_id = String::from_utf8_lossy(terms.key()).into_owned();
-        let mut postings = inverted.read_block_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)?;
+        let mut postings =
+            inverted.read_block_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)?;
         loop {
             let documents = postings.docs();
             if documents.is_empty() {
                 break;
             }
-            for document in documents.iter().filter(|document| **document != TERMINATED).map(|document| *document as usize) {
+            for document in documents
+                .iter()
+                .filter(|document| **document != TERMINATED)
+                .map(|document| *document as usize)
+            {
                 if segment.alive.contains(document) {
-                    found.push((ChunkId(segment.parts.chunk_ids[document]), document_id.clone()));
+                    found.push((
+                        ChunkId(segment.parts.chunk_ids[document]),
+                        document_id.clone(),
+                    ));
                 }
             }
             postings.advance();
@@ -304,11 +399,18 @@ fn list_segment(segment: &Segment, fields: Fields, found: &mut Vec<(ChunkId, Str
 }
 
 fn too_many(searcher: &Searcher) -> Error {
-    Error::new(ErrorKind::Exhausted, format!("one generation holds at most {NONE} chunks, this one {}", searcher.num_docs()))
-        .with_hint("split the knowledge base over several installations")
+    Error::new(
+        ErrorKind::Exhausted,
+        format!(
+            "one generation holds at most {NONE} chunks, this one {}",
+            searcher.num_docs()
+        ),
+    )
+    .with_hint("split the knowledge base over several installations")
 }
 
-/// Chunk id → document: open addressing over document numbers; ids themselves are looked up in the segments.
+/// Chunk id → document: open addressing over document numbers; ids themselves are looked up in the
+/// segments.
 #[derive(Default)]
 struct IdTable {
     slots: Vec<u32>,
@@ -316,7 +418,9 @@ struct IdTable {
 
 impl IdTable {
     fn with_room(count: usize) -> Self {
-        Self { slots: vec![NONE; (count * 2).next_power_of_two().max(2)] }
+        Self {
+            slots: vec![NONE; (count * 2).next_power_of_two().max(2)],
+        }
     }
 
     /// Slots to look at for an id, first to last.
@@ -361,11 +465,15 @@ mod tests {
 
     #[test]
     fn ids_are_found_even_when_they_collide() {
-        let ids: Vec<u128> = (0..500).map(|number| u128::from(number % 250_u64) << 64 | u128::from(number % 250_u64)).collect();
+        let ids: Vec<u128> = (0..500)
+            .map(|number| u128::from(number % 250_u64) << 64 | u128::from(number % 250_u64))
+            .collect();
         let id_of = |document: u32| ids[document as usize];
         let mut table = IdTable::with_room(ids.len());
         (0..500).for_each(|document| table.insert(ids[document as usize], document, id_of));
-        assert!((0..250).all(|document| table.get(ids[document as usize], id_of) == Some(document)));
+        assert!(
+            (0..250).all(|document| table.get(ids[document as usize], id_of) == Some(document))
+        );
         assert_eq!(table.get(1 << 80, id_of), None);
         assert_eq!(IdTable::default().get(1, id_of), None);
     }
@@ -374,6 +482,9 @@ mod tests {
     fn row_numbers_are_found_before_and_after_a_compaction() {
         assert_eq!(place_of(&[5, 6, 7], 7), Some(2));
         assert_eq!(place_of(&[0, 3, 9], 9), Some(2));
-        assert_eq!([place_of(&[0, 3, 9], 4), place_of(&[5], 4), place_of(&[], 0)], [None; 3]);
+        assert_eq!(
+            [place_of(&[0, 3, 9], 4), place_of(&[5], 4), place_of(&[], 0)],
+            [None; 3]
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Checksums of the records of other columns: a column of CRC-32, one per row, and what has been checked against it since the files were
-//! opened. Each row is checked when it is first read. Used by `vectors` and `bits`.
+//! Checksums of the records of other columns: a column of CRC-32, one per row, and what has been
+//! checked against it since the files were opened. Each row is checked when it is first read. Used
+//! by `vectors` and `bits`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -44,11 +45,20 @@ impl SumColumn {
 
     /// Opens a column that must hold `rows` checksums.
     pub fn open(path: &Path, dimensions: usize, rows: usize) -> Result<Self> {
-        Ok(Self::over(Column::open(path, WIDTH, dimensions, rows)?, path))
+        Ok(Self::over(
+            Column::open(path, WIDTH, dimensions, rows)?,
+            path,
+        ))
     }
 
     fn over(column: Column, path: &Path) -> Self {
-        Self { column, checks: Arc::new(Checks { path: path.to_owned(), ..Checks::default() }) }
+        Self {
+            column,
+            checks: Arc::new(Checks {
+                path: path.to_owned(),
+                ..Checks::default()
+            }),
+        }
     }
 
     /// Appends checksums as [`append_sum`] writes them.
@@ -63,7 +73,10 @@ impl SumColumn {
 
     /// The reading side of everything appended so far.
     pub fn sums(&self) -> Sums {
-        Sums { map: self.column.map(), checks: Arc::clone(&self.checks) }
+        Sums {
+            map: self.column.map(),
+            checks: Arc::clone(&self.checks),
+        }
     }
 }
 
@@ -105,14 +118,20 @@ impl Sums {
 
     /// Rows that were found damaged since the files were opened.
     pub fn wrong(&self) -> usize {
-        self.checks.wrong.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.checks
+            .wrong
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
     }
 }
 
 impl Checks {
     fn is_known(&self, row: usize) -> bool {
         let right = self.right.read().unwrap_or_else(PoisonError::into_inner);
-        right.get(row / 64).is_some_and(|word| word.load(Ordering::Relaxed) >> (row % 64) & 1 == 1)
+        right
+            .get(row / 64)
+            .is_some_and(|word| word.load(Ordering::Relaxed) >> (row % 64) & 1 == 1)
     }
 
     fn note_right(&self, row: usize) {
@@ -131,7 +150,12 @@ impl Checks {
     }
 
     fn note_wrong(&self, row: usize) {
-        if self.wrong.lock().unwrap_or_else(PoisonError::into_inner).insert(row) {
+        if self
+            .wrong
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(row)
+        {
             tracing::error!(sums = %self.path.display(), row, "a row of the index is damaged and is left out: `tributary doctor --verify` says more");
         }
     }

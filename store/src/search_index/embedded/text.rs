@@ -1,8 +1,10 @@
-//! The tantivy side: fields, tokenizer, documents, and errors in our words. Used by `generation`, `snapshot` and `keyword`.
+//! The tantivy side: fields, tokenizer, documents, and errors in our words. Used by `generation`,
+//! `snapshot` and `keyword`.
 //!
-//! Layout of a stored chunk: one byte 1, the CRC-32 of what follows (little-endian u32), JSON of chunk and document header. Chunks of before
-//! are the JSON alone, which begins with `{`: they are read as they are. tantivy's own files end with a checksum of the whole file, which
-//! nobody reads but [`damaged_files`].
+//! Layout of a stored chunk: one byte 1, the CRC-32 of what follows (little-endian u32), JSON of
+//! chunk and document header. Chunks of before are the JSON alone, which begins with `{`: they are
+//! read as they are. tantivy's own files end with a checksum of the whole file, which nobody reads
+//! but [`damaged_files`].
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +12,10 @@ use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::index::SegmentComponent;
-use tantivy::schema::{FAST, Field, IndexRecordOption, NumericOptions, STORED, Schema, TantivyDocument, TextFieldIndexing, TextOptions};
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, NumericOptions, STORED, Schema, TantivyDocument,
+    TextFieldIndexing, TextOptions,
+};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{Directory, Index, IndexSettings, TantivyError, Term};
 use tributary_schemas::{Chunk, ChunkId, DocumentHeader, Error, ErrorKind, Result, filter};
@@ -69,20 +74,36 @@ struct StoredRef<'a> {
 
 /// Creates an empty text index in an existing folder.
 pub fn create(folder: &Path) -> Result<()> {
-    let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
-    let created = directory(folder).and_then(|directory| Index::create(directory, schema().0, settings));
-    created.map(drop).map_err(|error| failure(format_args!("cannot create a text index in {}", folder.display()), &error))
+    let settings = IndexSettings {
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    };
+    let created =
+        directory(folder).and_then(|directory| Index::create(directory, schema().0, settings));
+    created.map(drop).map_err(|error| {
+        failure(
+            format_args!("cannot create a text index in {}", folder.display()),
+            &error,
+        )
+    })
 }
 
 /// Opens a text index.
 pub fn open(folder: &Path) -> Result<(Index, Fields)> {
     let (expected, fields) = schema();
-    mend_list(folder).map_err(|error| Error::io(format_args!("cannot read {}", folder.display()), &error))?;
+    mend_list(folder)
+        .map_err(|error| Error::io(format_args!("cannot read {}", folder.display()), &error))?;
     let opened = directory(folder).and_then(Index::open);
-    let index = opened.map_err(|error| failure(format_args!("cannot open {}", folder.display()), &error))?;
+    let index = opened
+        .map_err(|error| failure(format_args!("cannot open {}", folder.display()), &error))?;
     if index.schema() != expected {
-        let message = format!("the text index in {} was written by another version", folder.display());
-        return Err(Error::new(ErrorKind::Conflict, message).with_hint("reindex into a new generation"));
+        let message = format!(
+            "the text index in {} was written by another version",
+            folder.display()
+        );
+        return Err(
+            Error::new(ErrorKind::Conflict, message).with_hint("reindex into a new generation")
+        );
     }
     index.tokenizers().register(TOKENIZER, Spaces::default());
     Ok((index, fields))
@@ -92,11 +113,16 @@ fn directory(folder: &Path) -> tantivy::Result<Box<dyn Directory>> {
     Ok(Box::new(TextFolder::new(MmapDirectory::open(folder)?)))
 }
 
-/// Files of the last commit whose checksum differs: only those that are read whole when the index is opened, or all of them.
+/// Files of the last commit whose checksum differs: only those that are read whole when the index
+/// is opened, or all of them.
 pub fn damaged_files(index: &Index, which: Which) -> tantivy::Result<Vec<PathBuf>> {
     let mut damaged = Vec::new();
     for segment in &index.load_metas()?.segments {
-        let later: &[SegmentComponent] = if which == Which::All { &READ_LATER } else { &[] };
+        let later: &[SegmentComponent] = if which == Which::All {
+            &READ_LATER
+        } else {
+            &[]
+        };
         for component in READ_AT_OPENING.iter().chain(later) {
             let path = segment.relative_path(component.clone());
             if index.directory().exists(&path)? && !is_whole(index, &path) {
@@ -123,18 +149,31 @@ pub enum Which {
 }
 
 /// tantivy's files that are read whole when a generation is opened.
-const READ_AT_OPENING: [SegmentComponent; 3] = [SegmentComponent::FastFields, SegmentComponent::FieldNorms, SegmentComponent::Delete];
+const READ_AT_OPENING: [SegmentComponent; 3] = [
+    SegmentComponent::FastFields,
+    SegmentComponent::FieldNorms,
+    SegmentComponent::Delete,
+];
 /// The others.
-const READ_LATER: [SegmentComponent; 4] =
-    [SegmentComponent::Postings, SegmentComponent::Positions, SegmentComponent::Terms, SegmentComponent::Store];
+const READ_LATER: [SegmentComponent; 4] = [
+    SegmentComponent::Postings,
+    SegmentComponent::Positions,
+    SegmentComponent::Terms,
+    SegmentComponent::Store,
+];
 
 fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let raw = || {
-        let indexing = TextFieldIndexing::default().set_tokenizer("raw").set_index_option(IndexRecordOption::Basic).set_fieldnorms(false);
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_index_option(IndexRecordOption::Basic)
+            .set_fieldnorms(false);
         TextOptions::default().set_indexing_options(indexing)
     };
-    let ready = TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(IndexRecordOption::WithFreqs);
+    let ready = TextFieldIndexing::default()
+        .set_tokenizer(TOKENIZER)
+        .set_index_option(IndexRecordOption::WithFreqs);
     let fast = || NumericOptions::from(FAST);
     let fields = Fields {
         text: builder.add_text_field("text", TextOptions::default().set_indexing_options(ready)),
@@ -156,7 +195,8 @@ impl Fields {
         Term::from_field_text(self.document, document_id)
     }
 
-    /// One chunk (without tokens) as tantivy takes it. `terms` are the filter terms of its document.
+    /// One chunk (without tokens) as tantivy takes it. `terms` are the filter terms of its
+    /// document.
     pub fn document(
         &self,
         document: &DocumentHeader,
@@ -165,11 +205,17 @@ impl Fields {
         analyzed: &str,
         row: u64,
     ) -> Result<TantivyDocument> {
-        let stored = serde_json::to_vec(&StoredRef { chunk, document })
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("chunk {} cannot be written: {error}", chunk.chunk_id)))?;
+        let stored = serde_json::to_vec(&StoredRef { chunk, document }).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("chunk {} cannot be written: {error}", chunk.chunk_id),
+            )
+        })?;
         let mut record = TantivyDocument::default();
         record.add_text(self.text, analyzed);
-        terms.iter().for_each(|term| record.add_text(self.terms, term));
+        terms
+            .iter()
+            .for_each(|term| record.add_text(self.terms, term));
         record.add_text(self.document, &document.document_id);
         record.add_bytes(self.stored, &checked(&stored));
         record.add_u64(self.id_high, (chunk.chunk_id.0 >> 64) as u64);
@@ -187,11 +233,26 @@ impl Fields {
     /// Reads what was stored of a chunk.
     pub fn stored(&self, record: &TantivyDocument, chunk_id: ChunkId) -> Result<Stored> {
         use tantivy::schema::Value;
-        let damaged = |what: &dyn std::fmt::Display| Error::new(ErrorKind::Corrupt, format!("stored chunk {chunk_id} is damaged: {what}"));
-        let bytes = record.get_first(self.stored).and_then(|value| value.as_bytes()).ok_or_else(|| damaged(&"no content"))?;
+        let damaged = |what: &dyn std::fmt::Display| {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("stored chunk {chunk_id} is damaged: {what}"),
+            )
+        };
+        let bytes = record
+            .get_first(self.stored)
+            .and_then(|value| value.as_bytes())
+            .ok_or_else(|| damaged(&"no content"))?;
         let json = unchecked(bytes).ok_or_else(|| damaged(&"its checksum differs"))?;
         let stored: Stored = serde_json::from_slice(json).map_err(|error| damaged(&error))?;
-        if stored.chunk.chunk_id == chunk_id { Ok(stored) } else { Err(damaged(&format_args!("it is chunk {}", stored.chunk.chunk_id))) }
+        if stored.chunk.chunk_id == chunk_id {
+            Ok(stored)
+        } else {
+            Err(damaged(&format_args!(
+                "it is chunk {}",
+                stored.chunk.chunk_id
+            )))
+        }
     }
 }
 
@@ -237,13 +298,18 @@ impl Tokenizer for Spaces {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> SpacesStream<'a> {
         self.token.reset();
-        SpacesStream { parts: text.split(' '), token: &mut self.token }
+        SpacesStream {
+            parts: text.split(' '),
+            token: &mut self.token,
+        }
     }
 }
 
 impl TokenStream for SpacesStream<'_> {
     fn advance(&mut self) -> bool {
-        let Some(part) = self.parts.find(|part| !part.is_empty()) else { return false };
+        let Some(part) = self.parts.find(|part| !part.is_empty()) else {
+            return false;
+        };
         self.token.position = self.token.position.wrapping_add(1);
         self.token.text.clear();
         self.token.text.push_str(part);
@@ -263,11 +329,17 @@ impl TokenStream for SpacesStream<'_> {
 pub fn failure(what: impl std::fmt::Display, error: &TantivyError) -> Error {
     let kind = match error {
         // Not said by the system, but by a decoder.
-        TantivyError::IoError(error) if error.raw_os_error().is_none() && error.kind() == std::io::ErrorKind::Other => ErrorKind::Corrupt,
+        TantivyError::IoError(error)
+            if error.raw_os_error().is_none() && error.kind() == std::io::ErrorKind::Other =>
+        {
+            ErrorKind::Corrupt
+        }
         TantivyError::IoError(error) => return Error::io(what, error),
         TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. })
         | TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
-        | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => return Error::io(what, io_error),
+        | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => {
+            return Error::io(what, io_error);
+        }
         TantivyError::OpenReadError(_)
         | TantivyError::OpenDirectoryError(_)
         | TantivyError::DataCorruption(_)
@@ -277,7 +349,11 @@ pub fn failure(what: impl std::fmt::Display, error: &TantivyError) -> Error {
     };
     let failed = Error::new(kind, format!("{what}: {error}"));
     // Files that do not read or are locked: no document is to blame.
-    if matches!(kind, ErrorKind::Corrupt | ErrorKind::Conflict) { failed.of_environment() } else { failed }
+    if matches!(kind, ErrorKind::Corrupt | ErrorKind::Conflict) {
+        failed.of_environment()
+    } else {
+        failed
+    }
 }
 
 #[cfg(test)]
@@ -301,7 +377,11 @@ mod tests {
         let json = br#"{"text":"wort267"}"#;
         let stored = checked(json);
         assert_eq!(unchecked(&stored), Some(&json[..]));
-        assert_eq!(unchecked(json), Some(&json[..]), "chunks of before have no checksum");
+        assert_eq!(
+            unchecked(json),
+            Some(&json[..]),
+            "chunks of before have no checksum"
+        );
         for bit in 0..stored.len() * 8 {
             let mut damaged = stored.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);

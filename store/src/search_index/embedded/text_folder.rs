@@ -1,8 +1,9 @@
-//! The folder of the text index as tantivy sees it. tantivy writes `meta.json`, its commit point, without a checksum and without making
-//! the new name durable; here it gets both. Used by `text`.
+//! The folder of the text index as tantivy sees it. tantivy writes `meta.json`, its commit point,
+//! without a checksum and without making the new name durable; here it gets both. Used by `text`.
 //!
-//! Layout of a small file (`meta.json`, `.managed.json`): the JSON, then `#crc32 ` and eight hexadecimal digits of the CRC-32 of the JSON,
-//! each on a line of its own. Files of before have no such line and are read as they are.
+//! Layout of a small file (`meta.json`, `.managed.json`): the JSON, then `#crc32 ` and eight
+//! hexadecimal digits of the CRC-32 of the JSON, each on a line of its own. Files of before have no
+//! such line and are read as they are.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +11,9 @@ use std::sync::Arc;
 
 use tantivy::Directory;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError};
-use tantivy::directory::{DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr};
+use tantivy::directory::{
+    DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
+};
 
 /// tantivy's commit point.
 pub const META_FILE: &str = "meta.json";
@@ -44,13 +47,21 @@ pub fn sealed(content: &[u8]) -> Vec<u8> {
 
 /// The content without its checksum, `None` if that is wrong. Content of before has none.
 pub fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
-    let Some(end) = bytes.len().checked_sub(MARK.len() + DIGITS + 2) else { return Some(bytes) };
+    let Some(end) = bytes.len().checked_sub(MARK.len() + DIGITS + 2) else {
+        return Some(bytes);
+    };
     let (content, seal) = bytes.split_at_checked(end)?;
-    let Some(digits) = seal.strip_prefix(b"\n").and_then(|line| line.strip_prefix(MARK)) else { return Some(bytes) };
+    let Some(digits) = seal
+        .strip_prefix(b"\n")
+        .and_then(|line| line.strip_prefix(MARK))
+    else {
+        return Some(bytes);
+    };
     (digits == format!("{:0DIGITS$x}\n", crc32fast::hash(content)).as_bytes()).then_some(content)
 }
 
-/// Makes a damaged list of files anew from what lies in the folder: it only says what tantivy may remove once no commit names it.
+/// Makes a damaged list of files anew from what lies in the folder: it only says what tantivy may
+/// remove once no commit names it.
 pub fn mend_list(folder: &Path) -> io::Result<()> {
     let path = folder.join(MANAGED_FILE);
     match std::fs::read(&path) {
@@ -86,21 +97,35 @@ impl<D: Directory + Clone> Directory for TextFolder<D> {
         self.inner.exists(path)
     }
 
-    fn open_write(&self, path: &Path) -> Result<WritePtr, tantivy::directory::error::OpenWriteError> {
+    fn open_write(
+        &self,
+        path: &Path,
+    ) -> Result<WritePtr, tantivy::directory::error::OpenWriteError> {
         self.inner.open_write(path)
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
         let bytes = self.inner.atomic_read(path)?;
-        let damaged = || io::Error::new(io::ErrorKind::InvalidData, format!("the checksum of {} differs", path.display()));
-        let content = unsealed(&bytes).ok_or_else(|| OpenReadError::wrap_io_error(damaged(), path.to_path_buf()))?;
+        let damaged = || {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("the checksum of {} differs", path.display()),
+            )
+        };
+        let content = unsealed(&bytes)
+            .ok_or_else(|| OpenReadError::wrap_io_error(damaged(), path.to_path_buf()))?;
         Ok(content.to_vec())
     }
 
     fn atomic_write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         self.inner.atomic_write(path, &sealed(content))?;
-        // Positions of the log are committed after this, and a merge removes what the older commit names.
-        if path == Path::new(META_FILE) { self.inner.sync_directory() } else { Ok(()) }
+        // Positions of the log are committed after this, and a merge removes what the older commit
+        // names.
+        if path == Path::new(META_FILE) {
+            self.inner.sync_directory()
+        } else {
+            Ok(())
+        }
     }
 
     fn sync_directory(&self) -> io::Result<()> {
@@ -147,7 +172,10 @@ mod tests {
             self.inner.exists(path)
         }
 
-        fn open_write(&self, path: &Path) -> Result<WritePtr, tantivy::directory::error::OpenWriteError> {
+        fn open_write(
+            &self,
+            path: &Path,
+        ) -> Result<WritePtr, tantivy::directory::error::OpenWriteError> {
             self.inner.open_write(path)
         }
 
@@ -156,7 +184,14 @@ mod tests {
         }
 
         fn atomic_write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-            self.events.lock().unwrap().push(if path == Path::new(META_FILE) { "commit" } else { "other" });
+            self.events
+                .lock()
+                .unwrap()
+                .push(if path == Path::new(META_FILE) {
+                    "commit"
+                } else {
+                    "other"
+                });
             self.inner.atomic_write(path, content)
         }
 
@@ -185,8 +220,13 @@ mod tests {
             writer.commit().unwrap();
         }
         let events = noting.events.lock().unwrap().clone();
-        let commits: Vec<usize> = (0..events.len()).filter(|at| events[*at] == "commit").collect();
-        assert!(commits.len() >= 3 && commits.iter().all(|at| events.get(at + 1) == Some(&"sync")), "{events:?}");
+        let commits: Vec<usize> = (0..events.len())
+            .filter(|at| events[*at] == "commit")
+            .collect();
+        assert!(
+            commits.len() >= 3 && commits.iter().all(|at| events.get(at + 1) == Some(&"sync")),
+            "{events:?}"
+        );
     }
 
     #[test]
@@ -197,7 +237,8 @@ mod tests {
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            let read = unsealed(&damaged).and_then(|content| serde_json::from_slice::<serde_json::Value>(content).ok());
+            let read = unsealed(&damaged)
+                .and_then(|content| serde_json::from_slice::<serde_json::Value>(content).ok());
             assert_eq!(read, None, "bit {bit}");
         }
     }

@@ -1,8 +1,11 @@
-//! The vectors of one field: one row per vector in three columns: 8-bit codes for the scan, their scales, and the exact f32 values.
-//! Written by `generation`; read by `vector_search`. A fourth column, `sums`, has the CRC-32 of each row's code, scale and values: a row whose
-//! bytes differ is left out where its exact values are asked for, so the worst that a damaged code can do is to hide its own row.
+//! The vectors of one field: one row per vector in three columns: 8-bit codes for the scan, their
+//! scales, and the exact f32 values. Written by `generation`; read by `vector_search`. A fourth
+//! column, `sums`, has the CRC-32 of each row's code, scale and values: a row whose bytes differ is
+//! left out where its exact values are asked for, so the worst that a damaged code can do is to
+//! hide its own row.
 //!
-//! A code is `round(value / scale) + 128` with `scale = max|value| / 127`, padded with 128 (zero) to a multiple of 64 bytes.
+//! A code is `round(value / scale) + 128` with `scale = max|value| / 127`, padded with 128 (zero)
+//! to a multiple of 64 bytes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -82,17 +85,34 @@ impl VectorColumns {
     }
 
     /// Opens columns that must hold `rows` rows.
-    pub fn open(folder: &Path, name: &str, dimensions: usize, rows: usize, sealed: Sealed) -> Result<Self> {
+    pub fn open(
+        folder: &Path,
+        name: &str,
+        dimensions: usize,
+        rows: usize,
+        sealed: Sealed,
+    ) -> Result<Self> {
         let [codes, scales, values] = paths(folder, name);
         let codes = Column::open(&codes, stride(dimensions), dimensions, rows)?;
         let scales = Column::open(&scales, 4, dimensions, rows)?;
         let values = Column::open(&values, dimensions * 4, dimensions, rows)?;
         let path = sums_path(folder, name);
         let sums = match (SumColumn::open(&path, dimensions, rows), sealed) {
-            (Err(_), Sealed::Before) => seal(&path, dimensions, rows, [&codes.map(), &scales.map(), &values.map()])?,
+            (Err(_), Sealed::Before) => seal(
+                &path,
+                dimensions,
+                rows,
+                [&codes.map(), &scales.map(), &values.map()],
+            )?,
             (opened, _) => opened?,
         };
-        Ok(Self { dimensions, codes, scales, values, sums })
+        Ok(Self {
+            dimensions,
+            codes,
+            scales,
+            values,
+            sums,
+        })
     }
 
     /// Appends rows.
@@ -128,16 +148,31 @@ impl VectorColumns {
 impl Encoded {
     /// Adds one vector.
     pub fn push(&mut self, vector: &[f32]) {
-        let scale = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs())) / 127.0;
+        let scale = vector
+            .iter()
+            .fold(0.0_f32, |largest, value| largest.max(value.abs()))
+            / 127.0;
         let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
         let padding = stride(vector.len()) - vector.len();
         let (first_code, first_value) = (self.codes.len(), self.values.len());
         // `as` saturates, so even a value beyond the scale by rounding stays a byte.
-        self.codes.extend(vector.iter().map(|value| ((value * inverse).round() + BIAS) as u8));
+        self.codes.extend(
+            vector
+                .iter()
+                .map(|value| ((value * inverse).round() + BIAS) as u8),
+        );
         self.codes.extend(std::iter::repeat_n(BIAS as u8, padding));
         self.scales.extend(scale.to_le_bytes());
-        self.values.extend(vector.iter().flat_map(|value| value.to_le_bytes()));
-        append_sum(&mut self.sums, [&self.codes[first_code..], &scale.to_le_bytes(), &self.values[first_value..]]);
+        self.values
+            .extend(vector.iter().flat_map(|value| value.to_le_bytes()));
+        append_sum(
+            &mut self.sums,
+            [
+                &self.codes[first_code..],
+                &scale.to_le_bytes(),
+                &self.values[first_value..],
+            ],
+        );
     }
 
     /// Adds a stored row as it is.
@@ -169,10 +204,13 @@ impl Vectors {
     /// The exact vector of a row, `None` if the row is damaged.
     #[inline]
     pub fn row(&self, row: usize) -> Option<&[f32]> {
-        self.sums.is_right(row, self.parts(row)).then(|| self.unchecked_row(row))
+        self.sums
+            .is_right(row, self.parts(row))
+            .then(|| self.unchecked_row(row))
     }
 
-    /// The vector of a row as it lies there. For what is derived from many rows, and does not suffer from a wrong one.
+    /// The vector of a row as it lies there. For what is derived from many rows, and does not
+    /// suffer from a wrong one.
     #[inline]
     pub fn unchecked_row(&self, row: usize) -> &[f32] {
         assert!(row < self.rows, "row {row} of {}", self.rows);
@@ -185,12 +223,17 @@ impl Vectors {
 
     /// Rows whose bytes are not those that were written.
     pub fn damaged_rows(&self) -> Vec<usize> {
-        (0..self.rows).filter(|row| !self.sums.matches(*row, self.parts(*row))).collect()
+        (0..self.rows)
+            .filter(|row| !self.sums.matches(*row, self.parts(*row)))
+            .collect()
     }
 
     /// The groups of one-bit codes that are damaged, as [`Self::damaged_rows`].
     pub fn damaged_groups(&self) -> Vec<usize> {
-        self.bits.as_ref().map(Bits::damaged_groups).unwrap_or_default()
+        self.bits
+            .as_ref()
+            .map(Bits::damaged_groups)
+            .unwrap_or_default()
     }
 
     /// How many rows readers have found damaged since the files were opened.
@@ -203,11 +246,21 @@ impl Vectors {
         self.bits = Some(bits);
     }
 
-    /// The `take` allowed rows with the highest 8-bit dot products, in no order, with those (up to a common factor). `count` rows are allowed.
-    pub fn approximate_top(&self, query: &[f32], allowed: &Bitmap, count: usize, take: usize, threads: usize) -> Vec<Scored> {
+    /// The `take` allowed rows with the highest 8-bit dot products, in no order, with those (up to
+    /// a common factor). `count` rows are allowed.
+    pub fn approximate_top(
+        &self,
+        query: &[f32],
+        allowed: &Bitmap,
+        count: usize,
+        take: usize,
+        threads: usize,
+    ) -> Vec<Scored> {
         let codes = quantized_query(query);
         let words = self.rows.div_ceil(TOGETHER);
-        let scan = |words: std::ops::Range<usize>, top: &mut Top| self.scan_words(Kernel::best(), &codes, allowed, words, top);
+        let scan = |words: std::ops::Range<usize>, top: &mut Top| {
+            self.scan_words(Kernel::best(), &codes, allowed, words, top)
+        };
         let bits = self.bits.as_ref().filter(|_| count / PREFILTER_PAYS > take);
         match bits.and_then(|bits| self.prefiltered(bits, query, &codes, allowed, take)) {
             None => in_parts(0..words, take, threads, scan),
@@ -218,36 +271,71 @@ impl Vectors {
         }
     }
 
-    /// The 8-bit top of the rows that the one-bit codes cannot rule out, and how many words of rows were covered. `None` if they rule out too
-    /// little to be worth it.
-    fn prefiltered(&self, bits: &Bits, query: &[f32], codes: &CodeQuery, allowed: &Bitmap, take: usize) -> Option<(Top, usize)> {
+    /// The 8-bit top of the rows that the one-bit codes cannot rule out, and how many words of rows
+    /// were covered. `None` if they rule out too little to be worth it.
+    fn prefiltered(
+        &self,
+        bits: &Bits,
+        query: &[f32],
+        codes: &CodeQuery,
+        allowed: &Bitmap,
+        take: usize,
+    ) -> Option<(Top, usize)> {
         let covered = bits.groups().min(self.rows / TOGETHER);
         let bit_query = bits.query(query);
         let mut likely = Top::new(take.saturating_mul(2), f32::NEG_INFINITY);
         let bounds = bits.scan(&bit_query, allowed, 0..covered, &mut likely);
-        let mut rows: Vec<u32> = likely.into_unsorted(&by_row).into_iter().map(|(_, row)| row).collect();
+        let mut rows: Vec<u32> = likely
+            .into_unsorted(&by_row)
+            .into_iter()
+            .map(|(_, row)| row)
+            .collect();
         rows.sort_unstable();
         let mut top = Top::new(take, f32::NEG_INFINITY);
         let likely_scores = self.approximate_scores(codes, &rows);
-        likely_scores.iter().for_each(|(score, row)| top.push(*score, *row, &by_row));
-        // What `take` rows reach for certain; a row whose bound is below that is not among the best `take`.
+        likely_scores
+            .iter()
+            .for_each(|(score, row)| top.push(*score, *row, &by_row));
+        // What `take` rows reach for certain; a row whose bound is below that is not among the best
+        // `take`.
         let best = top.into_unsorted(&by_row);
         if best.len() < take {
             return None;
         }
-        let lowest = best.iter().fold(f32::INFINITY, |lowest, (score, _)| lowest.min(*score)) * query_scale(query) - bit_query.base;
-        let possible: Vec<u32> = (0_u32..).zip(&bounds).filter(|(_, bound)| **bound >= lowest).map(|(row, _)| row).collect();
+        let lowest = best
+            .iter()
+            .fold(f32::INFINITY, |lowest, (score, _)| lowest.min(*score))
+            * query_scale(query)
+            - bit_query.base;
+        let possible: Vec<u32> = (0_u32..)
+            .zip(&bounds)
+            .filter(|(_, bound)| **bound >= lowest)
+            .map(|(row, _)| row)
+            .collect();
         if possible.len() * 2 > covered * TOGETHER {
             return None;
         }
         let mut top = Top::new(take, f32::NEG_INFINITY);
-        best.into_iter().for_each(|(score, row)| top.push(score, row, &by_row));
-        let rest: Vec<u32> = possible.into_iter().filter(|row| rows.binary_search(row).is_err()).collect();
-        self.approximate_scores(codes, &rest).into_iter().for_each(|(score, row)| top.push(score, row, &by_row));
+        best.into_iter()
+            .for_each(|(score, row)| top.push(score, row, &by_row));
+        let rest: Vec<u32> = possible
+            .into_iter()
+            .filter(|row| rows.binary_search(row).is_err())
+            .collect();
+        self.approximate_scores(codes, &rest)
+            .into_iter()
+            .for_each(|(score, row)| top.push(score, row, &by_row));
         Some((top, covered))
     }
 
-    fn scan_words(&self, kernel: Kernel, query: &CodeQuery, allowed: &Bitmap, words: std::ops::Range<usize>, top: &mut Top) {
+    fn scan_words(
+        &self,
+        kernel: Kernel,
+        query: &CodeQuery,
+        allowed: &Bitmap,
+        words: std::ops::Range<usize>,
+        top: &mut Top,
+    ) {
         let mut sums = [0_i32; TOGETHER];
         let mut scores = [0.0_f32; TOGETHER];
         let scales: &[f32] = self.scales.numbers(0..self.rows);
@@ -259,7 +347,11 @@ impl Vectors {
                 continue;
             }
             if mask.count_ones() >= DENSE {
-                kernel.code_dots(query, self.codes.bytes(first..end), &mut sums[..end - first]);
+                kernel.code_dots(
+                    query,
+                    self.codes.bytes(first..end),
+                    &mut sums[..end - first],
+                );
             } else {
                 for bit in bits(mask) {
                     let row = first + bit;
@@ -271,7 +363,10 @@ impl Vectors {
                 *score = *sum as f32 * scale;
             }
             // Mostly none of the 64 gets in: one comparison of all is cheaper than one of each.
-            if scores.iter().fold(false, |any, score| any | (*score >= threshold)) {
+            if scores
+                .iter()
+                .fold(false, |any, score| any | (*score >= threshold))
+            {
                 for bit in bits(mask) {
                     top.push(scores[bit], (first + bit) as u32, &by_row);
                 }
@@ -288,13 +383,17 @@ impl Vectors {
             kernel.code_dots(query, self.codes.bytes(row..row + 1), &mut sum);
             sum[0] as f32 * scales[row]
         };
-        rows.iter().map(|row| (score(*row as usize), *row)).collect()
+        rows.iter()
+            .map(|row| (score(*row as usize), *row))
+            .collect()
     }
 
     /// Exact dot products of some rows; damaged ones are left out.
     pub fn exact_scores(&self, query: &[f32], rows: impl IntoIterator<Item = u32>) -> Vec<Scored> {
         let kernel = Kernel::best();
-        rows.into_iter().filter_map(|row| Some((kernel.dot(query, self.row(row as usize)?), row))).collect()
+        rows.into_iter()
+            .filter_map(|row| Some((kernel.dot(query, self.row(row as usize)?), row)))
+            .collect()
     }
 }
 
@@ -316,17 +415,28 @@ fn in_parts(
     }
     let part = &part;
     let parts: Vec<Vec<Scored>> = std::thread::scope(|scope| {
-        let start = |from| std::thread::Builder::new().spawn_scoped(scope, move || part(from)).map_err(|_| from);
-        let workers: Vec<_> = words.clone().step_by(share).map(start).collect();
-        let join = |worker: std::result::Result<std::thread::ScopedJoinHandle<'_, _>, usize>| match worker {
-            Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // The system has no more threads: slower, and the same.
-            Err(from) => part(from),
+        let start = |from| {
+            std::thread::Builder::new()
+                .spawn_scoped(scope, move || part(from))
+                .map_err(|_| from)
         };
+        let workers: Vec<_> = words.clone().step_by(share).map(start).collect();
+        let join =
+            |worker: std::result::Result<std::thread::ScopedJoinHandle<'_, _>, usize>| match worker
+            {
+                Ok(worker) => worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                // The system has no more threads: slower, and the same.
+                Err(from) => part(from),
+            };
         workers.into_iter().map(join).collect()
     });
     let mut top = Top::new(take, f32::NEG_INFINITY);
-    parts.into_iter().flatten().for_each(|(score, row)| top.push(score, row, &by_row));
+    parts
+        .into_iter()
+        .flatten()
+        .for_each(|(score, row)| top.push(score, row, &by_row));
     top.into_unsorted(&by_row)
 }
 
@@ -359,14 +469,22 @@ fn paths(folder: &Path, name: &str) -> [std::path::PathBuf; 3] {
 
 /// What a code of the query stands for.
 fn query_scale(query: &[f32]) -> f32 {
-    query.iter().fold(0.0_f32, |largest, value| largest.max(value.abs())) / 127.0
+    query
+        .iter()
+        .fold(0.0_f32, |largest, value| largest.max(value.abs()))
+        / 127.0
 }
 
 /// The query in bytes; its scale is common to all rows and left out.
 fn quantized_query(query: &[f32]) -> CodeQuery {
     let scale = query_scale(query);
     let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
-    CodeQuery::new(query.iter().map(|value| (value * inverse).round() as i8).collect())
+    CodeQuery::new(
+        query
+            .iter()
+            .map(|value| (value * inverse).round() as i8)
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -391,7 +509,9 @@ mod tests {
     fn the_scan_finds_the_allowed_rows_in_their_order() {
         let folder = tempfile::tempdir().unwrap();
         for dimensions in [3, 64, 100] {
-            let mut columns = VectorColumns::create(folder.path(), &format!("v{dimensions}"), dimensions).unwrap();
+            let mut columns =
+                VectorColumns::create(folder.path(), &format!("v{dimensions}"), dimensions)
+                    .unwrap();
             let mut encoded = Encoded::default();
             (0..1000).for_each(|seed| encoded.push(&vector(seed, dimensions)));
             columns.append(&encoded).unwrap();
@@ -400,13 +520,23 @@ mod tests {
             let query = vector(5000, dimensions);
             for keep in [1, 7, 3] {
                 let mut allowed = Bitmap::new(1000);
-                (0..1000).filter(|row| row % keep == 0).for_each(|row| allowed.set(row));
+                (0..1000)
+                    .filter(|row| row % keep == 0)
+                    .for_each(|row| allowed.set(row));
                 let mut exact = vectors.exact_scores(&query, allowed.iter().map(|row| row as u32));
                 exact.sort_by(|left, right| right.0.total_cmp(&left.0));
                 for threads in [1, 3] {
-                    let found = vectors.approximate_top(&query, &allowed, allowed.count(), 60, threads);
-                    let hits = exact[..30].iter().filter(|(_, row)| found.iter().any(|(_, other)| other == row)).count();
-                    assert_eq!((found.len(), hits), (60, 30), "{dimensions} dimensions, every {keep}th row");
+                    let found =
+                        vectors.approximate_top(&query, &allowed, allowed.count(), 60, threads);
+                    let hits = exact[..30]
+                        .iter()
+                        .filter(|(_, row)| found.iter().any(|(_, other)| other == row))
+                        .count();
+                    assert_eq!(
+                        (found.len(), hits),
+                        (60, 30),
+                        "{dimensions} dimensions, every {keep}th row"
+                    );
                 }
             }
         }
@@ -425,9 +555,23 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[64 + 3 * width + 1] ^= 0x10;
             std::fs::write(&path, &damaged).unwrap();
-            let vectors = VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Yes).unwrap().vectors();
-            assert_eq!((vectors.damaged_rows(), vectors.row(3), vectors.known_damage()), (vec![3], None, 1), "{part}");
-            let scored: Vec<u32> = vectors.exact_scores(&vector(1, 5), 0..10).into_iter().map(|(_, row)| row).collect();
+            let vectors = VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Yes)
+                .unwrap()
+                .vectors();
+            assert_eq!(
+                (
+                    vectors.damaged_rows(),
+                    vectors.row(3),
+                    vectors.known_damage()
+                ),
+                (vec![3], None, 1),
+                "{part}"
+            );
+            let scored: Vec<u32> = vectors
+                .exact_scores(&vector(1, 5), 0..10)
+                .into_iter()
+                .map(|(_, row)| row)
+                .collect();
             assert_eq!(scored, [0, 1, 2, 4, 5, 6, 7, 8, 9], "{part}");
             std::fs::write(&path, &whole).unwrap();
         }
@@ -442,8 +586,13 @@ mod tests {
         columns.append(&encoded).unwrap();
         std::fs::remove_file(folder.path().join("v.sums")).unwrap();
         assert!(VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Yes).is_err());
-        let vectors = VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Before).unwrap().vectors();
-        assert_eq!((vectors.damaged_rows(), vectors.row(9)), (vec![], Some(&vector(9, 5)[..])));
+        let vectors = VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Before)
+            .unwrap()
+            .vectors();
+        assert_eq!(
+            (vectors.damaged_rows(), vectors.row(9)),
+            (vec![], Some(&vector(9, 5)[..]))
+        );
         assert!(VectorColumns::open(folder.path(), "v", 5, 10, Sealed::Yes).is_ok());
     }
 
@@ -454,6 +603,11 @@ mod tests {
         let mut encoded = Encoded::default();
         encoded.push(&[0.0; 5]);
         columns.append(&encoded).unwrap();
-        assert_eq!(columns.vectors().approximate_top(&vector(1, 5), &Bitmap::full(1), 1, 3, 1), [(0.0, 0)]);
+        assert_eq!(
+            columns
+                .vectors()
+                .approximate_top(&vector(1, 5), &Bitmap::full(1), 1, 3, 1),
+            [(0.0, 0)]
+        );
     }
 }

@@ -46,42 +46,94 @@ impl EmbeddedIndex {
         let inner = &self.inner;
         let mut found = Vec::new();
         for (name, error) in &*inner.damaged.read().unwrap_or_else(PoisonError::into_inner) {
-            found.push(damage(name, &inner.folder(name), error.to_string(), Remedy::Rebuild));
+            found.push(damage(
+                name,
+                &inner.folder(name),
+                error.to_string(),
+                Remedy::Rebuild,
+            ));
         }
-        for (name, generation) in &*inner.generations.read().unwrap_or_else(PoisonError::into_inner) {
+        for (name, generation) in &*inner
+            .generations
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
             found.extend(verify_generation(name, &inner.folder(name), generation)?);
             progress(generation.bytes());
         }
         if serving::is_damaged(&inner.root) {
-            found.push(damage("", &serving::path(&inner.root), "the name of the serving generation is damaged", Remedy::Promote));
+            found.push(damage(
+                "",
+                &serving::path(&inner.root),
+                "the name of the serving generation is damaged",
+                Remedy::Promote,
+            ));
         }
         Ok(found)
     }
 }
 
 fn damage(generation: &str, path: &Path, what: impl Into<String>, remedy: Remedy) -> IndexDamage {
-    IndexDamage { generation: generation.to_owned(), path: path.to_owned(), what: what.into(), documents: Vec::new(), remedy }
+    IndexDamage {
+        generation: generation.to_owned(),
+        path: path.to_owned(),
+        what: what.into(),
+        documents: Vec::new(),
+        remedy,
+    }
 }
 
-fn verify_generation(name: &str, folder: &Path, generation: &Generation) -> Result<Vec<IndexDamage>> {
+fn verify_generation(
+    name: &str,
+    folder: &Path,
+    generation: &Generation,
+) -> Result<Vec<IndexDamage>> {
     let snapshot = generation.snapshot();
     let text_folder = super::commit::text_folder(folder);
-    let failed = |error: tantivy::TantivyError| text::failure(format_args!("cannot read {}", text_folder.display()), &error);
+    let failed = |error: tantivy::TantivyError| {
+        text::failure(
+            format_args!("cannot read {}", text_folder.display()),
+            &error,
+        )
+    };
     let mut found = Vec::new();
     let files = text::damaged_files(generation.text_index(), Which::All).map_err(failed)?;
     for file in &files {
-        let is_store = file.extension().is_some_and(|extension| extension == "store");
-        let remedy = if is_store { Remedy::Replay } else { Remedy::Rebuild };
-        found.push(damage(name, &text_folder.join(file), "its checksum differs", remedy));
+        let is_store = file
+            .extension()
+            .is_some_and(|extension| extension == "store");
+        let remedy = if is_store {
+            Remedy::Replay
+        } else {
+            Remedy::Rebuild
+        };
+        found.push(damage(
+            name,
+            &text_folder.join(file),
+            "its checksum differs",
+            remedy,
+        ));
     }
     let has_rebuild = found.iter().any(|found| found.remedy == Remedy::Rebuild);
     if !found.is_empty() && !has_rebuild {
         let documents = documents_of(&snapshot, unreadable_chunks(&snapshot))?;
-        found.iter_mut().for_each(|found| found.documents.clone_from(&documents));
+        found
+            .iter_mut()
+            .for_each(|found| found.documents.clone_from(&documents));
     }
-    for (field, vectors) in [("coarse", Some(&snapshot.coarse)), ("fine", snapshot.fine.as_ref())] {
+    for (field, vectors) in [
+        ("coarse", Some(&snapshot.coarse)),
+        ("fine", snapshot.fine.as_ref()),
+    ] {
         let Some(vectors) = vectors else { continue };
-        found.extend(verify_vectors(name, folder, &snapshot, field, vectors, has_rebuild)?);
+        found.extend(verify_vectors(
+            name,
+            folder,
+            &snapshot,
+            field,
+            vectors,
+            has_rebuild,
+        )?);
     }
     Ok(found)
 }
@@ -96,16 +148,36 @@ fn verify_vectors(
 ) -> Result<Vec<IndexDamage>> {
     let mut found = Vec::new();
     // A row that no chunk uses is gone with the next compaction.
-    let rows: Vec<usize> = vectors.damaged_rows().into_iter().filter(|row| snapshot.is_row_alive(*row)).collect();
+    let rows: Vec<usize> = vectors
+        .damaged_rows()
+        .into_iter()
+        .filter(|row| snapshot.is_row_alive(*row))
+        .collect();
     if let Some(first) = rows.first() {
-        let what = format!("{} rows of the {field} vectors are damaged, the first is row {first}", rows.len());
-        let chunks = rows.iter().map(|row| snapshot.chunk_id(snapshot.row_document(*row as u32))).collect();
-        let documents = if has_rebuild { Vec::new() } else { documents_of(snapshot, chunks)? };
-        found.push(IndexDamage { documents, ..damage(name, folder, what, Remedy::Replay) });
+        let what = format!(
+            "{} rows of the {field} vectors are damaged, the first is row {first}",
+            rows.len()
+        );
+        let chunks = rows
+            .iter()
+            .map(|row| snapshot.chunk_id(snapshot.row_document(*row as u32)))
+            .collect();
+        let documents = if has_rebuild {
+            Vec::new()
+        } else {
+            documents_of(snapshot, chunks)?
+        };
+        found.push(IndexDamage {
+            documents,
+            ..damage(name, folder, what, Remedy::Replay)
+        });
     }
     let groups = vectors.damaged_groups();
     if let Some(first) = groups.first() {
-        let what = format!("{} groups of one-bit codes are damaged, the first is group {first}", groups.len());
+        let what = format!(
+            "{} groups of one-bit codes are damaged, the first is group {first}",
+            groups.len()
+        );
         found.push(damage(name, folder, what, Remedy::Remove));
     }
     Ok(found)
@@ -114,8 +186,15 @@ fn verify_vectors(
 fn unreadable_chunks(snapshot: &Snapshot) -> BTreeSet<ChunkId> {
     let mut unreadable = BTreeSet::new();
     for segment in &snapshot.segments {
-        let numbers = segment.alive.iter().map(|document| segment.base + document as u32);
-        unreadable.extend(numbers.filter(|number| snapshot.stored(*number).is_err()).map(|number| snapshot.chunk_id(number)));
+        let numbers = segment
+            .alive
+            .iter()
+            .map(|document| segment.base + document as u32);
+        unreadable.extend(
+            numbers
+                .filter(|number| snapshot.stored(*number).is_err())
+                .map(|number| snapshot.chunk_id(number)),
+        );
     }
     unreadable
 }
@@ -123,6 +202,9 @@ fn unreadable_chunks(snapshot: &Snapshot) -> BTreeSet<ChunkId> {
 /// The documents that some chunks belong to, by id.
 fn documents_of(snapshot: &Snapshot, chunks: BTreeSet<ChunkId>) -> Result<Vec<String>> {
     let by_chunk: HashMap<ChunkId, String> = snapshot.list()?.into_iter().collect();
-    let documents: BTreeSet<String> = chunks.iter().filter_map(|chunk| by_chunk.get(chunk).cloned()).collect();
+    let documents: BTreeSet<String> = chunks
+        .iter()
+        .filter_map(|chunk| by_chunk.get(chunk).cloned())
+        .collect();
     Ok(documents.into_iter().collect())
 }

@@ -1,9 +1,10 @@
-//! Reading order: a page is cut into blocks, columns of running text one after the other, everything else from top to bottom.
-//! Called by [`super::page_markdown`].
+//! Reading order: a page is cut into blocks, columns of running text one after the other,
+//! everything else from top to bottom. Called by [`super::page_markdown`].
 //!
-//! A gutter is an upright strip that few boxes cross. It parts columns if both sides are running text (lines that fill their side), or if
-//! the lines of both sides do not stand at the same heights. Otherwise the sides are cells of one table or form, read row by row. Boxes
-//! that cross a gutter (titles, wide figures' captions) part the page into bands.
+//! A gutter is an upright strip that few boxes cross. It parts columns if both sides are running
+//! text (lines that fill their side), or if the lines of both sides do not stand at the same
+//! heights. Otherwise the sides are cells of one table or form, read row by row. Boxes that cross a
+//! gutter (titles, wide figures' captions) part the page into bands.
 
 use super::frame::Item;
 use super::median;
@@ -43,7 +44,9 @@ fn cut(items: Vec<Item>, depth: usize, blocks: &mut Vec<Vec<Item>>) {
             return;
         }
         if let Some(height) = widest_gap(&items) {
-            let (above, below) = items.into_iter().partition(|item: &Item| item.middle() < height);
+            let (above, below) = items
+                .into_iter()
+                .partition(|item: &Item| item.middle() < height);
             cut(above, depth + 1, blocks);
             cut(below, depth + 1, blocks);
             return;
@@ -81,12 +84,21 @@ impl Gutter {
 /// The gutter that parts the most text and is crossed by the least.
 fn best_gutter(items: &[Item]) -> Option<Gutter> {
     let height = median(items.iter().map(Item::height));
-    let left = items.iter().map(|item| item.left).fold(f32::INFINITY, f32::min);
-    let right = items.iter().map(|item| item.right).fold(f32::NEG_INFINITY, f32::max);
+    let left = items
+        .iter()
+        .map(|item| item.left)
+        .fold(f32::INFINITY, f32::min);
+    let right = items
+        .iter()
+        .map(|item| item.right)
+        .fold(f32::NEG_INFINITY, f32::max);
     let places = (1..PLACES).map(|place| left + (right - left) * place as f32 / PLACES as f32);
     let mut best: Option<(f32, Gutter)> = None;
     for place in places {
-        let gutter = Gutter { left: place - HALF_GUTTER * height, right: place + HALF_GUTTER * height };
+        let gutter = Gutter {
+            left: place - HALF_GUTTER * height,
+            right: place + HALF_GUTTER * height,
+        };
         let value = value_of(&gutter, items);
         if value > best.map_or(0.0, |(value, _)| value) && parts_columns(&gutter, items) {
             best = Some((value, gutter));
@@ -97,7 +109,12 @@ fn best_gutter(items: &[Item]) -> Option<Gutter> {
 
 /// Boxes on the smaller side less those that cross; 0 or less for no gutter.
 fn value_of(gutter: &Gutter, items: &[Item]) -> f32 {
-    let count = |side: Side| items.iter().filter(|item| gutter.side(item) == side).count();
+    let count = |side: Side| {
+        items
+            .iter()
+            .filter(|item| gutter.side(item) == side)
+            .count()
+    };
     let (left, right, across) = (count(Side::Left), count(Side::Right), count(Side::Across));
     if across as f32 > MOST_CROSSING * items.len() as f32 || left.min(right) < LEAST_ROWS {
         return 0.0;
@@ -106,7 +123,16 @@ fn value_of(gutter: &Gutter, items: &[Item]) -> f32 {
 }
 
 fn parts_columns(gutter: &Gutter, items: &[Item]) -> bool {
-    let on = |side: Side| rows_of(items.iter().filter(|item| gutter.side(item) == side).cloned().collect(), 0);
+    let on = |side: Side| {
+        rows_of(
+            items
+                .iter()
+                .filter(|item| gutter.side(item) == side)
+                .cloned()
+                .collect(),
+            0,
+        )
+    };
     let (left, right) = (on(Side::Left), on(Side::Right));
     if left.len().min(right.len()) < LEAST_ROWS || !stand_side_by_side(&left, &right) {
         return false;
@@ -117,7 +143,11 @@ fn parts_columns(gutter: &Gutter, items: &[Item]) -> bool {
 /// Whether the sides share at least a third of the height of the lower one.
 fn stand_side_by_side(left: &[Row], right: &[Row]) -> bool {
     let top = |rows: &[Row]| rows.iter().map(Row::top).fold(f32::INFINITY, f32::min);
-    let bottom = |rows: &[Row]| rows.iter().map(Row::bottom).fold(f32::NEG_INFINITY, f32::max);
+    let bottom = |rows: &[Row]| {
+        rows.iter()
+            .map(Row::bottom)
+            .fold(f32::NEG_INFINITY, f32::max)
+    };
     let shared = bottom(left).min(bottom(right)) - top(left).max(top(right));
     shared * 3.0 > (bottom(left) - top(left)).min(bottom(right) - top(right))
 }
@@ -125,17 +155,30 @@ fn stand_side_by_side(left: &[Row], right: &[Row]) -> bool {
 /// Whether the rows of a side fill it with lines of some length.
 fn is_prose(rows: &[Row]) -> bool {
     let left = rows.iter().map(Row::left).fold(f32::INFINITY, f32::min);
-    let right = rows.iter().map(Row::right).fold(f32::NEG_INFINITY, f32::max);
+    let right = rows
+        .iter()
+        .map(Row::right)
+        .fold(f32::NEG_INFINITY, f32::max);
     let fill = |row: &Row| row.items.iter().map(Item::width).sum::<f32>() / (right - left).max(1.0);
-    let lengths = rows.iter().flat_map(|row| row.items.iter().map(|item| item.columns() as f32));
+    let lengths = rows
+        .iter()
+        .flat_map(|row| row.items.iter().map(|item| item.columns() as f32));
     median(rows.iter().map(fill)) >= PROSE_FILL && median(lengths) >= PROSE_COLUMNS
 }
 
-/// Share of the rows of the side with fewer rows that stand at the height of a row of the other side.
+/// Share of the rows of the side with fewer rows that stand at the height of a row of the other
+/// side.
 fn aligned_share(left: &[Row], right: &[Row]) -> f32 {
-    let (few, many) = if left.len() <= right.len() { (left, right) } else { (right, left) };
+    let (few, many) = if left.len() <= right.len() {
+        (left, right)
+    } else {
+        (right, left)
+    };
     let middle = |row: &Row| (row.top() + row.bottom()) / 2.0;
-    let is_aligned = |row: &&Row| many.iter().any(|other| (middle(other) - middle(row)).abs() < 0.3 * row.height());
+    let is_aligned = |row: &&Row| {
+        many.iter()
+            .any(|other| (middle(other) - middle(row)).abs() < 0.3 * row.height())
+    };
     few.iter().filter(is_aligned).count() as f32 / few.len().max(1) as f32
 }
 

@@ -1,4 +1,5 @@
-//! Escapes what Markdown would read as marks in recognised text. Called by `paragraphs` and `tables`.
+//! Escapes what Markdown would read as marks in recognised text. Called by `paragraphs` and
+//! `tables`.
 
 use crate::escape::{escape_starts, escaped};
 

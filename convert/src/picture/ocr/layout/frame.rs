@@ -1,5 +1,6 @@
-//! Lines of any direction as boxes on a level page. The direction of most of the text is that of the page: a page that was scanned sideways
-//! or askew is turned back, and a page of vertical Chinese reads from right to left.
+//! Lines of any direction as boxes on a level page. The direction of most of the text is that of
+//! the page: a page that was scanned sideways or askew is turned back, and a page of vertical
+//! Chinese reads from right to left.
 
 use std::f32::consts::FRAC_PI_2;
 
@@ -31,20 +32,32 @@ impl Item {
 
     /// Length of the text, wide (Chinese) characters counted twice.
     pub fn columns(&self) -> usize {
-        self.text.chars().map(|character| if is_wide(character) { 2 } else { 1 }).sum()
+        self.text
+            .chars()
+            .map(|character| if is_wide(character) { 2 } else { 1 })
+            .sum()
     }
 }
 
 /// All lines on the level page.
 pub fn level_items(lines: &[RecognizedLine]) -> Vec<Item> {
     let quarter = main_quarter(lines);
-    let skews = lines.iter().filter(|line| quarter_of(line) == quarter && line.quad.width() > 3.0 * line.quad.height());
+    let skews = lines
+        .iter()
+        .filter(|line| quarter_of(line) == quarter && line.quad.width() > 3.0 * line.quad.height());
     let skew = median(skews.map(|line| difference(direction(line), quarter)));
     let angle = quarter as f32 * FRAC_PI_2 + skew;
     let (sine, cosine) = angle.sin_cos();
     lines
         .iter()
-        .map(|line| item_of(line, |point| Point::new(point.x * cosine + point.y * sine, point.y * cosine - point.x * sine)))
+        .map(|line| {
+            item_of(line, |point| {
+                Point::new(
+                    point.x * cosine + point.y * sine,
+                    point.y * cosine - point.x * sine,
+                )
+            })
+        })
         .collect()
 }
 
@@ -56,8 +69,18 @@ fn item_of(line: &RecognizedLine, turn: impl Fn(Point) -> Point) -> Item {
         |values: &[f32]| values.iter().copied().fold(f32::INFINITY, f32::min),
         |values: &[f32]| values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
     );
-    let text = line.text.chars().filter(|character| !character.is_control()).collect();
-    Item { text, left: low(&xs), right: high(&xs), top: low(&ys), bottom: high(&ys) }
+    let text = line
+        .text
+        .chars()
+        .filter(|character| !character.is_control())
+        .collect();
+    Item {
+        text,
+        left: low(&xs),
+        right: high(&xs),
+        top: low(&ys),
+        bottom: high(&ys),
+    }
 }
 
 /// Angle in which the text runs, in radians clockwise from level.
@@ -79,8 +102,16 @@ fn difference(direction: f32, quarter: i32) -> f32 {
 
 /// The quarter in which most of the text runs.
 fn main_quarter(lines: &[RecognizedLine]) -> i32 {
-    let characters =
-        |quarter: i32| -> usize { lines.iter().filter(|line| quarter_of(line) == quarter).map(|line| line.text.chars().count()).sum() };
+    let characters = |quarter: i32| -> usize {
+        lines
+            .iter()
+            .filter(|line| quarter_of(line) == quarter)
+            .map(|line| line.text.chars().count())
+            .sum()
+    };
     // The first of equals, so that level text wins.
-    (0..4).rev().max_by_key(|quarter| characters(*quarter)).unwrap_or(0)
+    (0..4)
+        .rev()
+        .max_by_key(|quarter| characters(*quarter))
+        .unwrap_or(0)
 }

@@ -1,6 +1,7 @@
-//! Recognised lines to Markdown: the page is made level (`frame`), read column by column (`columns`), row by row (`rows`), tables are found
-//! where rows agree on their columns (`tables`), and lines of one paragraph are joined where that is clear (`paragraphs`).
-//! Called for each page by [`super::PictureReader`].
+//! Recognised lines to Markdown: the page is made level (`frame`), read column by column
+//! (`columns`), row by row (`rows`), tables are found where rows agree on their columns (`tables`),
+//! and lines of one paragraph are joined where that is clear (`paragraphs`). Called for each page
+//! by [`super::PictureReader`].
 
 mod columns;
 mod escape;
@@ -13,18 +14,25 @@ use tributary_models::ocr::RecognizedPage;
 
 use rows::Row;
 
-/// The page's text in reading order as Markdown; empty for a page without lines, else with a line end.
+/// The page's text in reading order as Markdown; empty for a page without lines, else with a line
+/// end.
 pub fn page_markdown(page: &RecognizedPage) -> String {
     let items = frame::level_items(&page.lines);
     let blocks = columns::reading_order(items);
-    let rows: Vec<Row> = blocks.into_iter().enumerate().flat_map(|(block, items)| rows::rows_of(items, block)).collect();
+    let rows: Vec<Row> = blocks
+        .into_iter()
+        .enumerate()
+        .flat_map(|(block, items)| rows::rows_of(items, block))
+        .collect();
     let mut markdown = String::new();
     let mut rest = rows.as_slice();
     while let Some(row) = rest.first() {
         let table = tables::table_at(rest);
         let (part, length) = match table {
             Some((table, length)) => (table, length),
-            None => paragraphs::text_before(rest, |after| tables::table_at(after).is_some(), row.block),
+            None => {
+                paragraphs::text_before(rest, |after| tables::table_at(after).is_some(), row.block)
+            }
         };
         if !markdown.is_empty() {
             markdown.push('\n');

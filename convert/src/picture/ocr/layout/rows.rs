@@ -1,4 +1,5 @@
-//! Boxes of one block to rows: what stands side by side belongs to one row. Called by [`super::page_markdown`] and `columns`.
+//! Boxes of one block to rows: what stands side by side belongs to one row. Called by
+//! [`super::page_markdown`] and `columns`.
 
 use super::frame::Item;
 use tributary_models::ocr::is_wide;
@@ -13,19 +14,31 @@ pub struct Row {
 
 impl Row {
     pub fn left(&self) -> f32 {
-        self.items.iter().map(|item| item.left).fold(f32::INFINITY, f32::min)
+        self.items
+            .iter()
+            .map(|item| item.left)
+            .fold(f32::INFINITY, f32::min)
     }
 
     pub fn right(&self) -> f32 {
-        self.items.iter().map(|item| item.right).fold(f32::NEG_INFINITY, f32::max)
+        self.items
+            .iter()
+            .map(|item| item.right)
+            .fold(f32::NEG_INFINITY, f32::max)
     }
 
     pub fn top(&self) -> f32 {
-        self.items.iter().map(|item| item.top).fold(f32::INFINITY, f32::min)
+        self.items
+            .iter()
+            .map(|item| item.top)
+            .fold(f32::INFINITY, f32::min)
     }
 
     pub fn bottom(&self) -> f32 {
-        self.items.iter().map(|item| item.bottom).fold(f32::NEG_INFINITY, f32::max)
+        self.items
+            .iter()
+            .map(|item| item.bottom)
+            .fold(f32::NEG_INFINITY, f32::max)
     }
 
     /// Height of the tallest box.
@@ -35,23 +48,31 @@ impl Row {
 
     /// The boxes' texts, parted by spaces.
     pub fn text(&self) -> String {
-        self.items.iter().map(|item| item.text.as_str()).collect::<Vec<_>>().join(" ")
+        self.items
+            .iter()
+            .map(|item| item.text.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
-/// Rows from top to bottom. Boxes of one row overlap in height by more than half of the lower one; boxes that stand closer together than
-/// letters of two words are one.
+/// Rows from top to bottom. Boxes of one row overlap in height by more than half of the lower one;
+/// boxes that stand closer together than letters of two words are one.
 pub fn rows_of(mut items: Vec<Item>, block: usize) -> Vec<Row> {
     items.sort_by(|one, other| one.middle().total_cmp(&other.middle()));
     let mut rows: Vec<Row> = Vec::new();
     for item in items {
         match rows.last_mut().filter(|row| belongs(row, &item)) {
             Some(row) => row.items.push(item),
-            None => rows.push(Row { items: vec![item], block }),
+            None => rows.push(Row {
+                items: vec![item],
+                block,
+            }),
         }
     }
     for row in &mut rows {
-        row.items.sort_by(|one, other| one.left.total_cmp(&other.left));
+        row.items
+            .sort_by(|one, other| one.left.total_cmp(&other.left));
         join_neighbours(row);
     }
     rows
@@ -60,7 +81,8 @@ pub fn rows_of(mut items: Vec<Item>, block: usize) -> Vec<Row> {
 fn belongs(row: &Row, item: &Item) -> bool {
     row.items.iter().all(|other| {
         let overlap = item.bottom.min(other.bottom) - item.top.max(other.top);
-        let beside = item.left >= other.right - item.height() * 0.5 || item.right <= other.left + item.height() * 0.5;
+        let beside = item.left >= other.right - item.height() * 0.5
+            || item.right <= other.left + item.height() * 0.5;
         beside && overlap > 0.5 * item.height().min(other.height())
     })
 }
@@ -69,12 +91,16 @@ fn belongs(row: &Row, item: &Item) -> bool {
 fn join_neighbours(row: &mut Row) {
     let mut joined: Vec<Item> = Vec::with_capacity(row.items.len());
     for item in row.items.drain(..) {
-        match joined.last_mut().filter(|before| item.left - before.right < 0.6 * item.height().min(before.height())) {
+        match joined
+            .last_mut()
+            .filter(|before| item.left - before.right < 0.6 * item.height().min(before.height()))
+        {
             Some(before) => {
                 before.text.push_str(separator(&before.text, &item.text));
                 before.text.push_str(&item.text);
                 before.right = before.right.max(item.right);
-                (before.top, before.bottom) = (before.top.min(item.top), before.bottom.max(item.bottom));
+                (before.top, before.bottom) =
+                    (before.top.min(item.top), before.bottom.max(item.bottom));
             }
             None => joined.push(item),
         }
@@ -84,6 +110,7 @@ fn join_neighbours(row: &mut Row) {
 
 /// A space, but nothing between two wide characters.
 pub fn separator(before: &str, after: &str) -> &'static str {
-    let touches = before.chars().next_back().is_some_and(is_wide) && after.chars().next().is_some_and(is_wide);
+    let touches = before.chars().next_back().is_some_and(is_wide)
+        && after.chars().next().is_some_and(is_wide);
     if touches { "" } else { " " }
 }

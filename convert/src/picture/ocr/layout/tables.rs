@@ -1,5 +1,6 @@
-//! Tables: rows in a row whose boxes stand in the same columns. Called by [`super::page_markdown`]. Only what is clear becomes a table:
-//! every box in one column of its own, at least two rows and columns, most cells filled.
+//! Tables: rows in a row whose boxes stand in the same columns. Called by [`super::page_markdown`].
+//! Only what is clear becomes a table: every box in one column of its own, at least two rows and
+//! columns, most cells filled.
 
 use super::escape::escape_cell;
 use super::frame::Item;
@@ -9,7 +10,8 @@ use super::rows::Row;
 const LEAST_ROWS: usize = 3;
 /// Share of the cells that must hold text.
 const LEAST_FILL: f32 = 0.7;
-/// Longest cell in narrow characters: longer ones are lines of text that happen to stand side by side.
+/// Longest cell in narrow characters: longer ones are lines of text that happen to stand side by
+/// side.
 const LONGEST_CELL: usize = 60;
 /// Rows farther apart than this many of their heights belong to different things.
 const WIDEST_GAP: f32 = 3.0;
@@ -22,9 +24,18 @@ pub fn table_at(rows: &[Row]) -> Option<(String, usize)> {
     let mut spans: Vec<Span> = Vec::new();
     let mut length = 0;
     for (index, row) in rows.iter().enumerate() {
-        let follows = index == 0 || rows.get(index - 1).is_some_and(|above| row.top() - above.bottom() < WIDEST_GAP * row.height());
-        let fits = row.items.len() >= 2 && row.items.iter().all(|item| item.columns() <= LONGEST_CELL);
-        let Some(wider) = Some(()).filter(|()| follows && fits).and_then(|()| with_row(&spans, row)) else { break };
+        let follows = index == 0
+            || rows
+                .get(index - 1)
+                .is_some_and(|above| row.top() - above.bottom() < WIDEST_GAP * row.height());
+        let fits =
+            row.items.len() >= 2 && row.items.iter().all(|item| item.columns() <= LONGEST_CELL);
+        let Some(wider) = Some(())
+            .filter(|()| follows && fits)
+            .and_then(|()| with_row(&spans, row))
+        else {
+            break;
+        };
         spans = wider;
         length = index + 1;
     }
@@ -36,9 +47,14 @@ pub fn table_at(rows: &[Row]) -> Option<(String, usize)> {
     is_clear.then(|| (markdown(table, &spans), length))
 }
 
-/// The columns with those of a further row; `None` if two boxes of one row would fall into one column.
+/// The columns with those of a further row; `None` if two boxes of one row would fall into one
+/// column.
 fn with_row(spans: &[Span], row: &Row) -> Option<Vec<Span>> {
-    let mut all: Vec<Span> = spans.iter().copied().chain(row.items.iter().map(|item| (item.left, item.right))).collect();
+    let mut all: Vec<Span> = spans
+        .iter()
+        .copied()
+        .chain(row.items.iter().map(|item| (item.left, item.right)))
+        .collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
     let mut merged: Vec<Span> = Vec::with_capacity(all.len());
     for (left, right) in all {
@@ -48,16 +64,23 @@ fn with_row(spans: &[Span], row: &Row) -> Option<Vec<Span>> {
         }
     }
     let kept_apart = |boxes: &[Span]| {
-        let mut columns: Vec<Option<usize>> = boxes.iter().map(|span| column_of(&merged, *span)).collect();
+        let mut columns: Vec<Option<usize>> =
+            boxes.iter().map(|span| column_of(&merged, *span)).collect();
         columns.dedup();
         columns.len() == boxes.len()
     };
-    let own: Vec<Span> = row.items.iter().map(|item| (item.left, item.right)).collect();
+    let own: Vec<Span> = row
+        .items
+        .iter()
+        .map(|item| (item.left, item.right))
+        .collect();
     (kept_apart(&own) && kept_apart(spans)).then_some(merged)
 }
 
 fn column_of(columns: &[Span], span: Span) -> Option<usize> {
-    columns.iter().position(|column| span.0 >= column.0 && span.1 <= column.1)
+    columns
+        .iter()
+        .position(|column| span.0 >= column.0 && span.1 <= column.1)
 }
 
 fn markdown(rows: &[Row], spans: &[Span]) -> String {
@@ -65,7 +88,10 @@ fn markdown(rows: &[Row], spans: &[Span]) -> String {
     for (index, row) in rows.iter().enumerate() {
         out.push('|');
         for column in 0..spans.len() {
-            let cell = row.items.iter().find(|item: &&Item| column_of(spans, (item.left, item.right)) == Some(column));
+            let cell = row
+                .items
+                .iter()
+                .find(|item: &&Item| column_of(spans, (item.left, item.right)) == Some(column));
             out.push(' ');
             out.push_str(&cell.map_or(String::new(), |item| escape_cell(&item.text)));
             out.push_str(" |");

@@ -31,29 +31,55 @@ fn failure(bytes: &[u8]) -> Error {
 fn zipped_parts(parts: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in parts {
-        writer.start_file(*name, SimpleFileOptions::default().compression_method(method)).unwrap();
+        writer
+            .start_file(
+                *name,
+                SimpleFileOptions::default().compression_method(method),
+            )
+            .unwrap();
         writer.write_all(content).unwrap();
     }
     writer.finish().unwrap().into_inner()
 }
 
-const ROOT_RELATIONSHIPS: &str =
-    r#"<Relationships><Relationship Id="r" Type="http://x/officeDocument" Target="xl/workbook.xml"/></Relationships>"#;
+const ROOT_RELATIONSHIPS: &str = r#"<Relationships><Relationship Id="r" Type="http://x/officeDocument" Target="xl/workbook.xml"/></Relationships>"#;
 
 /// An xlsx workbook of sheets: name, attributes in the list of sheets, content of `worksheet`.
-fn xlsx(sheets: &[(&str, &str, &str)], more: &[(&str, &str)], method: CompressionMethod) -> Vec<u8> {
+fn xlsx(
+    sheets: &[(&str, &str, &str)],
+    more: &[(&str, &str)],
+    method: CompressionMethod,
+) -> Vec<u8> {
     let mut listed = String::new();
     let mut relationships = String::new();
     let mut parts = vec![("_rels/.rels".to_owned(), ROOT_RELATIONSHIPS.to_owned())];
     for (number, (name, attributes, content)) in sheets.iter().enumerate() {
-        listed += &format!(r#"<sheet name="{name}" sheetId="{number}" r:id="s{number}" {attributes}/>"#);
-        relationships += &format!(r#"<Relationship Id="s{number}" Type="http://x/worksheet" Target="worksheets/s{number}.xml"/>"#);
-        parts.push((format!("xl/worksheets/s{number}.xml"), format!("<worksheet>{content}</worksheet>")));
+        listed +=
+            &format!(r#"<sheet name="{name}" sheetId="{number}" r:id="s{number}" {attributes}/>"#);
+        relationships += &format!(
+            r#"<Relationship Id="s{number}" Type="http://x/worksheet" Target="worksheets/s{number}.xml"/>"#
+        );
+        parts.push((
+            format!("xl/worksheets/s{number}.xml"),
+            format!("<worksheet>{content}</worksheet>"),
+        ));
     }
-    parts.push(("xl/workbook.xml".to_owned(), format!("<workbook><sheets>{listed}</sheets></workbook>")));
-    parts.push(("xl/_rels/workbook.xml.rels".to_owned(), format!("<Relationships>{relationships}</Relationships>")));
-    parts.extend(more.iter().map(|(name, content)| ((*name).to_owned(), (*content).to_owned())));
-    let parts: Vec<(&str, &[u8])> = parts.iter().map(|(name, content)| (name.as_str(), content.as_bytes())).collect();
+    parts.push((
+        "xl/workbook.xml".to_owned(),
+        format!("<workbook><sheets>{listed}</sheets></workbook>"),
+    ));
+    parts.push((
+        "xl/_rels/workbook.xml.rels".to_owned(),
+        format!("<Relationships>{relationships}</Relationships>"),
+    ));
+    parts.extend(
+        more.iter()
+            .map(|(name, content)| ((*name).to_owned(), (*content).to_owned())),
+    );
+    let parts: Vec<(&str, &[u8])> = parts
+        .iter()
+        .map(|(name, content)| (name.as_str(), content.as_bytes()))
+        .collect();
     zipped_parts(&parts, method)
 }
 

@@ -9,7 +9,13 @@ pub(super) fn ods(styles: &str, sheets: &str) -> Vec<u8> {
         "<office:document-content><office:automatic-styles>{styles}</office:automatic-styles><office:body><office:spreadsheet>{sheets}</office:spreadsheet></office:body></office:document-content>"
     );
     zipped_parts(
-        &[("mimetype", b"application/vnd.oasis.opendocument.spreadsheet"), ("content.xml", content.as_bytes())],
+        &[
+            (
+                "mimetype",
+                b"application/vnd.oasis.opendocument.spreadsheet",
+            ),
+            ("content.xml", content.as_bytes()),
+        ],
         CompressionMethod::Stored,
     )
 }
@@ -37,29 +43,61 @@ fn a_sheet_is_read() {
 | | #DIV/0! | 2024-03-01 |
 ";
     assert_eq!(book.markdown, expected);
-    assert_eq!(query(&book, "SELECT share, day FROM Costs"), ["0.125|'2024-02-29'", "0.125|'2024-02-29'", "NULL|'2024-03-01'"]);
-    assert_eq!(book.metadata.get("hidden_sheets").map(String::as_str), Some("Hidden"));
+    assert_eq!(
+        query(&book, "SELECT share, day FROM Costs"),
+        [
+            "0.125|'2024-02-29'",
+            "0.125|'2024-02-29'",
+            "NULL|'2024-03-01'"
+        ]
+    );
+    assert_eq!(
+        book.metadata.get("hidden_sheets").map(String::as_str),
+        Some("Hidden")
+    );
 }
 
 #[test]
 fn repetitions_are_bounded() {
     let cell = r#"<table:table-cell table:number-columns-repeated="4000000000" office:value-type="float" office:value="1"/>"#;
-    let row = format!(r#"<table:table-row table:number-rows-repeated="4000000000">{cell}</table:table-row>"#);
-    let bytes = ods("", &format!(r#"<table:table table:name="T">{row}</table:table>"#));
+    let row = format!(
+        r#"<table:table-row table:number-rows-repeated="4000000000">{cell}</table:table-row>"#
+    );
+    let bytes = ods(
+        "",
+        &format!(r#"<table:table table:name="T">{row}</table:table>"#),
+    );
     let mut config = Config::default();
     config.spreadsheet.maximum_cells = 1_000_000;
     let error = convert_with(&bytes, &config).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     let row = row.replace("4000000000", "1000000");
-    let error = convert_with(&ods("", &format!(r#"<table:table table:name="T">{row}</table:table>"#)), &config).unwrap_err();
+    let error = convert_with(
+        &ods(
+            "",
+            &format!(r#"<table:table table:name="T">{row}</table:table>"#),
+        ),
+        &config,
+    )
+    .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(error.full_message().contains("convert.spreadsheet.maximum_cells"));
+    assert!(
+        error
+            .full_message()
+            .contains("convert.spreadsheet.maximum_cells")
+    );
 }
 
 #[test]
 fn encrypted_and_other_documents_are_refused() {
     let manifest = br#"<manifest:manifest><manifest:file-entry><manifest:encryption-data/></manifest:file-entry></manifest:manifest>"#;
-    let error = failure(&zipped_parts(&[("content.xml", b"\x01\x02\x03"), ("META-INF/manifest.xml", manifest)], CompressionMethod::Stored));
+    let error = failure(&zipped_parts(
+        &[
+            ("content.xml", b"\x01\x02\x03"),
+            ("META-INF/manifest.xml", manifest),
+        ],
+        CompressionMethod::Stored,
+    ));
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().starts_with("the document is encrypted"));
     let text = zipped_parts(

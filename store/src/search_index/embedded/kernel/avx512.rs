@@ -8,7 +8,8 @@ use super::BIT_BLOCK;
 const TOGETHER: usize = 4;
 
 /// # Safety
-/// AVX-512 F, BW and VNNI must be there; `query.len()` a multiple of 64, `rows.len() == query.len() * sums.len()`.
+/// AVX-512 F, BW and VNNI must be there; `query.len()` a multiple of 64, `rows.len() == query.len()
+/// * sums.len()`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub unsafe fn code_dots(query: &[i8], bias: i32, rows: &[u8], sums: &mut [i32]) {
     let length = query.len();
@@ -17,7 +18,8 @@ pub unsafe fn code_dots(query: &[i8], bias: i32, rows: &[u8], sums: &mut [i32]) 
     for group in &mut groups {
         let mut totals = [_mm512_setzero_si512(); TOGETHER];
         for at in (0..length).step_by(64) {
-            // SAFETY: `at + 64 <= length`; row + TOGETHER rows lie within `rows`, which holds `sums.len()` rows.
+            // SAFETY: `at + 64 <= length`; row + TOGETHER rows lie within `rows`, which holds
+            // `sums.len()` rows.
             unsafe {
                 let q = _mm512_loadu_si512(query.as_ptr().add(at).cast());
                 for (index, total) in totals.iter_mut().enumerate() {
@@ -56,13 +58,24 @@ pub unsafe fn dot(left: &[f32], right: &[f32]) -> f32 {
     for at in (0..whole).step_by(64) {
         for (lane, sum) in sums.iter_mut().enumerate() {
             // SAFETY: `at + 64 <= whole <= length` of both.
-            let (a, b) =
-                unsafe { (_mm512_loadu_ps(left.as_ptr().add(at + lane * 16)), _mm512_loadu_ps(right.as_ptr().add(at + lane * 16))) };
+            let (a, b) = unsafe {
+                (
+                    _mm512_loadu_ps(left.as_ptr().add(at + lane * 16)),
+                    _mm512_loadu_ps(right.as_ptr().add(at + lane * 16)),
+                )
+            };
             *sum = _mm512_fmadd_ps(a, b, *sum);
         }
     }
-    let total = _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])));
-    let rest: f32 = left[whole..].iter().zip(&right[whole..]).map(|(a, b)| a * b).sum();
+    let total = _mm512_reduce_add_ps(_mm512_add_ps(
+        _mm512_add_ps(sums[0], sums[1]),
+        _mm512_add_ps(sums[2], sums[3]),
+    ));
+    let rest: f32 = left[whole..]
+        .iter()
+        .zip(&right[whole..])
+        .map(|(a, b)| a * b)
+        .sum();
     total + rest
 }
 
@@ -71,7 +84,12 @@ pub unsafe fn dot(left: &[f32], right: &[f32]) -> f32 {
 #[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq")]
 pub unsafe fn bit_sums(planes: &[u64], block: &[u64], sums: &mut [u32; BIT_BLOCK]) {
     let mut totals = [_mm512_setzero_si512(); 4];
-    for (planes, words) in planes.as_chunks::<4>().0.iter().zip(block.as_chunks::<BIT_BLOCK>().0) {
+    for (planes, words) in planes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .zip(block.as_chunks::<BIT_BLOCK>().0)
+    {
         // SAFETY: a block of eight words is 64 bytes.
         let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
         for (total, plane) in totals.iter_mut().zip(planes) {

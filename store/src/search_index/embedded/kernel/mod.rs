@@ -1,5 +1,6 @@
-//! The arithmetic of the vector scans, in one form per instruction set, chosen at run time. All forms of the integer kernels give the
-//! same result bit for bit; the f32 dot product differs between them only by rounding. Used by `vectors` and `bits`.
+//! The arithmetic of the vector scans, in one form per instruction set, chosen at run time. All
+//! forms of the integer kernels give the same result bit for bit; the f32 dot product differs
+//! between them only by rounding. Used by `vectors` and `bits`.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -63,7 +64,10 @@ impl Kernel {
         let mut kernels = vec![Self::Scalar];
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("popcnt") {
+            if is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("popcnt")
+            {
                 kernels.push(Self::Avx2);
             }
             if is_x86_feature_detected!("avx512f")
@@ -86,10 +90,16 @@ impl Kernel {
     /// `rows` holds `sums.len()` rows as long as the query.
     pub fn code_dots(self, query: &CodeQuery, rows: &[u8], sums: &mut [i32]) {
         let codes = query.codes.as_slice();
-        assert!(rows.len() == codes.len() * sums.len(), "{} rows of {} codes", sums.len(), codes.len());
+        assert!(
+            rows.len() == codes.len() * sums.len(),
+            "{} rows of {} codes",
+            sums.len(),
+            codes.len()
+        );
         match self {
             Self::Scalar => scalar::code_dots(codes, rows, sums),
-            // SAFETY: the variant exists only where `available` found the instructions; lengths were checked above.
+            // SAFETY: the variant exists only where `available` found the instructions; lengths
+            // were checked above.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { avx2::code_dots(codes, query.bias, rows, sums) },
             // SAFETY: as above.
@@ -107,7 +117,8 @@ impl Kernel {
         // Adding zero turns a negative zero into a positive one: the two must not be ordered.
         0.0 + match self {
             Self::Scalar => scalar::dot(left, right),
-            // SAFETY: the variant exists only where `available` found the instructions; lengths are equal.
+            // SAFETY: the variant exists only where `available` found the instructions; lengths are
+            // equal.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { avx2::dot(left, right) },
             // SAFETY: as above.
@@ -119,13 +130,19 @@ impl Kernel {
         }
     }
 
-    /// Sums of a 4-bit query over the set bits of one block of [`BIT_BLOCK`] rows: `sums[r] = Σ q[i]` over the bits `i` set in row `r`.
-    /// Word `w` of row `r` is `block[w * 8 + r]`; `planes[w * 4 + p]` holds bit `p` of the 64 query values of word `w`.
+    /// Sums of a 4-bit query over the set bits of one block of [`BIT_BLOCK`] rows: `sums[r] = Σ
+    /// q[i]` over the bits `i` set in row `r`. Word `w` of row `r` is `block[w * 8 + r]`;
+    /// `planes[w * 4 + p]` holds bit `p` of the 64 query values of word `w`.
     pub fn bit_sums(self, planes: &[u64], block: &[u64], sums: &mut [u32; BIT_BLOCK]) {
-        assert_eq!(planes.len() / 4, block.len() / BIT_BLOCK, "one word of planes per word of codes");
+        assert_eq!(
+            planes.len() / 4,
+            block.len() / BIT_BLOCK,
+            "one word of planes per word of codes"
+        );
         match self {
             Self::Scalar => scalar::bit_sums(planes, block, sums),
-            // SAFETY: the variant exists only where `available` found the instructions; lengths were checked above.
+            // SAFETY: the variant exists only where `available` found the instructions; lengths
+            // were checked above.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { avx2::bit_sums(planes, block, sums) },
             // SAFETY: as above.
@@ -145,7 +162,9 @@ mod tests {
 
     /// Numbers that look random; the state is the argument.
     fn next(state: &mut u64) -> u64 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         *state >> 24
     }
 
@@ -154,8 +173,14 @@ mod tests {
         let mut state = 7;
         for length in [64, 128, 320, 384, 768, 1024] {
             for count in [0, 1, 2, 3, 4, 5, 8, 17] {
-                let query = CodeQuery::new((0..length).map(|_| (next(&mut state) % 255) as i8).collect());
-                let rows: Vec<u8> = (0..length * count).map(|_| next(&mut state) as u8).collect();
+                let query = CodeQuery::new(
+                    (0..length)
+                        .map(|_| (next(&mut state) % 255) as i8)
+                        .collect(),
+                );
+                let rows: Vec<u8> = (0..length * count)
+                    .map(|_| next(&mut state) as u8)
+                    .collect();
                 let mut expected = vec![0; count];
                 Kernel::Scalar.code_dots(&query, &rows, &mut expected);
                 for kernel in Kernel::available() {
@@ -182,12 +207,25 @@ mod tests {
     #[test]
     fn every_kernel_gives_the_same_dot_product_up_to_rounding() {
         let mut state = 11;
-        for length in [0, 1, 3, 7, 15, 16, 17, 63, 64, 65, 100, 384, 385, 767, 768, 1000] {
-            let mut vector = || -> Vec<f32> { (0..length).map(|_| next(&mut state) as u16 as f32 / 32768.0 - 1.0).collect() };
+        for length in [
+            0, 1, 3, 7, 15, 16, 17, 63, 64, 65, 100, 384, 385, 767, 768, 1000,
+        ] {
+            let mut vector = || -> Vec<f32> {
+                (0..length)
+                    .map(|_| next(&mut state) as u16 as f32 / 32768.0 - 1.0)
+                    .collect()
+            };
             let (left, right) = (vector(), vector());
-            let exact: f64 = left.iter().zip(&right).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+            let exact: f64 = left
+                .iter()
+                .zip(&right)
+                .map(|(a, b)| f64::from(*a) * f64::from(*b))
+                .sum();
             for kernel in Kernel::available() {
-                assert!((f64::from(kernel.dot(&left, &right)) - exact).abs() < 1e-4, "{kernel:?} {length}");
+                assert!(
+                    (f64::from(kernel.dot(&left, &right)) - exact).abs() < 1e-4,
+                    "{kernel:?} {length}"
+                );
             }
         }
     }
@@ -196,14 +234,25 @@ mod tests {
     fn every_kernel_sums_bits_like_the_definition() {
         let mut state = 13;
         for words in [1, 2, 5, 6, 12, 16] {
-            let query: Vec<u8> = (0..words * 64).map(|_| (next(&mut state) % 16) as u8).collect();
+            let query: Vec<u8> = (0..words * 64)
+                .map(|_| (next(&mut state) % 16) as u8)
+                .collect();
             let mut planes = vec![0_u64; words * 4];
             for (i, value) in query.iter().enumerate() {
-                (0..4).filter(|plane| value >> plane & 1 == 1).for_each(|plane| planes[i / 64 * 4 + plane] |= 1 << (i % 64));
+                (0..4)
+                    .filter(|plane| value >> plane & 1 == 1)
+                    .for_each(|plane| planes[i / 64 * 4 + plane] |= 1 << (i % 64));
             }
-            let block: Vec<u64> = (0..words * 8).map(|_| next(&mut state) << 32 | next(&mut state) & 0xffff_ffff).collect();
+            let block: Vec<u64> = (0..words * 8)
+                .map(|_| next(&mut state) << 32 | next(&mut state) & 0xffff_ffff)
+                .collect();
             let expected: Vec<u32> = (0..8)
-                .map(|row| (0..words * 64).filter(|i| block[i / 64 * 8 + row] >> (i % 64) & 1 == 1).map(|i| u32::from(query[i])).sum())
+                .map(|row| {
+                    (0..words * 64)
+                        .filter(|i| block[i / 64 * 8 + row] >> (i % 64) & 1 == 1)
+                        .map(|i| u32::from(query[i]))
+                        .sum()
+                })
                 .collect();
             for kernel in Kernel::available() {
                 let mut sums = [0; 8];

@@ -4,7 +4,11 @@ use super::BIT_BLOCK;
 
 pub fn code_dots(query: &[i8], rows: &[u8], sums: &mut [i32]) {
     for (row, sum) in rows.chunks_exact(query.len()).zip(sums) {
-        *sum = row.iter().zip(query).map(|(code, value)| i32::from(*value) * (i32::from(*code) - 128)).sum();
+        *sum = row
+            .iter()
+            .zip(query)
+            .map(|(code, value)| i32::from(*value) * (i32::from(*code) - 128))
+            .sum();
     }
 }
 
@@ -25,9 +29,16 @@ pub fn dot(left: &[f32], right: &[f32]) -> f32 {
 #[inline(always)]
 pub fn bit_sums(planes: &[u64], block: &[u64], sums: &mut [u32; BIT_BLOCK]) {
     *sums = [0; BIT_BLOCK];
-    for (planes, words) in planes.as_chunks::<4>().0.iter().zip(block.as_chunks::<BIT_BLOCK>().0) {
+    for (planes, words) in planes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .zip(block.as_chunks::<BIT_BLOCK>().0)
+    {
         for (sum, word) in sums.iter_mut().zip(words) {
-            *sum += (0..4).map(|plane| (word & planes[plane]).count_ones() << plane).sum::<u32>();
+            *sum += (0..4)
+                .map(|plane| (word & planes[plane]).count_ones() << plane)
+                .sum::<u32>();
         }
     }
 }
