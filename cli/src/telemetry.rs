@@ -12,7 +12,9 @@ pub fn start(config: &TelemetryConfig, verbose: u8, is_server: bool) -> Result<(
     let filter = match (verbose, is_server) {
         (0, true) => config.filter.as_str(),
         (0, false) => "warn",
-        (1, _) => "info,tributary=debug,tributary_store=debug,tributary_query_api=debug",
+        (1, _) => {
+            "info,tributary=debug,tributary_store=debug,tributary_retrieval=debug,tributary_query_api=debug"
+        }
         _ => "debug",
     };
     let filter = EnvFilter::try_new(filter)

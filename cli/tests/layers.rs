@@ -13,7 +13,7 @@ const PREFIX: &str = "tributary-";
 
 const LAYER_0: &[&str] = &["schemas"];
 const LAYER_1: &[&str] = &["taxonomy", "store", "models"];
-const LAYER_2: &[&str] = &["ingest", "enrich", "indexer", "query-api"];
+const LAYER_2: &[&str] = &["ingest", "enrich", "indexer", "retrieval"];
 
 /// Each crate of ours with those that it may use. No edges inside a layer: services meet only in
 /// messages.
@@ -26,9 +26,13 @@ const PICTURE: &[(&str, &[&[&str]])] = &[
     ("ingest", &[LAYER_0, LAYER_1, &["convert"]]),
     ("enrich", &[LAYER_0, LAYER_1]),
     ("indexer", &[LAYER_0, LAYER_1]),
-    ("query-api", &[LAYER_0, LAYER_1]),
-    ("eval", &[LAYER_0, LAYER_1, &["query-api"]]),
-    ("cli", &[LAYER_0, LAYER_1, LAYER_2, &["convert", "eval"]]),
+    ("retrieval", &[LAYER_0, LAYER_1]),
+    ("query-api", &[LAYER_0, LAYER_1, &["retrieval"]]),
+    ("eval", &[LAYER_0, LAYER_1, &["retrieval"]]),
+    (
+        "cli",
+        &[LAYER_0, LAYER_1, LAYER_2, &["convert", "query-api", "eval"]],
+    ),
 ];
 
 /// Foreign crates that only these crates of ours may use, tests included.
@@ -196,6 +200,14 @@ fn wrong_edges_are_found_and_right_ones_are_not() {
         ),
         (edge("eval", "tributary-ingest"), "eval may not use ingest"),
         (
+            edge("eval", "tributary-query-api"),
+            "eval may not use query-api",
+        ),
+        (
+            edge("retrieval", "actix-web"),
+            "retrieval may not use actix-web: only [\"query-api\"] may",
+        ),
+        (
             edge("convert", "tributary-store"),
             "convert may not use store",
         ),
@@ -239,7 +251,8 @@ fn wrong_edges_are_found_and_right_ones_are_not() {
     }
     let right = [
         edge("cli", "tributary-eval"),
-        edge("eval", "tributary-query-api"),
+        edge("eval", "tributary-retrieval"),
+        edge("query-api", "tributary-retrieval"),
         edge("convert", "pulldown-cmark"),
         edge("ingest", "tributary-convert"),
         edge("cli", "anyhow"),
@@ -313,6 +326,79 @@ fn every_source_file_opens_with_what_it_is_for() {
     assert!(
         silent.is_empty(),
         "these files do not open with a `//!` line: {silent:?}"
+    );
+}
+
+/// Paths that a text in Markdown names: those of links, from where it lies, and code that begins
+/// with one of the `roots`, from the top.
+fn named_paths(text: &str, folder: &Path, roots: &BTreeSet<String>) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for link in text.split("](").skip(1) {
+        let target = link.split([')', '#', ' ']).next().unwrap_or_default();
+        if !target.is_empty() && !target.contains(':') {
+            paths.push(folder.join(target));
+        }
+    }
+    // Even parts lie between code.
+    for code in text.split('`').skip(1).step_by(2) {
+        let is_path = code.contains('/')
+            && !code
+                .contains(|letter: char| letter.is_whitespace() || "<>{}$*…|()".contains(letter));
+        if is_path
+            && code
+                .split('/')
+                .next()
+                .is_some_and(|root| roots.contains(root))
+        {
+            paths.push(PathBuf::from(code));
+        }
+    }
+    paths
+}
+
+#[test]
+fn paths_that_the_documentation_names_exist() {
+    let files = files();
+    let top = |path: &PathBuf| {
+        path.components()
+            .next()
+            .map(|first| first.as_os_str().to_string_lossy().into_owned())
+    };
+    let roots: BTreeSet<String> = files
+        .iter()
+        .filter(|path| path.components().count() > 1)
+        .filter_map(top)
+        .collect();
+    let mut missing = Vec::new();
+    let is_documentation = |path: &&PathBuf| {
+        path.extension().is_some_and(|extension| extension == "md")
+            && !path.iter().any(|part| part == "tests")
+    };
+    for file in files.iter().filter(is_documentation) {
+        let text = std::fs::read_to_string(root().join(file)).unwrap();
+        let named = named_paths(&text, file.parent().unwrap(), &roots);
+        missing.extend(
+            named
+                .into_iter()
+                .filter(|path| !root().join(path).exists())
+                .map(|path| format!("{}: {}", file.display(), path.display())),
+        );
+    }
+    assert!(
+        missing.is_empty(),
+        "documentation names paths that are not there:\n{}",
+        missing.join("\n")
+    );
+}
+
+#[test]
+fn named_paths_are_links_and_code_of_the_repository() {
+    let text = "See [a](../b.md#c), [d](https://e/f), [g](#h), `store/src/lib.rs`, `store/src/*.rs`, `embedded/`, `cargo run store/x`, `docs/`.";
+    let roots = BTreeSet::from(["store".to_owned(), "docs".to_owned()]);
+    let found = named_paths(text, Path::new("docs"), &roots);
+    assert_eq!(
+        found,
+        ["docs/../b.md", "store/src/lib.rs", "docs/"].map(PathBuf::from)
     );
 }
 

@@ -1,5 +1,4 @@
-//! Members of a ZIP container, with limits on what they unpack to. Used by the converters of
-//! formats inside such containers.
+//! Members of a ZIP container, with limits on what they unpack to.
 
 use std::io::{Cursor, Read};
 

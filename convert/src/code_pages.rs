@@ -1,5 +1,4 @@
-//! Code pages, character sets and languages of Windows as encodings. Called by the readers of RTF,
-//! .doc, Outlook and document properties.
+//! Code pages, character sets and languages of Windows as encodings.
 
 use encoding_rs::{
     BIG5, EUC_JP, EUC_KR, Encoding, GBK, IBM866, ISO_2022_JP, ISO_8859_2, ISO_8859_5, ISO_8859_7,

@@ -1,6 +1,6 @@
 //! The way of a document: detection, the converter of its format, pictures, title.
 
-use tributary_schemas::{Error, ErrorKind, Result, failure};
+use tributary_schemas::{Error, ErrorKind, Result, error};
 
 use crate::detect::{Format, detect};
 use crate::document::Converted;
@@ -78,7 +78,7 @@ pub fn convert(
     converted
         .metadata
         .values_mut()
-        .for_each(|value| failure::cut(value, MAXIMUM_METADATA_CHARACTERS));
+        .for_each(|value| error::cut(value, MAXIMUM_METADATA_CHARACTERS));
     check_size(
         "Markdown",
         converted.markdown.len(),

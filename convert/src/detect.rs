@@ -1,5 +1,5 @@
 //! What a body is, judged by its content first; name and media type only decide between formats
-//! that look alike (Markdown and plain text). Called by [`crate::convert`].
+//! that look alike (Markdown and plain text).
 
 mod languages;
 

@@ -1,5 +1,4 @@
-//! Files that a document carries, within the limits of their number and size. Used by the
-//! converters of formats that hold files.
+//! Files that a document carries, within the limits of their number and size.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Which characters of plain text Markdown would read as marks, and code spans. Called by the
-//! converters that write Markdown from text.
+//! Which characters of plain text Markdown would read as marks, and code spans.
 
 /// Code within a line, white space collapsed; empty for nothing.
 pub fn code_span(code: &str) -> String {

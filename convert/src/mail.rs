@@ -1,6 +1,6 @@
 //! E-mail messages (RFC 5322, MIME; Outlook's own format): subject as the title, sender, recipients
 //! and date as a list and as metadata, the body from its HTML or its text, attachments listed and
-//! handed over as files, attached messages below. Called by [`super::convert`].
+//! handed over as files, attached messages below.
 //!
 //! Of a body in several forms the HTML counts, if it has text. Pictures of the body (`cid:`) become
 //! its images.

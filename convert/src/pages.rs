@@ -1,7 +1,6 @@
 //! Where pages, slides and sheets begin. Converters put a form feed before each page but the first;
 //! cleaning steps, which work line by line, meet a mark on a line of its own; chunks know their
-//! pages by the offsets that are left when the marks are taken out. Called by [`crate::process`],
-//! and by the command line for a single file.
+//! pages by the offsets that are left when the marks are taken out.
 
 /// No text contains it: Unicode keeps it for the inside of programs.
 const MARK: char = '\u{FDD0}';

@@ -1,4 +1,4 @@
-//! PDF: text in reading order, headings, lists, tables, links. Called by the parent module.
+//! PDF: text in reading order, headings, lists, tables, links.
 //!
 //! The route with PDFium (`library`): open (`document`) → characters, links and drawn lines of each
 //! page (`page_text`) → running headers, footers and page numbers off (`repeats`) → tables,

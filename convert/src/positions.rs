@@ -1,5 +1,4 @@
-//! Raised and lowered text as the characters of that kind, so that 2¹⁰ does not read 210. Called by
-//! the converters of marked-up text.
+//! Raised and lowered text as the characters of that kind, so that 2¹⁰ does not read 210.
 
 /// Longest raised or lowered text in characters that is written in characters of that kind.
 const MAXIMUM_CHARACTERS: usize = 6;

@@ -1,6 +1,5 @@
 //! Bytes to text: byte order marks, UTF-16 without one, declared charsets, and guessing among the
-//! legacy encodings (GBK, Big5, Shift-JIS, windows-125x …). Called by detection and by every
-//! converter of a textual format.
+//! legacy encodings (GBK, Big5, Shift-JIS, windows-125x …).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -9,20 +9,24 @@ use tributary_models::TokenCounter;
 use tributary_schemas::{
     CleanDocument, DocumentHeader, Error, Result, StageTime, State, TaggedDocument, Topic, event,
 };
-use tributary_store::event_log::stage::{Output, Stage};
-use tributary_store::event_log::{Record, StoredRecord, message};
+use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
+use tributary_store::event_log::{StoredRecord, message};
 use tributary_store::{Clock, manifest};
-use tributary_taxonomy::{Analyzer, SourceProfiles};
+use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, SourceProfiles};
 
 use crate::chunkers::{self, chunk_document};
 use crate::config::Chunkers;
 use crate::search_text::SearchText;
 use crate::summarize::Summarizer;
-use crate::tag::{SharedKnowledgeSets, tag};
+use crate::tag::tag;
 use crate::{blocking, permit};
 
 /// Name of the stage.
 const NAME: &str = "chunk";
+const NEXT: Next = Next {
+    topic: Topic::ChunksTagged,
+    event_type: event::TYPE_CHUNKS_TAGGED,
+};
 /// What `lineage.degraded` says of an extractive summary.
 const DEGRADED_SUMMARY: &str = "summary";
 
@@ -74,39 +78,23 @@ impl ChunkWork {
     fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         let document_id = message::document_id(&input.record)?;
         let now_ms = (self.parts.clock)();
+        let mut outputs =
+            Outputs::of(&input.record, NEXT, now_ms).for_generation(&self.parts.generation);
         let Some(clean) = message::decode::<CleanDocument>(&input.record)? else {
             let version = message::version(&input.record);
-            let tombstone =
-                message::tombstone(event::TYPE_CHUNKS_TAGGED, document_id, version, now_ms);
-            return Ok(vec![self.passed_on(tombstone, &input.record)]);
+            return Ok(outputs.remove(document_id, version).done());
         };
         let tagged = self.cut(clean, now_ms)?;
-        let record = message::encode(
-            event::TYPE_CHUNKS_TAGGED,
-            document_id,
-            tagged.document.version,
-            &tagged,
-            now_ms,
-        )?;
-        let mut outputs = Vec::with_capacity(2);
         if (self.parts.is_serving)() {
-            outputs.push(manifest::output(&manifest::report(
+            outputs = outputs.report(&manifest::report(
                 &tagged.document,
                 State::Embedding,
                 now_ms,
-            ))?);
+            ))?;
         }
-        outputs.push(self.passed_on(record, &input.record));
-        Ok(outputs)
-    }
-
-    fn passed_on(&self, record: Record, cause: &Record) -> Output {
-        let record =
-            message::for_generation(message::traced(record, cause), &self.parts.generation);
-        Output {
-            topic: Topic::ChunksTagged,
-            record,
-        }
+        Ok(outputs
+            .pass_on(document_id, tagged.document.version, &tagged)?
+            .done())
     }
 
     fn cut(&self, mut clean: CleanDocument, now_ms: i64) -> Result<TaggedDocument> {

@@ -17,7 +17,7 @@ pub struct Config {
     pub embed: EmbedConfig,
 }
 
-/// How documents are cut (W10). Every figure shapes the result and is part of
+/// How documents are cut. Every figure shapes the result and is part of
 /// [`crate::chunkers::fingerprint`].
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -11,8 +11,8 @@ use tributary_schemas::{
     Chunk, ChunkId, ChunkVectors, DocumentHeader, EmbeddedDocument, Error, ErrorKind, Result,
     StageTime, State, TaggedDocument, Topic, event,
 };
-use tributary_store::event_log::stage::{Output, Stage};
-use tributary_store::event_log::{Record, StoredRecord, message};
+use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
+use tributary_store::event_log::{StoredRecord, message};
 use tributary_store::search_index::SharedSearchIndex;
 use tributary_store::{Clock, manifest};
 use tributary_taxonomy::simplify;
@@ -24,6 +24,10 @@ use crate::{blocking, permit};
 
 /// Name of the stage.
 const NAME: &str = "embed";
+const NEXT: Next = Next {
+    topic: Topic::ChunksEmbedded,
+    event_type: event::TYPE_CHUNKS_EMBEDDED,
+};
 /// Grows with every change of the code that changes embedding texts; part of [`fingerprint`].
 const CODE_VERSION: u32 = 2;
 
@@ -229,13 +233,9 @@ impl EmbedWork {
             at_ms: now_ms,
         });
         tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), reused, "document embedded");
-        let mut outputs = Vec::with_capacity(2);
+        let mut outputs = Outputs::of(&input.record, NEXT, now_ms).for_generation(&generation.name);
         if generation.is_serving {
-            outputs.push(manifest::output(&manifest::report(
-                &document,
-                State::Indexing,
-                now_ms,
-            ))?);
+            outputs = outputs.report(&manifest::report(&document, State::Indexing, now_ms))?;
         }
         let embedded = EmbeddedDocument {
             document,
@@ -243,15 +243,9 @@ impl EmbedWork {
             vectors,
         };
         let document_id = message::document_id(&input.record)?;
-        let record = message::encode(
-            event::TYPE_CHUNKS_EMBEDDED,
-            document_id,
-            embedded.document.version,
-            &embedded,
-            now_ms,
-        )?;
-        outputs.push(passed_on(record, &input.record, &generation.name));
-        Ok(outputs)
+        Ok(outputs
+            .pass_on(document_id, embedded.document.version, &embedded)?
+            .done())
     }
 
     /// One entry per chunk, in their order: known ones, and new ones made in batches of bounded
@@ -376,14 +370,11 @@ impl Stage for EmbedStage {
         let Some(tagged) =
             blocking(NAME, move || message::decode::<TaggedDocument>(&record)).await?
         else {
-            let version = message::version(&input.record);
-            let tombstone = message::tombstone(
-                event::TYPE_CHUNKS_EMBEDDED,
-                document_id,
-                version,
-                (self.clock)(),
-            );
-            return Ok(vec![passed_on(tombstone, &input.record, &generation.name)]);
+            let outputs =
+                Outputs::of(&input.record, NEXT, (self.clock)()).for_generation(&generation.name);
+            return Ok(outputs
+                .remove(document_id, message::version(&input.record))
+                .done());
         };
         let work = EmbedWork {
             generation,
@@ -407,13 +398,5 @@ impl Stage for EmbedStage {
         } else {
             Vec::new()
         }
-    }
-}
-
-fn passed_on(record: Record, cause: &Record, generation: &str) -> Output {
-    let record = message::for_generation(message::traced(record, cause), generation);
-    Output {
-        topic: Topic::ChunksEmbedded,
-        record,
     }
 }

@@ -2,12 +2,16 @@
 //! chunks (embed stage). The worker loops of the services `chunk` and `embed` run the two stages;
 //! the command line also cuts files with [`chunkers::chunk`].
 
+pub mod catalog;
+pub mod chunk_readers;
 pub mod chunk_stage;
 pub mod chunkers;
 pub mod config;
 pub mod embed_stage;
 pub mod markdown;
+pub mod pipelines;
 pub mod plain;
+pub mod recipe;
 pub mod search_text;
 pub mod sentences;
 pub mod summarize;
@@ -19,10 +23,13 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tributary_schemas::ErrorKind;
 
+pub use catalog::Catalog;
+pub use chunk_readers::{ChunkReaderParts, ChunkReaders};
 pub use chunk_stage::{ChunkParts, ChunkStage};
 pub use config::{ChunkStageConfig, ChunkerConfig, Chunkers, Config, EmbedConfig};
 pub use embed_stage::{EmbedGeneration, EmbedGenerations, EmbedParts, EmbedStage};
-pub use tag::SharedKnowledgeSets;
+pub use pipelines::{Pipeline, Pipelines};
+pub use recipe::{Recipe, RecipeConfig};
 pub use tributary_schemas::{Error, Result};
 
 /// Runs CPU-bound work away from the async threads; a panic in it becomes `Internal`.

@@ -1,6 +1,6 @@
 //! Embedding texts longer than a model's window: cut into windows at sentence ends, each under the
 //! heading, and their vectors averaged, the first ones counting most: a section says first what it
-//! is about. Called by the embed stage.
+//! is about.
 
 use tributary_models::TokenCounter;
 use tributary_schemas::ChunkVectors;

@@ -13,7 +13,7 @@ use support::{Counter, config, document};
 use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_enrich::{
     ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, EmbedConfig, EmbedGeneration,
-    EmbedGenerations, EmbedParts, EmbedStage, SharedKnowledgeSets,
+    EmbedGenerations, EmbedParts, EmbedStage,
 };
 use tributary_models::embedders::hashing::HashingEmbedder;
 use tributary_models::{DualEmbedder, Embedder, TextRole};
@@ -28,7 +28,9 @@ use tributary_store::search_index::{
     GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
     SearchIndex, SharedSearchIndex, StoredChunk, VectorQuery,
 };
-use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, SourceProfiles};
+use tributary_taxonomy::{
+    Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, SharedKnowledgeSets, SourceProfiles,
+};
 
 const SETS: &str = r#"
 [[knowledge_set]]
@@ -484,10 +486,7 @@ impl SearchIndex for Holding {
     async fn write(&self, _: &str, _: Vec<Operation>) -> Result<Vec<Outcome>> {
         unused()
     }
-    async fn flush(&self, _: &str, _: Option<String>) -> Result<()> {
-        unused()
-    }
-    async fn checkpoint(&self, _: &str) -> Result<Option<String>> {
+    async fn flush(&self, _: &str) -> Result<()> {
         unused()
     }
     async fn keyword(&self, _: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>> {

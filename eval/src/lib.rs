@@ -1,5 +1,5 @@
 //! Evaluation: reads a set, sends its documents through the real pipeline, asks its questions,
-//! scores every tier. Called by `tributary eval run`.
+//! scores every tier.
 
 pub mod metrics;
 pub mod runner;

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use futures::stream::{self, StreamExt};
 use serde::Serialize;
 use serde_json::Value;
-use tributary_query_api::retrieval::retriever::{Outcome, Retriever};
+use tributary_retrieval::{Outcome, Principal, Retriever};
 use tributary_schemas::search::{ScoredChunk, SearchRequest};
 use tributary_schemas::{ChunkId, Filter, State};
 use tributary_store::manifest::documents::Documents;
@@ -125,7 +125,10 @@ pub async fn run(
         progress.at("ask", number, set.questions.len());
         match pipeline
             .retriever
-            .search(&request(question, pipeline.top_k))
+            .search(
+                &request(question, pipeline.top_k),
+                &Principal::unrestricted(),
+            )
             .await
         {
             Ok(outcome) => answers.push(Answer::score(question, &outcome, &documents)),

@@ -1,5 +1,5 @@
-//! Of the editions of one work only the newest is found. Called by the index stage as
-//! [`crate::near_duplicates`] is: [`Editions::came`] for each record, [`Editions::settle`] and
+//! Of the editions of one work only the newest is found. As with [`crate::exact_duplicates`] the
+//! index stage calls [`Editions::came`] for each record, [`Editions::settle`] and
 //! [`Editions::settled`] after each flush.
 //!
 //! Which edition stands follows from the live documents alone ([`DocumentHeader::edition_order`]),
@@ -21,8 +21,8 @@ use tributary_store::blobs::Blobs;
 use tributary_store::search_index::{IndexedDocument, Operation, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
 
+use crate::exact_duplicates::Settled;
 use crate::index_stage::is_gone;
-use crate::near_duplicates::Settled;
 use crate::rewriting;
 
 /// Looks until nothing is left to change; more are needed only while another process changes the
@@ -164,7 +164,7 @@ impl Editions {
             if !changed {
                 break;
             }
-            self.index.flush(generation, None).await?;
+            self.index.flush(generation).await?;
         }
         Ok(())
     }

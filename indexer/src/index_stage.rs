@@ -19,7 +19,7 @@ use tributary_store::search_index::{Operation, Outcome, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
 
 use crate::editions::Editions;
-use crate::near_duplicates::NearDuplicates;
+use crate::exact_duplicates::ExactDuplicates;
 use crate::unserved::UnservedReports;
 
 /// The stage `index`.
@@ -31,7 +31,7 @@ pub struct IndexStage {
     /// What records brought that are not over, once for each time that they were processed: only
     /// with the flush of their own batch is it sure that it can be seen.
     arrived: Mutex<BTreeMap<Position, Vec<Arrival>>>,
-    duplicates: NearDuplicates,
+    duplicates: ExactDuplicates,
     editions: Editions,
     unserved: UnservedReports,
     clock: Clock,
@@ -70,7 +70,7 @@ impl IndexStage {
         clock: Clock,
     ) -> Self {
         let editions = Editions::new(Arc::clone(&index), blobs.clone(), Arc::clone(&clock));
-        let duplicates = NearDuplicates::new(Arc::clone(&index), blobs, Arc::clone(&clock));
+        let duplicates = ExactDuplicates::new(Arc::clone(&index), blobs, Arc::clone(&clock));
         let unserved = UnservedReports::new(Arc::clone(&index));
         Self {
             index,
@@ -329,13 +329,16 @@ impl Stage for IndexStage {
                 came: Some(came),
                 unserved,
             });
-        reported.iter().map(manifest::output).collect()
+        reported
+            .iter()
+            .map(|state| Output::report(state).map(|output| output.traced(&input.record)))
+            .collect()
     }
 
     async fn flush(&self) -> Result<()> {
         let written = std::mem::take(&mut *self.written());
         for (done, name) in written.iter().enumerate() {
-            match self.index.flush(name, None).await {
+            match self.index.flush(name).await {
                 Ok(()) => {}
                 Err(error) => {
                     let looked = self.was_dropped(&error).await;
@@ -388,7 +391,7 @@ impl Stage for IndexStage {
         served
             .iter()
             .chain(settled.iter().map(|settled| &settled.state))
-            .map(manifest::output)
+            .map(Output::report)
             .collect()
     }
 

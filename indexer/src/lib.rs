@@ -1,15 +1,15 @@
-//! chunks.embedded → the index: the last stage. Called by the command line as the service `index`.
+//! chunks.embedded → the index: the last stage.
 
 pub mod config;
 pub mod editions;
+pub mod exact_duplicates;
 pub mod index_stage;
-pub mod near_duplicates;
 pub mod reindex;
 mod rewriting;
 mod unserved;
 
 pub use config::Config;
 pub use editions::Editions;
+pub use exact_duplicates::ExactDuplicates;
 pub use index_stage::IndexStage;
-pub use near_duplicates::NearDuplicates;
-pub use reindex::{PacedStage, ReindexDesk, ReindexStage};
+pub use reindex::{ReindexDesk, ReindexStage};

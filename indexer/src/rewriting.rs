@@ -1,5 +1,5 @@
 //! A stored document written again, from the record that was kept of it or without its chunks. Used
-//! by [`crate::near_duplicates`] and [`crate::editions`], which decide what stands.
+//! by [`crate::exact_duplicates`] and [`crate::editions`], which decide what stands.
 
 use bytes::Bytes;
 use tributary_schemas::{EmbeddedDocument, Error, ErrorKind, Result};

@@ -1,6 +1,5 @@
 //! Reports of documents that were written to a generation that does not serve queries. A producer
-//! who reads `indexed` searches, so that is said only of what queries find. Used by the index
-//! stage.
+//! who reads `indexed` searches, so that is said only of what queries find.
 //!
 //! Where several generations exist, a document's record comes once for each. The one for the
 //! serving generation is reported by itself. The others are looked up in the serving generation

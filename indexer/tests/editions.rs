@@ -94,7 +94,7 @@ impl Fixture {
 
     /// The flush and what follows; documents whose part changed: id, state, reason.
     async fn settle(&self, writer: usize) -> Vec<(String, State, Option<String>)> {
-        self.index.flush(G, None).await.unwrap();
+        self.index.flush(G).await.unwrap();
         self.writers[writer].settle().await.unwrap();
         let settled = self.writers[writer].settled();
         settled
@@ -289,7 +289,7 @@ async fn two_writers_that_settle_at_the_same_time_agree() {
         let version = round * 4 + 1;
         fixture.write(0, &document("a", version, "design 1")).await;
         fixture.write(1, &document("b", version, "design 2")).await;
-        fixture.index.flush(G, None).await.unwrap();
+        fixture.index.flush(G).await.unwrap();
         let (first, second) =
             tokio::join!(fixture.writers[0].settle(), fixture.writers[1].settle());
         first.unwrap();
@@ -299,7 +299,7 @@ async fn two_writers_that_settle_at_the_same_time_agree() {
         fixture
             .write(0, &document("a", version + 2, "design 1"))
             .await;
-        fixture.index.flush(G, None).await.unwrap();
+        fixture.index.flush(G).await.unwrap();
         let (first, second) =
             tokio::join!(fixture.writers[1].settle(), fixture.writers[0].settle());
         first.unwrap();

@@ -1,5 +1,4 @@
-//! What a document says of itself becomes attributes where its producer said nothing. Called by
-//! [`crate::process`].
+//! What a document says of itself becomes attributes where its producer said nothing.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,5 @@
 //! The fingerprint that the skip gate compares: a hash over all that a document became and every
-//! setting that shaped it, so that both a changed text and a changed setting are seen. Called by
-//! [`crate::process`].
+//! setting that shaped it, so that both a changed text and a changed setting are seen.
 
 use tributary_schemas::CleanDocument;
 

@@ -17,7 +17,5 @@ pub mod source_cleaning;
 mod test_config;
 
 pub use config::Config;
-pub use process::{
-    BodySource, Clock, IndexedFingerprints, IngestParts, IngestStage, LaterSettings,
-};
+pub use process::{IngestParts, IngestStage, LaterSettings};
 pub use source_cleaning::SourceCleaning;

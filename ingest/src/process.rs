@@ -1,5 +1,5 @@
 //! The ingest stage: one record of `documents.raw` in, a clean document (or a tombstone, or a
-//! report of a skip) out. Run by the worker loop of the store.
+//! report of a skip) out.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,12 +14,14 @@ use tributary_convert::isolation::{ConversionPool, Job};
 use tributary_convert::picture::ocr;
 use tributary_schemas::{
     CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result,
-    StageTime, State, Topic, event, id, limits,
+    StageTime, State, Topic, event, id,
 };
-use tributary_store::event_log::stage::{Output, Stage};
+use tributary_store::blobs::Blobs;
+use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{Record, StoredRecord, message};
-use tributary_store::manifest;
+use tributary_store::manifest::unchanged::SkipGate;
 use tributary_store::manifest::versions::VersionRule;
+use tributary_store::{Clock, manifest};
 use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
 
 use crate::config::Config;
@@ -29,43 +31,13 @@ use crate::{fingerprint, similarity};
 /// Name of the stage in logs, metrics, dead letters and timelines.
 pub const STAGE: &str = "ingest";
 
+const NEXT: Next = Next {
+    topic: Topic::DocumentsClean,
+    event_type: event::TYPE_DOCUMENT_CLEANED,
+};
+
 /// Media type of the database that spreadsheets and delimited text become beside their text.
 const DATABASE: &str = "application/vnd.sqlite3";
-
-/// Where bodies lie that are too large for an event, and pictures and databases that documents
-/// carry.
-#[async_trait]
-pub trait BodySource: Send + Sync {
-    /// The bytes behind a `content_url`. `Invalid` for a URL it does not know, `NotFound`,
-    /// `Unavailable` when it may come back.
-    async fn read(&self, url: &str) -> Result<Bytes>;
-
-    /// Keeps bytes durably and returns their URL, which is the same for the same bytes.
-    async fn keep(&self, bytes: Bytes) -> Result<String>;
-}
-
-/// What is searchable now, as far as the skip gate must know.
-pub trait IndexedFingerprints: Send + Sync {
-    /// The indexed version and its chunk count, if it has this fingerprint, is older than
-    /// `version`, and nothing newer than it is in flight. Otherwise the document goes on to the
-    /// later stages.
-    fn unchanged_since(
-        &self,
-        document_id: &str,
-        version: u64,
-        fingerprint: &str,
-    ) -> Option<(u64, u32)>;
-
-    /// A version goes on without being compared: a deletion, or a document of which nothing is
-    /// left.
-    fn pass(&self, document_id: &str, version: u64);
-
-    /// The newest version that went through this stage before, if it is newer than this one.
-    fn superseded_by(&self, document_id: &str, version: u64) -> Option<u64>;
-}
-
-/// Milliseconds since 1970.
-pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// A hash of every setting of later stages that shapes the index. Asked for each document: some
 /// settings change while the stage runs.
@@ -79,10 +51,10 @@ pub struct IngestParts {
     pub profiles: Arc<SourceProfiles>,
     /// When what it gives changes, nothing counts as unchanged.
     pub later_settings: LaterSettings,
-    /// Bodies that are not in the event.
-    pub bodies: Arc<dyn BodySource>,
+    /// Bodies that are not in the event, and files that documents carry.
+    pub blobs: Blobs,
     /// What is searchable now.
-    pub gate: Arc<dyn IndexedFingerprints>,
+    pub gate: SkipGate,
     /// Which versions are taken.
     pub version_rule: VersionRule,
     /// Time.
@@ -92,8 +64,8 @@ pub struct IngestParts {
 /// The stage.
 pub struct IngestStage {
     shared: Arc<Shared>,
-    bodies: Arc<dyn BodySource>,
-    gate: Arc<dyn IndexedFingerprints>,
+    blobs: Blobs,
+    gate: SkipGate,
     version_rule: VersionRule,
     clock: Clock,
     permits: Arc<Semaphore>,
@@ -121,7 +93,7 @@ impl IngestStage {
             pool,
             profiles,
             later_settings,
-            bodies,
+            blobs,
             gate,
             version_rule,
             clock,
@@ -140,7 +112,7 @@ impl IngestStage {
         });
         Ok(Self {
             shared,
-            bodies,
+            blobs,
             gate,
             version_rule,
             clock,
@@ -190,7 +162,7 @@ impl IngestStage {
             if !is_database && !converted.images.iter().any(|image| image.link == link) {
                 continue;
             }
-            let url = self.bodies.keep(file.bytes.into()).await?;
+            let url = self.blobs.put(file.bytes.into()).await?;
             if is_database {
                 converted
                     .metadata
@@ -205,27 +177,10 @@ impl IngestStage {
         Ok(())
     }
 
-    /// The body where it was left, or from the blob store. Exactly one of the three is given.
+    /// The body where it was left, or from the blob store.
     async fn body(&self, event: &DocumentEvent) -> Result<Body> {
-        let given = [
-            event.content.is_some(),
-            event.content_base64.is_some(),
-            event.content_url.is_some(),
-        ];
-        if given.iter().filter(|given| **given).count() != 1 {
-            let what = if given.contains(&true) {
-                "more than one"
-            } else {
-                "none"
-            };
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                format!("{what} of content, content_base64, content_url is given"),
-            )
-            .with_hint("give exactly one of them; to delete a document, publish a null value"));
-        }
         match &event.content_url {
-            Some(url) => Ok(Body::Fetched(self.bodies.read(url).await?)),
+            Some(url) => Ok(Body::Fetched(self.blobs.get(url).await?)),
             None => Ok(Body::Inline),
         }
     }
@@ -233,6 +188,7 @@ impl IngestStage {
     /// The outputs for a clean document: skipped as empty or unchanged, or passed on.
     fn outputs(&self, clean: &CleanDocument, body_is: &str, cause: &Record) -> Result<Vec<Output>> {
         let (document, now_ms) = (&clean.document, (self.clock)());
+        let outputs = Outputs::of(cause, NEXT, now_ms);
         if clean.markdown.trim().is_empty() {
             self.gate.pass(&document.document_id, document.version);
             let reason = reason_of_emptiness(&clean.metadata, body_is);
@@ -241,8 +197,10 @@ impl IngestStage {
                 ..manifest::report(document, State::Skipped, now_ms)
             };
             // The newer version has no content, so the chunks of an older one must go.
-            let tombstone = removal(&document.document_id, document.version, now_ms, cause);
-            return Ok(vec![traced_state(&state, cause)?, tombstone]);
+            return Ok(outputs
+                .report(&state)?
+                .remove(&document.document_id, document.version)
+                .done());
         }
         if let Some((version, chunks)) = self.gate.unchanged_since(
             &document.document_id,
@@ -259,23 +217,12 @@ impl IngestStage {
                 chunks,
                 ..report
             };
-            return Ok(vec![traced_state(&state, cause)?]);
+            return Ok(outputs.report(&state)?.done());
         }
-        let record = message::encode(
-            event::TYPE_DOCUMENT_CLEANED,
-            &document.document_id,
-            document.version,
-            clean,
-            now_ms,
-        )?;
-        let passed_on = Output {
-            topic: Topic::DocumentsClean,
-            record: message::traced(record, cause),
-        };
-        Ok(vec![
-            traced_state(&manifest::report(document, State::Chunking, now_ms), cause)?,
-            passed_on,
-        ])
+        let outputs = outputs.report(&manifest::report(document, State::Chunking, now_ms))?;
+        Ok(outputs
+            .pass_on(&document.document_id, document.version, clean)?
+            .done())
     }
 }
 
@@ -288,7 +235,8 @@ impl Stage for IngestStage {
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         let record = &input.record;
         check_type(record)?;
-        let key = checked_id(message::document_id(record)?)?;
+        let key = message::document_id(record)?;
+        id::check_document_id(key)?;
         if record.value.is_none() {
             let version = message::version(record);
             self.check_version(key, version)?;
@@ -301,11 +249,11 @@ impl Stage for IngestStage {
                 version,
                 ..DocumentHeader::default()
             };
-            let state = traced_state(
-                &manifest::report(&document, State::Chunking, now_ms),
-                record,
-            )?;
-            return Ok(vec![state, removal(key, version, now_ms, record)]);
+            let report = manifest::report(&document, State::Chunking, now_ms);
+            return Ok(Outputs::of(record, NEXT, now_ms)
+                .report(&report)?
+                .remove(key, version)
+                .done());
         }
         let published = published(record, key)?;
         self.check_version(key, published.version)?;
@@ -444,23 +392,8 @@ fn published(record: &Record, key: &str) -> Result<Published> {
     let Some(event) = decoded else {
         return Err(Error::new(ErrorKind::Internal, "a null value is no event"));
     };
-    if event.source.trim().is_empty() {
-        return Err(Error::new(ErrorKind::Invalid, "`source` is empty")
-            .with_hint("name where the document comes from, such as `wiki`"));
-    }
-    limits::check(&event)?;
-    let derived = || {
-        event
-            .source_path
-            .as_deref()
-            .map(|path| id::derive_document_id(&event.source, path))
-    };
-    let document_id = event
-        .document_id
-        .clone()
-        .or_else(derived)
-        .unwrap_or_else(|| key.to_owned());
-    checked_id(&document_id)?;
+    event.check()?;
+    let document_id = event.stated_id().unwrap_or_else(|| key.to_owned());
     if document_id != key {
         let what = if event.document_id.is_some() {
             "its document_id"
@@ -476,29 +409,6 @@ fn published(record: &Record, key: &str) -> Result<Published> {
         document_id,
         version,
     })
-}
-
-fn checked_id(document_id: &str) -> Result<&str> {
-    let hint = format!(
-        "a document id has 1 to {} bytes and no control characters; leave it out to have one derived from source and source_path",
-        id::MAX_DOCUMENT_ID_BYTES
-    );
-    if document_id.trim().is_empty() {
-        return Err(Error::new(ErrorKind::Invalid, "document id is empty").with_hint(hint));
-    }
-    if document_id.len() > id::MAX_DOCUMENT_ID_BYTES {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            format!("document id of {} bytes is too long", document_id.len()),
-        )
-        .with_hint(hint));
-    }
-    if document_id.chars().any(char::is_control) {
-        return Err(
-            Error::new(ErrorKind::Invalid, "document id holds a control character").with_hint(hint),
-        );
-    }
-    Ok(document_id)
 }
 
 /// The start of an id, for messages.
@@ -544,23 +454,6 @@ fn describe_body(event: &DocumentEvent) -> String {
     }
 }
 
-/// The tombstone that makes later stages delete a document.
-fn removal(document_id: &str, version: u64, now_ms: i64, cause: &Record) -> Output {
-    let tombstone = message::tombstone(event::TYPE_DOCUMENT_CLEANED, document_id, version, now_ms);
-    Output {
-        topic: Topic::DocumentsClean,
-        record: message::traced(tombstone, cause),
-    }
-}
-
-fn traced_state(state: &DocumentState, cause: &Record) -> Result<Output> {
-    let output = manifest::output(state)?;
-    Ok(Output {
-        record: message::traced(output.record, cause),
-        ..output
-    })
-}
-
 /// Runs work that takes processor time or waits.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -572,34 +465,4 @@ async fn blocking<T: Send + 'static>(
             format!("conversion did not finish: {error}"),
         )
     })?
-}
-
-#[async_trait]
-impl BodySource for tributary_store::blobs::Blobs {
-    async fn read(&self, url: &str) -> Result<Bytes> {
-        self.get(url).await
-    }
-
-    async fn keep(&self, bytes: Bytes) -> Result<String> {
-        self.put(bytes).await
-    }
-}
-
-impl IndexedFingerprints for tributary_store::manifest::unchanged::SkipGate {
-    fn unchanged_since(
-        &self,
-        document_id: &str,
-        version: u64,
-        fingerprint: &str,
-    ) -> Option<(u64, u32)> {
-        Self::unchanged_since(self, document_id, version, fingerprint)
-    }
-
-    fn pass(&self, document_id: &str, version: u64) {
-        Self::pass(self, document_id, version);
-    }
-
-    fn superseded_by(&self, document_id: &str, version: u64) -> Option<u64> {
-        Self::superseded_by(self, document_id, version)
-    }
 }

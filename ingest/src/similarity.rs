@@ -1,5 +1,5 @@
 //! What near-duplicates are found by: the MinHash signature of a text, and the hash that exact
-//! duplicates share. Called by [`crate::process`] for every clean document.
+//! duplicates share.
 //!
 //! Signatures lie in indexes and logs, so what is computed here is a format: a change makes old and
 //! new ones incomparable. The test `signatures_are_what_they_were` holds it.

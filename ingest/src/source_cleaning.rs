@@ -1,6 +1,5 @@
 //! What a source profile makes of a converted document: attributes, cleaning steps, tags, edition.
-//! A function of the event, the converted text and the profile alone. Called by [`crate::process`],
-//! and by the command line for documents that are not published.
+//! A function of the event, the converted text and the profile alone.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -6,69 +6,101 @@ mod conversion_config;
 #[path = "../src/test_config.rs"]
 mod test_config;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tributary_convert::isolation::ConversionPool;
-use tributary_ingest::{BodySource, IndexedFingerprints, IngestParts, IngestStage, LaterSettings};
+use tributary_ingest::{IngestParts, IngestStage, LaterSettings};
 use tributary_models::ocr::{OcrSetup, OcrUnavailable};
 use tributary_schemas::{
-    CleanDocument, DocumentState, Error, ErrorKind, Result, State, Topic, event, id,
+    CleanDocument, DocumentHeader, DocumentState, ErrorKind, Result, State, Topic, event, id,
 };
+use tributary_store::blobs::Blobs;
+use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
 use tributary_store::event_log::stage::{Output, Stage};
+use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{Position, Record, StoredRecord, message};
+use tributary_store::manifest;
+use tributary_store::manifest::table::DocumentTable;
+use tributary_store::manifest::unchanged::SkipGate;
 use tributary_store::manifest::versions::VersionRule;
 use tributary_taxonomy::source_profiles::SourceProfiles;
 
 const NOW: i64 = 1_700_000_000_000;
 
-struct Bodies;
+const LOG: embedded::Config = embedded::Config {
+    segment_bytes: 1 << 20,
+    max_record_bytes: 4 << 20,
+    linger_ms: 0,
+    queue_bytes: 8 << 20,
+    maintenance_interval_seconds: 0,
+    compaction_dirty_ratio: 0.5,
+    tombstone_retention_seconds: 0,
+};
 
-#[async_trait]
-impl BodySource for Bodies {
-    async fn read(&self, url: &str) -> Result<Bytes> {
-        match url {
-            "blob:known" => Ok(Bytes::from_static(b"# From the blob\n\ntext\n")),
-            _ => Err(Error::new(ErrorKind::NotFound, format!("no blob `{url}`"))),
+/// What the stage finds in the store.
+struct Kept {
+    table: Arc<DocumentTable>,
+    blobs: Blobs,
+    _folder: TempDir,
+}
+
+impl Kept {
+    /// These reports, and no blobs.
+    async fn with(reports: &[DocumentState]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
+        let log = Arc::new(EmbeddedEventLog::open(&folder.path().join("log"), LOG).unwrap());
+        let topics = Topics::new(log, "tributary".into(), blobs.clone(), 1 << 20);
+        topics.create(1, None, None).await.unwrap();
+        for report in reports {
+            let Output { topic, record } = Output::report(report).unwrap();
+            topics.append(topic, vec![record]).await.unwrap();
+        }
+        Self {
+            table: Arc::new(DocumentTable::open(&topics).await.unwrap()),
+            blobs,
+            _folder: folder,
         }
     }
 
-    async fn keep(&self, bytes: Bytes) -> Result<String> {
-        Ok(format!("kept:{}", bytes.len()))
+    async fn nothing() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// A stage over these profiles, with settings of later stages.
+    fn try_stage(&self, profiles: SourceProfiles, settings: &str) -> Result<IngestStage> {
+        let parts = IngestParts {
+            pool: Arc::new(ConversionPool::new(conversion(), no_ocr(), None)),
+            profiles: Arc::new(profiles),
+            later_settings: later(settings),
+            blobs: self.blobs.clone(),
+            gate: SkipGate::new(Arc::clone(&self.table)),
+            version_rule: VersionRule::new(24),
+            clock: Arc::new(|| NOW),
+        };
+        IngestStage::new(&test_config::config(), parts)
+    }
+
+    fn stage(&self, settings: &str) -> IngestStage {
+        self.try_stage(SourceProfiles::from_toml(PROFILES).unwrap(), settings)
+            .unwrap()
     }
 }
 
-/// Indexed (version, fingerprint) of the one document, and what passed.
-#[derive(Default)]
-struct Gate {
-    indexed: Mutex<Option<(u64, String)>>,
-    passed: Mutex<Vec<(String, u64)>>,
-    newest: Mutex<Option<u64>>,
-}
-
-impl IndexedFingerprints for Gate {
-    fn unchanged_since(&self, _: &str, version: u64, fingerprint: &str) -> Option<(u64, u32)> {
-        let indexed = self.indexed.lock().unwrap();
-        indexed
-            .as_ref()
-            .filter(|(indexed, known)| *indexed < version && known == fingerprint)
-            .map(|(indexed, _)| (*indexed, 7))
-    }
-
-    fn pass(&self, document_id: &str, version: u64) {
-        self.passed
-            .lock()
-            .unwrap()
-            .push((document_id.to_owned(), version));
-    }
-
-    fn superseded_by(&self, _: &str, version: u64) -> Option<u64> {
-        self.newest
-            .lock()
-            .unwrap()
-            .filter(|newest| *newest > version)
+/// A report about the one document.
+fn reported(version: u64, state: State, fingerprint: &str) -> DocumentState {
+    let document = DocumentHeader {
+        document_id: "d".into(),
+        version,
+        fingerprint: fingerprint.into(),
+        ..DocumentHeader::default()
+    };
+    DocumentState {
+        chunks: 7,
+        ..manifest::report(&document, state, NOW)
     }
 }
 
@@ -97,24 +129,6 @@ tag_rules = [{ title = "*gNodeB*", tags = ["5G"] }]
 fn later(settings: &str) -> LaterSettings {
     let settings = settings.to_owned();
     Arc::new(move || settings.clone())
-}
-
-fn stage(gate: &Arc<Gate>, settings: &str) -> IngestStage {
-    let profiles = Arc::new(SourceProfiles::from_toml(PROFILES).unwrap());
-    let gate: Arc<Gate> = Arc::clone(gate);
-    IngestStage::new(
-        &test_config::config(),
-        IngestParts {
-            pool: Arc::new(ConversionPool::new(conversion(), no_ocr(), None)),
-            profiles,
-            later_settings: later(settings),
-            bodies: Arc::new(Bodies),
-            gate,
-            version_rule: VersionRule::new(24),
-            clock: Arc::new(|| NOW),
-        },
-    )
-    .unwrap()
 }
 
 fn record(key: &str, value: Option<Vec<u8>>) -> StoredRecord {
@@ -149,7 +163,7 @@ fn published(value: &Value) -> StoredRecord {
 }
 
 async fn run(input: &StoredRecord) -> Result<Vec<Output>> {
-    stage(&Arc::default(), "s").process(input).await
+    Kept::nothing().await.stage("s").process(input).await
 }
 
 fn state(output: &Output) -> DocumentState {
@@ -233,17 +247,17 @@ async fn bodies_come_from_base64_and_from_the_blob_store() {
         ),
         ("# T\n", 3)
     );
-    let outputs = run(&published(
-        &json!({ "document_id": "d", "source": "s", "content_url": "blob:known" }),
-    ))
-    .await
-    .unwrap();
+    let kept = Kept::nothing().await;
+    let url = kept
+        .blobs
+        .put(Bytes::from_static(b"# From the blob\n\ntext\n"))
+        .await
+        .unwrap();
+    let of =
+        |url: &str| published(&json!({ "document_id": "d", "source": "s", "content_url": url }));
+    let outputs = kept.stage("s").process(&of(&url)).await.unwrap();
     assert_eq!(clean(&outputs[1]).document.title, "From the blob");
-    let error = run(&published(
-        &json!({ "document_id": "d", "source": "s", "content_url": "blob:other" }),
-    ))
-    .await
-    .unwrap_err();
+    let error = run(&of(&url)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -259,12 +273,12 @@ async fn what_breaks_the_rules_is_refused_with_a_reason() {
         (
             json!({ "document_id": "d", "source": "s" }),
             ErrorKind::Invalid,
-            "none of content",
+            "0 of `content`",
         ),
         (
             json!({ "document_id": "d", "source": "s", "content": "x", "content_base64": "eA==" }),
             ErrorKind::Invalid,
-            "more than one of content",
+            "2 of `content`",
         ),
         (
             json!({ "document_id": "d", "source": "s", "content_base64": "?" }),
@@ -274,7 +288,7 @@ async fn what_breaks_the_rules_is_refused_with_a_reason() {
         (
             json!({ "document_id": "d", "source": " ", "content": "x" }),
             ErrorKind::Invalid,
-            "`source` is empty",
+            "`source` is missing or empty",
         ),
         (
             json!({ "document_id": "d", "source": "s".repeat(1025), "content": "x" }),
@@ -289,7 +303,7 @@ async fn what_breaks_the_rules_is_refused_with_a_reason() {
         (
             json!({ "document_id": long, "source": "s", "content": "x" }),
             ErrorKind::Invalid,
-            "too long",
+            "has 1025 bytes",
         ),
         (
             json!({ "document_id": "d", "source": "s", "content": "%!PS-Adobe-3.0" }),
@@ -369,13 +383,14 @@ async fn a_record_of_an_unknown_type_is_refused_by_that_name_and_one_without_a_t
 
 #[tokio::test]
 async fn a_tombstone_passes_on_with_its_version() {
-    let gate: Arc<Gate> = Arc::default();
+    let kept = Kept::nothing().await;
+    let stage = kept.stage("s");
     let mut input = record("d", None);
     input
         .record
         .headers
         .push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"9")));
-    let outputs = stage(&gate, "s").process(&input).await.unwrap();
+    let outputs = stage.process(&input).await.unwrap();
     assert_eq!(
         (outputs.len(), outputs[0].topic),
         (2, Topic::DocumentsStates),
@@ -392,7 +407,13 @@ async fn a_tombstone_passes_on_with_its_version() {
         ),
         (9, "d")
     );
-    assert_eq!(*gate.passed.lock().unwrap(), vec![("d".to_owned(), 9)]);
+    let older =
+        published(&json!({ "document_id": "d", "version": 8, "source": "s", "content": "x" }));
+    assert_eq!(
+        stage.process(&older).await.unwrap_err().kind(),
+        ErrorKind::Conflict,
+        "that it passed is remembered"
+    );
 }
 
 #[tokio::test]
@@ -420,15 +441,19 @@ async fn an_empty_document_is_skipped_and_its_older_version_removed() {
 
 #[tokio::test]
 async fn an_unchanged_document_is_skipped_until_a_setting_changes() {
-    let gate: Arc<Gate> = Arc::default();
     let version = |version: u64| {
         published(
             &json!({ "document_id": "d", "version": version, "source": "s", "content": "text" }),
         )
     };
-    let first = stage(&gate, "s").process(&version(1)).await.unwrap();
-    *gate.indexed.lock().unwrap() = Some((1, clean(&first[1]).document.fingerprint));
-    let second = stage(&gate, "s").process(&version(2)).await.unwrap();
+    let first = run(&version(1)).await.unwrap();
+    let kept = Kept::with(&[reported(
+        1,
+        State::Indexed,
+        &clean(&first[1]).document.fingerprint,
+    )])
+    .await;
+    let second = kept.stage("s").process(&version(2)).await.unwrap();
     let report = state(&second[0]);
     assert_eq!(
         (
@@ -444,7 +469,7 @@ async fn an_unchanged_document_is_skipped_until_a_setting_changes() {
         Some("content and settings unchanged since version 1")
     );
     assert_eq!(
-        stage(&gate, "other settings")
+        kept.stage("other settings")
             .process(&version(2))
             .await
             .unwrap()
@@ -478,7 +503,8 @@ async fn a_dead_record_is_reported() {
     let input = published(
         &json!({ "document_id": "d", "version": 8, "source": "s", "content": "%!PS-Adobe-3.0" }),
     );
-    let stage = stage(&Arc::default(), "s");
+    let kept = Kept::nothing().await;
+    let stage = kept.stage("s");
     let error = stage.process(&input).await.unwrap_err();
     let report: DocumentState = message::decode(&stage.abandoned(&input, &error)[0].record)
         .unwrap()
@@ -494,10 +520,7 @@ async fn a_dead_record_is_reported() {
 
 #[tokio::test]
 async fn what_comes_after_something_newer_is_dropped_and_strange_versions_are_dead() {
-    let gate = Arc::new(Gate {
-        newest: Mutex::new(Some(5)),
-        ..Gate::default()
-    });
+    let kept = Kept::with(&[reported(5, State::Dead, "")]).await;
     let document = |version: u64| {
         published(
             &json!({ "document_id": "d", "version": version, "source": "s", "content": "text" }),
@@ -506,7 +529,7 @@ async fn what_comes_after_something_newer_is_dropped_and_strange_versions_are_de
     let mut kinds = Vec::new();
     for version in [4, 5, NOW as u64 + 48 * 3_600_000, 1 << 63] {
         kinds.push(
-            stage(&gate, "s")
+            kept.stage("s")
                 .process(&document(version))
                 .await
                 .map(drop)
@@ -528,11 +551,7 @@ async fn what_comes_after_something_newer_is_dropped_and_strange_versions_are_de
         .headers
         .push((event::DOCUMENT_VERSION.to_owned(), Bytes::from_static(b"4")));
     assert_eq!(
-        stage(&gate, "s")
-            .process(&deletion)
-            .await
-            .unwrap_err()
-            .kind(),
+        kept.stage("s").process(&deletion).await.unwrap_err().kind(),
         ErrorKind::Conflict
     );
 }
@@ -543,7 +562,8 @@ async fn a_report_of_a_refused_record_is_small_whatever_the_record_says() {
     let input = published(
         &json!({ "document_id": "d", "source": long, "source_path": long, "title": long, "content": "x" }),
     );
-    let stage = stage(&Arc::default(), "s");
+    let kept = Kept::nothing().await;
+    let stage = kept.stage("s");
     let error = stage.process(&input).await.unwrap_err();
     let report = stage.abandoned(&input, &error).remove(0).record;
     let bytes = report.value.as_ref().unwrap().len();
@@ -564,28 +584,17 @@ async fn a_report_of_a_refused_record_is_small_whatever_the_record_says() {
     );
 }
 
-#[test]
-fn a_profile_with_an_unknown_step_is_refused() {
+#[tokio::test]
+async fn a_profile_with_an_unknown_step_is_refused() {
     let profiles =
         SourceProfiles::from_toml("[[source_profile]]\nname = \"p\"\nsource = \"s\"\ncleaners = [{ step = \"drop_ancors\" }]\n").unwrap();
-    let made = IngestStage::new(
-        &test_config::config(),
-        IngestParts {
-            pool: Arc::new(ConversionPool::new(conversion(), no_ocr(), None)),
-            profiles: Arc::new(profiles),
-            later_settings: later(""),
-            bodies: Arc::new(Bodies),
-            gate: Arc::new(Gate::default()),
-            version_rule: VersionRule::new(24),
-            clock: Arc::new(|| 0),
-        },
-    );
+    let made = Kept::nothing().await.try_stage(profiles, "");
     let error = made.err().unwrap();
     assert!(error.hint().unwrap().contains("`drop_anchors`"));
 }
 
 /// A stage over one profile for the source `s`, whose step reads `learned.toml` with this text.
-fn learned_stage(learned: &str) -> IngestStage {
+async fn learned_stage(learned: &str) -> IngestStage {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("learned.toml"), learned).unwrap();
     let mut profiles = SourceProfiles::from_toml(
@@ -593,20 +602,7 @@ fn learned_stage(learned: &str) -> IngestStage {
     )
     .unwrap();
     profiles.read_files(folder.path()).unwrap();
-    let gate: Arc<Gate> = Arc::default();
-    IngestStage::new(
-        &test_config::config(),
-        IngestParts {
-            pool: Arc::new(ConversionPool::new(conversion(), no_ocr(), None)),
-            profiles: Arc::new(profiles),
-            later_settings: later(""),
-            bodies: Arc::new(Bodies),
-            gate,
-            version_rule: VersionRule::new(24),
-            clock: Arc::new(|| NOW),
-        },
-    )
-    .unwrap()
+    Kept::nothing().await.try_stage(profiles, "").unwrap()
 }
 
 #[tokio::test]
@@ -628,12 +624,14 @@ async fn learned_boilerplate_goes_and_a_changed_file_counts_as_a_change() {
     );
     let with = clean(
         &learned_stage(&learned.to_toml().unwrap())
+            .await
             .process(&input)
             .await
             .unwrap()[1],
     );
     let without = clean(
         &learned_stage(&empty.to_toml().unwrap())
+            .await
             .process(&input)
             .await
             .unwrap()[1],
@@ -646,7 +644,7 @@ async fn learned_boilerplate_goes_and_a_changed_file_counts_as_a_change() {
     let text =
         published(&json!({ "document_id": "d", "version": 1, "source": "s", "content": "text" }));
     let fingerprint = |learned: String, text: StoredRecord| async move {
-        clean(&learned_stage(&learned).process(&text).await.unwrap()[1])
+        clean(&learned_stage(&learned).await.process(&text).await.unwrap()[1])
             .document
             .fingerprint
     };
@@ -663,21 +661,9 @@ async fn an_edition_names_its_work_and_is_no_exact_duplicate() {
         chunker_rules = [{ path = \"faq/**\", chunker = \"whole\" }]\n\
         attribute_rules = [{ path = \"faq/**\", attributes = { custom = { category = \"faq\" } } }]\n\
         attributes = { custom = { category = \"other\" } }\n";
-    let profiles = Arc::new(SourceProfiles::from_toml(profiles).unwrap());
-    let gate: Arc<Gate> = Arc::default();
-    let stage = IngestStage::new(
-        &test_config::config(),
-        IngestParts {
-            pool: Arc::new(ConversionPool::new(conversion(), no_ocr(), None)),
-            profiles,
-            later_settings: later(""),
-            bodies: Arc::new(Bodies),
-            gate,
-            version_rule: VersionRule::new(24),
-            clock: Arc::new(|| NOW),
-        },
-    )
-    .unwrap();
+    let profiles = SourceProfiles::from_toml(profiles).unwrap();
+    let kept = Kept::nothing().await;
+    let stage = kept.try_stage(profiles, "").unwrap();
     let document = |path: &str| {
         published(&json!({ "source": "s", "source_path": path, "content": "same text" }))
     };

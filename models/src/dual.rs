@@ -1,5 +1,4 @@
-//! Coarse and fine vectors of a text, from one model or two. Called by the embed stage (passages)
-//! and by the query side (questions).
+//! Coarse and fine vectors of a text, from one model or two.
 
 use crate::embedders::normalize;
 use crate::{Embedder, Error, Result, TextRole};

@@ -1,6 +1,5 @@
 //! Sessions of one ONNX model, lent to callers one at a time: ONNX Runtime's `run` is not safe from
-//! several threads on one session. Used by the embedder (one pool for passages, one for queries),
-//! the cross-encoder and the recogniser of text in pictures.
+//! several threads on one session.
 
 use crate::runtime::runtime_error;
 use crate::{Error, Result};

@@ -4,8 +4,6 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::retrieval;
-
 /// The whole section.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -13,7 +11,7 @@ pub struct Config {
     /// The HTTP server.
     pub server: ServerConfig,
     /// The three tiers.
-    pub retrieval: retrieval::Config,
+    pub retrieval: tributary_retrieval::Config,
 }
 
 /// The HTTP server, `[query_api.server]`.
@@ -119,8 +117,7 @@ pub(crate) mod tests {
 
     /// The server of the tests.
     pub fn server() -> ServerConfig {
-        let config: Config = toml::from_str(include_str!("../tests/suite/common/config.toml"))
-            .unwrap_or_else(|error| panic!("{error}"));
-        config.server
+        toml::from_str(include_str!("../tests/suite/common/config.toml"))
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 }

@@ -10,12 +10,12 @@ use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest}
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::state::Reconciliation;
 
-use crate::documents::{
-    Accepted, DeadLetterDetail, DeadLetterPage, DocumentPage, DroppedDeadLetters,
+use crate::http::dead_letters::{
+    DeadLetterDetail, DeadLetterPage, DroppedDeadLetters, PageParameters,
 };
-use crate::http::dead_letters::PageParameters;
 use crate::http::documents::{
-    DocumentDetail, GetParameters, ListParameters, StatesAnswer, StatesRequest,
+    Accepted, DocumentDetail, DocumentPage, GetParameters, ListParameters, StatesAnswer,
+    StatesRequest,
 };
 use crate::http::health::{Readiness, Version};
 use crate::http::reindex::ReindexWish;

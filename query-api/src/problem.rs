@@ -1,10 +1,10 @@
-//! The errors of the HTTP interface: one table of codes, and RFC 9457 problems made of them. Used
-//! by every route and by the checks of a search.
+//! The errors of the HTTP interface: one table of codes, and RFC 9457 problems made of them.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tributary_retrieval::SearchError;
 use tributary_schemas::{Error, ErrorKind};
 
 use crate::http::trace;
@@ -210,6 +210,25 @@ impl From<Error> for Problem {
             code: error.kind().into(),
             detail: error.to_string(),
             hint: error.hint().map(str::to_owned),
+        }
+    }
+}
+
+impl From<SearchError> for Problem {
+    fn from(error: SearchError) -> Self {
+        let code = match &error {
+            SearchError::EmptyQuery => Code::EmptyQuery,
+            SearchError::QueryTooLong { .. } => Code::QueryTooLong,
+            SearchError::Invalid(_) => Code::Invalid,
+            SearchError::UnknownKnowledgeSet(_) => Code::UnknownKnowledgeSet,
+            SearchError::Failed(failed) => failed.kind().into(),
+        };
+        let listed = (code == Code::UnknownKnowledgeSet)
+            .then_some("GET /v1/knowledge-sets lists those that exist");
+        Self {
+            code,
+            detail: error.to_string(),
+            hint: error.hint().or(listed).map(str::to_owned),
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The HTTP server: what its routes share, and the loop around them. Called by the command line's
-//! `run`.
+//! The HTTP server: what its routes share, and the loop around them.
 
 use std::future::Future;
 use std::net::TcpListener;
@@ -8,30 +7,31 @@ use std::time::Duration;
 
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
+use tributary_retrieval::Retriever;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
+use tributary_store::manifest::dead_letters::DeadLetters;
+use tributary_store::manifest::documents::Documents;
+use tributary_taxonomy::KnowledgeSetCatalog;
 
 use crate::config::{NetworkAccess, ServerConfig};
-use crate::documents::{DeadLetters, Documents};
 use crate::http::budget::BodyBudget;
 use crate::http::idempotency::IdempotencyKeys;
 use crate::http::search_queue::SearchQueue;
 use crate::http::{self, trace};
-use crate::knowledge_sets::KnowledgeSetCatalog;
 use crate::metrics::Metrics;
 use crate::operations::{Operations, OperationsParts};
 use crate::problem::{Code, Problem};
 use crate::reindexing::Reindexing;
-use crate::retrieval::Retriever;
 
-/// What the server is made of; each part is a seam that the command line fills.
+/// What the server is made of.
 pub struct Parts {
     /// Answers searches.
     pub retriever: Arc<Retriever>,
     /// Publishes and knows documents.
-    pub documents: Arc<dyn Documents>,
+    pub documents: Arc<Documents>,
     /// Knows what was given up.
-    pub dead_letters: Arc<dyn DeadLetters>,
+    pub dead_letters: Arc<DeadLetters>,
     /// The knowledge sets that hold now.
     pub knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
     /// Builds new generations of the index.
@@ -47,8 +47,8 @@ pub struct Parts {
 /// What all routes share.
 pub struct ServerState {
     pub(crate) retriever: Arc<Retriever>,
-    pub(crate) documents: Arc<dyn Documents>,
-    pub(crate) dead_letters: Arc<dyn DeadLetters>,
+    pub(crate) documents: Arc<Documents>,
+    pub(crate) dead_letters: Arc<DeadLetters>,
     pub(crate) knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
     pub(crate) reindexing: Arc<dyn Reindexing>,
     pub(crate) blobs: Blobs,

@@ -1,4 +1,4 @@
-//! The attributes that a producer may give a document (W12: base and management groups).
+//! The attributes that a producer may give a document.
 
 use std::collections::BTreeMap;
 

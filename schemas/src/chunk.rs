@@ -35,7 +35,7 @@ impl ChunkKind {
     }
 }
 
-/// One chunk of a document (W10).
+/// One chunk of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Chunk {
     /// Deterministic id, see [`ChunkId::derive`].

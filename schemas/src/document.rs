@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::MAX_DOCUMENT_ID_BYTES;
+use crate::id::{self, MAX_DOCUMENT_ID_BYTES};
 use crate::limits;
 use crate::near_duplicate::{Duplicate, is_zero};
-use crate::{Attributes, Edition, strict};
+use crate::{Attributes, Edition, Error, ErrorKind, Result, strict};
 
 /// One document as published: the value of `documents.raw` and the body of `POST /v1/documents`.
 ///
@@ -58,6 +58,55 @@ pub struct DocumentEvent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::KNOWLEDGE_SETS))]
     pub knowledge_sets: Vec<String>,
+}
+
+impl DocumentEvent {
+    /// `Invalid` for an event that no stage can work with, whichever way it comes: over HTTP or as
+    /// a record of a producer's own.
+    pub fn check(&self) -> Result<()> {
+        self.check_but_content()?;
+        let given = [&self.content, &self.content_base64, &self.content_url]
+            .into_iter()
+            .flatten()
+            .count();
+        if given == 1 {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Invalid, format!("{given} of `content`, `content_base64` and `content_url` are given"))
+            .with_hint("give exactly one: text, bytes in base64, or a reference into the blob store; a null value deletes a document"))
+    }
+
+    /// The same for an event whose content is yet to come, as with an uploaded file.
+    pub fn check_but_content(&self) -> Result<()> {
+        limits::check(self)?;
+        if self.source.trim().is_empty() {
+            return Err(Error::new(ErrorKind::Invalid, "`source` is missing or empty")
+                .with_hint("name where the document comes from, such as `wiki`; it picks the source profile"));
+        }
+        self.document_id
+            .as_deref()
+            .map_or(Ok(()), id::check_document_id)
+    }
+
+    /// The id that it names, else the one that is derived from source and source path; none where
+    /// there is no path either.
+    pub fn stated_id(&self) -> Option<String> {
+        let path = || self.source_path.as_deref().filter(|path| !path.is_empty());
+        self.document_id
+            .clone()
+            .or_else(|| path().map(|path| id::derive_document_id(&self.source, path)))
+    }
+
+    /// The same where there must be one.
+    pub fn required_id(&self) -> Result<String> {
+        self.stated_id().ok_or_else(|| {
+            Error::new(
+                ErrorKind::Invalid,
+                "neither `document_id` nor `source_path` is given",
+            )
+            .with_hint("give one of them: an update finds its document by it")
+        })
+    }
 }
 
 /// What every message after ingest says of its document.
@@ -197,4 +246,67 @@ pub struct ImageLink {
     /// Alternative text.
     #[serde(default)]
     pub alt: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Spoil = fn(&mut DocumentEvent);
+
+    #[test]
+    fn an_event_that_no_stage_can_work_with_is_refused_by_what_is_wrong() {
+        let event = DocumentEvent {
+            source: "s".into(),
+            source_path: Some("p".into()),
+            content: Some("c".into()),
+            ..DocumentEvent::default()
+        };
+        assert_eq!(
+            (event.check(), event.required_id()),
+            (Ok(()), Ok(id::derive_document_id("s", "p")))
+        );
+        let table: [(&str, Spoil); 7] = [
+            ("`source` is missing", |event| event.source = " ".into()),
+            ("`source` has 1025 bytes", |event| {
+                event.source = "x".repeat(1025)
+            }),
+            ("0 of `content`", |event| event.content = None),
+            ("2 of `content`", |event| {
+                event.content_url = Some("blob:x".into())
+            }),
+            ("`document_id` has 0 bytes", |event| {
+                event.document_id = Some(" ".into())
+            }),
+            ("`document_id` has 1025 bytes", |event| {
+                event.document_id = Some("x".repeat(1025))
+            }),
+            ("control character", |event| {
+                event.document_id = Some("a\nb".into())
+            }),
+        ];
+        for (what, spoil) in table {
+            let mut event = event.clone();
+            spoil(&mut event);
+            let error = event.check().err();
+            assert!(
+                error
+                    .as_ref()
+                    .is_some_and(|error| error.to_string().contains(what)),
+                "{what}: {error:?}"
+            );
+        }
+        let nameless = DocumentEvent {
+            source_path: Some(String::new()),
+            ..event
+        };
+        assert_eq!(
+            (
+                nameless.check(),
+                nameless.stated_id(),
+                nameless.required_id().is_err()
+            ),
+            (Ok(()), None, true)
+        );
+    }
 }

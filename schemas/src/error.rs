@@ -1,129 +1,122 @@
-//! The error kinds and faults that decide what happens to a record, in every stage and in every
-//! HTTP answer.
+//! The one error of every crate below the command line: a kind and whose fault it is, which decide
+//! what happens next, a message, and a hint where the user can help.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::error_kind::{Disposition, ErrorKind, Fault};
 
-/// What went wrong; with the [`Fault`] it says whether trying again can help. Every crate's error
-/// has a `kind()` of this type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorKind {
-    /// The input breaks a rule it should keep; the sender can fix it.
-    Invalid,
-    /// The input is well formed, but of a kind that nothing here handles.
-    Unsupported,
-    /// Bytes that should decode do not.
-    Corrupt,
-    /// Something named does not exist.
-    NotFound,
-    /// Something newer is already there.
-    Conflict,
-    /// The caller may not do this.
-    Denied,
-    /// A limit was reached (disk, quota, rate); room may appear.
-    Exhausted,
-    /// A dependency is away; it may come back.
-    Unavailable,
-    /// An operation took too long.
-    Timeout,
-    /// A bug of ours, or something nobody foresaw.
-    Internal,
+/// Result of a call that may fail this way.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    kind: ErrorKind,
+    fault: Fault,
+    message: String,
+    hint: Option<String>,
 }
 
-/// Whose fault a failure is. The call knows: a refused permission is the record's fault where it
-/// asks for what it may not have, and the environment's where a store of ours refuses us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fault {
-    /// The record, or our treatment of it: others may do better.
-    Record,
-    /// A store, a folder, a model, the machine: no record is to blame, and all would fail alike.
-    Environment,
+/// Characters of a message: it travels in headers, reports and answers.
+const LONGEST_MESSAGE: usize = 4000;
+
+/// Cuts a text after so many characters; a sign says that more was there.
+pub fn cut(text: &mut String, characters: usize) {
+    if let Some((end, _)) = text.char_indices().nth(characters) {
+        text.truncate(end);
+        text.push('…');
+    }
 }
 
-/// What the worker loop does with a record that failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disposition {
-    /// To the dead letters at once: trying again cannot help.
-    DeadLetter,
-    /// Dropped and counted: something newer has taken its place.
-    Drop,
-    /// Hold the partition and try again with backoff, for as long as it takes.
-    Hold,
-    /// Hold with backoff for a bounded number of attempts, then to the dead letters.
-    HoldThenDeadLetter,
-    /// A bounded number of quick attempts, then to the dead letters.
-    RetryThenDeadLetter,
-}
-
-impl ErrorKind {
-    /// All kinds, in the order in which they are documented.
-    pub const ALL: [Self; 10] = [
-        Self::Invalid,
-        Self::Unsupported,
-        Self::Corrupt,
-        Self::NotFound,
-        Self::Conflict,
-        Self::Denied,
-        Self::Exhausted,
-        Self::Unavailable,
-        Self::Timeout,
-        Self::Internal,
-    ];
-
-    /// The name used in headers, JSON and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Invalid => "invalid",
-            Self::Unsupported => "unsupported",
-            Self::Corrupt => "corrupt",
-            Self::NotFound => "not_found",
-            Self::Conflict => "conflict",
-            Self::Denied => "denied",
-            Self::Exhausted => "exhausted",
-            Self::Unavailable => "unavailable",
-            Self::Timeout => "timeout",
-            Self::Internal => "internal",
+impl Error {
+    /// A failure of the given kind; the message says what and where, lowercase, no full stop.
+    /// Libraries quote what they do not understand, however long: a message is cut after 4,000
+    /// characters. Whose fault it is follows from the kind, see [`ErrorKind::fault`].
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        cut(&mut message, LONGEST_MESSAGE);
+        Self {
+            kind,
+            fault: kind.fault(),
+            message,
+            hint: None,
         }
     }
 
-    /// Whose fault it is unless the call says otherwise.
-    pub fn fault(self) -> Fault {
-        match self {
-            Self::Exhausted | Self::Unavailable => Fault::Environment,
-            _ => Fault::Record,
-        }
+    /// The same as a fault of the environment, whatever its kind: said where a store, a folder or a
+    /// model of ours failed, which no record is to blame for. Work is held until it passes.
+    #[must_use]
+    pub fn of_environment(mut self) -> Self {
+        self.fault = Fault::Environment;
+        self
     }
 
-    /// What the worker loop does with a record that failed this way, if nobody says that the
-    /// environment is at fault ([`crate::Error::disposition`]).
-    pub fn disposition(self) -> Disposition {
-        match self {
-            Self::Invalid | Self::Unsupported | Self::Corrupt | Self::NotFound | Self::Denied => {
-                Disposition::DeadLetter
+    /// Adds what the user can do about it.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// An input/output failure of a file of ours while doing `what`. A full or read-only disk is
+    /// `Exhausted` or `Denied`, not `Internal`. A fault of the environment (no free descriptor,
+    /// no memory, a broken disk), unless bytes were read that do not decode.
+    pub fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
+        let kind = io_kind(error.kind());
+        let failed = Self::new(kind, format!("{what}: {error}"));
+        match kind {
+            ErrorKind::Exhausted => {
+                failed.with_hint("free some disk space; work goes on by itself once there is room")
             }
-            Self::Conflict => Disposition::Drop,
-            Self::Exhausted | Self::Unavailable => Disposition::Hold,
-            Self::Timeout => Disposition::HoldThenDeadLetter,
-            Self::Internal => Disposition::RetryThenDeadLetter,
+            ErrorKind::Denied => failed
+                .of_environment()
+                .with_hint("make the data folder writable for this user"),
+            ErrorKind::Corrupt => failed,
+            _ => failed.of_environment(),
         }
     }
-}
 
-impl std::fmt::Display for ErrorKind {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.as_str())
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What the worker loop does with a record that failed this way: the kind says so, unless the
+    /// environment is at fault.
+    pub fn disposition(&self) -> Disposition {
+        match self.fault {
+            Fault::Environment => Disposition::Hold,
+            Fault::Record => self.kind.disposition(),
+        }
+    }
+
+    /// Whether work waits for this to pass, for as long as it takes.
+    pub fn is_held(&self) -> bool {
+        self.disposition() == Disposition::Hold
+    }
+
+    /// Message and hint in one line, for logs and dead letters.
+    pub fn full_message(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{} (hint: {hint})", self.message),
+            None => self.message.clone(),
+        }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 }
 
-impl std::str::FromStr for ErrorKind {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
-            .ok_or_else(|| format!("unknown error kind `{name}`"))
+fn io_kind(kind: std::io::ErrorKind) -> ErrorKind {
+    use std::io::ErrorKind as Io;
+    match kind {
+        Io::StorageFull | Io::QuotaExceeded | Io::FileTooLarge => ErrorKind::Exhausted,
+        Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::Denied,
+        Io::NotFound => ErrorKind::NotFound,
+        Io::InvalidData | Io::UnexpectedEof => ErrorKind::Corrupt,
+        Io::TimedOut => ErrorKind::Timeout,
+        _ => ErrorKind::Internal,
     }
 }
 
@@ -132,11 +125,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_survive_a_round_trip() {
-        for kind in ErrorKind::ALL {
-            assert_eq!(kind.as_str().parse(), Ok(kind));
-            assert_eq!(serde_json::to_value(kind).ok(), Some(kind.as_str().into()));
+    fn long_messages_are_cut_between_characters() {
+        let error = Error::new(
+            ErrorKind::Corrupt,
+            format!("expected `</a>`, but `{}`", "表".repeat(1_000_000)),
+        );
+        assert_eq!(error.to_string().chars().count(), LONGEST_MESSAGE + 1);
+        assert!(error.full_message().ends_with("表…"));
+        let whole = "表".repeat(LONGEST_MESSAGE);
+        assert_eq!(
+            Error::new(ErrorKind::Corrupt, whole.clone()).to_string(),
+            whole
+        );
+    }
+
+    #[test]
+    fn the_call_says_whose_fault_it_is() {
+        for kind in [
+            ErrorKind::Denied,
+            ErrorKind::NotFound,
+            ErrorKind::Internal,
+            ErrorKind::Timeout,
+        ] {
+            assert!(!Error::new(kind, "x").is_held(), "{kind} of a record");
+            assert!(
+                Error::new(kind, "x").of_environment().is_held(),
+                "{kind} of a store"
+            );
         }
-        assert!("nonsense".parse::<ErrorKind>().is_err());
+    }
+
+    #[test]
+    fn no_record_is_to_blame_for_a_file_of_ours() {
+        // EIO, ENOMEM, ENFILE, EMFILE, EACCES, ENOENT, EROFS, ENOSPC.
+        for code in [5, 12, 23, 24, 13, 2, 30, 28] {
+            let error = std::io::Error::from_raw_os_error(code);
+            assert!(Error::io("cannot read", &error).is_held(), "{error}");
+        }
+        let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+        assert_eq!(
+            Error::io("cannot read", &cut).disposition(),
+            Disposition::DeadLetter
+        );
     }
 }

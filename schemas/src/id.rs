@@ -7,8 +7,28 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::{Error, ErrorKind};
+
 /// Longest document id that is accepted, in bytes.
 pub const MAX_DOCUMENT_ID_BYTES: usize = 1024;
+
+/// `Invalid` for what no document can have as its id.
+pub fn check_document_id(document_id: &str) -> crate::Result<()> {
+    let refused = |what: String| {
+        let hint = "use a hash or a path as the id, or leave it out to have one derived from source and source path";
+        Err(Error::new(ErrorKind::Invalid, what).with_hint(hint))
+    };
+    if document_id.trim().is_empty() || document_id.len() > MAX_DOCUMENT_ID_BYTES {
+        return refused(format!(
+            "`document_id` has {} bytes, 1 to {MAX_DOCUMENT_ID_BYTES} are taken",
+            document_id.trim().len()
+        ));
+    }
+    if document_id.chars().any(char::is_control) {
+        return refused("`document_id` holds a control character".to_owned());
+    }
+    Ok(())
+}
 
 /// The document id of a producer that gives none: 32 hexadecimal digits of BLAKE3 over source and
 /// path.

@@ -178,9 +178,9 @@ pub struct QueryPlan {
     pub query: String,
     /// Ready tokens for the keyword side.
     pub tokens: Vec<String>,
-    /// L of W4: tokens of the query.
+    /// Tokens of the query.
     pub query_tokens: usize,
-    /// α of W4: weight of the vector side, 0 to 1.
+    /// Weight of the vector side, 0 to 1.
     pub vector_weight: f32,
     /// Which signals are used.
     pub strategy: Strategy,

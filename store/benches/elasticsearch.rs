@@ -1,7 +1,7 @@
 //! Our writer against the official Python client's `helpers.parallel_bulk`: the same records, node,
 //! settings and number of requests at the same time, in turns within one run; and what a query
-//! costs. TRIBUTARY_TEST_ELASTICSEARCH names the node, PYTHON an interpreter with the package
-//! `elasticsearch`. Run by `cargo bench -p tributary-store --bench elasticsearch`.
+//! costs. TRIBUTARY_TEST_ELASTICSEARCH names the node, PYTHON an interpreter with the
+//! package `elasticsearch`.
 
 #![allow(clippy::unwrap_used, clippy::explicit_write)]
 
@@ -109,7 +109,7 @@ async fn ours(index: &ElasticsearchIndex, generation: &str, at_once: usize) -> D
     written
         .for_each(|outcomes| async { drop(outcomes.unwrap()) })
         .await;
-    index.flush(generation, None).await.unwrap();
+    index.flush(generation).await.unwrap();
     let took = begun.elapsed();
     check(index, generation).await;
     forget(index, generation).await;
@@ -127,7 +127,7 @@ async fn single(index: &ElasticsearchIndex) -> Duration {
     written
         .for_each(|outcomes| async { drop(outcomes.unwrap()) })
         .await;
-    index.flush("single", None).await.unwrap();
+    index.flush("single").await.unwrap();
     let took = begun.elapsed();
     check(index, "single").await;
     forget(index, "single").await;
@@ -199,7 +199,7 @@ async fn kinds(url: &str) {
         let operations: Vec<Operation> = (0..DOCUMENTS).map(operation).collect();
         let begun = Instant::now();
         index.write(generation, operations).await.unwrap();
-        index.flush(generation, None).await.unwrap();
+        index.flush(generation).await.unwrap();
         let write = begun.elapsed();
         let (mut times, mut found) = ([Duration::ZERO; 4], 0);
         const QUERIES: u64 = 20;

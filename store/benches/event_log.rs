@@ -1,6 +1,6 @@
 //! Speed of the embedded event log beside the disk itself, in one run: appends of 1 KB records that
 //! are durable when acknowledged, against a plain loop of write + fdatasync; scans, against reading
-//! the same files. Run by `cargo bench --bench event_log`.
+//! the same files.
 
 #![allow(clippy::unwrap_used, clippy::explicit_write)]
 

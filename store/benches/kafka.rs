@@ -1,7 +1,7 @@
 //! What the worker loop costs: records per second through a stage that does nothing, against a bare
 //! rdkafka consumer that commits now and then, from the same topic, in turns within one run. Both
 //! are timed from the first record to the last, so that joining the group counts for neither.
-//! TRIBUTARY_TEST_KAFKA names the broker. Run by `cargo bench -p tributary-store --bench kafka`.
+//! TRIBUTARY_TEST_KAFKA names the broker.
 
 #![allow(clippy::unwrap_used, clippy::explicit_write)]
 

@@ -209,7 +209,7 @@ async fn build(index: &EmbeddedIndex, rows: &[Vec<f32>]) {
         };
         index.write("bench", vec![operation]).await.unwrap();
     }
-    index.flush("bench", None).await.unwrap();
+    index.flush("bench").await.unwrap();
 }
 
 fn queries() -> Vec<Vec<String>> {
@@ -419,7 +419,7 @@ fn main() {
     runtime
         .block_on(index.write("bench", vec![touched]))
         .unwrap();
-    runtime.block_on(index.flush("bench", None)).unwrap();
+    runtime.block_on(index.flush("bench")).unwrap();
     let prefiltered = |place: usize| {
         let query = VectorQuery {
             generation: None,

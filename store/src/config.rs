@@ -12,13 +12,17 @@ use crate::damage::{self, Embedded};
 use crate::data_folder::{Access, DataFolder};
 use crate::event_log::SharedEventLog;
 use crate::event_log::embedded::{self as embedded_log, EmbeddedEventLog};
-use crate::event_log::kafka::{self, KafkaEventLog};
+#[cfg(feature = "kafka")]
+use crate::event_log::kafka::KafkaEventLog;
+use crate::event_log::kafka_config;
 use crate::event_log::topics::Topics;
 use crate::event_log::worker::WorkerSettings;
 use crate::manifest::versions::VersionRule;
 use crate::parts;
 use crate::search_index::SharedSearchIndex;
-use crate::search_index::elasticsearch::{self, ElasticsearchIndex};
+#[cfg(feature = "elasticsearch")]
+use crate::search_index::elasticsearch::ElasticsearchIndex;
+use crate::search_index::elasticsearch_config;
 use crate::search_index::embedded::{self as embedded_index, EmbeddedIndex};
 
 /// Where things are kept.
@@ -72,7 +76,7 @@ pub struct EventLogConfig {
     /// The embedded one.
     pub embedded: embedded_log::Config,
     /// Brokers.
-    pub kafka: kafka::Config,
+    pub kafka: kafka_config::Config,
 }
 
 /// Which event log.
@@ -94,7 +98,7 @@ pub struct SearchIndexConfig {
     /// The embedded one.
     pub embedded: embedded_index::Config,
     /// A cluster.
-    pub elasticsearch: elasticsearch::Config,
+    pub elasticsearch: elasticsearch_config::Config,
 }
 
 /// Which search index.
@@ -266,10 +270,13 @@ async fn open_log(
                 Arc::new(blocking(move || EmbeddedEventLog::open(&log_folder, log_config)).await?);
             Ok((Arc::clone(&log) as SharedEventLog, Some(log)))
         }
+        #[cfg(feature = "kafka")]
         EventLogKind::Kafka => Ok((
             Arc::new(KafkaEventLog::open(config.kafka.clone()).await?),
             None,
         )),
+        #[cfg(not(feature = "kafka"))]
+        EventLogKind::Kafka => Err(not_built("kafka")),
     }
 }
 
@@ -285,11 +292,21 @@ async fn open_index(
                 Arc::new(blocking(move || EmbeddedIndex::open(&index_folder, index_config)).await?);
             Ok((Arc::clone(&index) as SharedSearchIndex, Some(index)))
         }
+        #[cfg(feature = "elasticsearch")]
         SearchIndexKind::Elasticsearch => Ok((
             Arc::new(ElasticsearchIndex::open(config.elasticsearch.clone()).await?),
             None,
         )),
+        #[cfg(not(feature = "elasticsearch"))]
+        SearchIndexKind::Elasticsearch => Err(not_built("elasticsearch")),
     }
+}
+
+#[cfg(not(all(feature = "kafka", feature = "elasticsearch")))]
+fn not_built(feature: &str) -> tributary_schemas::Error {
+    let message = format!("this program was built without {feature}");
+    tributary_schemas::Error::new(tributary_schemas::ErrorKind::Unsupported, message)
+        .with_hint(format!("build it with `--features {feature}`"))
 }
 
 async fn blocking<T: Send + 'static>(

@@ -5,11 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tributary_schemas::Result;
+use tributary_schemas::reindex::ReindexRequest;
+use tributary_schemas::{Error, ErrorKind, Result};
 
-use crate::search_index::{GenerationStatus, SharedSearchIndex};
+use crate::search_index::{GenerationStatus, IndexSettings, SharedSearchIndex};
 
 /// Pause between two looks.
 const REFRESH: Duration = Duration::from_millis(1000);
@@ -20,6 +23,59 @@ pub type GenerationList = Arc<Vec<GenerationStatus>>;
 /// The group in which a generation's chunk stage reads `documents.clean`.
 pub fn chunk_group(generation: &str) -> String {
     format!("chunk-{generation}")
+}
+
+/// What a generation's [`origin`](IndexSettings::origin) says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The request that it was built for; empty for the first generation.
+    #[serde(default)]
+    pub request_id: String,
+    /// Where the settings lie that it is built with (a blob's URL).
+    pub recipe: String,
+    /// The settings themselves, so that the index can be continued where the blob is not to be
+    /// had. Absent in generations of before, and where they are too large for the index's own
+    /// description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<serde_json::Value>,
+}
+
+impl Origin {
+    /// As it is kept with the generation.
+    pub fn encode(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot encode a generation's origin: {error}"),
+            )
+        })
+    }
+
+    /// Reads [`Origin::encode`]; `None` for a generation without one.
+    pub fn decode(text: &str) -> Result<Option<Self>> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        serde_json::from_str(text).map(Some).map_err(|error| {
+            Error::new(
+                ErrorKind::Corrupt,
+                format!("a generation's origin cannot be read: {error}"),
+            )
+        })
+    }
+}
+
+/// Settings for new generations, made by whoever knows the whole configuration.
+#[async_trait]
+pub trait GenerationBuilder: Send + Sync {
+    /// Settings of the generation that a request asks for, with its [`Origin`]; read anew from the
+    /// configuration of today. Everything of documents that the request leaves alone stays as
+    /// in `serving`.
+    async fn settings(
+        &self,
+        request: &ReindexRequest,
+        serving: &GenerationStatus,
+    ) -> Result<IndexSettings>;
 }
 
 /// What is known of the generations.

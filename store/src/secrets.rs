@@ -1,5 +1,5 @@
 //! What is never printed: values of settings whose names say that they are secrets, and credentials
-//! within addresses. Used by `config show` and by settings that are passed on to librdkafka.
+//! within addresses.
 
 /// Stands in for what is not shown.
 pub const HIDDEN: &str = "(hidden)";

@@ -171,7 +171,7 @@ async fn work(
             .write(GENERATION, vec![operation(number)])
             .await
             .unwrap();
-        index.flush(GENERATION, None).await.unwrap();
+        index.flush(GENERATION).await.unwrap();
         let mut positions: Vec<_> = batch.iter().map(|stored| stored.position).collect();
         positions
             .iter_mut()
@@ -328,7 +328,7 @@ async fn a_backup_under_load_is_one_moment_in_every_form() {
             .write(GENERATION, vec![operation(999_999)])
             .await
             .unwrap();
-        restored.index.flush(GENERATION, None).await.unwrap();
+        restored.index.flush(GENERATION).await.unwrap();
         assert!(is_found(&restored.index, 999_999).await);
         drop(restored);
         fs::remove_dir_all(&target).unwrap();

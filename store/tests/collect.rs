@@ -161,7 +161,7 @@ impl Open {
             .write(generation, vec![replace(id, version, &body, &picture)])
             .await
             .unwrap();
-        self.index.flush(generation, None).await.unwrap();
+        self.index.flush(generation).await.unwrap();
     }
 
     async fn delete(&self, id: &str, version: u64, generation: &str) {
@@ -185,7 +185,7 @@ impl Open {
             )
             .await
             .unwrap();
-        self.index.flush(generation, None).await.unwrap();
+        self.index.flush(generation).await.unwrap();
     }
 
     /// Every name that a reader comes upon leads to a blob, also the names in blobs.

@@ -177,7 +177,7 @@ async fn fill(path: &Path) {
                 .all(|outcome| *outcome == tributary_store::search_index::Outcome::Applied),
             "{outcomes:?}"
         );
-        index.flush("g1", None).await.unwrap();
+        index.flush("g1").await.unwrap();
     }
     let blobs = Blobs::local(&folder.join("blobs")).unwrap();
     for number in 0..6_usize {

@@ -130,7 +130,7 @@ async fn write(index: &EmbeddedIndex, operations: Vec<Operation>) {
 
 async fn apply(index: &EmbeddedIndex, operations: Vec<Operation>) {
     write(index, operations).await;
-    index.flush(GENERATION, None).await.unwrap();
+    index.flush(GENERATION).await.unwrap();
 }
 
 /// What keyword and vector queries find; both must agree with the list, and each vector must be the
@@ -228,15 +228,11 @@ async fn what_was_flushed_survives_and_what_was_not_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let index = fresh(folder.path()).await;
     apply(&index, vec![replace("d", 3, [1, 2]), replace("e", 1, [3])]).await;
-    index.flush(GENERATION, Some("note".into())).await.unwrap();
+    index.flush(GENERATION).await.unwrap();
     write(&index, vec![replace("d", 4, [4]), replace("f", 1, [5])]).await;
     drop(index);
     let index = open(folder.path());
     assert_eq!(found(&index).await, set([1, 2, 3]));
-    assert_eq!(
-        index.checkpoint(GENERATION).await.unwrap().as_deref(),
-        Some("note")
-    );
     let outcomes = index
         .write(GENERATION, vec![replace("d", 2, [9])])
         .await
@@ -613,7 +609,7 @@ async fn child() {
             replace(&format!("own{version}"), 1, [first + 500]),
         ];
         write(&index, operations).await;
-        while let Err(error) = index.flush(GENERATION, Some(version.to_string())).await {
+        while let Err(error) = index.flush(GENERATION).await {
             writeln!(std::io::stdout(), "failed {version} {}", error.kind()).unwrap();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -655,16 +651,20 @@ fn version(line: &str) -> u64 {
 /// After a crash: as at some moment between the last flush that was reported and the crash.
 async fn check_after_crash(folder: &Path, flushed: u64) {
     let index = open(folder);
-    let note: u64 = index
-        .checkpoint(GENERATION)
+    let same = index
+        .documents(None, &["same".to_owned()])
         .await
         .unwrap()
-        .unwrap()
-        .parse()
+        .pop()
+        .flatten()
         .unwrap();
-    assert!(note >= flushed, "{note} came back, {flushed} was flushed");
-    let own = (1..=note).map(|version| u128::from(version) * 1_000 + 500);
-    let first = u128::from(note) * 1_000;
+    let newest = same.document.version;
+    assert!(
+        newest >= flushed,
+        "{newest} came back, {flushed} was flushed"
+    );
+    let own = (1..=newest).map(|version| u128::from(version) * 1_000 + 500);
+    let first = u128::from(newest) * 1_000;
     assert_eq!(found(&index).await, own.chain(first..first + 30).collect());
     apply(&index, vec![replace("after", 1, [1])]).await;
     assert!(found(&index).await.contains(&1));
@@ -773,7 +773,7 @@ async fn an_index_of_format_1_is_read_and_goes_on_in_this_one() {
             .await
             .unwrap();
         assert_eq!(outcomes, [Outcome::Applied]);
-        index.flush("g1", None).await.unwrap();
+        index.flush("g1").await.unwrap();
     }
     let meta = std::fs::read_to_string(generation.join("text/meta.json")).unwrap();
     assert!(

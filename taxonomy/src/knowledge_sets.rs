@@ -1,9 +1,11 @@
 //! The knowledge sets 1+X+Y (知识集): one common view, X capability directions, Y organisation
 //! directions. Rules put a document into any number of them and give it tags; it is stored once,
-//! with the union. Called by enrich (`assign`) and query-api (`check`).
+//! with the union.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock};
 
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{DocumentHeader, Error, ErrorKind, Result};
 
@@ -384,4 +386,35 @@ fn check_rule(place: &str, rule: &Rule, problems: &mut Problems) {
     if rule.tags.iter().any(|tag| tag.trim().is_empty()) {
         problems.add(format!("{place}: has an empty tag"));
     }
+}
+
+/// The knowledge sets in force; replacing them takes effect with the next document.
+#[derive(Clone, Debug, Default)]
+pub struct SharedKnowledgeSets(Arc<RwLock<Arc<KnowledgeSets>>>);
+
+impl SharedKnowledgeSets {
+    /// Starts with these.
+    pub fn new(knowledge_sets: KnowledgeSets) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(knowledge_sets))))
+    }
+
+    /// Those in force now.
+    pub fn current(&self) -> Arc<KnowledgeSets> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts others in force.
+    pub fn replace(&self, knowledge_sets: KnowledgeSets) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(knowledge_sets);
+    }
+}
+
+/// The knowledge sets of a running system: those that hold, and a way to change them.
+#[async_trait]
+pub trait KnowledgeSetCatalog: Send + Sync {
+    /// Those that hold now.
+    fn current(&self) -> Arc<KnowledgeSets>;
+
+    /// Makes these the ones that hold, durably. They are checked already.
+    async fn apply(&self, knowledge_sets: KnowledgeSets) -> Result<()>;
 }

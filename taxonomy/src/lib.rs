@@ -1,9 +1,6 @@
 //! What the product knows of a domain: the lexicon and the analyzer that cuts text, folding, the
 //! knowledge sets 1+X+Y with their tag rules, and the profiles of sources. Code here, data in
 //! `deploy/profiles/<domain>/`.
-//!
-//! Used by ingest (source profiles), enrich (analyzer, tags), query-api (analyzer, checks of
-//! filters) and cli.
 
 pub mod analyzer;
 mod characters;
@@ -17,7 +14,10 @@ pub mod source_profiles;
 
 pub use analyzer::{ANALYZER_VERSION, Analyzer, AnalyzerConfig};
 pub use fold::{fold, simplify};
-pub use knowledge_sets::{Assignment, KnowledgeSet, KnowledgeSets, Rule, SetPipeline, View};
+pub use knowledge_sets::{
+    Assignment, KnowledgeSet, KnowledgeSetCatalog, KnowledgeSets, Rule, SetPipeline,
+    SharedKnowledgeSets, View,
+};
 pub use lexicon::{Lexicon, Term};
 pub use pattern::Patterns;
 pub use source_profiles::{

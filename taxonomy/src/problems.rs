@@ -1,5 +1,5 @@
 //! Reads lists of tables from TOML and reports everything that is wrong at once, each unknown name
-//! with the nearest known one. Used for knowledge sets and source profiles.
+//! with the nearest known one.
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};

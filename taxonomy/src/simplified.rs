@@ -1,5 +1,5 @@
 //! Traditional → simplified Chinese with OpenCC's own tables (`data/opencc`): at every character
-//! the longest phrase, else the character. Same results as `opencc -c t2s`. Called by `fold`.
+//! the longest phrase, else the character. Same results as `opencc -c t2s`.
 
 use std::sync::LazyLock;
 

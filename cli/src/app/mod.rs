@@ -1,18 +1,13 @@
 //! A running Tributary in this process: stores, models, stages and server, joined as the
 //! configuration says.
 
-mod chunk_readers;
 mod confinement;
-mod documents;
 mod gauges;
-mod knowledge_sets;
 mod lag;
 mod limits;
 mod local;
 mod parts;
-mod pipelines;
 mod readiness;
-mod recipe;
 mod reindex;
 mod stages;
 mod watch;
@@ -194,11 +189,11 @@ fn bind(
 
 /// Runs `work` on a runtime of its own. What blocking threads are still busy with afterwards, such
 /// as the vectors of a long document that nobody waits for any more, is left behind.
-pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+pub fn block_on<T, E: Into<anyhow::Error>>(work: impl Future<Output = Result<T, E>>) -> Result<T> {
     let runtime = runtime()?;
     let outcome = runtime.block_on(work);
     runtime.shutdown_timeout(LAST_WAIT);
-    outcome
+    outcome.map_err(Into::into)
 }
 
 /// The runtime that services run on. Threads for blocking work are kept for a while: where no

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use anyhow::Result;
 use prometheus::Registry;
 use tributary_convert::isolation::ConversionPool;
+use tributary_enrich::{Catalog, Pipeline, Pipelines, RecipeConfig};
 use tributary_indexer::reindex::remember_removals;
 use tributary_query_api::operations::OperationsParts;
-use tributary_query_api::retrieval::{Retriever, SharedServing};
 use tributary_query_api::server::Parts as ServerParts;
+use tributary_retrieval::{Retriever, Serving, SharedServing};
 use tributary_store::config::{EventLogKind, Stores};
 use tributary_store::data_folder::DataFolder;
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
@@ -20,9 +21,6 @@ use tributary_store::manifest::table::{CheckpointFile, DocumentTable};
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::SourceProfiles;
 
-use super::documents::{DeadLetterSide, DocumentSide};
-use super::knowledge_sets::Catalog;
-use super::pipelines::Pipelines;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
 use crate::args::Service;
@@ -66,11 +64,17 @@ impl Parts {
         )
         .await?;
         let index = Arc::clone(&stores.index);
+        let reload = {
+            let config = config.clone();
+            Arc::new(move || recipe_config(&config.reloaded()))
+        };
+        let (models, blobs) = (folder.join("models"), stores.blobs.clone());
         let pipelines = Pipelines::open(
-            config,
-            folder.join("models"),
+            recipe_config(config),
+            reload,
+            models,
             index,
-            stores.blobs.clone(),
+            blobs,
             knowledge_sets.shared(),
         )
         .await?;
@@ -91,8 +95,13 @@ impl Parts {
         };
         let dead_letters = DeadLetters::open(stores.topics.clone(), Arc::clone(&clock)).await?;
         let retrieval = config.query_api.retrieval.clone();
-        let serving = pipelines.for_queries();
-        let retriever = Retriever::new(Arc::clone(&stores.index), serving.clone(), retrieval)?;
+        let serving = SharedServing::new(serving(&pipelines.serving()));
+        let retriever = Retriever::new(
+            Arc::clone(&stores.index),
+            serving.clone(),
+            knowledge_sets.shared(),
+            retrieval,
+        )?;
         let registry = Registry::new();
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
@@ -116,8 +125,8 @@ impl Parts {
     pub fn server_parts(&self, config: &Config, services: &[Service]) -> Result<ServerParts> {
         Ok(ServerParts {
             retriever: Arc::clone(&self.retriever),
-            documents: Arc::new(DocumentSide::new(Arc::clone(&self.documents))),
-            dead_letters: Arc::new(DeadLetterSide::new(Arc::clone(&self.dead_letters))),
+            documents: Arc::clone(&self.documents),
+            dead_letters: Arc::clone(&self.dead_letters),
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,
             reindexing: Arc::new(ReindexSide::new(self)),
             blobs: self.stores.blobs.clone(),
@@ -136,6 +145,24 @@ impl Parts {
             backup: Some(self.stores.backup.clone()),
             backup_token: self.backup_token.clone(),
         }
+    }
+}
+
+/// What a generation of the index is built with.
+fn recipe_config(config: &Config) -> RecipeConfig {
+    RecipeConfig {
+        taxonomy: config.taxonomy.clone(),
+        models: config.models.clone(),
+        enrich: config.enrich.clone(),
+    }
+}
+
+/// What questions are analysed and embedded with while this generation serves.
+pub fn serving(pipeline: &Pipeline) -> Serving {
+    Serving {
+        generation: Some(pipeline.generation.clone()),
+        analyzer: Arc::clone(&pipeline.analyzer),
+        models: pipeline.models.as_ref().into(),
     }
 }
 

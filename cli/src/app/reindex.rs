@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tributary_enrich::Pipelines;
 use tributary_indexer::ReindexDesk;
 use tributary_query_api::reindexing::Reindexing;
 use tributary_schemas::Result;
 use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 
 use super::Parts;
-use super::pipelines::Pipelines;
 
 /// Builds for HTTP.
 pub struct ReindexSide {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tributary_enrich::summarize::{ExtractiveSummarizer, Summarizer};
-use tributary_enrich::{EmbedParts, EmbedStage, chunkers};
+use tributary_enrich::{ChunkReaderParts, ChunkReaders, EmbedParts, EmbedStage, chunkers};
 use tributary_indexer::reindex::ReindexParts;
 use tributary_indexer::{IndexStage, ReindexStage};
 use tributary_ingest::{IngestParts, IngestStage, LaterSettings};
@@ -18,7 +18,6 @@ use tributary_store::manifest::unchanged::SkipGate;
 use tributary_store::parts::log_repairs;
 use tributary_taxonomy::ChunkStrategy;
 
-use super::chunk_readers::ChunkReaders;
 use super::{Parts, confinement};
 use crate::args::Service;
 use crate::config::Config;
@@ -47,7 +46,7 @@ pub fn spawn(
             )
         }
         Service::Chunk => {
-            let readers = ChunkReaders::new(config, parts, shutdown);
+            let readers = ChunkReaders::new(chunk(config, parts), shutdown.clone());
             tasks.spawn(async move { readers.run().await.context("service chunk stopped") });
             return Ok(());
         }
@@ -113,18 +112,33 @@ fn worker(parts: &Parts, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSe
 }
 
 fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
-    let gate = SkipGate::new(Arc::clone(&parts.table));
     let stage_parts = IngestParts {
         pool: Arc::clone(&parts.conversion),
         profiles: Arc::clone(&parts.source_profiles),
         later_settings: later_settings(config, parts)?,
-        bodies: Arc::new(parts.stores.blobs.clone()),
-        gate: Arc::new(gate),
+        blobs: parts.stores.blobs.clone(),
+        gate: SkipGate::new(Arc::clone(&parts.table)),
         version_rule: config.store.version_rule(),
         clock: Arc::clone(&parts.clock),
     };
     let stage = IngestStage::new(&config.ingest, stage_parts);
     stage.context("cannot start the service ingest")
+}
+
+fn chunk(config: &Config, parts: &Parts) -> ChunkReaderParts {
+    ChunkReaderParts {
+        topics: parts.stores.topics.clone(),
+        pipelines: Arc::clone(&parts.pipelines),
+        knowledge_sets: parts.knowledge_sets.shared(),
+        source_profiles: Arc::clone(&parts.source_profiles),
+        settings: WorkerSettings {
+            concurrency: config.enrich.chunk.documents_in_flight,
+            ..config.store.worker.clone()
+        },
+        replay_limit: config.indexer.replay_documents_ahead,
+        metrics: parts.worker_metrics.stage("chunk"),
+        clock: Arc::clone(&parts.clock),
+    }
 }
 
 /// Everything beside ingest's own settings that shapes what is searchable of a document: when it

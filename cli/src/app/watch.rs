@@ -8,9 +8,11 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tributary_enrich::Pipeline;
 use tributary_schemas::ErrorKind;
 
 use super::Parts;
+use super::parts::serving;
 use crate::config::Config;
 
 /// Between two looks at the writer of the log.
@@ -58,10 +60,12 @@ pub fn spawn(
         Arc::clone(parts.pipelines.generations()).follow(shutdown.clone()),
         shutdown,
     );
+    let queries = parts.serving.clone();
+    let promoted = move |pipeline: &Pipeline| queries.replace(serving(pipeline));
     keep(
         tasks,
         "the reader of promotions",
-        Arc::clone(&parts.pipelines).follow(parts.serving.clone(), shutdown.clone()),
+        Arc::clone(&parts.pipelines).follow(promoted, shutdown.clone()),
         shutdown,
     );
     keep(

@@ -72,7 +72,7 @@ fn from_folder(config: &Config, destination: &Destination) -> Result<Manifest> {
     if !path.join("tributary.json").exists() {
         return Err(anyhow!("there is no data folder {}", path.display()));
     }
-    app::runtime()?.block_on(async {
+    app::block_on(async {
         let folder = DataFolder::open(path, config.store.access())?;
         let stores = tributary_store::config::open(&config.store, &folder).await?;
         let copied = copy(stores.backup.clone(), destination.clone()).await;

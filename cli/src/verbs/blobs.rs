@@ -22,7 +22,7 @@ pub fn collect(config: &Config, apply: bool, output: Output) -> Result<Outcome> 
     let folder = verify::hold(config)?;
     let blobs = Path::new(&config.store.data_folder).join("blobs");
     let grace = Duration::from_secs(config.store.blobs.grace_hours.saturating_mul(3600));
-    let unnamed: Vec<Unnamed> = app::runtime()?.block_on(async {
+    let unnamed: Vec<Unnamed> = app::block_on(async {
         let stores = tributary_store::config::open(&config.store, &folder).await?;
         let names = Names {
             topics: &stores.topics,

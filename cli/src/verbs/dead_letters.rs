@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use tributary_query_api::documents::{DeadLetterDetail, DeadLetterPage, DroppedDeadLetters};
+use tributary_query_api::http::dead_letters::{
+    DeadLetterDetail, DeadLetterPage, DroppedDeadLetters,
+};
 use tributary_schemas::DeadLetter;
 
 use crate::args::{DeadLetterIds, DeadLetters, Global, Output, Service};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tributary_query_api::documents::{Accepted, DocumentPage};
+use tributary_query_api::http::documents::{Accepted, DocumentPage};
 use tributary_schemas::{DocumentState, Reconciliation};
 
 use crate::args::{Documents, Global, Output, Service};

@@ -35,7 +35,7 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
     let set = limited(set, eval.limit);
     let own_folder = OwnFolder::choose(global, config)?;
     let config = own_config(config, eval, &own_folder.path);
-    let report = app::runtime()?.block_on(evaluate(&set, &config))?;
+    let report = app::block_on(evaluate(&set, &config))?;
     print::result(eval.output, &report, || describe(&report))?;
     Ok(if report.ingest.dead > 0 {
         Outcome::PartlyFailed

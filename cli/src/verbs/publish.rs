@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tributary_query_api::documents::Accepted;
+use tributary_query_api::http::documents::Accepted;
 use tributary_schemas::{DocumentState, State};
 
 use crate::args::{Global, Output, Publish, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
-use crate::verbs::stillness::Stillness;
+use crate::verbs::quiescence::Quiescence;
 
 /// Requests side by side: the server makes their records durable together.
 const SENDERS: usize = 16;
@@ -330,7 +330,7 @@ fn event(found: &Found, source: &str, sets: &[String]) -> Result<serde_json::Val
 /// superseded.
 fn follow(client: &Client, documents: &mut [Published], patience: Duration) -> Result<()> {
     let bar = print::progress_bar(documents.len() as u64, "indexing");
-    let mut stillness = Stillness::new(patience);
+    let mut quiescence = Quiescence::new(patience);
     loop {
         let open: Vec<usize> = (0..documents.len())
             .filter(|index| documents.get(*index).is_some_and(Published::is_open))
@@ -348,7 +348,7 @@ fn follow(client: &Client, documents: &mut [Published], patience: Duration) -> R
             .filter_map(|index| documents.get(*index))
             .map(|document| document.state.as_str())
             .collect();
-        stillness.look(client, &states)?;
+        quiescence.look(client, &states)?;
         if documents.iter().any(Published::is_open) {
             std::thread::sleep(POLL);
         }

@@ -23,7 +23,7 @@ pub fn run(_: &Global, config: &Config, repair: Repair) -> Result<Outcome> {
     let aside = path.join(ASIDE).join(&name);
     let applied = repair.apply && !found.is_empty();
     if applied {
-        app::runtime()?.block_on(damage::repair(
+        app::block_on(damage::repair(
             &folder,
             &Embedded::from(&config.store),
             &found,

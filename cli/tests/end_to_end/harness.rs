@@ -1,5 +1,5 @@
 //! A folder with its own data folder, runs of the binary with a deadline, and servers that go with
-//! the test. Used by every topic.
+//! the test.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

@@ -63,6 +63,18 @@ fn verified(workspace: &Workspace) -> Vec<String> {
         .collect()
 }
 
+/// What `doctor` without `--verify` has against the data folder.
+fn ailing(workspace: &Workspace) -> Option<String> {
+    let doctor = workspace.run(["doctor", "--format", "json"]).json();
+    let folder = doctor["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|check| text(check, "/name") == "data folder")
+        .unwrap();
+    (folder["ok"] == false).then(|| text(folder, "/detail").to_owned())
+}
+
 fn repair(workspace: &Workspace, gone: &Path) {
     let planned = workspace.json(["repair", "--format", "json"]);
     assert!(
@@ -101,8 +113,10 @@ fn a_start_without_a_folder_that_was_there_is_refused_until_it_is_back() {
             lines.len() == 1 && lines[0].contains(place.to_str().unwrap()),
             "{lines:?}"
         );
+        assert!(ailing(&workspace).is_some_and(|detail| detail.contains(place.to_str().unwrap())));
         assert!(!place.exists(), "{} was begun anew", place.display());
         fs::rename(&away, &place).unwrap();
+        assert_eq!(ailing(&workspace), None);
         assert_eq!(verified(&workspace), [] as [String; 0]);
     }
     // As where a volume is not mounted.
@@ -178,6 +192,16 @@ fn without_a_part_of_the_log_that_is_gone_for_good_it_goes_on() {
         );
         assert_eq!(text(&server.settled(&new), "/state"), "indexed", "{name}");
         assert_eq!(found(&server), DOCUMENTS + 1, "{name}");
+        // Also one that the index has and no report tells of.
+        let (_, answer) = server.post("/v1/search", &json!({"query": "burrow0x1", "top_k": 1}));
+        let (status, deleted) = server
+            .try_delete(&format!(
+                "/v1/documents/{}",
+                text(&answer, "/hits/0/document_id")
+            ))
+            .unwrap();
+        assert_eq!(status, 202, "{name}: {deleted}");
+        wait_for("one less", || (found(&server) == DOCUMENTS).then_some(()));
         server.stop();
     }
 }

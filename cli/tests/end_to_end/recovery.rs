@@ -15,6 +15,7 @@ use tributary_schemas::{
 use tributary_store::blobs::Blobs;
 use tributary_store::event_log::Record;
 use tributary_store::event_log::embedded::EmbeddedEventLog;
+use tributary_store::event_log::stage::Output;
 use tributary_store::event_log::topics::Topics;
 use tributary_store::manifest;
 use tributary_store::search_index::embedded::EmbeddedIndex;
@@ -199,7 +200,7 @@ fn fill(workspace: &Workspace, documents: u64) {
                 .collect();
             index.write(&generation.name, operations).await.unwrap();
         }
-        index.flush(&generation.name, None).await.unwrap();
+        index.flush(&generation.name).await.unwrap();
     });
 }
 
@@ -242,7 +243,7 @@ fn reports(document: &DocumentHeader) -> Vec<Record> {
     states
         .into_iter()
         .map(|state| {
-            manifest::output(&manifest::report(document, state, document.version as i64))
+            Output::report(&manifest::report(document, state, document.version as i64))
                 .unwrap()
                 .record
         })

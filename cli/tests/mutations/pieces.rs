@@ -1,4 +1,4 @@
-//! Changes of plain bytes, and the numbers that programs get wrong. Used for every format.
+//! Changes of plain bytes, and the numbers that programs get wrong.
 
 use crate::random::Random;
 

@@ -1,4 +1,4 @@
-//! Languages of source code and data by extension. Used by the detection.
+//! Languages of source code and data by extension.
 
 /// Extensions of text that is kept in a code block: extension, language, media type.
 pub const CODE_EXTENSIONS: &[(&str, &str, &str)] = &[

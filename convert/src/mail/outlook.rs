@@ -1,5 +1,5 @@
 //! Messages as Outlook saves them (.msg, [MS-OXMSG]): a compound file of properties, handed on as
-//! the same tree of parts as other messages. Called by the parent.
+//! the same tree of parts as other messages.
 //!
 //! The body is the HTML, else the text that Outlook keeps beside the formatted one, else what lies
 //! in compressed RTF. Text of eight bits is in the code page that the message names, or in that of

@@ -1,5 +1,4 @@
-//! Pictures in the drawing records of binary Office formats ([MS-ODRAW] 2.2.23). Called by the
-//! readers of .doc and .ppt.
+//! Pictures in the drawing records of binary Office formats ([MS-ODRAW] 2.2.23).
 
 use super::bytes::size_at;
 use super::bytes::{slice_at, u8_at, u16_at};

@@ -1,5 +1,4 @@
-//! Little-endian numbers and text at offsets of a byte slice, `None` beyond its end. Called by the
-//! readers of binary Office formats.
+//! Little-endian numbers and text at offsets of a byte slice, `None` beyond its end.
 
 /// The byte at `at`.
 pub fn u8_at(bytes: &[u8], at: usize) -> Option<u8> {

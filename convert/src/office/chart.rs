@@ -1,5 +1,4 @@
-//! Charts as tables: title, and one column for each series. Used by the converters of all office
-//! formats.
+//! Charts as tables: title, and one column for each series.
 
 use std::collections::BTreeMap;
 

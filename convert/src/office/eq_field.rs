@@ -1,5 +1,5 @@
 //! The old `EQ` field of Word: phonetic and enclosed text, fractions and roots that are written as
-//! its instruction. Used by the converter of Word documents.
+//! its instruction.
 
 /// Deepest nesting of its switches that is read.
 const MAXIMUM_DEPTH: usize = 16;

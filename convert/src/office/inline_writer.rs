@@ -1,5 +1,5 @@
 //! Writes the pieces of a paragraph as Markdown: white space, escapes, marks that are read as
-//! marks. Used by [`super::inline`].
+//! marks.
 
 use super::inline::{Look, Position};
 use crate::escape::destination;

@@ -1,5 +1,4 @@
-//! Compound files (OLE2, [MS-CFB]): the streams of .doc, .ppt and .msg, read leniently. Called by
-//! the readers of binary Office formats.
+//! Compound files (OLE2, [MS-CFB]): the streams of .doc, .ppt and .msg, read leniently.
 //!
 //! A file is sectors that a table chains; a folder of entries of 128 bytes, in which siblings form
 //! a tree, says where chains begin; streams of less than 4 KiB lie in sectors of 64 bytes within a

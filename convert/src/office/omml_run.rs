@@ -1,5 +1,4 @@
-//! Text of formulas as LaTeX: runs in their styles, character by character. Used by
-//! [`super::omml`].
+//! Text of formulas as LaTeX: runs in their styles, character by character.
 
 use tributary_schemas::Result;
 

@@ -1,4 +1,4 @@
-//! Characters of formulas as LaTeX commands. Used by [`super::omml`].
+//! Characters of formulas as LaTeX commands.
 
 /// One character in math mode.
 pub fn symbol(character: char) -> String {

@@ -1,5 +1,4 @@
 //! The pictures of a document: each file handed over once, each showing an image of the Markdown.
-//! Called by the readers of office documents.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Core properties of a package (title, author, dates) as metadata. Used by the converters of all
-//! office formats.
+//! Core properties of a package (title, author, dates) as metadata.
 
 use std::collections::BTreeMap;
 

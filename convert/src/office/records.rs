@@ -1,5 +1,5 @@
 //! Records of PowerPoint and of drawings: a header of 8 bytes, then content, which is records again
-//! in containers ([MS-PPT] 2.3.1, [MS-ODRAW] 2.2.1). Called by the readers of .ppt and .doc.
+//! in containers ([MS-PPT] 2.3.1, [MS-ODRAW] 2.2.1).
 
 use super::bytes::{size_at, slice_at, u16_at, u32_at};
 

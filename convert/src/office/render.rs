@@ -1,4 +1,4 @@
-//! Blocks of a document to Markdown. Used by the converters of office formats.
+//! Blocks of a document to Markdown.
 
 use crate::escape::escape_starts;
 use crate::escape::fenced;

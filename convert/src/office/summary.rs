@@ -1,5 +1,4 @@
-//! Title, author and dates of the stream `SummaryInformation` ([MS-OLEPS] 2.21). Called by the
-//! readers of .doc and .ppt.
+//! Title, author and dates of the stream `SummaryInformation` ([MS-OLEPS] 2.21).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Lines of a region to paragraphs, list items and code. Called by `layout`.
+//! Lines of a region to paragraphs, list items and code.
 
 use super::geometry::Area;
 use super::lines::{self, Line};

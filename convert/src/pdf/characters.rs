@@ -1,5 +1,5 @@
 //! Characters of a page as PDFium gives them, in its order (which is logical order for
-//! right-to-left text), with their places and styles. Called by `page_text`.
+//! right-to-left text), with their places and styles.
 
 use std::collections::HashMap;
 use std::ffi::c_int;

@@ -1,5 +1,4 @@
-//! Reading order: the items of a page are cut into regions, columns one after the other. Called by
-//! `layout`.
+//! Reading order: the items of a page are cut into regions, columns one after the other.
 //!
 //! A region is cut where a gutter has text on both sides and nothing crosses it: what stands above
 //! comes first, then the left side, the right side, and what stands below. Text in short pieces on

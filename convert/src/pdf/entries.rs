@@ -1,5 +1,5 @@
 //! What was added to a page after it was made: fields of forms that are filled in, text written on
-//! it, stamps and visible signatures. Called by the reader of a page's text.
+//! it, stamps and visible signatures.
 
 use std::ffi::c_int;
 

@@ -1,4 +1,4 @@
-//! The built-in reader (crate `unpdf`), for places without libpdfium. Called by the converter.
+//! The built-in reader (crate `unpdf`), for places without libpdfium.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

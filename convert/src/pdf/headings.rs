@@ -1,5 +1,5 @@
 //! Marks headings in the blocks of all pages, with levels from the outline, their numbers and their
-//! sizes. Called by the converter.
+//! sizes.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
 //! The layout of one page: tables by their lines, reading order, tables by their places,
-//! paragraphs. Called by the converter.
+//! paragraphs.
 
 use tributary_schemas::Result;
 

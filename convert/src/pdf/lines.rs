@@ -1,4 +1,4 @@
-//! Segments of one region to lines of text, top to bottom. Called by `blocks` and `tables`.
+//! Segments of one region to lines of text, top to bottom.
 
 use super::geometry::Area;
 use super::segments::Segment;

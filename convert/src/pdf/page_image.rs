@@ -1,4 +1,4 @@
-//! Pages as pictures. Called by `scans`, and by the parent module for drawn slides.
+//! Pages as pictures.
 
 use std::ffi::c_int;
 

@@ -1,5 +1,4 @@
 //! One page of PDFium as segments and lines of drawing, one layer for each direction of its text.
-//! Called by the converter, page by page.
 
 use pdfium_render::prelude::FS_RECTF;
 use tributary_schemas::Result;

@@ -1,4 +1,4 @@
-//! Blocks to Markdown: escapes, links, tables, lists. Called by the converter, page by page.
+//! Blocks to Markdown: escapes, links, tables, lists.
 
 use super::blocks::{Block, Item};
 use super::lists;

@@ -1,7 +1,6 @@
 //! Takes running headers, footers and page numbers off the pages: lines that stand at the same
 //! place of many pages. The first page keeps its lines (a letterhead is content there), except a
-//! bare page number. What is taken off is handed back once, for the metadata. Called by
-//! the converter before the layout.
+//! bare page number. What is taken off is handed back once, for the metadata.
 
 use std::collections::{HashMap, HashSet};
 

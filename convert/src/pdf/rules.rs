@@ -1,5 +1,5 @@
 //! Straight lines drawn on a page (strokes, thin boxes, sides of drawn boxes), from which tables
-//! are found. Called by `page_text`.
+//! are found.
 
 use std::ffi::{c_int, c_ulong};
 

@@ -1,4 +1,4 @@
-//! Pages without text, read from their pictures. Called by the converter.
+//! Pages without text, read from their pictures.
 
 use std::collections::BTreeMap;
 

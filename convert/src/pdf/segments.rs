@@ -1,5 +1,5 @@
 //! Characters to segments: runs of text on one line without a wide gap. Segments are what the
-//! layout moves about. Called by `page_text`.
+//! layout moves about.
 
 use super::characters::{Character, Glyph};
 use super::geometry::Area;

@@ -1,5 +1,5 @@
 //! What is usual in a document: the size and weight of its running text. Tells headings and code
-//! from it. Called by `layout` and `headings`.
+//! from it.
 
 use super::blocks::Paragraph;
 use super::lines::Line;

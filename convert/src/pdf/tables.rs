@@ -1,5 +1,4 @@
-//! Tables with drawn lines: the grid of the lines, its merged cells, the text in them. Called by
-//! `layout`.
+//! Tables with drawn lines: the grid of the lines, its merged cells, the text in them.
 
 use super::geometry::Area;
 use super::lines;

@@ -1,5 +1,4 @@
-//! Images (PNG, JPEG, GIF, WebP, BMP, TIFF): the text in them as Markdown, found by OCR. Called by
-//! the converters' `convert`.
+//! Images (PNG, JPEG, GIF, WebP, BMP, TIFF): the text in them as Markdown, found by OCR.
 //!
 //! Rules: an image is turned as its EXIF orientation says; transparency lies on white; of an
 //! animation (GIF, WebP, APNG) the first frame is read; each page of a TIFF is a page (`\f`),

@@ -1,6 +1,5 @@
 //! The text of pictures that documents carry, put below the place where they stand: slides,
-//! screenshots and figures are searched by what they show. Called by the converters' `convert` for
-//! every format.
+//! screenshots and figures are searched by what they show.
 
 use tributary_schemas::Result;
 

@@ -1,4 +1,4 @@
-//! Blocks inside a table cell on one line. Called by the converters that build tables.
+//! Blocks inside a table cell on one line.
 
 use crate::block::Block;
 

@@ -1,5 +1,5 @@
 //! Delimited text (CSV, TSV and relatives) of any encoding: one table as Markdown and as an SQLite
-//! database. Called by the converters' entry.
+//! database.
 //!
 //! The route: decode → sniff the delimiter (`dialect`) → read the records as often as needed
 //! (`records`) → `tables`. Blank lines are dropped; short rows are filled up; a first line `sep=;`

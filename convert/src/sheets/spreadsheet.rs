@@ -1,5 +1,5 @@
 //! Workbooks (xlsx, xlsm, xlsb, xls, ods): each visible sheet as a page of Markdown, all tables as
-//! an SQLite database. Called by the converters' entry.
+//! an SQLite database.
 //!
 //! The route: container → reader of the format (`xlsx`, `ods`, `xls`, `xlsb`), which hands over
 //! rows → `sheet` → `tables`. Formulas are their stored values. Hidden sheets, rows and columns are

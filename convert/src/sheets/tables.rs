@@ -1,5 +1,5 @@
 //! Tables of any origin, written twice: as Markdown for reading and as an SQLite database for
-//! questions about numbers. Used by the converters of spreadsheets and of delimited text.
+//! questions about numbers.
 //!
 //! The route: rows come in (`spool`, or a reader of its own) → tables are found (`layout`) → each
 //! is read once for its head and the types of its columns (`survey`, `header`, `plan`) and once

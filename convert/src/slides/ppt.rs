@@ -1,5 +1,5 @@
 //! PowerPoint 97 to 2003 (.ppt, .pps, .pot): one page for each slide, its title as a heading of
-//! level 2. Called by the converters' `convert`.
+//! level 2.
 //!
 //! The route: compound file → newest version of each object (`persist`, `records`) → list of slides
 //! with their outline (`text`) → shapes (`shapes`) → reading order and blocks as for

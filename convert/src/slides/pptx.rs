@@ -1,5 +1,5 @@
 //! PowerPoint 2007 and later (.pptx, .pptm, .ppsx, .potx): one page for each slide, its title as a
-//! heading of level 2, sections as headings of level 1. Called by the converters' `convert`.
+//! heading of level 2, sections as headings of level 1.
 //!
 //! The route: package → presentation part (`deck`) → for each slide, in the order of the
 //! presentation: shapes (`shapes`, `text`) with what they inherit (`parents`), in reading order

@@ -1,5 +1,5 @@
 //! A picture of each slide, as LibreOffice draws it: kept beside the slide's text, below its title,
-//! and shown with what is found there. Called by the converters' `convert` for presentations.
+//! and shown with what is found there.
 //!
 //! Rules: a slide is read from its picture only where it shows something that nobody else reads
 //! (drawings in formats of Windows), or as a whole if it has no text at all (shapes alone); of that

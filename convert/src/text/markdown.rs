@@ -1,6 +1,5 @@
 //! Markdown: front matter becomes metadata, images become `image:N`, HTML inside becomes Markdown,
-//! reference links become inline ones; everything else stays byte for byte. Called by
-//! [`super::convert`] and by the notebook converter.
+//! reference links become inline ones; everything else stays byte for byte.
 
 mod front_matter;
 mod html_inside;

@@ -1,7 +1,6 @@
 //! Jupyter notebooks: Markdown cells as Markdown, code cells as code blocks of the kernel's
 //! language, their outputs as text within a limit and as pictures, raw cells as they are unless
 //! they are for another program. Pictures of outputs and attachments become files of the document.
-//! Called by [`super::convert`].
 
 mod outputs;
 

@@ -1,5 +1,4 @@
-//! Plain text of any encoding: prose stays as it is, code and data go into a code block. Called by
-//! [`super::convert`].
+//! Plain text of any encoding: prose stays as it is, code and data go into a code block.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! reStructuredText, as docutils and Sphinx read it, to Markdown. Called by [`super::convert`].
+//! reStructuredText, as docutils and Sphinx read it, to Markdown.
 //!
 //! The route: decode → collect targets, substitutions and roles of the whole text (`references`) →
 //! blocks (`parser`, `lists`, `tables`, `explicit`, `directives`, `objects`, `inline`) → Markdown

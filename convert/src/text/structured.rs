@@ -1,7 +1,6 @@
 //! JSON, JSON Lines, YAML and XML as text to search in: names become headings and list entries,
 //! lists of flat records tables, long texts paragraphs. What does not parse, and data of which
-//! little is prose (settings, measurements without records), goes into a code block as
-//! it is. Called by [`super::convert`].
+//! little is prose (settings, measurements without records), goes into a code block as it is.
 
 mod tree;
 mod write;

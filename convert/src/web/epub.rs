@@ -1,6 +1,6 @@
 //! EPUB 2 and 3: the chapters in the order of the spine through the HTML converter, with the titles
 //! of the table of contents where a chapter has no heading of its own; metadata of the package;
-//! pictures as files of the document. Called by [`super::convert`].
+//! pictures as files of the document.
 
 mod contents;
 mod package;

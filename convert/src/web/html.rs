@@ -1,5 +1,4 @@
-//! HTML: the main content of a page as Markdown, its `<title>` and `<meta>` as metadata. Called by
-//! [`super::convert`], and by the Markdown converter for tables inside Markdown.
+//! HTML: the main content of a page as Markdown, its `<title>` and `<meta>` as metadata.
 //!
 //! The route: decode → bound the nesting (`nesting`) → parse (html5ever, in pieces, under a
 //! deadline) → leave out what is not content (`content`) → blocks (`blocks`, `inline`, `table`) →

@@ -1,5 +1,5 @@
 //! Word 97 to 2003 (.doc): text by the piece table, headings and lists by the style sheet, tables,
-//! notes. Called by the converters' `convert`.
+//! notes.
 //!
 //! The route: compound file → file information block (`fib`) → text (`text`), properties (`runs`,
 //! `properties`), styles (`styles`, `lists`) → blocks (`story`, `paragraph`, `tables`) with notes

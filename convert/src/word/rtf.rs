@@ -1,6 +1,6 @@
 //! Rich Text Format (Word, WordPad, mail programs): text with its code pages, headings by outline
 //! level, bold and italic text, lists, tables, links, footnotes, pictures as files, and document
-//! information as metadata. Called by [`super::convert`].
+//! information as metadata.
 //!
 //! Deleted text (`\deleted`) and hidden text are dropped, inserted text is kept; comments, headers
 //! and footers are dropped; text boxes are kept. No recursion: groups are a stack of bounded depth.

@@ -1,6 +1,5 @@
 //! Cuts a run of blocks into leaves: between the leaf limits, at the best semantic break, each
-//! repeating the end of the one before; code, formulas and tables are never cut. Called by
-//! [`super::sections`].
+//! repeating the end of the one before; code, formulas and tables are never cut.
 
 use std::ops::Range;
 

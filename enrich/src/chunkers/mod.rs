@@ -1,4 +1,4 @@
-//! Cutting clean documents into chunks (W10): one file per strategy. The chunk stage and the verb
+//! Cutting clean documents into chunks: one file per strategy. The chunk stage and the verb
 //! `tributary chunk` call [`chunk`].
 
 mod assemble;

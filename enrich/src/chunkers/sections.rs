@@ -1,4 +1,4 @@
-//! Section-structured cutting (W10).
+//! Section-structured cutting.
 //!
 //! A section with sections below it is one chunk of kind `Section` up to the section limit; above
 //! it, a `Summary` stands for it and the sections below are cut in turn. A section without sections

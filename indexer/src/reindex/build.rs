@@ -14,12 +14,12 @@ use tributary_store::Clock;
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{PartitionLag, StoredRecord, message};
-use tributary_store::generations::{Generations, chunk_group};
+use tributary_store::generations::{GenerationBuilder, Generations, Origin, chunk_group};
 use tributary_store::manifest::table::DocumentTable;
-use tributary_store::search_index::{GenerationStatus, IndexSettings, SharedSearchIndex};
+use tributary_store::search_index::{GenerationStatus, SharedSearchIndex};
 
+use super::history;
 use super::removals::remember_removals;
-use super::{Origin, history};
 
 /// Pause between two looks at how far the stages are.
 const LOOK_PAUSE: Duration = Duration::from_millis(250);
@@ -35,19 +35,6 @@ const PAGE: usize = 1000;
 const NAMED: usize = 5;
 /// How long the positions of a reader that is about to stop may take to be forgotten.
 const FORGET_TRIES: usize = 40;
-
-/// Settings for new generations, made by whoever knows the whole configuration.
-#[async_trait]
-pub trait GenerationBuilder: Send + Sync {
-    /// Settings of the generation that a request asks for, with its [`Origin`]; read anew from the
-    /// configuration of today. Everything of documents that the request leaves alone stays as
-    /// in `serving`.
-    async fn settings(
-        &self,
-        request: &ReindexRequest,
-        serving: &GenerationStatus,
-    ) -> Result<IndexSettings>;
-}
 
 /// What the stage needs of the rest of the product.
 pub struct ReindexParts {

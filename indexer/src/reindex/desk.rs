@@ -1,5 +1,4 @@
-//! What users do with builds: ask for one, look, cancel, go back. Called by the HTTP server of any
-//! process.
+//! What users do with builds: ask for one, look, cancel, go back.
 
 use std::sync::Arc;
 

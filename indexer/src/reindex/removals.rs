@@ -33,7 +33,7 @@ pub async fn remember_removals(
         }
     }
     if written > 0 {
-        index.flush(generation, None).await?;
+        index.flush(generation).await?;
         tracing::info!(
             generation,
             removals = written,

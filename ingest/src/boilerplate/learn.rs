@@ -1,5 +1,4 @@
-//! Counts blocks over a sample of cleaned documents. Called by `tributary profiles
-//! learn-boilerplate`.
+//! Counts blocks over a sample of cleaned documents.
 
 use std::collections::{BTreeMap, HashSet};
 

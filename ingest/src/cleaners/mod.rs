@@ -1,5 +1,4 @@
-//! Cleaning steps: small, named, chosen and set per source profile (W9). Called by
-//! [`crate::process`] after conversion.
+//! Cleaning steps: small, named, chosen and set per source profile.
 //!
 //! | step | what it does | settings |
 //! |---|---|---|

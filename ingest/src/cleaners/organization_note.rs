@@ -1,5 +1,5 @@
 //! `organization_note`: organisation and department as a line under the title, so that design
-//! documents are found by who owns them (W9).
+//! documents are found by who owns them.
 
 use tributary_schemas::Result;
 

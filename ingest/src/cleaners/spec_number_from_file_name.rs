@@ -1,5 +1,5 @@
 //! `spec_number_from_file_name`: 3GPP names its files by number and version: `38331-f40.md` is TS
-//! 38.331, version 15.4.0 (W9). The version's three characters are release, technical and editorial
+//! 38.331, version 15.4.0. The version's three characters are release, technical and editorial
 //! version, digits going on with letters (3GPP TR 21.900, 4.1).
 
 use tributary_schemas::Result;

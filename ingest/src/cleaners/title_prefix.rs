@@ -1,5 +1,5 @@
 //! `title_prefix`: puts an attribute before the title, `[product] title`: cases are told apart by
-//! their product (W9).
+//! their product.
 
 use tributary_schemas::Result;
 

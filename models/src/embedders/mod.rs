@@ -1,4 +1,4 @@
-//! The embedders: one file each. Used by `load`.
+//! The embedders: one file each.
 
 pub mod hashing;
 pub mod onnx;

@@ -1,6 +1,6 @@
 //! Connected regions of a probability map, each as the ends of its pixel runs: all that a
-//! surrounding rectangle needs. Called by `detection`. One pass over the map with union-find over
-//! runs; costs no more than the map has pixels.
+//! surrounding rectangle needs. One pass over the map with union-find over runs; costs no more than
+//! the map has pixels.
 
 use super::geometry::Point;
 

@@ -1,6 +1,6 @@
 //! Finds the lines of a page: a network gives each pixel the probability of text (DB, Liao et al.
-//! 2020), regions of likely pixels become rotated boxes. Called by `ppocr`. Thresholds are those
-//! that the PP-OCR models are published with.
+//! 2020), regions of likely pixels become rotated boxes. Thresholds are those that the PP-OCR
+//! models are published with.
 
 use tributary_schemas::ErrorKind;
 

@@ -1,5 +1,5 @@
 //! Points, four-cornered boxes, and the smallest rotated rectangle around points (rotating calipers
-//! over the convex hull). Used by `detection` to turn regions into boxes, and by `layout`.
+//! over the convex hull).
 
 /// A place in an image, in pixels from its upper left corner.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,5 +1,4 @@
-//! Tells lines that are upside down, so that a page can be read the right way round. Called by
-//! `ppocr`.
+//! Tells lines that are upside down, so that a page can be read the right way round.
 
 use tributary_schemas::ErrorKind;
 

@@ -1,5 +1,5 @@
 //! Reads lines: strips of 48 pixels height go through the network in batches of similar width, its
-//! character probabilities become text (greedy CTC). Called by `ppocr`.
+//! character probabilities become text (greedy CTC).
 
 use tributary_schemas::ErrorKind;
 

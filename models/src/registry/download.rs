@@ -1,5 +1,5 @@
 //! Downloads files over HTTP: an attempt that broke off is taken up again, and what arrives has the
-//! checksum that was told. Used by the hub and by the package index.
+//! checksum that was told.
 
 use super::pull::{Progress, copy_bytes};
 use crate::folder::file_sha256;

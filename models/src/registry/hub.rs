@@ -1,6 +1,6 @@
 //! Downloads from a hub with the layout of Hugging Face: `/api/models/<name>/tree/main` lists files
 //! with sizes and, for large ones, SHA-256; `/<name>/resolve/main/<file>` gives a file and honours
-//! `Range`. Used by `pull`.
+//! `Range`.
 
 use super::download::{Downloader, RemoteFile};
 use super::pull::Progress;

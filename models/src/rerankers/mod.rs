@@ -1,4 +1,4 @@
-//! The rerankers: one file each. Used by `load`.
+//! The rerankers: one file each.
 
 pub mod lexical;
 pub mod onnx;

@@ -1,5 +1,5 @@
 //! SentencePiece's precompiled character map, the normaliser of XLM-R and relatives (NFKC with
-//! changes). Used by the unigram tokenizer.
+//! changes).
 //!
 //! Layout: `u32` size of the trie in bytes, the trie (a darts double array of `u32` units), then
 //! the replacements, each ended by a zero byte. The lookup copies the behaviour of the `tokenizers`

@@ -1,6 +1,6 @@
 //! Texts to model tokens, and token counts. `TextEncoder` opens a model's tokenizer.json: our own
 //! fast unigram encoder where the file has the shape it knows (XLM-R and relatives), the
-//! `tokenizers` crate otherwise. Used by the embedders, the rerankers and `load`.
+//! `tokenizers` crate otherwise.
 
 pub mod charsmap;
 pub mod estimate;

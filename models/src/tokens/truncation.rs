@@ -1,5 +1,5 @@
 //! How many tokens of each text of a pair stay when both do not fit: the longer one is cut first
-//! ("longest first", the rule that cross-encoders are trained with). Used by both tokenizers.
+//! ("longest first", the rule that cross-encoders are trained with).
 
 /// Tokens that stay of the first and of the second text, for `limit` tokens in all.
 pub fn longest_first(first: usize, second: usize, limit: usize) -> (usize, usize) {

@@ -3,13 +3,41 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use tributary_schemas::{Error, ErrorKind};
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{DeadLetter, Error, ErrorKind};
 
 use super::json;
-use crate::documents::DroppedDeadLetters;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
+
+/// Characters of a record's value that are shown.
+const PREVIEW_CHARACTERS: usize = 4000;
+
+/// How many dead letters were dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DroppedDeadLetters {
+    /// Letters.
+    pub dropped: u64,
+}
+
+/// One page of dead letters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeadLetterPage {
+    /// Newest first.
+    pub dead_letters: Vec<DeadLetter>,
+    /// Give this as `after` for the next page; `null` at the end.
+    pub next: Option<String>,
+}
+
+/// A dead letter with the beginning of the record's value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeadLetterDetail {
+    /// The dead letter.
+    pub dead_letter: DeadLetter,
+    /// The first characters of the record's value, invalid UTF-8 replaced; `null` for a null
+    /// value.
+    pub preview: Option<String>,
+}
 
 /// Parameters of `GET /v1/dead-letters`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,12 +55,16 @@ pub async fn list(
     parameters: web::Query<PageParameters>,
 ) -> Result<HttpResponse, Problem> {
     let limit = state.page_limit(parameters.limit)?;
+    let page = state
+        .dead_letters
+        .page(parameters.after.as_deref(), limit)
+        .await?;
     json(
         StatusCode::OK,
-        &state
-            .dead_letters
-            .list(parameters.after.as_deref(), limit)
-            .await?,
+        &DeadLetterPage {
+            dead_letters: page.letters,
+            next: page.next,
+        },
     )
 }
 
@@ -41,12 +73,24 @@ pub async fn show(
     state: web::Data<ServerState>,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let detail = state
+    let (dead_letter, value) = state
         .dead_letters
         .show(&id)
-        .await?
-        .ok_or_else(|| not_found(&id))?;
-    json(StatusCode::OK, &detail)
+        .await
+        .map_err(|error| named(error, &id))?;
+    let preview = value.map(|value| {
+        String::from_utf8_lossy(&value)
+            .chars()
+            .take(PREVIEW_CHARACTERS)
+            .collect()
+    });
+    json(
+        StatusCode::OK,
+        &DeadLetterDetail {
+            dead_letter,
+            preview,
+        },
+    )
 }
 
 /// `POST /v1/dead-letters/{id}/replay`.
@@ -69,7 +113,7 @@ pub async fn forget(
 ) -> Result<HttpResponse, Problem> {
     state
         .dead_letters
-        .forget(&id)
+        .drop_letter(&id)
         .await
         .map_err(|error| named(error, &id))?;
     Ok(HttpResponse::NoContent().finish())
@@ -80,7 +124,7 @@ pub async fn forget_all(state: web::Data<ServerState>) -> Result<HttpResponse, P
     json(
         StatusCode::OK,
         &DroppedDeadLetters {
-            dropped: state.dead_letters.forget_all().await?,
+            dropped: state.dead_letters.drop_all().await?,
         },
     )
 }

@@ -1,24 +1,54 @@
 //! `/v1/documents`: publish, list, look at, delete, reconcile.
 
+use std::collections::HashMap;
+
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
+use tributary_retrieval::SearchError;
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::{
-    ChunkId, DocumentEvent, DocumentState, Error, ErrorKind, Filter, State, limits,
-};
-use tributary_store::search_index::IndexedDocument;
+use tributary_schemas::{DocumentEvent, DocumentState, State};
+use tributary_store::manifest::documents::{self, Documents};
+use tributary_store::manifest::table::{DocumentRow, ListFilter};
 
 use super::body::Incoming;
+use super::caller::Caller;
 use super::idempotency::Claim;
 use super::{body, json, large_bodies, upload};
-use crate::access::{self, Principal};
-use crate::documents::{Accepted, DocumentConditions};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
+
+/// Answer to a publication or a deletion: the record is durable, the rest happens by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Accepted {
+    /// The given id, or the one derived from source and source path.
+    pub document_id: String,
+    /// The given version, or the time of receipt in milliseconds.
+    pub version: u64,
+    /// State of this version now.
+    pub state: State,
+}
+
+impl From<documents::Accepted> for Accepted {
+    fn from(accepted: documents::Accepted) -> Self {
+        Self {
+            document_id: accepted.document_id,
+            version: accepted.version,
+            state: State::Accepted,
+        }
+    }
+}
+
+/// One page of documents; what `tributary documents list --format json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentPage {
+    /// The newest report about each, by document id.
+    pub documents: Vec<DocumentState>,
+    /// Give this as `after` for the next page; `null` at the end.
+    pub next: Option<String>,
+}
 
 /// Parameters of `GET /v1/documents`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -131,56 +161,22 @@ async fn accept(
             .await
             .map(|(event, file)| (event, Some(file)))?,
     };
-    check(&event, file.is_some())?;
-    access::check_knowledge_sets(&event.knowledge_sets, &state.knowledge_sets.current())?;
+    if file.is_some() {
+        event.check_but_content()?
+    } else {
+        event.check()?
+    }
+    event.required_id()?;
+    state
+        .knowledge_sets
+        .current()
+        .check(&event.knowledge_sets)
+        .map_err(SearchError::UnknownKnowledgeSet)?;
     match file {
         Some(file) => large_bodies::put_file(state, &mut event, file).await?,
         None => large_bodies::move_out(state, &mut event).await?,
     }
-    Ok(state.documents.publish(event).await?)
-}
-
-/// Rules of an event that its types cannot say.
-fn check(event: &DocumentEvent, has_file: bool) -> Result<(), Problem> {
-    limits::check(event)?;
-    let invalid =
-        |detail: &str, hint: &str| Err(Problem::new(Code::Invalid, detail).with_hint(hint));
-    if event.source.trim().is_empty() {
-        return invalid(
-            "`source` is missing or empty",
-            "name the source, such as `wiki`; it picks the source profile",
-        );
-    }
-    let contents = [&event.content, &event.content_base64, &event.content_url]
-        .into_iter()
-        .filter(|content| content.is_some())
-        .count();
-    if contents != 1 && !has_file {
-        return invalid(
-            &format!("{contents} of `content`, `content_base64` and `content_url` are given"),
-            "give exactly one: text, bytes in base64, or a reference into the blob store",
-        );
-    }
-    if event.document_id.is_none() && event.source_path.as_deref().unwrap_or_default().is_empty() {
-        return invalid(
-            "neither `document_id` nor `source_path` is given",
-            "the id is derived from source and source path when absent",
-        );
-    }
-    let id = event.document_id.as_deref().unwrap_or("derived");
-    if id.is_empty() {
-        return invalid(
-            "`document_id` has 0 bytes",
-            &format!("give 1 to {MAX_DOCUMENT_ID_BYTES} bytes"),
-        );
-    }
-    if id.chars().any(char::is_control) {
-        return invalid(
-            "`document_id` holds a control character",
-            "use a hash or a path as the id, or leave it out to have one derived",
-        );
-    }
-    Ok(())
+    Ok(state.documents.publish(event).await?.into())
 }
 
 /// `GET /v1/documents`.
@@ -195,16 +191,29 @@ pub async fn list(
         limit,
     } = parameters.into_inner();
     let limit = state.page_limit(limit)?;
-    let conditions = DocumentConditions {
-        state: wanted,
-        source,
-    };
+    let mut rows = state
+        .documents
+        .list(
+            &ListFilter {
+                state: wanted,
+                source,
+            },
+            after.as_deref(),
+            limit.saturating_add(1),
+        )
+        .await?;
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows
+        .last()
+        .filter(|_| more)
+        .map(|row| row.latest.document_id.clone());
     json(
         StatusCode::OK,
-        &state
-            .documents
-            .list(&conditions, after.as_deref(), limit)
-            .await?,
+        &DocumentPage {
+            documents: searchable(&state.documents, rows).await,
+            next,
+        },
     )
 }
 
@@ -213,98 +222,33 @@ pub async fn get(
     state: web::Data<ServerState>,
     id: web::Path<String>,
     parameters: web::Query<GetParameters>,
+    caller: Caller,
 ) -> Result<HttpResponse, Problem> {
-    let report = state
-        .documents
-        .get(&id)
-        .await?
+    let row = state.documents.get(&id).await?;
+    let report = searchable(&state.documents, row.into_iter().collect())
+        .await
+        .pop()
         .ok_or_else(|| not_found(&id))?;
-    let indexed = match indexed(&state, &id).await {
-        // Nothing was indexed yet.
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        found => found?,
-    };
-    let duplicate_of = indexed
-        .as_ref()
-        .and_then(|indexed| indexed.document.duplicate_of.clone());
-    let filter = access::filter(
-        &Filter::default(),
-        &Principal::unrestricted(),
-        &state.knowledge_sets.current(),
-    )?;
-    let family = match &indexed {
-        Some(indexed) => state.retriever.family(&indexed.document, &filter).await?,
-        None => Vec::new(),
-    };
-    let passages = if parameters.passages {
-        Some(passages(&state, indexed, &filter).await?)
+    let most = if parameters.passages {
+        state.config.maximum_page
     } else {
-        None
+        0
     };
+    let view = state
+        .retriever
+        .document(&id, most, &caller.0)
+        .await?
+        .unwrap_or_default();
+    let passages = parameters.passages.then_some(view.passages);
     json(
         StatusCode::OK,
         &DocumentDetail {
             state: report,
-            duplicate_of,
-            family,
+            duplicate_of: view.duplicate_of,
+            family: view.family,
             passages,
         },
     )
-}
-
-async fn indexed(
-    state: &ServerState,
-    id: &str,
-) -> tributary_schemas::Result<Option<IndexedDocument>> {
-    Ok(state
-        .retriever
-        .index()
-        .documents(None, &[id.to_owned()])
-        .await?
-        .pop()
-        .flatten())
-}
-
-/// An exact duplicate has none of its own: it shows those of the document that stands for it.
-async fn passages(
-    state: &ServerState,
-    found: Option<IndexedDocument>,
-    filter: &Filter,
-) -> Result<Vec<Passage>, Problem> {
-    let canonical = found
-        .as_ref()
-        .and_then(|found| found.document.duplicate_of.clone());
-    let found = match canonical {
-        Some(canonical) => indexed(state, &canonical).await?,
-        None => found,
-    };
-    let mut chunk_ids = found.map(|found| found.chunk_ids).unwrap_or_default();
-    chunk_ids.truncate(state.config.maximum_page);
-    let passages = state.retriever.passages(&chunk_ids, filter).await?;
-    let is_shown = |id: &ChunkId| passages.iter().any(|passage| passage.chunk_id == *id);
-    let absent: Vec<ChunkId> = chunk_ids
-        .iter()
-        .copied()
-        .filter(|id| !is_shown(id))
-        .collect();
-    let damaged = if absent.is_empty() {
-        Vec::new()
-    } else {
-        state.retriever.index().damaged(None, &absent).await?
-    };
-    if !damaged.is_empty() {
-        let message = format!(
-            "{} of {} passages are damaged in the index",
-            damaged.len(),
-            chunk_ids.len()
-        );
-        return Err(Error::new(ErrorKind::Corrupt, message)
-            .with_hint(
-                "`tributary knowledge-sets reindex --all` builds the index again from the log",
-            )
-            .into());
-    }
-    Ok(passages)
 }
 
 /// `DELETE /v1/documents/{id}`.
@@ -313,15 +257,13 @@ pub async fn delete(
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     // What the index has and no report tells of, as after the loss of the log, can be deleted too.
-    if state.documents.get(&id).await?.is_none() {
-        match indexed(&state, &id).await {
-            Ok(Some(_)) => {}
-            Ok(None) => return Err(not_found(&id)),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Err(not_found(&id)),
-            Err(error) => return Err(error.into()),
-        }
+    if state.documents.get(&id).await?.is_none() && !state.retriever.holds(&id).await? {
+        return Err(not_found(&id));
     }
-    json(StatusCode::ACCEPTED, &state.documents.delete(&id).await?)
+    json(
+        StatusCode::ACCEPTED,
+        &Accepted::from(state.documents.delete(&id, None).await?),
+    )
 }
 
 /// Body of `POST /v1/documents/states`.
@@ -348,10 +290,11 @@ pub async fn states(
     let body = Incoming::small(&state, &request, payload).read().await?;
     let asked: StatesRequest = body::parse_json(body).await?;
     state.page_limit(Some(asked.document_ids.len().max(1)))?;
+    let rows = state.documents.get_many(&asked.document_ids);
     json(
         StatusCode::OK,
         &StatesAnswer {
-            documents: state.documents.get_many(&asked.document_ids).await?,
+            documents: rows.into_iter().map(|row| row.map(reported)).collect(),
         },
     )
 }
@@ -359,6 +302,46 @@ pub async fn states(
 /// `POST /v1/documents/reconcile`.
 pub async fn reconcile(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
     json(StatusCode::OK, &state.documents.reconcile().await?)
+}
+
+/// The newest report, with the chunks that were last reported searchable, whichever version they
+/// are of.
+fn reported(row: DocumentRow) -> DocumentState {
+    let chunks = row.indexed.map_or(0, |indexed| indexed.chunks);
+    DocumentState {
+        chunks,
+        ..row.latest
+    }
+}
+
+/// The newest reports, with the chunks that questions find now; as last reported while the index
+/// does not answer.
+async fn searchable(documents: &Documents, rows: Vec<DocumentRow>) -> Vec<DocumentState> {
+    let indexed = |row: &&DocumentRow| row.indexed.is_some();
+    let document_ids: Vec<String> = rows
+        .iter()
+        .filter(indexed)
+        .map(|row| row.latest.document_id.clone())
+        .collect();
+    let counts = documents
+        .searchable_chunks(&document_ids)
+        .await
+        .inspect_err(|error| tracing::warn!(%error, "chunks as reported"));
+    let counts: HashMap<String, usize> = document_ids
+        .into_iter()
+        .zip(counts.unwrap_or_default())
+        .collect();
+    let state = |row: DocumentRow| {
+        let counted = counts
+            .get(&row.latest.document_id)
+            .map(|chunks| u32::try_from(*chunks).unwrap_or(u32::MAX));
+        let reported = reported(row);
+        DocumentState {
+            chunks: counted.unwrap_or(reported.chunks),
+            ..reported
+        }
+    };
+    rows.into_iter().map(state).collect()
 }
 
 fn not_found(id: &str) -> Problem {

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::documents::Accepted;
+use super::documents::Accepted;
 use crate::problem::{Code, Problem};
 
 /// Longest key, in bytes.

@@ -3,6 +3,7 @@
 pub mod backup;
 pub mod body;
 pub mod budget;
+mod caller;
 pub mod dead_letters;
 pub mod documents;
 pub mod health;

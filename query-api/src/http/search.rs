@@ -4,28 +4,21 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use tributary_schemas::search::SearchRequest;
 
+use super::caller::Caller;
 use super::{body, images, json};
-use crate::access::{self, Principal};
 use crate::problem::Problem;
 use crate::server::ServerState;
 
 /// Finds chunks.
 pub async fn search(
     state: web::Data<ServerState>,
+    caller: Caller,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let wanted: SearchRequest = body::read_json(&state, &request, payload).await?;
-    let filter = access::filter(
-        &wanted.filter,
-        &Principal::unrestricted(),
-        &state.knowledge_sets.current(),
-    )?;
     let _turn = state.searches.turn().await?;
-    let mut outcome = state
-        .retriever
-        .search(&SearchRequest { filter, ..wanted })
-        .await?;
+    let mut outcome = state.retriever.search(&wanted, &caller.0).await?;
     state.metrics.observe_search(&outcome.response);
     let images = outcome
         .response

@@ -16,7 +16,7 @@ use crate::common::client::{Answer, Server};
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
 fn config() -> ServerConfig {
-    common::config().server
+    common::server_config()
 }
 
 async fn start(config: ServerConfig) -> Server {
@@ -399,7 +399,7 @@ async fn large_contents_travel_as_references() {
     );
     let text: serde_json::Value = serde_json::from_slice(&body).unwrap();
     let text = text["content"].as_str().unwrap();
-    let event = server.documents.last_event();
+    let event = server.kept.last_event().await;
     assert!(
         event.content.is_none() && event.content_base64.is_none(),
         "{:?}",
@@ -407,7 +407,7 @@ async fn large_contents_travel_as_references() {
     );
     assert_eq!(
         server
-            .documents
+            .kept
             .blobs()
             .get(event.content_url.as_deref().unwrap())
             .await
@@ -417,9 +417,9 @@ async fn large_contents_travel_as_references() {
     let encoded =
         json!({"source": "wiki", "source_path": "b", "content_base64": "QUJD".repeat(20_000)});
     assert_eq!(server.post("/v1/documents", &encoded).await.status, 202);
-    let url = server.documents.last_event().content_url.unwrap();
+    let url = server.kept.last_event().await.content_url.unwrap();
     assert_eq!(
-        server.documents.blobs().get(&url).await.unwrap(),
+        server.kept.blobs().get(&url).await.unwrap(),
         "ABC".repeat(20_000)
     );
     let broken =
@@ -429,7 +429,7 @@ async fn large_contents_travel_as_references() {
         202,
         "ingest says what is wrong with it"
     );
-    assert!(server.documents.last_event().content_base64.is_some());
+    assert!(server.kept.last_event().await.content_base64.is_some());
     assert_eq!(
         server
             .post(
@@ -441,7 +441,7 @@ async fn large_contents_travel_as_references() {
         202
     );
     assert_eq!(
-        server.documents.last_event().content.as_deref(),
+        server.kept.last_event().await.content.as_deref(),
         Some("small")
     );
 }

@@ -1,9 +1,7 @@
 //! One test program for the whole crate: linking is what costs.
 #![allow(clippy::unwrap_used)]
 
-mod canary;
 mod common;
 mod door;
 mod http;
 mod openapi;
-mod retrieval;

@@ -7,7 +7,9 @@
 pub mod conformance;
 pub mod dead_letter;
 pub mod embedded;
+#[cfg(feature = "kafka")]
 pub mod kafka;
+pub mod kafka_config;
 pub mod message;
 pub mod stage;
 pub mod topics;

@@ -1,21 +1,21 @@
-//! What users do with documents: publish, delete, look, list, reconcile. Called by the HTTP server.
+//! What users do with documents: publish, delete, look, list, reconcile.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 use tokio::sync::Semaphore;
-use tributary_schemas::id::{MAX_DOCUMENT_ID_BYTES, derive_document_id};
+use tributary_schemas::id::check_document_id;
 use tributary_schemas::{
     DocumentEvent, DocumentHeader, Error, ErrorKind, Reconciliation, Result, State, Topic, event,
-    limits,
 };
 
 use super::given_time::GivenTime;
 use super::reconcile::{on_the_way, reconcile};
+use super::report;
 use super::table::{DocumentRow, DocumentTable, ListFilter};
 use super::versions::{Claim, VersionRule, Versions};
-use super::{output, report};
 use crate::Clock;
+use crate::event_log::stage::Output;
 use crate::event_log::topics::Topics;
 use crate::event_log::{Record, message};
 use crate::generations::chunk_group;
@@ -104,8 +104,8 @@ impl Documents {
     /// `Conflict` for a version that is not newer than the newest one that is known of the
     /// document.
     pub async fn publish(&self, mut published: DocumentEvent) -> Result<Accepted> {
-        let document_id = checked_id(&published)?;
-        check_content(&published)?;
+        published.check()?;
+        let document_id = published.required_id()?;
         let claim = published
             .version
             .map(|version| self.claim(&document_id, version))
@@ -139,7 +139,7 @@ impl Documents {
     /// Deletes a document, whether or not it was ever stored; older versions that come later stay
     /// away.
     pub async fn delete(&self, document_id: &str, version: Option<u64>) -> Result<Accepted> {
-        check_id(document_id)?;
+        check_document_id(document_id)?;
         let version = match version {
             Some(version) => version,
             None => self.next_version(document_id).await?,
@@ -267,7 +267,7 @@ impl Documents {
         self.topics
             .append(Topic::DocumentsRaw, vec![record])
             .await?;
-        let accepted = output(&report(&header, State::Accepted, (self.clock)()))?;
+        let accepted = Output::report(&report(&header, State::Accepted, (self.clock)()))?;
         self.topics
             .append(accepted.topic, vec![accepted.record])
             .await?;
@@ -309,68 +309,5 @@ impl Documents {
             });
         self.versions.keep().await?;
         Ok(version)
-    }
-}
-
-fn checked_id(published: &DocumentEvent) -> Result<String> {
-    limits::check(published)?;
-    if published.source.trim().is_empty() {
-        return Err(Error::new(ErrorKind::Invalid, "`source` is empty")
-            .with_hint("name where the document comes from, such as `wiki`"));
-    }
-    let document_id = match (&published.document_id, &published.source_path) {
-        (Some(document_id), _) => document_id.clone(),
-        (None, Some(source_path)) if !source_path.is_empty() => {
-            derive_document_id(&published.source, source_path)
-        }
-        (None, _) => {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                "neither `document_id` nor `source_path` is given",
-            )
-            .with_hint("give one of them: an update finds its document by it"));
-        }
-    };
-    check_id(&document_id)?;
-    Ok(document_id)
-}
-
-fn check_id(document_id: &str) -> Result<()> {
-    if document_id.is_empty() {
-        return Err(Error::new(ErrorKind::Invalid, "`document_id` is empty"));
-    }
-    if document_id.chars().any(char::is_control) {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            "`document_id` holds a control character",
-        )
-        .with_hint("use a hash or a path as the id"));
-    }
-    if document_id.len() > MAX_DOCUMENT_ID_BYTES {
-        let message = format!(
-            "`document_id` has {} bytes, at most {MAX_DOCUMENT_ID_BYTES} are taken",
-            document_id.len()
-        );
-        return Err(
-            Error::new(ErrorKind::Invalid, message).with_hint("use a hash or a path as the id")
-        );
-    }
-    Ok(())
-}
-
-fn check_content(published: &DocumentEvent) -> Result<()> {
-    let given = [
-        &published.content,
-        &published.content_base64,
-        &published.content_url,
-    ];
-    match given.into_iter().flatten().count() {
-        1 => Ok(()),
-        0 => Err(Error::new(ErrorKind::Invalid, "no content is given")
-            .with_hint("give one of content, content_base64 and content_url")),
-        _ => Err(
-            Error::new(ErrorKind::Invalid, "more than one content is given")
-                .with_hint("give only one of content, content_base64 and content_url"),
-        ),
     }
 }

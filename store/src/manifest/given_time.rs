@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::data_folder::replace_file;
+use crate::event_log::embedded::folder::create_folder;
 
 const FORMAT: u32 = 1;
 const STEP_MS: u64 = 5_000;
@@ -40,9 +41,7 @@ impl GivenTime {
     /// In the folder `manifest` of a data folder, which is made if it is not there. A file that is
     /// damaged is left aside.
     pub fn open(folder: &Path) -> Result<Arc<Self>> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Error::io(format_args!("cannot create {}", folder.display()), &error)
-        })?;
+        create_folder(folder)?;
         let up_to = AtomicU64::new(read(folder)?);
         Ok(Arc::new(Self {
             folder: folder.to_owned(),

@@ -1,5 +1,4 @@
-//! The open dead letters in memory: what their headers say, and where each lies in its topic. Used
-//! by [`super::dead_letters`].
+//! The open dead letters in memory: what their headers say, and where each lies in its topic.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -15,7 +15,7 @@ pub mod versions;
 mod view;
 
 use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
-use tributary_schemas::{DocumentHeader, DocumentState, Error, State, Topic, event, limits};
+use tributary_schemas::{DocumentHeader, DocumentState, Error, State, limits};
 
 use crate::event_log::stage::Output;
 use crate::event_log::{StoredRecord, message};
@@ -39,21 +39,6 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
     }
 }
 
-/// The record that carries a report.
-pub fn output(state: &DocumentState) -> Result<Output, Error> {
-    let record = message::encode(
-        event::TYPE_DOCUMENT_STATE,
-        &state.document_id,
-        state.version,
-        state,
-        state.at_ms,
-    )?;
-    Ok(Output {
-        topic: Topic::DocumentsStates,
-        record,
-    })
-}
-
 /// The report that a record was given up, for [`crate::event_log::stage::Stage::abandoned`]. It
 /// says as much of the document as the record lets one read.
 pub fn abandoned(input: &StoredRecord, error: &Error, now_ms: i64) -> Vec<Output> {
@@ -69,7 +54,10 @@ pub fn abandoned(input: &StoredRecord, error: &Error, now_ms: i64) -> Vec<Output
         reason: Some(format!("{}: {}", error.kind(), error.full_message())),
         ..report(&document, State::Dead, now_ms)
     };
-    output(&state).into_iter().collect()
+    Output::report(&state)
+        .map(|output| output.traced(&input.record))
+        .into_iter()
+        .collect()
 }
 
 fn readable_header(input: &StoredRecord, document_id: &str) -> DocumentHeader {

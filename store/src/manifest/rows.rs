@@ -1,5 +1,4 @@
-//! The rows of the document table, packed: what many documents have in common is kept once. Used by
-//! [`super::table`].
+//! The rows of the document table, packed: what many documents have in common is kept once.
 
 mod checkpoint;
 

@@ -390,6 +390,7 @@ mod tests {
     use super::*;
     use crate::blobs::Blobs;
     use crate::event_log::embedded::{self, EmbeddedEventLog};
+    use crate::event_log::stage::Output;
     use crate::manifest::report;
 
     fn state(version: u64, state: State) -> DocumentState {
@@ -582,7 +583,7 @@ mod tests {
                 reason: Some("x".repeat(2000)),
                 ..state(version, now)
             };
-            let record = crate::manifest::output(&long).unwrap().record;
+            let record = Output::report(&long).unwrap().record;
             topics.append(Topic::DocumentsStates, vec![record])
         };
         append(1, State::Dead).await.unwrap();

@@ -1,4 +1,4 @@
-//! Texts that many rows have in common, kept once. Used by [`super::rows`] and [`super::letters`].
+//! Texts that many rows have in common, kept once.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Versions of documents: those that are given here, and which of those that producers give are
-//! taken. Used by [`super::documents`] and, for what comes through the log, by ingest.
+//! taken.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

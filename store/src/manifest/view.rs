@@ -1,5 +1,5 @@
 //! What a topic adds up to, in memory: read at the start, followed from then on. Any process can
-//! have one. Used by [`super::table`] and [`super::dead_letters`].
+//! have one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -58,7 +58,6 @@ pub async fn all(index: &dyn SearchIndex) {
     fetched_chunks_are_as_written(index).await;
     documents_are_listed_in_pages(index).await;
     chunks_are_listed_with_their_documents(index).await;
-    checkpoints_are_kept(index).await;
     separate_fine_vectors_are_searched(index).await;
     generations::every_read_goes_to_the_generation_that_it_names(index).await;
     generations::reads_of_unknown_generations_are_not_found(index).await;
@@ -165,7 +164,7 @@ async fn apply(index: &dyn SearchIndex, generation: &str, operations: Vec<Operat
         outcomes.iter().all(|outcome| *outcome == Outcome::Applied),
         "{outcomes:?}"
     );
-    index.flush(generation, None).await.unwrap();
+    index.flush(generation).await.unwrap();
 }
 
 fn tokens(text: &str) -> Vec<String> {
@@ -354,11 +353,7 @@ pub async fn unknown_generations_are_not_found(index: &dyn SearchIndex) {
         ErrorKind::NotFound
     );
     assert_eq!(
-        index.flush(name, None).await.unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
-    assert_eq!(
-        index.checkpoint(name).await.unwrap_err().kind(),
+        index.flush(name).await.unwrap_err().kind(),
         ErrorKind::NotFound
     );
     assert_eq!(
@@ -430,7 +425,7 @@ pub async fn writes_are_visible_after_a_flush(index: &dyn SearchIndex) {
             set((1..=version).map(u128::from))
         );
     }
-    index.flush("visible", None).await.unwrap();
+    index.flush("visible").await.unwrap();
     assert_eq!(
         found(index, "a").await,
         set(1..=3),
@@ -491,7 +486,7 @@ pub async fn older_operations_do_nothing(index: &dyn SearchIndex) {
             Outcome::Older { stored: 9 }
         ]
     );
-    index.flush("older", None).await.unwrap();
+    index.flush("older").await.unwrap();
     assert_eq!(found(index, "a").await, set([1, 3]));
 }
 
@@ -544,10 +539,10 @@ pub async fn any_order_leaves_the_highest_versions(index: &dyn SearchIndex) {
                 .unwrap();
             // Some orders are flushed in the middle, some in every step, some only at the end.
             if (number + step) % 3 == 0 {
-                index.flush(&name, None).await.unwrap();
+                index.flush(&name).await.unwrap();
             }
         }
-        index.flush(&name, None).await.unwrap();
+        index.flush(&name).await.unwrap();
         assert_eq!(found(index, "a").await, set([1, 4]), "{order:?}");
         assert_eq!(found_by_vector(index).await, set([1, 4]), "{order:?}");
         let stored = index
@@ -585,7 +580,7 @@ pub async fn deletions_are_remembered(index: &dyn SearchIndex) {
         .await
         .unwrap();
     assert_eq!(outcomes, [Outcome::Older { stored: 7 }]);
-    index.flush("remembered", None).await.unwrap();
+    index.flush("remembered").await.unwrap();
     assert_eq!(found(index, "a").await, set([]));
     let stored = index
         .documents(None, &["d".into(), "e".into()])
@@ -719,7 +714,7 @@ pub async fn one_bad_operation_does_not_affect_the_others(index: &dyn SearchInde
         "{outcomes:?}"
     );
     assert_eq!([&outcomes[0], &outcomes[2]], [&Outcome::Applied; 2]);
-    index.flush("mixed", None).await.unwrap();
+    index.flush("mixed").await.unwrap();
     assert_eq!(found(index, "a").await, set([3, 4]));
 }
 
@@ -762,7 +757,7 @@ pub async fn vectors_of_another_dimension_are_invalid(index: &dyn SearchIndex) {
             "{outcomes:?}"
         );
     }
-    index.flush("dimensions", None).await.unwrap();
+    index.flush("dimensions").await.unwrap();
     assert_eq!(found(index, "a").await, set([1]));
     let none = Filter::default();
     for candidates in [None, Some(&[ChunkId(1)][..])] {
@@ -809,7 +804,7 @@ pub async fn stored_vectors_are_kept_when_none_are_given(index: &dyn SearchIndex
         .await
         .unwrap();
     assert_eq!(outcomes, [Outcome::Applied, Outcome::Applied]);
-    index.flush("kept-vectors", None).await.unwrap();
+    index.flush("kept-vectors").await.unwrap();
     let tagged = Filter {
         tags: Some(vec!["new".into()]),
         ..Filter::default()
@@ -830,7 +825,7 @@ pub async fn stored_vectors_are_kept_when_none_are_given(index: &dyn SearchIndex
         matches!(&outcomes[0], Outcome::Failed(error) if error.kind() == ErrorKind::Invalid),
         "{outcomes:?}"
     );
-    index.flush("kept-vectors", None).await.unwrap();
+    index.flush("kept-vectors").await.unwrap();
     assert_eq!(
         found(index, "c").await,
         set([2]),
@@ -1715,38 +1710,6 @@ pub async fn chunks_are_listed_with_their_documents(index: &dyn SearchIndex) {
         .filter(|(id, _)| *id == ChunkId(2))
         .count();
     assert_eq!(twice, 2, "an id that is findable twice is listed twice");
-}
-
-/// "The note of the last successful flush that had one."
-pub async fn checkpoints_are_kept(index: &dyn SearchIndex) {
-    fresh(index, "checkpoints").await;
-    assert_eq!(index.checkpoint("checkpoints").await.unwrap(), None);
-    index
-        .flush("checkpoints", Some("one".into()))
-        .await
-        .unwrap();
-    assert_eq!(
-        index.checkpoint("checkpoints").await.unwrap().as_deref(),
-        Some("one")
-    );
-    apply(
-        index,
-        "checkpoints",
-        vec![replace(header("d", 1), &[(1, "a")])],
-    )
-    .await;
-    assert_eq!(
-        index.checkpoint("checkpoints").await.unwrap().as_deref(),
-        Some("one")
-    );
-    index
-        .flush("checkpoints", Some("{\"topic\": 二}".into()))
-        .await
-        .unwrap();
-    assert_eq!(
-        index.checkpoint("checkpoints").await.unwrap().as_deref(),
-        Some("{\"topic\": 二}")
-    );
 }
 
 /// With vectors of their own for tier 2, each field answers from its own.

@@ -7,7 +7,9 @@
 //! implementation runs it.
 
 pub mod conformance;
+#[cfg(feature = "elasticsearch")]
 pub mod elasticsearch;
+pub mod elasticsearch_config;
 pub mod embedded;
 
 use std::sync::Arc;
@@ -204,12 +206,8 @@ pub trait SearchIndex: Send + Sync {
     /// Applies operations, in order; one outcome each.
     async fn write(&self, generation: &str, operations: Vec<Operation>) -> Result<Vec<Outcome>>;
 
-    /// Makes everything written before this call durable and visible. `checkpoint` is an opaque
-    /// note (log positions) that is committed together with it and returned by `checkpoint()`.
-    async fn flush(&self, generation: &str, checkpoint: Option<String>) -> Result<()>;
-
-    /// The note of the last successful flush that had one.
-    async fn checkpoint(&self, generation: &str) -> Result<Option<String>>;
+    /// Makes everything written before this call durable and visible.
+    async fn flush(&self, generation: &str) -> Result<()>;
 
     /// Best chunks by BM25.
     async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>>;

@@ -84,7 +84,7 @@ fn corpus(version: u64, documents: impl Iterator<Item = u64>) -> Vec<Operation> 
 
 async fn load(index: &dyn SearchIndex, operations: Vec<Operation>) {
     index.write("g", operations).await.unwrap();
-    index.flush("g", None).await.unwrap();
+    index.flush("g").await.unwrap();
 }
 
 async fn create(index: &dyn SearchIndex) {

@@ -120,7 +120,7 @@ async fn a_request_that_arrives_late_leaves_nothing() {
         other.write("g", vec![version(1, 3)]).await,
         Ok(vec![Outcome::Applied])
     );
-    other.flush("g", None).await.unwrap();
+    other.flush("g").await.unwrap();
     let before = written_items(&cluster).await;
     relay.is_holding.store(false, Ordering::Release);
     until("the late request never arrived", async || {
@@ -214,7 +214,7 @@ async fn writers_that_disagree_about_one_version_leave_one_of_their_answers_whol
         }
     };
     futures::join!(write(0), write(1), write(2));
-    writers[0].flush("g", None).await.unwrap();
+    writers[0].flush("g").await.unwrap();
     let ids: Vec<String> = (0..DOCUMENTS).map(|id| format!("d{id}")).collect();
     let stored = writers[1].documents(None, &ids).await.unwrap();
     let expected: BTreeSet<ChunkId> = stored

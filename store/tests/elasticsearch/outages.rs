@@ -93,7 +93,7 @@ async fn a_full_disk_and_a_killed_node_lose_nothing() {
     impatient.create("g", &settings()).await.unwrap();
     impatient.promote("g").await.unwrap();
     impatient.write("g", vec![version(1, 1)]).await.unwrap();
-    impatient.flush("g", None).await.unwrap();
+    impatient.flush("g").await.unwrap();
 
     node.run(&["flood"]);
     let error = impatient.write("g", vec![version(2, 1)]).await.unwrap_err();
@@ -126,7 +126,7 @@ async fn a_full_disk_and_a_killed_node_lose_nothing() {
         Ok(vec![Outcome::Applied, Outcome::Applied]),
         "it waited for the node"
     );
-    patient.flush("g", None).await.unwrap();
+    patient.flush("g").await.unwrap();
     assert_eq!(count(&impatient).await, Ok(15));
     let listed = patient.list_chunks(None).await.unwrap();
     let ids: Vec<_> = listed.iter().map(|(chunk, _)| *chunk).collect();

@@ -107,9 +107,8 @@ async fn generations_of_another_process_are_seen() {
         "with its note of origin"
     );
     there.write("A", vec![version(1, 1)]).await.unwrap();
-    there.flush("A", Some("note".into())).await.unwrap();
+    there.flush("A").await.unwrap();
     assert_eq!(found(&here).await.len(), 5);
-    assert_eq!(here.checkpoint("A").await.unwrap().as_deref(), Some("note"));
     there.promote("a").await.unwrap();
     let deadline = Instant::now() + DEADLINE;
     while !found(&here).await.is_empty() {
@@ -134,7 +133,7 @@ async fn generations_of_another_process_are_seen() {
         ErrorKind::NotFound
     );
     assert_eq!(
-        here.flush("A", None).await.unwrap_err().kind(),
+        here.flush("A").await.unwrap_err().kind(),
         ErrorKind::NotFound
     );
     assert_eq!(
@@ -183,7 +182,7 @@ async fn writers_of_the_same_documents_leave_the_highest_version_whole() {
                 "{outcomes:?}"
             );
             if step % 3 == number as u64 {
-                writers[number].flush("g", None).await.unwrap();
+                writers[number].flush("g").await.unwrap();
             }
         }
         done.fetch_add(1, std::sync::atomic::Ordering::Release);
@@ -214,7 +213,7 @@ async fn writers_of_the_same_documents_leave_the_highest_version_whole() {
         }
     };
     futures::join!(write(0), write(1), read);
-    writers[0].flush("g", None).await.unwrap();
+    writers[0].flush("g").await.unwrap();
     let expected: BTreeSet<ChunkId> = (0..DOCUMENTS)
         .flat_map(|id| {
             (0..5).map(move |place| {
@@ -252,7 +251,7 @@ async fn what_a_killed_process_left_is_never_given_out_and_goes() {
         .write("g", vec![version(1, 1), version(2, 1)])
         .await
         .unwrap();
-    index.flush("g", None).await.unwrap();
+    index.flush("g").await.unwrap();
     // The moment before the commit point of d1: its chunks are there, its manifest is not.
     let everything = format!("/{}-g/_search?size=50&version=true", cluster.prefix);
     let manifest = r#"{"query": {"term": {"manifest": "d1"}}}"#;
@@ -283,7 +282,7 @@ async fn what_a_killed_process_left_is_never_given_out_and_goes() {
     );
     // The record comes again and makes it whole.
     index.write("g", vec![version(1, 1)]).await.unwrap();
-    index.flush("g", None).await.unwrap();
+    index.flush("g").await.unwrap();
     assert!(
         index
             .fetch(None, &ids)
@@ -311,7 +310,7 @@ async fn what_a_killed_process_left_is_never_given_out_and_goes() {
         index.write("g", vec![version(1, 1)]).await.unwrap(),
         [Outcome::Older { stored: 2 }]
     );
-    index.flush("g", None).await.unwrap();
+    index.flush("g").await.unwrap();
     assert_eq!(
         index.list_chunks(None).await.unwrap().len(),
         10,

@@ -1,6 +1,5 @@
 //! Cuts text into the tokens that the keyword side indexes and searches: the same at index and at
-//! query time, so that every engine needs only white-space analysis. Called by enrich for chunks,
-//! by query-api for questions, by `tributary analyze`.
+//! query time, so that every engine needs only white-space analysis.
 //!
 //! Steps: normalise (width, compatibility forms, traditional → simplified), then at every place the
 //! longest lexicon term, else an identifier or word with its parts, else Chinese words by

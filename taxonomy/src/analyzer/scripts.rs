@@ -1,5 +1,4 @@
 //! Scripts without a dictionary here: Japanese kana, Korean, Thai and its neighbours, pictographs.
-//! Called by `Analyzer::step`.
 
 use super::{Analyzer, MAX_TOKEN_BYTES, Output};
 use crate::characters::Class;

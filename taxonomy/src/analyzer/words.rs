@@ -1,6 +1,6 @@
 //! Words and identifiers: `Conv2d`, `mindspore.nn.Conv2d`, `__init__`, `38.331`, `0x80070005`,
 //! `Ping-Pong`. A compound is emitted whole and by its parts: split at `_ . - /`, and at the humps
-//! of camelCase. Called by `Analyzer::step`.
+//! of camelCase.
 
 use super::{Analyzer, MAX_TOKEN_BYTES, Output};
 use crate::characters::Class;

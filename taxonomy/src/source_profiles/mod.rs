@@ -1,6 +1,6 @@
-//! How documents of a source are treated (W9): cleaning steps, chunking, attributes and tags by
-//! rules, versions of which only the newest is kept. The steps are names with settings here; ingest
-//! knows what they do. Called by ingest and enrich.
+//! How documents of a source are treated: cleaning steps, chunking, attributes and tags by rules,
+//! versions of which only the newest is kept. The steps are names with settings here; ingest knows
+//! what they do.
 
 mod newest_only;
 mod rules;
@@ -25,7 +25,7 @@ pub const DEFAULT_PROFILE: &str = "default";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChunkStrategy {
-    /// By sections and leaves (W10).
+    /// By sections and leaves.
     #[default]
     Sections,
     /// One chunk a document: cases.

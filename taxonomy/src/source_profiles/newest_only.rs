@@ -1,5 +1,5 @@
 //! `newest_only`: documents of a source that are versions of each other, of which only the newest
-//! is to be found (design documents, W9).
+//! is to be found (design documents).
 
 use std::collections::BTreeMap;
 

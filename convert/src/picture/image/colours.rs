@@ -1,5 +1,5 @@
 //! Samples of any layout to 8-bit RGB: grey becomes RGB, 16 bits become 8, transparent pixels lie
-//! on white. Called by the decoders.
+//! on white.
 
 use tributary_schemas::{Error, ErrorKind, Result};
 

@@ -1,4 +1,4 @@
-//! Formats of one frame (PNG, JPEG, GIF, WebP, BMP) to RGB pixels. Called by [`super::convert`].
+//! Formats of one frame (PNG, JPEG, GIF, WebP, BMP) to RGB pixels.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,4 @@
-//! Turns an image as its EXIF orientation says (values 1 to 8 of the EXIF tag 0x0112). Called by
-//! the decoders.
+//! Turns an image as its EXIF orientation says (values 1 to 8 of the EXIF tag 0x0112).
 
 use tributary_schemas::{Error, ErrorKind, Result};
 

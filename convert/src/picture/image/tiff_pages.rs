@@ -1,5 +1,4 @@
-//! The pages of a TIFF file, one after the other, so that only one is in memory. Called by
-//! [`super::convert`].
+//! The pages of a TIFF file, one after the other, so that only one is in memory.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};

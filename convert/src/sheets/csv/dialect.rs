@@ -1,5 +1,4 @@
-//! Which delimiter a text uses, by how evenly each candidate splits its first records. Called by
-//! the parent module.
+//! Which delimiter a text uses, by how evenly each candidate splits its first records.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

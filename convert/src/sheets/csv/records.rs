@@ -1,5 +1,4 @@
-//! Splits delimited text into records and fields, in one linear pass. Called by the parent module
-//! and by `dialect`.
+//! Splits delimited text into records and fields, in one linear pass.
 
 use std::borrow::Cow;
 

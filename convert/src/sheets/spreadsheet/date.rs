@@ -1,4 +1,4 @@
-//! Serial day numbers of workbooks to ISO dates and times. Called by `number_format`.
+//! Serial day numbers of workbooks to ISO dates and times.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Number formats of workbooks: a number as people see it. Called by the readers of workbooks.
+//! Number formats of workbooks: a number as people see it.
 //!
 //! Dates and times are shown as ISO whatever their order in the format is. Of number formats these
 //! are followed: sections for negative numbers and zero, digits, decimals, thousands, scaling,

@@ -1,5 +1,5 @@
 //! Reads OpenDocument spreadsheets as a stream. Numbers are shown as the file stores their text;
-//! dates and times as ISO. Called by the parent module.
+//! dates and times as ISO.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! One cell of an OpenDocument sheet from its first to its last tag. Called by `ods`.
+//! One cell of an OpenDocument sheet from its first to its last tag.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,4 @@
 //! The ZIP container of a workbook: its parts by name, unpacked as a stream under a common budget.
-//! Called by the readers of xlsx, xlsb and ods.
 
 use std::cell::Cell;
 use std::collections::HashMap;

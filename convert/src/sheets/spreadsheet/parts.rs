@@ -1,5 +1,5 @@
 //! Parts that all Office Open XML workbooks have: relationships between parts, and the document's
-//! properties. Called by `xlsx`, `xlsb` and `sheets`.
+//! properties.
 
 use std::collections::BTreeMap;
 

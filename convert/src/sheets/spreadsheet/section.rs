@@ -1,4 +1,4 @@
-//! One section of a number format, such as `#,##0.00" kg"`. Called by `number_format`.
+//! One section of a number format, such as `#,##0.00" kg"`.
 
 use crate::sheets::tables::value::plain_number;
 

@@ -1,5 +1,4 @@
-//! Collects the rows of one sheet while a reader goes through it, and writes its tables. Called by
-//! the readers of all workbook formats.
+//! Collects the rows of one sheet while a reader goes through it, and writes its tables.
 
 use tributary_schemas::{Error, ErrorKind, Result};
 

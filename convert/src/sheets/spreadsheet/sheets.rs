@@ -1,5 +1,4 @@
 //! Goes through the sheets of an Office Open XML workbook, whatever its sheets are written in.
-//! Called by `xlsx` and `xlsb`.
 
 use std::collections::HashMap;
 

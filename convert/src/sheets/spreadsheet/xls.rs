@@ -1,5 +1,4 @@
 //! Reads xls workbooks of Excel 5 to 2003 (BIFF5 and BIFF8, [MS-XLS]) from their OLE2 container.
-//! Called by the parent module.
 //!
 //! The places of a sheet's cells are sorted, then each is read; nothing is as large as a sheet's
 //! claimed size.

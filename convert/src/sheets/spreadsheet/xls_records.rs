@@ -1,5 +1,4 @@
-//! Records of the BIFF stream in an xls workbook ([MS-XLS] 2.1.4), and the numbers in them. Called
-//! by `xls` and `xls_strings`.
+//! Records of the BIFF stream in an xls workbook ([MS-XLS] 2.1.4), and the numbers in them.
 
 /// Record types that are read ([MS-XLS] 2.3.1).
 pub mod kind {

@@ -1,4 +1,4 @@
-//! Reads one sheet of an xls workbook. Called by `xls`.
+//! Reads one sheet of an xls workbook.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

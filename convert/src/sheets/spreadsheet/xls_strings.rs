@@ -1,6 +1,5 @@
 //! Text in the BIFF stream of an xls workbook: Unicode texts ([MS-XLS] 2.5.293, 2.5.294), byte
-//! texts of Excel 5 and 95, and the table of shared texts, which goes on in further records. Called
-//! by `xls`.
+//! texts of Excel 5 and 95, and the table of shared texts, which goes on in further records.
 
 use encoding_rs::Encoding;
 use tributary_schemas::Result;

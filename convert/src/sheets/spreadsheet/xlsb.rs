@@ -1,5 +1,4 @@
-//! Reads xlsb workbooks (binary parts in a ZIP container, [MS-XLSB]) as a stream. Called by the
-//! parent module.
+//! Reads xlsb workbooks (binary parts in a ZIP container, [MS-XLSB]) as a stream.
 
 use std::collections::HashMap;
 

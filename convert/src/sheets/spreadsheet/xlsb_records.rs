@@ -1,5 +1,4 @@
-//! Records of the binary parts in an xlsb workbook ([MS-XLSB] 2.1.4). Called by `xlsb` and
-//! `xlsb_sheet`.
+//! Records of the binary parts in an xlsb workbook ([MS-XLSB] 2.1.4).
 
 use std::io::Read;
 

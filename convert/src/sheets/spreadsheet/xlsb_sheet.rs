@@ -1,4 +1,4 @@
-//! Reads one sheet of an xlsb workbook row by row. Called by `xlsb`.
+//! Reads one sheet of an xlsb workbook row by row.
 
 use std::borrow::Cow;
 

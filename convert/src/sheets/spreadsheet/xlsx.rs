@@ -1,5 +1,4 @@
-//! Reads xlsx and xlsm workbooks (Office Open XML, transitional and strict) as a stream. Called by
-//! the parent module.
+//! Reads xlsx and xlsm workbooks (Office Open XML, transitional and strict) as a stream.
 
 use quick_xml::events::Event;
 use tributary_schemas::{Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! Reads one sheet of an xlsx workbook row by row. Called by `xlsx`.
+//! Reads one sheet of an xlsx workbook row by row.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,4 @@
 //! Styles and shared texts of an xlsx workbook, both kept in memory while its sheets are read.
-//! Called by `xlsx`.
 
 use std::collections::HashMap;
 

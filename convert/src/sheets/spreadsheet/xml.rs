@@ -1,5 +1,4 @@
-//! XML parts as a stream of events, with names without prefixes and bounded memory. Called by the
-//! readers of xlsx and ods.
+//! XML parts as a stream of events, with names without prefixes and bounded memory.
 
 use std::borrow::Cow;
 

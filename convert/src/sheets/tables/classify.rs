@@ -1,5 +1,5 @@
 //! What a cell's value is for the type of its column, and how text of delimited files becomes a
-//! value. Called by `survey` and `database`.
+//! value.
 
 use std::borrow::Cow;
 

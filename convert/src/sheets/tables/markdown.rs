@@ -1,5 +1,4 @@
 //! Tables as Markdown, in groups of rows with the header repeated, and within a budget of bytes.
-//! Called by `writer`.
 
 use super::TablesConfig;
 use super::plan::Plan;

@@ -1,7 +1,7 @@
 //! Merged cells: the text of one over several rows is repeated in each of them, so that every row
 //! stands for itself; one over several columns is repeated only in the first rows of a table, where
 //! it is a header. Links of cells, which workbooks keep apart from them, are put in at the same
-//! time. Called by the readers of an area.
+//! time.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

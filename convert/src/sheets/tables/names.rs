@@ -1,5 +1,5 @@
 //! Names of database tables and columns: safe without quotes, unique without regard to case, close
-//! to the real names. Called by `plan`.
+//! to the real names.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
 //! What is written of one table: where its data begins, which columns it has and what they are
-//! called. Called by `writer`.
+//! called.
 
 use super::layout::Area;
 use super::names::Names;

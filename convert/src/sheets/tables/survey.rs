@@ -1,5 +1,4 @@
-//! First reading of a table: its head, what its columns hold and how many rows it has. Called by
-//! `plan`.
+//! First reading of a table: its head, what its columns hold and how many rows it has.
 
 use tributary_schemas::Result;
 

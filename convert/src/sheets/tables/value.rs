@@ -1,5 +1,4 @@
-//! Cells and rows as readers of spreadsheets and delimited text hand them over. Used by everything
-//! in `tables`.
+//! Cells and rows as readers of spreadsheets and delimited text hand them over.
 
 use std::borrow::Cow;
 

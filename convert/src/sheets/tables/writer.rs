@@ -1,5 +1,5 @@
 //! Writes the sheets of a document one after the other: their Markdown and their part of the
-//! database. Called by the converters.
+//! database.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Where the newest version of each object lies: the chain of edits and their directories ([MS-PPT]
-//! 2.1.2). Called by [`super::convert`].
+//! 2.1.2).
 
 use std::collections::HashMap;
 

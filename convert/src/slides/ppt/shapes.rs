@@ -1,5 +1,5 @@
 //! Shapes of a slide or of notes: places, texts, pictures, groups, and tables, which are groups of
-//! cells ([MS-ODRAW] 2.2.13). Called by [`super::convert`].
+//! cells ([MS-ODRAW] 2.2.13).
 
 use super::text::{Kind, Text, texts};
 use crate::office::bytes::{u8_at, u16_at, u32_at, utf_16};

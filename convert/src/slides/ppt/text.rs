@@ -1,5 +1,5 @@
 //! Text of a shape or of the outline: a header, the characters, and the levels and bullets of their
-//! paragraphs ([MS-PPT] 2.9). Called by [`super::shapes`].
+//! paragraphs ([MS-PPT] 2.9).
 
 use crate::office::bytes::{u16_at, u32_at, utf_16};
 use crate::office::pieces::Piece;

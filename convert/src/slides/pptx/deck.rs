@@ -1,5 +1,4 @@
-//! The presentation part: its slides in order, their sections, and their size. Called by
-//! [`super::convert`].
+//! The presentation part: its slides in order, their sections, and their size.
 
 use std::collections::HashMap;
 

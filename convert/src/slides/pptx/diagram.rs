@@ -1,5 +1,4 @@
-//! SmartArt: the texts of a diagram's data model as a list nested by its connections. Called by
-//! [`super::slide`].
+//! SmartArt: the texts of a diagram's data model as a list nested by its connections.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The order in which people read a slide. Called by [`super::slide`].
+//! The order in which people read a slide.
 //!
 //! The slide is cut along its widest gap, across or down, and each part again, so that what stands
 //! close together is read together (recursive XY cut). Shapes that overlap are read in rows from

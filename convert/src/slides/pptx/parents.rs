@@ -1,5 +1,5 @@
 //! What shapes inherit from the placeholders of their slide's layout and master: kind, place,
-//! bullets. Called by [`super::slide`].
+//! bullets.
 
 use std::rc::Rc;
 

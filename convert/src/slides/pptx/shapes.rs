@@ -1,4 +1,4 @@
-//! The shape tree of a slide, a layout or a master. Called by [`super::convert`].
+//! The shape tree of a slide, a layout or a master.
 //!
 //! Of alternate content one branch is taken (by the XML reader). Connectors, ink and sound are left
 //! out.

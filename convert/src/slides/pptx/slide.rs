@@ -1,4 +1,4 @@
-//! A slide as blocks: its title, then its shapes in reading order. Called by [`super::convert`].
+//! A slide as blocks: its title, then its shapes in reading order.
 //!
 //! Dropped: footers, slide numbers, dates (text that someone typed into a date's place stays),
 //! connectors, hidden shapes (a setting keeps them). A merged cell's text stands once in its row

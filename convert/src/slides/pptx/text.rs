@@ -1,5 +1,4 @@
-//! Text bodies of DrawingML: paragraphs, runs, fields, line ends, formulas, links, bullets. Called
-//! by [`super::shapes`].
+//! Text bodies of DrawingML: paragraphs, runs, fields, line ends, formulas, links, bullets.
 
 use std::rc::Rc;
 

@@ -1,5 +1,5 @@
 //! The file information block at the start of the stream `WordDocument`: where everything else lies
-//! ([MS-DOC] 2.5). Called by [`super::convert`].
+//! ([MS-DOC] 2.5).
 
 use tributary_schemas::{Error, ErrorKind, Result};
 

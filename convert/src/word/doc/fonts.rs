@@ -1,5 +1,4 @@
-//! Names of the fonts, for characters of symbol fonts ([MS-DOC] 2.9.82, 2.9.271). Called by
-//! [`super::paragraph`].
+//! Names of the fonts, for characters of symbol fonts ([MS-DOC] 2.9.82, 2.9.271).
 
 use super::properties::Character;
 use crate::office::bytes::{u8_at, u16_at, utf_16};

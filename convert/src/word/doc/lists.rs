@@ -1,5 +1,4 @@
 //! Lists: whether the items of a list have numbers, and which ([MS-DOC] 2.9.131, 2.9.147, 2.9.150).
-//! Called by [`super::story`].
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Footnotes, endnotes, comments and text boxes: where each hangs in the main text, and its range
-//! of the text ([MS-DOC] 2.8). Called by [`super::convert`].
+//! of the text ([MS-DOC] 2.8).
 
 use std::collections::BTreeMap;
 use std::ops::Range;

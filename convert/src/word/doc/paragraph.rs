@@ -1,5 +1,5 @@
 //! The characters of one paragraph as pieces of Markdown: fields, special characters, footnote
-//! marks, pictures. Called by [`super::story`].
+//! marks, pictures.
 //!
 //! Text that was deleted while changes were tracked is dropped, inserted text is kept, hidden text
 //! is dropped unless the settings keep it. Of a field only its result is kept; a HYPERLINK's result

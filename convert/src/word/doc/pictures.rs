@@ -1,5 +1,4 @@
 //! Pictures in the text, and floating ones that hang on a place of it ([MS-DOC] 2.9.190, 2.9.253).
-//! Called by [`super::paragraph`].
 
 use std::collections::BTreeMap;
 

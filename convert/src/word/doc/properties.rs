@@ -1,5 +1,5 @@
 //! Lists of property modifiers (`grpprl`, [MS-DOC] 2.6) and what they say of paragraphs, characters
-//! and table rows. Called by `runs`, `styles` and `paragraphs`.
+//! and table rows.
 
 use crate::office::bytes::{size_at, u8_at, u16_at};
 

@@ -1,5 +1,5 @@
 //! Formatted pages: which properties hold for which bytes of the stream `WordDocument` ([MS-DOC]
-//! 2.9.33, 2.9.174). Called by [`super::convert`].
+//! 2.9.33, 2.9.174).
 
 use crate::office::bytes::{size_at, slice_at, u8_at, u16_at};
 

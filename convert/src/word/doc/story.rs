@@ -1,6 +1,5 @@
 //! A range of the text as blocks: paragraphs, headings, list items, tables, and text boxes behind
-//! the paragraph that they hang on. Called by [`super::convert`] for the main text, and for
-//! footnotes and text boxes.
+//! the paragraph that they hang on.
 
 use tributary_schemas::Result;
 

@@ -1,5 +1,5 @@
 //! The style sheet: outline level and list of each paragraph style, look of each character style,
-//! through their bases ([MS-DOC] 2.9.271). Called by [`super::convert`].
+//! through their bases ([MS-DOC] 2.9.271).
 
 use super::properties::{Character, Paragraph};
 use crate::office::bytes::{slice_at, u16_at};

@@ -1,5 +1,4 @@
-//! Tables: cells and rows collected from the paragraphs that lie in them, nested ones too. Called
-//! by [`super::story`].
+//! Tables: cells and rows collected from the paragraphs that lie in them, nested ones too.
 //!
 //! A cell that is merged over columns stands once, one that is merged over rows in each of them; a
 //! table within a cell follows the table that it stands in; a table of one cell is a frame, and its

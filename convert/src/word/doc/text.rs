@@ -1,5 +1,5 @@
 //! The piece table: which bytes of the stream `WordDocument` are which characters ([MS-DOC] 2.9.38,
-//! 2.9.177). Called by [`super::convert`].
+//! 2.9.177).
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 use tributary_schemas::{Error, ErrorKind, Result};

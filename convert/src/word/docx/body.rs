@@ -1,5 +1,4 @@
-//! The blocks of a story: the main text, a note, a cell, a text box. Called by the document and by
-//! everything that holds paragraphs.
+//! The blocks of a story: the main text, a note, a cell, a text box.
 
 use std::rc::Rc;
 

@@ -1,5 +1,4 @@
-//! Drawings, old (VML) and new: pictures, text boxes, charts and diagrams in them. Called by the
-//! runs.
+//! Drawings, old (VML) and new: pictures, text boxes, charts and diagrams in them.
 
 use tributary_schemas::Result;
 

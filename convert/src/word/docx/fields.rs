@@ -1,5 +1,4 @@
-//! Fields: which text is an instruction, which a result, and what the instruction means. Used by
-//! the runs.
+//! Fields: which text is an instruction, which a result, and what the instruction means.
 
 use crate::office::eq_field::{Shown, shown};
 use crate::office::symbol_fonts;

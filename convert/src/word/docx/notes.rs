@@ -1,5 +1,4 @@
-//! Footnotes, endnotes and, if asked for, comments: marks in the text, definitions after it. Called
-//! by the runs and the document.
+//! Footnotes, endnotes and, if asked for, comments: marks in the text, definitions after it.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,4 @@
 //! Lists: definitions of the numbering part, and the counters that give each paragraph its mark.
-//! Used by the paragraphs.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Numbers as lists write them: decimal, Roman, letters, Chinese, enclosed. Used by the numbering.
+//! Numbers as lists write them: decimal, Roman, letters, Chinese, enclosed.
 
 /// How a level writes its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,4 @@
-//! Paragraphs: their properties decide whether they are headings, list items, code or text. Called
-//! by the body.
+//! Paragraphs: their properties decide whether they are headings, list items, code or text.
 
 use std::rc::Rc;
 

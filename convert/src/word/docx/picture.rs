@@ -1,4 +1,4 @@
-//! Pictures: references in the text, their bytes beside it. Called by the drawings.
+//! Pictures: references in the text, their bytes beside it.
 
 use tributary_schemas::{ImageLink, Result};
 

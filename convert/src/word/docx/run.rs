@@ -1,4 +1,4 @@
-//! What stands in a paragraph: runs, links, insertions, fields, formulas. Called by the paragraphs.
+//! What stands in a paragraph: runs, links, insertions, fields, formulas.
 
 use tributary_schemas::Result;
 

@@ -1,5 +1,5 @@
 //! Styles of a document, resolved along `basedOn`: what is a heading, a title, an entry of the
-//! contents, code. Used by the paragraphs.
+//! contents, code.
 
 use std::collections::HashMap;
 use std::rc::Rc;

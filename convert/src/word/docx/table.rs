@@ -1,5 +1,4 @@
-//! Tables: spans and merged cells on a grid, nested tables after the one that holds them. Called by
-//! the body.
+//! Tables: spans and merged cells on a grid, nested tables after the one that holds them.
 
 use tributary_schemas::Result;
 

@@ -1,4 +1,4 @@
-//! Paragraphs and tables as they come, made into blocks. Called by the reader.
+//! Paragraphs and tables as they come, made into blocks.
 
 use crate::block::Block;
 use crate::escape::{is_invisible, needs_escape};

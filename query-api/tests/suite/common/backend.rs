@@ -1,349 +1,221 @@
-//! Documents, dead letters and knowledge sets in memory: published text becomes searchable after
-//! two polls.
+//! What a server of the tests is made of: a real log, an index in memory, and requests for a
+//! reindex that nobody fulfils.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tributary_query_api::config::ServerConfig;
-use tributary_query_api::documents::{
-    Accepted, DeadLetterDetail, DeadLetterPage, DeadLetters, DocumentConditions, DocumentPage,
-    Documents,
-};
 use tributary_query_api::http::health::{Check, ReadinessProbe};
-use tributary_query_api::knowledge_sets::KnowledgeSetCatalog;
 use tributary_query_api::reindexing::Reindexing;
-use tributary_query_api::{Models, OperationsParts, Parts, Retriever, ServerState, retrieval};
-use tributary_schemas::dead_letter::DeadLetter;
-use tributary_schemas::id::derive_document_id;
+use tributary_query_api::{OperationsParts, Parts, ServerState};
+use tributary_retrieval::{Models, Retriever};
 use tributary_schemas::reindex::{
     ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState,
 };
-use tributary_schemas::state::Reconciliation;
 use tributary_schemas::{
-    DocumentEvent, DocumentState, Error, ErrorKind, Lineage, Result, StageTime, State,
+    DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime,
+    State, Topic, event,
 };
 use tributary_store::blobs::Blobs;
-use tributary_store::search_index::{Operation, SearchIndex};
-use tributary_taxonomy::KnowledgeSets;
+use tributary_store::event_log::dead_letter::{self, Failure};
+use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
+use tributary_store::event_log::stage::Output;
+use tributary_store::event_log::topics::Topics;
+use tributary_store::event_log::{Position, Record, StoredRecord, message};
+use tributary_store::manifest::dead_letters::DeadLetters;
+use tributary_store::manifest::documents::Documents;
+use tributary_store::manifest::given_time::GivenTime;
+use tributary_store::manifest::table::{DocumentTable, ListFilter};
+use tributary_store::manifest::versions::VersionRule;
+use tributary_store::{manifest, system_clock};
+use tributary_taxonomy::{KnowledgeSetCatalog, KnowledgeSets, SharedKnowledgeSets};
 
 use super::memory_index::MemoryIndex;
 
-pub const KNOWLEDGE_SETS: &str = r#"
-[[knowledge_set]]
-id = "common"
-name = "Common"
-name_zh = "通用"
-view = "common"
-
-[[knowledge_set]]
-id = "radio"
-name = "Radio"
-name_zh = "无线"
-view = "capability"
-
-[[knowledge_set]]
-id = "kernel"
-name = "Kernel"
-view = "organization"
-"#;
+const LOG: embedded::Config = embedded::Config {
+    segment_bytes: 1 << 20,
+    max_record_bytes: 4 << 20,
+    linger_ms: 0,
+    queue_bytes: 8 << 20,
+    maintenance_interval_seconds: 0,
+    compaction_dirty_ratio: 0.5,
+    tombstone_retention_seconds: 0,
+};
 
 /// Requests that are asked for and never done.
 #[derive(Default)]
 pub struct MemoryReindexing(Mutex<Vec<ReindexRequest>>);
 
-pub struct MemoryDocuments {
-    index: Arc<MemoryIndex>,
-    states: Mutex<BTreeMap<String, DocumentState>>,
-    last_event: Mutex<DocumentEvent>,
-    files: TempDir,
+/// The document side of a server: a log in a folder of its own, and the texts of the index as
+/// reported. No stage runs: what one would report is said with [`Kept::report`].
+pub struct Kept {
+    pub documents: Arc<Documents>,
+    dead_letters: Arc<DeadLetters>,
+    topics: Topics,
+    blobs: Blobs,
+    _folder: TempDir,
 }
 
-impl MemoryDocuments {
-    pub fn new(index: Arc<MemoryIndex>) -> Self {
-        let states = super::TEXTS.iter().map(|text| {
-            let event = DocumentEvent {
-                title: Some(text.title.into()),
+impl Kept {
+    async fn new(index: Arc<MemoryIndex>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
+        let log = Arc::new(EmbeddedEventLog::open(&folder.path().join("log"), LOG).unwrap());
+        let topics = Topics::new(log, "tributary".into(), blobs.clone(), 1 << 20);
+        topics.create(1, None, None).await.unwrap();
+        topics
+            .append(
+                Topic::DeadLetters,
+                LETTERS
+                    .map(|(offset, message)| letter(offset, message))
+                    .into(),
+            )
+            .await
+            .unwrap();
+        for text in super::TEXTS {
+            let document = DocumentHeader {
+                title: text.title.into(),
                 source: text.source.into(),
-                ..DocumentEvent::default()
+                ..header(text.id, 1)
             };
-            let chunks = u32::try_from(text.chunks.len()).unwrap_or(0);
-            (
-                text.id.to_owned(),
-                DocumentState {
+            let chunks = u32::try_from(text.chunks.len()).unwrap();
+            let lineage = Some(Lineage {
+                converter: "markdown/1".into(),
+                fine_model: "hashing".into(),
+                ..Lineage::default()
+            });
+            report(
+                &topics,
+                &DocumentState {
                     chunks,
-                    ..report(&event, text.id, 1, State::Indexed)
+                    lineage,
+                    ..manifest::report(&document, State::Indexed, REPORTED_MS)
                 },
             )
-        });
-        Self {
+            .await;
+        }
+        let (table, clock) = (
+            Arc::new(DocumentTable::open(&topics).await.unwrap()),
+            system_clock(),
+        );
+        let given = GivenTime::open(&folder.path().join("manifest")).unwrap();
+        let dead_letters = Arc::new(
+            DeadLetters::open(topics.clone(), Arc::clone(&clock))
+                .await
+                .unwrap(),
+        );
+        let documents = Arc::new(Documents::new(
+            topics.clone(),
+            table,
             index,
-            states: Mutex::new(states.collect()),
-            last_event: Mutex::default(),
-            files: tempfile::tempdir().unwrap(),
+            VersionRule::new(0),
+            given,
+            clock,
+        ));
+        Self {
+            documents,
+            dead_letters,
+            topics,
+            blobs,
+            _folder: folder,
         }
     }
 
     /// Files that documents carry.
     pub fn blobs(&self) -> Blobs {
-        Blobs::local(self.files.path()).unwrap()
+        self.blobs.clone()
     }
 
     /// What was published last.
-    pub fn last_event(&self) -> DocumentEvent {
-        self.last_event
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    pub async fn last_event(&self) -> DocumentEvent {
+        let stored = self
+            .topics
+            .read_all(Topic::DocumentsRaw)
+            .await
+            .unwrap()
+            .pop()
+            .unwrap();
+        message::decode(&self.topics.redeem(stored.record).await.unwrap())
+            .unwrap()
+            .unwrap()
     }
 
-    pub fn count(&self) -> usize {
-        self.states
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// How many documents there are.
+    pub async fn count(&self) -> usize {
+        self.documents
+            .list(&ListFilter::default(), None, usize::MAX)
+            .await
+            .unwrap()
             .len()
     }
+
+    /// What a stage reports.
+    pub async fn report(&self, id: &str, version: u64, state: State) {
+        report(
+            &self.topics,
+            &manifest::report(&header(id, version), state, REPORTED_MS),
+        )
+        .await;
+    }
 }
 
-fn report(event: &DocumentEvent, id: &str, version: u64, state: State) -> DocumentState {
-    DocumentState {
-        document_id: id.to_owned(),
+const REPORTED_MS: i64 = 1_700_000_000_000;
+
+fn header(id: &str, version: u64) -> DocumentHeader {
+    let timeline = vec![StageTime {
+        stage: "ingest".into(),
+        at_ms: REPORTED_MS,
+    }];
+    DocumentHeader {
+        document_id: id.into(),
         version,
-        state,
-        reason: None,
-        source: event.source.clone(),
-        source_path: event.source_path.clone().unwrap_or_default(),
-        title: event
-            .title
-            .clone()
-            .or(event.source_path.clone())
-            .unwrap_or_default(),
-        chunks: 0,
-        fingerprint: String::new(),
-        lineage: Some(Lineage {
-            converter: "markdown/1".into(),
-            fine_model: "hashing".into(),
-            ..Lineage::default()
-        }),
-        timeline: vec![StageTime {
-            stage: "ingest".into(),
-            at_ms: 1_700_000_000_000,
-        }],
-        at_ms: 1_700_000_000_000,
-        indexed_version: None,
+        timeline,
+        ..DocumentHeader::default()
     }
 }
 
-#[async_trait]
-impl Documents for MemoryDocuments {
-    async fn publish(&self, event: DocumentEvent) -> Result<Accepted> {
-        let derived = || {
-            derive_document_id(
-                &event.source,
-                event.source_path.as_deref().unwrap_or_default(),
-            )
-        };
-        let document_id = event.document_id.clone().unwrap_or_else(derived);
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        let version = event.version.unwrap_or_else(|| {
-            states
-                .get(&document_id)
-                .map_or(1, |state| state.version + 1)
-        });
-        states.insert(
-            document_id.clone(),
-            report(&event, &document_id, version, State::Accepted),
-        );
-        *self
-            .last_event
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = event;
-        Ok(Accepted {
-            document_id,
-            version,
-            state: State::Accepted,
-        })
-    }
-
-    async fn delete(&self, document_id: &str) -> Result<Accepted> {
-        let version = {
-            let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-            let state = states
-                .get_mut(document_id)
-                .ok_or_else(|| Error::new(ErrorKind::NotFound, "no such document"))?;
-            state.state = State::Deleted;
-            state.version += 1;
-            state.version
-        };
-        let document_id = document_id.to_owned();
-        self.index
-            .write(
-                "1",
-                vec![Operation::Delete {
-                    document_id: document_id.clone(),
-                    version,
-                }],
-            )
-            .await?;
-        Ok(Accepted {
-            document_id,
-            version,
-            state: State::Deleted,
-        })
-    }
-
-    async fn get(&self, document_id: &str) -> Result<Option<DocumentState>> {
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(state) = states.get_mut(document_id) else {
-            return Ok(None);
-        };
-        let seen = state.clone();
-        state.state = match state.state {
-            State::Accepted => State::Embedding,
-            State::Embedding => State::Indexed,
-            other => other,
-        };
-        Ok(Some(seen))
-    }
-
-    async fn list(
-        &self,
-        conditions: &DocumentConditions,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<DocumentPage> {
-        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted = |state: &&DocumentState| {
-            after.is_none_or(|after| state.document_id.as_str() > after)
-                && conditions.state.is_none_or(|wanted| state.state == wanted)
-                && conditions
-                    .source
-                    .as_ref()
-                    .is_none_or(|source| *source == state.source)
-        };
-        let mut documents: Vec<DocumentState> = states
-            .values()
-            .filter(wanted)
-            .take(limit + 1)
-            .cloned()
-            .collect();
-        let more = documents.len() > limit;
-        documents.truncate(limit);
-        let next = documents
-            .last()
-            .filter(|_| more)
-            .map(|last| last.document_id.clone());
-        Ok(DocumentPage { documents, next })
-    }
-
-    async fn reconcile(&self) -> Result<Reconciliation> {
-        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = |wanted: State| {
-            states
-                .values()
-                .filter(|state| state.state == wanted)
-                .count() as u64
-        };
-        Ok(Reconciliation {
-            accepted: states.len() as u64,
-            indexed: count(State::Indexed),
-            deleted: count(State::Deleted),
-            in_flight: states
-                .values()
-                .filter(|state| !state.state.is_final())
-                .count() as u64,
-            ok: states.values().all(|state| state.state.is_final()),
-            ..Reconciliation::default()
-        })
-    }
+async fn report(topics: &Topics, state: &DocumentState) {
+    let Output { topic, record } = Output::report(state).unwrap();
+    topics.append(topic, vec![record]).await.unwrap();
 }
 
-pub struct MemoryDeadLetters {
-    letters: Mutex<Vec<DeadLetter>>,
-}
+/// Offset in `documents.raw`, and why it was given up.
+const LETTERS: [(u64, &str); 2] = [
+    (7, "zip archive ends in the middle of word/document.xml"),
+    (9, "<script>alert(1)</script>"),
+];
 
-impl Default for MemoryDeadLetters {
-    fn default() -> Self {
-        let letter = |offset: u64, message: &str| DeadLetter {
-            id: format!("documents.raw.v1-0-{offset}"),
-            document_id: format!("broken/{offset}.docx"),
-            topic: "tributary.documents.raw.v1".into(),
+fn letter(offset: u64, message: &str) -> Record {
+    let event = DocumentEvent {
+        source: "wiki".into(),
+        content: Some("x".into()),
+        ..DocumentEvent::default()
+    };
+    let id = format!("broken/{offset}.docx");
+    let record =
+        message::encode(event::TYPE_DOCUMENT_PUBLISHED, &id, 1, &event, REPORTED_MS).unwrap();
+    let failed = StoredRecord {
+        position: Position {
             partition: 0,
             offset,
-            stage: "ingest".into(),
+        },
+        record,
+    };
+    let error = Error::new(ErrorKind::Corrupt, message);
+    dead_letter::record(
+        &failed,
+        &Failure {
+            topic: Topic::DocumentsRaw,
+            stage: "ingest",
             attempts: 1,
-            kind: ErrorKind::Corrupt,
-            message: message.into(),
-            at_ms: 1_700_000_000_000,
-            bytes: 1234,
-        };
-        Self {
-            letters: Mutex::new(vec![
-                letter(7, "zip archive ends in the middle of word/document.xml"),
-                letter(9, "<script>alert(1)</script>"),
-            ]),
-        }
-    }
+            error: &error,
+            at_ms: REPORTED_MS,
+        },
+    )
 }
 
-impl MemoryDeadLetters {
-    fn take(&self, id: &str) -> Result<()> {
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        let position = letters.iter().position(|letter| letter.id == id);
-        let position =
-            position.ok_or_else(|| Error::new(ErrorKind::NotFound, "no such dead letter"))?;
-        letters.remove(position);
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl DeadLetters for MemoryDeadLetters {
-    async fn list(&self, _: Option<&str>, limit: usize) -> Result<DeadLetterPage> {
-        let letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(DeadLetterPage {
-            dead_letters: letters.iter().take(limit).cloned().collect(),
-            next: None,
-        })
-    }
-
-    async fn show(&self, id: &str) -> Result<Option<DeadLetterDetail>> {
-        let letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        let letter = letters.iter().find(|letter| letter.id == id).cloned();
-        Ok(letter.map(|dead_letter| DeadLetterDetail {
-            dead_letter,
-            preview: Some("{\"source\":\"wiki\",…".into()),
-        }))
-    }
-
-    async fn replay(&self, id: &str) -> Result<()> {
-        self.take(id)
-    }
-
-    async fn forget(&self, id: &str) -> Result<()> {
-        self.take(id)
-    }
-
-    async fn forget_all(&self) -> Result<u64> {
-        Ok(self
-            .letters
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-            .count() as u64)
-    }
-}
-
-pub struct MemoryCatalog(RwLock<Arc<KnowledgeSets>>);
-
-impl MemoryCatalog {
-    pub fn new() -> Self {
-        Self(RwLock::new(Arc::new(
-            KnowledgeSets::from_toml(KNOWLEDGE_SETS).unwrap(),
-        )))
-    }
-}
+pub struct MemoryCatalog(SharedKnowledgeSets);
 
 #[async_trait]
 impl Reindexing for MemoryReindexing {
@@ -408,11 +280,11 @@ fn building(request: &ReindexRequest, state: ReindexState) -> ReindexReport {
 #[async_trait]
 impl KnowledgeSetCatalog for MemoryCatalog {
     fn current(&self) -> Arc<KnowledgeSets> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        self.0.current()
     }
 
     async fn apply(&self, knowledge_sets: KnowledgeSets) -> Result<()> {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(knowledge_sets);
+        self.0.replace(knowledge_sets);
         Ok(())
     }
 }
@@ -447,8 +319,8 @@ pub fn operations(ready: bool) -> OperationsParts {
 }
 
 /// A server over the memory index, filled with the test texts.
-pub async fn state(models: Models, ready: bool) -> (ServerState, Arc<MemoryDocuments>) {
-    state_with(models, ready, super::config().server).await
+pub async fn state(models: Models, ready: bool) -> (ServerState, Arc<Kept>) {
+    state_with(models, ready, super::server_config()).await
 }
 
 /// The same with other settings.
@@ -456,8 +328,8 @@ pub async fn state_with(
     models: Models,
     ready: bool,
     config: ServerConfig,
-) -> (ServerState, Arc<MemoryDocuments>) {
-    let retrieval = super::config().retrieval;
+) -> (ServerState, Arc<Kept>) {
+    let retrieval = super::config();
     state_with_retrieval(models, ready, config, retrieval).await
 }
 
@@ -466,20 +338,29 @@ pub async fn state_with_retrieval(
     models: Models,
     ready: bool,
     config: ServerConfig,
-    retrieval: retrieval::Config,
-) -> (ServerState, Arc<MemoryDocuments>) {
+    retrieval: tributary_retrieval::Config,
+) -> (ServerState, Arc<Kept>) {
     let index = Arc::new(MemoryIndex::default());
     super::fill(index.as_ref()).await;
-    let documents = Arc::new(MemoryDocuments::new(Arc::clone(&index)));
+    let kept = Arc::new(Kept::new(Arc::clone(&index)).await);
+    let knowledge_sets = super::knowledge_sets();
     let parts = Parts {
-        retriever: Arc::new(Retriever::new(index, super::serving(models), retrieval).unwrap()),
-        documents: Arc::clone(&documents) as Arc<dyn Documents>,
-        dead_letters: Arc::new(MemoryDeadLetters::default()),
-        knowledge_sets: Arc::new(MemoryCatalog::new()),
+        retriever: Arc::new(
+            Retriever::new(
+                index,
+                super::serving(models),
+                knowledge_sets.clone(),
+                retrieval,
+            )
+            .unwrap(),
+        ),
+        documents: Arc::clone(&kept.documents),
+        dead_letters: Arc::clone(&kept.dead_letters),
+        knowledge_sets: Arc::new(MemoryCatalog(knowledge_sets)),
         reindexing: Arc::new(MemoryReindexing::default()),
-        blobs: documents.blobs(),
+        blobs: kept.blobs(),
         inline_limit_bytes: 50_000,
         operations: operations(ready),
     };
-    (ServerState::new(parts, config).unwrap(), documents)
+    (ServerState::new(parts, config).unwrap(), kept)
 }

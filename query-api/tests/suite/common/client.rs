@@ -12,12 +12,12 @@ use tokio::task::JoinHandle;
 use tributary_query_api::Operations;
 use tributary_query_api::config::ServerConfig;
 
-use super::backend::{self, MemoryDocuments};
+use super::backend::{self, Kept};
 
 /// A running server.
 pub struct Server {
     pub address: SocketAddr,
-    pub documents: Arc<MemoryDocuments>,
+    pub kept: Arc<Kept>,
     stop: oneshot::Sender<()>,
     served: Served,
 }
@@ -61,31 +61,30 @@ impl Server {
         Self::start_with(super::models(None), true).await
     }
 
-    pub async fn start_with(models: tributary_query_api::Models, ready: bool) -> Self {
-        Self::start_with_config(models, ready, super::config().server).await
+    pub async fn start_with(models: tributary_retrieval::Models, ready: bool) -> Self {
+        Self::start_with_config(models, ready, super::server_config()).await
     }
 
     pub async fn start_with_config(
-        models: tributary_query_api::Models,
+        models: tributary_retrieval::Models,
         ready: bool,
         config: ServerConfig,
     ) -> Self {
-        let (state, documents) = backend::state_with(models, ready, config).await;
-        Self::serve(documents, |listener, shutdown| {
+        let (state, kept) = backend::state_with(models, ready, config).await;
+        Self::serve(kept, |listener, shutdown| {
             tokio::spawn(tributary_query_api::serve(state, listener, shutdown))
         })
     }
 
     /// With time for a reranker that waits.
     pub async fn start_with_patience(
-        models: tributary_query_api::Models,
+        models: tributary_retrieval::Models,
         config: ServerConfig,
     ) -> Self {
-        let mut retrieval = super::config().retrieval;
+        let mut retrieval = super::config();
         retrieval.rerank.deadline_ms = 60_000;
-        let (state, documents) =
-            backend::state_with_retrieval(models, true, config, retrieval).await;
-        Self::serve(documents, |listener, shutdown| {
+        let (state, kept) = backend::state_with_retrieval(models, true, config, retrieval).await;
+        Self::serve(kept, |listener, shutdown| {
             tokio::spawn(tributary_query_api::serve(state, listener, shutdown))
         })
     }
@@ -93,20 +92,17 @@ impl Server {
     /// What a process without the service `query` serves.
     pub async fn start_operations(ready: bool) -> Self {
         let operations =
-            Operations::new(backend::operations(ready), super::config().server).unwrap();
-        let (_, documents) =
-            backend::state_with(super::models(None), ready, super::config().server).await;
-        Self::serve(documents, |listener, shutdown| {
+            Operations::new(backend::operations(ready), super::server_config()).unwrap();
+        let (_, kept) =
+            backend::state_with(super::models(None), ready, super::server_config()).await;
+        Self::serve(kept, |listener, shutdown| {
             tokio::spawn(tributary_query_api::serve_operations(
                 operations, listener, shutdown,
             ))
         })
     }
 
-    fn serve(
-        documents: Arc<MemoryDocuments>,
-        spawn: impl FnOnce(TcpListener, Shutdown) -> Served,
-    ) -> Self {
+    fn serve(kept: Arc<Kept>, spawn: impl FnOnce(TcpListener, Shutdown) -> Served) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -116,7 +112,7 @@ impl Server {
         );
         Self {
             address,
-            documents,
+            kept,
             stop,
             served,
         }

@@ -1,5 +1,5 @@
 //! Mends a log that nobody has open: segments with damage are written again without it, and the old
-//! files are kept aside. What a damaged frame held is not guessed. Called by `damage`.
+//! files are kept aside. What a damaged frame held is not guessed.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,5 +1,4 @@
-//! Reads the frames of a segment one after the other, in large pieces. Used by readers, recovery
-//! and compaction.
+//! Reads the frames of a segment one after the other, in large pieces.
 
 use std::fs::File;
 use std::ops::Range;

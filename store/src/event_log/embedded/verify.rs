@@ -1,4 +1,4 @@
-//! Looks at every byte of a log that nobody has open, and changes nothing. Called by `damage`.
+//! Looks at every byte of a log that nobody has open, and changes nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

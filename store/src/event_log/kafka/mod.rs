@@ -11,8 +11,8 @@
 
 mod admin;
 mod brokers;
+mod clients;
 mod committing;
-mod config;
 mod consumer;
 mod context;
 mod errors;
@@ -28,9 +28,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::kafka_config as config;
 pub use config::{Config, Properties, Secret};
 
 use self::admin::Admin;
+pub(super) use self::clients::built_in;
 use self::inspector::Inspector;
 use self::metadata::Metadata;
 use self::producer::Producer;

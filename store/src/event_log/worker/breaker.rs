@@ -199,7 +199,7 @@ fn normalised(message: &str) -> String {
             kept.push_str(if is_number { "#" } else { piece });
         }
     }
-    tributary_schemas::failure::cut(&mut kept, REASON_CHARACTERS);
+    tributary_schemas::error::cut(&mut kept, REASON_CHARACTERS);
     kept
 }
 

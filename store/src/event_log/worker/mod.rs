@@ -30,6 +30,7 @@ mod key_tests;
 mod lanes;
 mod low_water;
 pub mod metrics;
+pub mod paced;
 mod reading;
 #[cfg(test)]
 mod revocation_tests;

@@ -1,5 +1,5 @@
 //! Bulk requests: items are put together up to a number of bytes, sent, and sent again one by one
-//! or in halves where the cluster had no room for them. Used by `batch`.
+//! or in halves where the cluster had no room for them.
 
 use bytes::Bytes;
 use elasticsearch::http::Method;

@@ -1,5 +1,4 @@
 //! What an answer of the server means: one of our error kinds, and whether asking again can help.
-//! Used by `client` and `write`.
 
 use serde::Deserialize;
 use tributary_schemas::{Error, ErrorKind};

@@ -1,6 +1,5 @@
 //! Generations as the cluster knows them: it is asked, and what it says is believed for a second,
-//! because other processes create, promote and drop too. Used by everything that needs a
-//! generation's index.
+//! because other processes create, promote and drop too.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,17 +1,15 @@
-//! What a generation's index looks like: names, settings, mapping, and the documents in it. Used by
-//! `generations`, `write` and `read`.
+//! What a generation's index looks like: names, settings, mapping, and the documents in it.
 //!
 //! ```text
 //! <prefix>-<generation>            the index; its mapping's `_meta` holds format, prefix, generation and `IndexSettings`
 //! <prefix>-<generation>=writes     alias of it that writes go through: with `require_alias` nothing ever makes an index by itself
 //! <prefix>                         alias of the serving one
 //! ```
-//! Three kinds of documents, told apart by the fields that they have; all of one document of ours
-//! lie in one shard, so that a refresh shows them together:
+//! Two kinds of documents, told apart by the fields that they have; all of one document of ours lie
+//! in one shard, so that a refresh shows them together:
 //! - a chunk: `chunk`, `document`, `revision`, `version`, `text`, `filter`, …, vectors, and
 //!   `stored`, which is not indexed;
-//! - a manifest: `manifest` (the document id), `alive`, `terms`, and `entry`, which is not indexed;
-//! - the note of the last flush: `note`.
+//! - a manifest: `manifest` (the document id), `alive`, `terms`, and `entry`, which is not indexed.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -26,8 +24,6 @@ use crate::search_index::{IndexSettings, IndexedDocument};
 pub const FORMAT: u32 = 1;
 /// Most hits of one search, chunks and others.
 pub const LARGEST_WINDOW: usize = 10_000;
-/// Id and routing of the note.
-pub const NOTE_ID: &str = "note";
 /// Longest name of a generation, in bytes.
 const MAX_NAME_BYTES: usize = 90;
 /// Tokens of this many UTF-16 units on would be cut by the server's analyzer.
@@ -306,7 +302,6 @@ fn mappings(config: &Config, settings: &IndexSettings, meta: Value) -> Value {
         "alive": {"type": "boolean"},
         "terms": looked_up,
         "entry": {"type": "object", "enabled": false},
-        "note": {"type": "object", "enabled": false},
     });
     if !settings.shared_vectors {
         properties["fine"] = vector(settings.fine_dimensions);

@@ -11,7 +11,6 @@
 mod batch;
 mod bulk;
 mod client;
-mod config;
 mod diagnose;
 mod errors;
 mod generations;
@@ -27,13 +26,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use elasticsearch::http::Method;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{ChunkId, ChunkVectors, ErrorKind};
 
-pub use self::config::{Config, Durability, VectorIndex};
 pub use self::diagnose::{Diagnosis, diagnose};
+use super::elasticsearch_config as config;
+pub use config::{Config, Durability, VectorIndex};
 
 use self::batch::Target;
 use self::client::{Body, Client, Request};
@@ -57,16 +56,6 @@ pub struct ElasticsearchIndex {
     /// By name of the index.
     writers: Mutex<HashMap<String, Arc<Writer>>>,
     preference: String,
-}
-
-#[derive(Deserialize, Serialize)]
-struct NoteRecord {
-    note: Note,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Note {
-    checkpoint: String,
 }
 
 impl ElasticsearchIndex {
@@ -150,39 +139,11 @@ impl ElasticsearchIndex {
             .await
     }
 
-    async fn try_flush(
-        &self,
-        generation: &Arc<Generation>,
-        checkpoint: Option<&str>,
-    ) -> Result<()> {
+    async fn try_flush(&self, generation: &Arc<Generation>) -> Result<()> {
         let writer = self.writer(generation);
         let target = self.target(generation);
         let _alone = writer.whole.write().await;
         let what = "cannot flush the search index";
-        if let Some(checkpoint) = checkpoint {
-            let record = NoteRecord {
-                note: Note {
-                    checkpoint: checkpoint.to_owned(),
-                },
-            };
-            let path = format!(
-                "/{}/_doc/{}",
-                mapping::write_alias(&generation.index),
-                mapping::NOTE_ID
-            );
-            let query = &[("require_alias", "true"), ("routing", mapping::NOTE_ID)];
-            let body = Body::json(&record)?;
-            let _: Value = self
-                .client
-                .call(Request {
-                    what,
-                    method: Method::Put,
-                    path: &path,
-                    query,
-                    body,
-                })
-                .await?;
-        }
         if self.config.durability == Durability::Async {
             target
                 .act_on_all_shards(what, &format!("/{}/_flush", generation.index))
@@ -230,19 +191,9 @@ impl SearchIndex for ElasticsearchIndex {
         result
     }
 
-    async fn flush(&self, generation: &str, checkpoint: Option<String>) -> Result<()> {
-        self.reading(Some(generation), |found| {
-            let checkpoint = checkpoint.as_deref();
-            async move { self.try_flush(&found, checkpoint).await }
-        })
-        .await
-    }
-
-    async fn checkpoint(&self, generation: &str) -> Result<Option<String>> {
+    async fn flush(&self, generation: &str) -> Result<()> {
         self.reading(Some(generation), |found| async move {
-            let record: Option<NoteRecord> =
-                self.reader(&found).record(mapping::NOTE_ID, "note").await?;
-            Ok(record.map(|record| record.note.checkpoint))
+            self.try_flush(&found).await
         })
         .await
     }

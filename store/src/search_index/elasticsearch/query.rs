@@ -1,5 +1,5 @@
 //! Our queries in the server's language. Filters fail closed exactly as those of the embedded
-//! index. Used by `read`.
+//! index.
 
 use std::collections::BTreeMap;
 

@@ -490,23 +490,6 @@ impl Reader<'_> {
         Ok(existing)
     }
 
-    /// The source of one record, by id and routing.
-    pub async fn record<S: DeserializeOwned + Send + 'static>(
-        &self,
-        id: &str,
-        field: &str,
-    ) -> Result<Option<S>> {
-        let mut found = self
-            .get::<S>(
-                "cannot read a record",
-                &[(id.to_owned(), id.to_owned())],
-                &[field],
-                true,
-            )
-            .await?;
-        Ok(found.pop().and_then(|document| document.source))
-    }
-
     async fn get<S: DeserializeOwned + Send + 'static>(
         &self,
         what: &str,

@@ -1,5 +1,4 @@
-//! A plain bitmap over document or row numbers: what a filter lets through. Used by every scan of
-//! the embedded index.
+//! A plain bitmap over document or row numbers: what a filter lets through.
 
 /// Bits by number; unset beyond the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

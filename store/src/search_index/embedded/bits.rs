@@ -1,6 +1,5 @@
 //! One-bit codes of the coarse vectors: a scan that reads a seventh of the bytes picks the rows
-//! that the 8-bit scan looks at. Used by `vectors` from a configured number of rows on. Derived
-//! data: what is missing is made again.
+//! that the 8-bit scan looks at. Derived data: what is missing is made again.
 //!
 //! After RaBitQ (Gao and Long, SIGMOD 2024): with centroid c and a fixed rotation P, a vector x
 //! keeps the signs s of r = P(x − c), the factor ‖r‖² / Σ|rᵢ|, the offset ⟨c, x − c⟩ and an error

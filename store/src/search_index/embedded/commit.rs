@@ -1,5 +1,4 @@
-//! Files of a generation and the one commit point that makes them valid together. Used by
-//! `generation`.
+//! Files of a generation and the one commit point that makes them valid together.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -53,8 +52,6 @@ pub struct Commit {
     pub manifest_bytes: u64,
     /// Records of the one-bit codes; none for fewer rows than the configuration asks for.
     pub prefilter_groups: Option<usize>,
-    /// The caller's note.
-    pub checkpoint: Option<String>,
     /// CRC-32 of the row numbers; none in a commit of before.
     #[serde(default)]
     pub numbers_crc: Option<u32>,
@@ -78,7 +75,6 @@ impl Commit {
             next_number: 0,
             manifest_bytes: manifest::EMPTY_BYTES,
             prefilter_groups: None,
-            checkpoint: None,
             numbers_crc: Some(EMPTY_CRC),
         }
     }

@@ -1,5 +1,5 @@
 //! One generation in its folder: writes wait in memory, a flush puts all of them into the files and
-//! commits. Called by [`super::EmbeddedIndex`], always off the async threads.
+//! commits.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -143,11 +143,6 @@ impl Generation {
     /// Bytes of all its files.
     pub fn bytes(&self) -> u64 {
         commit::folder_bytes(&self.folder)
-    }
-
-    /// The note of the last commit that had one.
-    pub fn checkpoint(&self) -> Option<String> {
-        self.lock().commit.checkpoint.clone()
     }
 
     /// What is committed of some documents.
@@ -307,7 +302,7 @@ impl Generation {
             .map(|operation| self.accept(&mut writer, operation))
             .collect();
         if writer.pending_bytes > self.config.pending_memory_mib << 20 {
-            self.commit(&mut writer, None)?;
+            self.commit(&mut writer)?;
         }
         Ok(outcomes)
     }
@@ -381,13 +376,13 @@ impl Generation {
     }
 
     /// Makes everything written before durable and visible.
-    pub fn flush(&self, checkpoint: Option<String>) -> Result<()> {
+    pub fn flush(&self) -> Result<()> {
         let mut writer = self.lock();
         self.mend(&mut writer)?;
-        if !writer.pending.is_empty() || checkpoint.is_some_and_other(&writer.commit.checkpoint) {
-            self.commit(&mut writer, checkpoint)?;
-        } else {
+        if writer.pending.is_empty() {
             self.refresh(&mut writer)?;
+        } else {
+            self.commit(&mut writer)?;
         }
         if let Err(error) = self.compact_if_worthwhile(&mut writer) {
             // Nothing is lost: the flush is done, and the next one tries again.
@@ -417,7 +412,7 @@ impl Generation {
 
     /// Puts everything that waits into the files and commits. What waits stays in memory until that
     /// has succeeded.
-    fn commit(&self, writer: &mut Writer, checkpoint: Option<String>) -> Result<()> {
+    fn commit(&self, writer: &mut Writer) -> Result<()> {
         writer.damaged = true;
         let addition = self.addition(writer)?;
         let appended = writer.files.append(
@@ -431,7 +426,6 @@ impl Generation {
             next_number: writer.commit.next_number + addition.numbers.len() as u64 / 8,
             manifest_bytes: writer.files.manifest_bytes(),
             prefilter_groups: writer.files.bit_groups(),
-            checkpoint: checkpoint.or_else(|| writer.commit.checkpoint.clone()),
             numbers_crc: Some(writer.files.numbers_crc()),
             format: commit::FORMAT,
             ..writer.commit.clone()
@@ -808,16 +802,5 @@ fn check_text(index: &Index, folder: &Path) -> Result<()> {
             ErrorKind::Corrupt,
             format!("the checksum of {} differs", folder.join(file).display()),
         )),
-    }
-}
-
-/// Whether a note is given and differs from the one known.
-trait OtherNote {
-    fn is_some_and_other(&self, known: &Self) -> bool;
-}
-
-impl OtherNote for Option<String> {
-    fn is_some_and_other(&self, known: &Self) -> bool {
-        self.is_some() && self != known
     }
 }

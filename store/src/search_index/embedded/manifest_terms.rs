@@ -1,6 +1,5 @@
 //! Documents by manifest term, in memory: sorted pairs of a term's hash and a document's number,
 //! eight bytes each. A document with a signature has 33 terms, so it takes about 280 bytes here.
-//! Used by `manifest`.
 
 /// Fewer unsorted pairs than this are looked through one by one.
 const MOST_RECENT: usize = 4096;

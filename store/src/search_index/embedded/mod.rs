@@ -464,14 +464,8 @@ impl SearchIndex for EmbeddedIndex {
             .await
     }
 
-    async fn flush(&self, generation: &str, checkpoint: Option<String>) -> Result<()> {
-        self.with(generation, move |generation| generation.flush(checkpoint))
-            .await
-    }
-
-    async fn checkpoint(&self, generation: &str) -> Result<Option<String>> {
-        self.with(generation, |generation| Ok(generation.checkpoint()))
-            .await
+    async fn flush(&self, generation: &str) -> Result<()> {
+        self.with(generation, |generation| generation.flush()).await
     }
 
     async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>> {

@@ -1,4 +1,4 @@
-//! A write that waits for the next flush, checked when it comes. Used by `generation`.
+//! A write that waits for the next flush, checked when it comes.
 
 use std::collections::HashSet;
 

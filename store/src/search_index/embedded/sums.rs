@@ -1,6 +1,5 @@
 //! Checksums of the records of other columns: a column of CRC-32, one per row, and what has been
-//! checked against it since the files were opened. Each row is checked when it is first read. Used
-//! by `vectors` and `bits`.
+//! checked against it since the files were opened. Each row is checked when it is first read.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! The tantivy side: fields, tokenizer, documents, and errors in our words. Used by `generation`,
-//! `snapshot` and `keyword`.
+//! The tantivy side: fields, tokenizer, documents, and errors in our words.
 //!
 //! Layout of a stored chunk: one byte 1, the CRC-32 of what follows (little-endian u32), JSON of
 //! chunk and document header. Chunks of before are the JSON alone, which begins with `{`: they are

@@ -1,5 +1,5 @@
 //! The folder of the text index as tantivy sees it. tantivy writes `meta.json`, its commit point,
-//! without a checksum and without making the new name durable; here it gets both. Used by `text`.
+//! without a checksum and without making the new name durable; here it gets both.
 //!
 //! Layout of a small file (`meta.json`, `.managed.json`): the JSON, then `#crc32 ` and eight
 //! hexadecimal digits of the CRC-32 of the JSON, each on a line of its own. Files of before have no

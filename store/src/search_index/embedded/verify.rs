@@ -1,4 +1,4 @@
-//! Looks at every byte of an index that nobody else has open. Called by `damage`.
+//! Looks at every byte of an index that nobody else has open.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Reading order: a page is cut into blocks, columns of running text one after the other,
-//! everything else from top to bottom. Called by [`super::page_markdown`].
+//! everything else from top to bottom.
 //!
 //! A gutter is an upright strip that few boxes cross. It parts columns if both sides are running
 //! text (lines that fill their side), or if the lines of both sides do not stand at the same

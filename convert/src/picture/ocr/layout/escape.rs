@@ -1,5 +1,4 @@
-//! Escapes what Markdown would read as marks in recognised text. Called by `paragraphs` and
-//! `tables`.
+//! Escapes what Markdown would read as marks in recognised text.
 
 use crate::escape::{escape_starts, escaped};
 

@@ -1,6 +1,6 @@
 //! Rows of a block to paragraphs. Lines are joined where the line above had no room for the next
 //! word; otherwise the line end stays, and a wider gap, another size, an indent or the short last
-//! line of running text begins a new paragraph. Called by [`super::page_markdown`].
+//! line of running text begins a new paragraph.
 
 use super::escape::escape_line;
 use super::median;

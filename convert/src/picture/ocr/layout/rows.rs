@@ -1,5 +1,4 @@
-//! Boxes of one block to rows: what stands side by side belongs to one row. Called by
-//! [`super::page_markdown`] and `columns`.
+//! Boxes of one block to rows: what stands side by side belongs to one row.
 
 use super::frame::Item;
 use tributary_models::ocr::is_wide;

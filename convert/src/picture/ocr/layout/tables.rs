@@ -1,6 +1,5 @@
-//! Tables: rows in a row whose boxes stand in the same columns. Called by [`super::page_markdown`].
-//! Only what is clear becomes a table: every box in one column of its own, at least two rows and
-//! columns, most cells filled.
+//! Tables: rows in a row whose boxes stand in the same columns. Only what is clear becomes a table:
+//! every box in one column of its own, at least two rows and columns, most cells filled.
 
 use super::escape::escape_cell;
 use super::frame::Item;

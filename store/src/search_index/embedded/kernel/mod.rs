@@ -1,6 +1,6 @@
 //! The arithmetic of the vector scans, in one form per instruction set, chosen at run time. All
 //! forms of the integer kernels give the same result bit for bit; the f32 dot product differs
-//! between them only by rounding. Used by `vectors` and `bits`.
+//! between them only by rounding.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

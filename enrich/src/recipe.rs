@@ -1,0 +1,379 @@
+//! What a generation of the index is built with: every setting that shapes tokens, chunks and
+//! vectors. It is kept with the generation, so that documents and questions are treated alike for
+//! as long as it serves, whatever the configuration says by then.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tributary_models::EmbedderKind;
+use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_store::blobs::Blobs;
+use tributary_store::generations::Origin;
+use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon};
+
+use crate::config::{ChunkerConfig, Chunkers, Config, EmbedConfig};
+use crate::embed_stage;
+
+/// The sections of the configuration that say how a generation is built.
+#[derive(Clone, Debug)]
+pub struct RecipeConfig {
+    /// Lexicon files and analyzer.
+    pub taxonomy: tributary_taxonomy::Config,
+    /// Models.
+    pub models: tributary_models::Config,
+    /// Chunkers and windows.
+    pub enrich: Config,
+}
+
+/// The settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// How text is cut into tokens.
+    pub analyzer: AnalyzerConfig,
+    /// Terms that are kept whole: a lexicon file's text.
+    pub lexicon: String,
+    /// Which models make the vectors.
+    pub models: ModelChoice,
+    /// How chunks become the texts that are embedded.
+    pub embedding: Windows,
+    /// How documents are cut.
+    pub chunkers: Chunkers,
+}
+
+/// Bytes of settings that the index's own description takes; every process reads it every second.
+const LARGEST_IN_INDEX: usize = 64 << 10;
+const BLOBS_HINT: &str = "all processes that share a log and an index need the same bodies: set store.blobs.url to one folder that every \
+                          machine reaches, or put the folder `blobs` back. If the blobs are lost for good, set the index aside (another \
+                          store.search_index.elasticsearch.index_prefix, or the folder `index`) and run `tributary knowledge-sets reindex \
+                          --all`: what lies in the log is indexed again, and documents over store.inline_limit_bytes are to be published \
+                          again";
+
+/// The part of `[models]` that shapes vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelChoice {
+    kind: EmbedderKind,
+    folder: String,
+    coarse_folder: String,
+    coarse_dimensions: usize,
+    hashing_dimensions: usize,
+}
+
+/// The part of `[enrich.embed]` that shapes vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Windows {
+    window_tokens: usize,
+    window_limit: usize,
+    fold_traditional: bool,
+}
+
+impl Recipe {
+    /// What the configuration and the knowledge sets say today. Reads the lexicon files.
+    pub fn of_today(config: &RecipeConfig, knowledge_sets: &KnowledgeSets) -> Result<Self> {
+        let lexicon = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
+        let lines = lexicon
+            .terms()
+            .map(|(_, term)| format!("{}\t{}\n", term.text, term.weight));
+        let (models, embed) = (&config.models, &config.enrich.embed);
+        let mut by_set = BTreeMap::new();
+        for set in knowledge_sets.iter() {
+            if let Some(pipeline) = &set.pipeline {
+                by_set.insert(
+                    set.id.clone(),
+                    config.enrich.chunker.with(&pipeline.chunker)?,
+                );
+            }
+        }
+        Ok(Self {
+            analyzer: config.taxonomy.analyzer.clone(),
+            lexicon: lines.collect(),
+            models: ModelChoice {
+                kind: models.kind,
+                folder: models.folder.clone(),
+                coarse_folder: models.coarse_folder.clone(),
+                coarse_dimensions: models.coarse_dimensions,
+                hashing_dimensions: models.hashing_dimensions,
+            },
+            embedding: Windows {
+                window_tokens: embed.window_tokens,
+                window_limit: embed.window_limit,
+                fold_traditional: embed.fold_traditional,
+            },
+            chunkers: Chunkers {
+                default: config.enrich.chunker.clone(),
+                by_set,
+            },
+        })
+    }
+
+    /// Today's recipe for these knowledge sets alone: all other documents are cut as in `before`.
+    /// Analyzer and models are today's.
+    #[must_use]
+    pub fn for_sets(mut self, sets: &[String], before: &Self) -> Self {
+        if sets.is_empty() {
+            return self;
+        }
+        let mut by_set = before.chunkers.by_set.clone();
+        for set in sets {
+            let own = self
+                .chunkers
+                .by_set
+                .get(set)
+                .unwrap_or(&self.chunkers.default)
+                .clone();
+            by_set.insert(set.clone(), own);
+        }
+        self.chunkers = Chunkers {
+            default: before.chunkers.default.clone(),
+            by_set,
+        };
+        self
+    }
+
+    /// What a generation remembers of it: its place, and itself unless it is large.
+    pub async fn origin(&self, request_id: &str, blobs: &Blobs) -> Result<Origin> {
+        let json = self.to_json()?;
+        let settings = if json.len() <= LARGEST_IN_INDEX {
+            serde_json::from_slice(&json).ok()
+        } else {
+            None
+        };
+        Ok(Origin {
+            request_id: request_id.to_owned(),
+            recipe: self.keep(blobs).await?,
+            settings,
+        })
+    }
+
+    /// Reads what a generation remembers.
+    pub async fn of_origin(origin: &Origin, generation: &str, blobs: &Blobs) -> Result<Self> {
+        if let Some(settings) = &origin.settings {
+            return serde_json::from_value(settings.clone()).map_err(unreadable);
+        }
+        Self::read(blobs, &origin.recipe).await.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                let message =
+                    format!("the blob store does not have the settings of generation `{generation}` of the index ({})", origin.recipe);
+                Error::new(ErrorKind::NotFound, message).with_hint(BLOBS_HINT)
+            }
+            _ => error,
+        })
+    }
+
+    /// Keeps it durably and returns its place.
+    pub async fn keep(&self, blobs: &Blobs) -> Result<String> {
+        blobs.put(Bytes::from(self.to_json()?)).await
+    }
+
+    /// Reads what [`Recipe::keep`] kept.
+    pub async fn read(blobs: &Blobs, url: &str) -> Result<Self> {
+        let json = blobs.get(url).await?;
+        serde_json::from_slice(&json).map_err(unreadable)
+    }
+
+    /// Hash of all of it, 16 hexadecimal digits.
+    pub fn fingerprint(&self) -> Result<String> {
+        Ok(blake3::hash(&self.to_json()?)
+            .to_hex()
+            .chars()
+            .take(16)
+            .collect())
+    }
+
+    /// What differs from another recipe, in the words of
+    /// [`tributary_schemas::reindex::ReindexOverview::outdated`].
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let mut differences = Vec::new();
+        let mut note = |differs: bool, what: &str| {
+            if differs {
+                differences.push(what.to_owned());
+            }
+        };
+        note(
+            self.analyzer != other.analyzer || self.lexicon != other.lexicon,
+            "analyzer",
+        );
+        note(self.models != other.models, "models");
+        note(self.embedding != other.embedding, "embedding");
+        note(self.chunkers.default != other.chunkers.default, "chunker");
+        let sets = self.chunkers.by_set.keys().chain(
+            other
+                .chunkers
+                .by_set
+                .keys()
+                .filter(|set| !self.chunkers.by_set.contains_key(*set)),
+        );
+        let own = |recipe: &Self, set: &String| -> ChunkerConfig {
+            recipe.chunkers.of(std::slice::from_ref(set)).clone()
+        };
+        for set in sets {
+            note(
+                own(self, set) != own(other, set),
+                &format!("chunker of {set}"),
+            );
+        }
+        differences
+    }
+
+    /// The analyzer with its lexicon.
+    pub fn open_analyzer(&self) -> Result<Analyzer> {
+        Analyzer::new(
+            &self.analyzer,
+            Lexicon::from_text("lexicon of a generation", &self.lexicon)?,
+        )
+    }
+
+    /// Whether both cut text into the same tokens.
+    pub fn has_analyzer_of(&self, other: &Self) -> bool {
+        self.analyzer == other.analyzer && self.lexicon == other.lexicon
+    }
+
+    /// The models; sessions, folders and the reranker are those of the configuration. CPU-bound.
+    pub fn load_models(
+        &self,
+        today: &tributary_models::Config,
+        models_folder: &Path,
+    ) -> Result<tributary_models::Models> {
+        let choice = self.models.clone();
+        let config = tributary_models::Config {
+            kind: choice.kind,
+            folder: choice.folder,
+            coarse_folder: choice.coarse_folder,
+            coarse_dimensions: choice.coarse_dimensions,
+            hashing_dimensions: choice.hashing_dimensions,
+            ..today.clone()
+        };
+        tributary_models::load(&config, models_folder)
+    }
+
+    /// Settings of the embed stage; limits are those of the configuration.
+    pub fn embed_config(&self, today: &EmbedConfig) -> EmbedConfig {
+        let Windows {
+            window_tokens,
+            window_limit,
+            fold_traditional,
+        } = self.embedding;
+        EmbedConfig {
+            window_tokens,
+            window_limit,
+            fold_traditional,
+            ..today.clone()
+        }
+    }
+
+    /// Hash of how chunks become embedded texts, see [`embed_stage::fingerprint`].
+    pub fn embedding_fingerprint(&self, today: &EmbedConfig) -> String {
+        embed_stage::fingerprint(&self.embed_config(today))
+    }
+
+    fn to_json(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot encode a recipe: {error}"),
+            )
+        })
+    }
+}
+
+fn unreadable(error: serde_json::Error) -> Error {
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("the settings of a generation of the index cannot be read: {error}"),
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn today() -> Recipe {
+        let mut defaults: toml::Table = include_str!("../../cli/default.toml").parse().unwrap();
+        let mut section = |name: &str| defaults.remove(name).unwrap();
+        let config = RecipeConfig {
+            taxonomy: section("taxonomy").try_into().unwrap(),
+            models: section("models").try_into().unwrap(),
+            enrich: section("enrich").try_into().unwrap(),
+        };
+        Recipe::of_today(&config, &KnowledgeSets::default()).unwrap()
+    }
+
+    fn with_leaves(recipe: &Recipe, leaf_maximum_tokens: usize) -> ChunkerConfig {
+        ChunkerConfig {
+            leaf_maximum_tokens,
+            ..recipe.chunkers.default.clone()
+        }
+    }
+
+    #[test]
+    fn a_reindex_of_one_set_leaves_the_chunks_of_others_alone() {
+        let before = today();
+        let mut changed = before.clone();
+        changed.chunkers.default = with_leaves(&before, 700);
+        changed.lexicon = "载波聚合\t1\n".to_owned();
+        let one = changed.clone().for_sets(&["wireless".to_owned()], &before);
+        assert_eq!(
+            one.differences(&before),
+            ["analyzer", "chunker of wireless"]
+        );
+        assert_eq!(
+            one.chunkers.of(&["wireless".to_owned()]),
+            &changed.chunkers.default
+        );
+        assert_eq!(changed.clone().for_sets(&[], &before), changed);
+    }
+
+    #[tokio::test]
+    async fn a_generation_can_be_continued_beside_another_blob_store() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (blobs, others) = (
+            Blobs::local(folder.path()).unwrap(),
+            Blobs::local(other.path()).unwrap(),
+        );
+        let recipe = today();
+        let origin = recipe.origin("r", &blobs).await.unwrap();
+        let decoded = Origin::decode(&origin.encode().unwrap()).unwrap().unwrap();
+        assert_eq!(
+            Recipe::of_origin(&decoded, "g", &others).await.unwrap(),
+            recipe
+        );
+        // As generations of before remember it, and those with a large lexicon.
+        let old = Origin {
+            settings: None,
+            ..decoded
+        };
+        assert_eq!(Recipe::of_origin(&old, "g", &blobs).await.unwrap(), recipe);
+        let error = Recipe::of_origin(&old, "g", &others).await.unwrap_err();
+        assert!(
+            error.to_string().contains("generation `g`")
+                && error.hint().unwrap().contains("store.blobs.url"),
+            "{error:?}"
+        );
+        let large = Recipe {
+            lexicon: "载波聚合\t1\n".repeat(10_000),
+            ..recipe
+        };
+        assert_eq!(large.origin("r", &blobs).await.unwrap().settings, None);
+    }
+
+    #[tokio::test]
+    async fn a_kept_recipe_comes_back_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(folder.path()).unwrap();
+        let mut recipe = today();
+        recipe
+            .chunkers
+            .by_set
+            .insert("a".to_owned(), with_leaves(&recipe, 600));
+        let url = recipe.keep(&blobs).await.unwrap();
+        let read = Recipe::read(&blobs, &url).await.unwrap();
+        assert_eq!(read, recipe);
+        assert_eq!(read.fingerprint().unwrap(), recipe.fingerprint().unwrap());
+        assert_ne!(read.fingerprint().unwrap(), today().fingerprint().unwrap());
+    }
+}

@@ -1,0 +1,111 @@
+//! Access rules: the caller's wishes and rights become one filter here and nowhere else; tier 1
+//! applies it inside every query.
+//!
+//! It fails closed: wishes and rights are joined by AND, and where they exclude each other nothing
+//! is found.
+
+use tributary_schemas::Filter;
+use tributary_taxonomy::KnowledgeSets;
+
+use crate::error::SearchError;
+
+/// Who asks, and what they may see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Principal {
+    /// The only knowledge sets they may see; `None` for all.
+    pub knowledge_sets: Option<Vec<String>>,
+    /// The highest security level (密级) they may see; `None` for all, documents without a level
+    /// included.
+    pub max_security_level: Option<u8>,
+}
+
+impl Principal {
+    /// Sees everything: whoever reaches a server that listens on its own machine only.
+    pub fn unrestricted() -> Self {
+        Self::default()
+    }
+}
+
+/// The filter of a search. A knowledge set that does not exist is an error that names it and the
+/// nearest known one, never ignored.
+pub(crate) fn filter(
+    wishes: &Filter,
+    principal: &Principal,
+    knowledge_sets: &KnowledgeSets,
+) -> Result<Filter, SearchError> {
+    let named = wishes.knowledge_sets.as_deref().unwrap_or_default();
+    knowledge_sets
+        .check(named)
+        .map_err(SearchError::UnknownKnowledgeSet)?;
+    Ok(Filter {
+        knowledge_sets: both(
+            wishes.knowledge_sets.as_ref(),
+            principal.knowledge_sets.as_ref(),
+        ),
+        max_security_level: lower(wishes.max_security_level, principal.max_security_level),
+        ..wishes.clone()
+    })
+}
+
+/// Values in both lists; a list that is not given does not restrict, an empty one matches nothing.
+fn both(wished: Option<&Vec<String>>, allowed: Option<&Vec<String>>) -> Option<Vec<String>> {
+    match (wished, allowed) {
+        (Some(wished), Some(allowed)) => Some(
+            wished
+                .iter()
+                .filter(|name| allowed.contains(name))
+                .cloned()
+                .collect(),
+        ),
+        (one, other) => one.or(other).cloned(),
+    }
+}
+
+fn lower(wished: Option<u8>, allowed: Option<u8>) -> Option<u8> {
+    match (wished, allowed) {
+        (Some(wished), Some(allowed)) => Some(wished.min(allowed)),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn wishes_never_widen_rights() {
+        let allowed = names(&["a", "b"]);
+        let table = [
+            (None, None, None),
+            (None, Some(&allowed), Some(names(&["a", "b"]))),
+            (
+                Some(names(&["b", "c"])),
+                Some(&allowed),
+                Some(names(&["b"])),
+            ),
+            (Some(names(&["c"])), Some(&allowed), Some(vec![])),
+            (Some(vec![]), Some(&allowed), Some(vec![])),
+            (Some(vec![]), None, Some(vec![])),
+            (Some(names(&["c"])), None, Some(names(&["c"]))),
+        ];
+        for (wished, allowed, expected) in table {
+            assert_eq!(
+                both(wished.as_ref(), allowed),
+                expected,
+                "{wished:?} {allowed:?}"
+            );
+        }
+        for (wished, allowed, expected) in [
+            (None, None, None),
+            (Some(5), Some(3), Some(3)),
+            (Some(1), Some(3), Some(1)),
+            (None, Some(3), Some(3)),
+        ] {
+            assert_eq!(lower(wished, allowed), expected);
+        }
+    }
+}

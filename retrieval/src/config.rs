@@ -1,0 +1,174 @@
+//! Settings of the three tiers; the values live in `cli/default.toml`.
+
+use serde::{Deserialize, Serialize};
+use tributary_schemas::search::{FoldLimits, TierLimits};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+/// Everything that shapes a search, `[query_api.retrieval]`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Longest query that is accepted, in bytes of UTF-8.
+    pub query_limit_bytes: usize,
+    /// Turn traditional Chinese characters of a query into simplified ones before it is embedded.
+    pub fold_traditional: bool,
+    /// Hits of a request that names no `top_k`.
+    pub top_k: usize,
+    /// Largest `top_k` of a request; at most `fine_keep`.
+    pub maximum_top_k: usize,
+    /// Tier 1 (粗筛): candidates by each signal.
+    pub coarse: TierLimits,
+    /// Tier 2 (精筛): candidates by each signal.
+    pub fine: TierLimits,
+    /// Chunks that tier 2 hands on.
+    pub fine_keep: usize,
+    /// Query embeddings that run at the same time; more wait.
+    pub embedding_concurrency: usize,
+    /// α of the fusion in tier 2.
+    pub vector_weight: VectorWeight,
+    /// k of reciprocal rank fusion, which orders the candidates of tier 1.
+    pub reciprocal_rank_constant: f32,
+    /// Tier 3 (精排).
+    pub rerank: RerankConfig,
+    /// Families of nearly equal documents.
+    pub near_duplicates: NearDuplicateConfig,
+}
+
+/// α(L) = base + range / (1 + e^(−(L − midpoint_tokens) / slope_tokens)), see
+/// [`crate::vector_weight`].
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct VectorWeight {
+    /// Weight of the vector side for a very short query.
+    pub base: f32,
+    /// What a very long query adds to it.
+    pub range: f32,
+    /// Query tokens at which half of the range is added.
+    pub midpoint_tokens: f32,
+    /// How gently α rises around the midpoint, in tokens; above 0.
+    pub slope_tokens: f32,
+}
+
+/// Tier 3.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RerankConfig {
+    /// After this time the fused order is the answer, and `degraded` names the reranker.
+    pub deadline_ms: u64,
+    /// Rerank calls that run at the same time; more wait until their deadline.
+    pub concurrency: usize,
+}
+
+/// Families of nearly equal documents, see [`crate::families`].
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct NearDuplicateConfig {
+    /// A family is one hit, unless a request asks for all its members.
+    pub fold: bool,
+    /// Least similarity of two documents of one family, above 0 and at most 1.
+    pub threshold: f32,
+    /// The newest member answers for its family if its best chunk scores at most this much below
+    /// the family's best, 0 to 1.
+    pub score_margin: f32,
+}
+
+impl NearDuplicateConfig {
+    /// For a plan: none for a request that unfolds.
+    pub fn limits(&self, unfold: bool) -> Option<FoldLimits> {
+        (self.fold && !unfold).then_some(FoldLimits {
+            threshold: self.threshold,
+            score_margin: self.score_margin,
+        })
+    }
+}
+
+impl Config {
+    /// `Invalid` with everything that no search can work with.
+    pub fn check(&self) -> Result<()> {
+        let problems = self.problems();
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::Invalid, problems.join("; ")))
+        }
+    }
+
+    /// Everything that is wrong with the values, one line each.
+    pub fn problems(&self) -> Vec<String> {
+        let positive = [
+            ("query_limit_bytes", self.query_limit_bytes),
+            ("top_k", self.top_k),
+            ("coarse.keyword", self.coarse.keyword),
+            ("coarse.vector", self.coarse.vector),
+            ("fine.keyword", self.fine.keyword),
+            ("fine.vector", self.fine.vector),
+            ("fine_keep", self.fine_keep),
+            ("embedding_concurrency", self.embedding_concurrency),
+            ("rerank.concurrency", self.rerank.concurrency),
+        ];
+        let mut problems: Vec<String> = positive
+            .iter()
+            .filter(|(_, value)| *value == 0)
+            .map(|(key, _)| problem(key, "must be at least 1"))
+            .collect();
+        let weight = &self.vector_weight;
+        let rules = [
+            (
+                self.top_k <= self.maximum_top_k,
+                "top_k",
+                "must not exceed maximum_top_k",
+            ),
+            (
+                self.maximum_top_k <= self.fine_keep,
+                "maximum_top_k",
+                "must not exceed fine_keep: tier 2 hands on no more chunks",
+            ),
+            (
+                (0.0..=1.0).contains(&weight.base),
+                "vector_weight.base",
+                "must lie between 0 and 1",
+            ),
+            (
+                (0.0..=1.0).contains(&(weight.base + weight.range)),
+                "vector_weight.range",
+                "added to base must lie between 0 and 1",
+            ),
+            (
+                weight.midpoint_tokens.is_finite(),
+                "vector_weight.midpoint_tokens",
+                "must be a number",
+            ),
+            (
+                weight.slope_tokens.is_finite() && weight.slope_tokens > 0.0,
+                "vector_weight.slope_tokens",
+                "must be above 0",
+            ),
+            (
+                self.reciprocal_rank_constant.is_finite() && self.reciprocal_rank_constant >= 0.0,
+                "reciprocal_rank_constant",
+                "must be 0 or more",
+            ),
+            (
+                self.near_duplicates.threshold > 0.0 && self.near_duplicates.threshold <= 1.0,
+                "near_duplicates.threshold",
+                "must lie above 0 and not above 1",
+            ),
+            (
+                (0.0..=1.0).contains(&self.near_duplicates.score_margin),
+                "near_duplicates.score_margin",
+                "must lie between 0 and 1",
+            ),
+        ];
+        problems.extend(
+            rules
+                .iter()
+                .filter(|(holds, _, _)| !holds)
+                .map(|(_, key, rule)| problem(key, rule)),
+        );
+        problems
+    }
+}
+
+fn problem(key: &str, rule: &str) -> String {
+    format!("query_api.retrieval.{key} {rule}")
+}

@@ -1,0 +1,457 @@
+//! Near-duplicates among what was found: one document of each family answers, the others are named.
+//! Pure but for the last function; about .2 ms for 80 chunks.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tributary_schemas::near_duplicate::{Signature, content_term};
+use tributary_schemas::search::{FamilyMember, FoldLimits, ScoredChunk};
+use tributary_schemas::{DocumentHeader, Filter, Result};
+use tributary_store::search_index::{SearchIndex, StoredChunk};
+
+use crate::leaving::visible;
+
+/// Members of a family that a document's own page names.
+const MOST_MEMBERS: usize = 100;
+/// Documents looked at for them.
+const MOST_LOOKED_AT: usize = 1000;
+
+/// A ranked chunk and what the index holds of it.
+pub type Found = (ScoredChunk, StoredChunk);
+
+/// A hit to be.
+pub struct Shown {
+    /// The chunk with its final score.
+    pub ranked: ScoredChunk,
+    /// The chunk as stored, perhaps under the name of an exact duplicate.
+    pub stored: StoredChunk,
+    /// The document as the caller sees it.
+    pub document: Arc<DocumentHeader>,
+    /// Documents that step aside for it.
+    pub family: Vec<FamilyMember>,
+}
+
+/// A document with chunks among those found.
+struct Document {
+    shown: Arc<DocumentHeader>,
+    /// Exact duplicates that the caller may see too.
+    copies: Vec<DocumentHeader>,
+    signature: Option<Signature>,
+    best_score: f32,
+    /// Number of the document whose family it is in.
+    leader: usize,
+}
+
+/// One document of each family answers with its chunks, as if the others had not been found.
+///
+/// Documents are taken by their best chunk: each joins the first before it that it is similar
+/// enough to. Of a family the canonical member answers, provided that its best chunk is nearly as
+/// good as the family's best: where the members differ in what was asked for, the one that has it
+/// answers.
+pub fn fold(found: Vec<Found>, filter: &Filter, limits: FoldLimits) -> Vec<Shown> {
+    let mut numbers: HashMap<String, Option<usize>> = HashMap::new();
+    let mut documents: Vec<Document> = Vec::new();
+    for (ranked, stored) in &found {
+        numbers
+            .entry(stored.document.document_id.clone())
+            .or_insert_with(|| {
+                let document = Document::new(&stored.document, ranked.score, filter)?;
+                documents.push(document);
+                Some(documents.len() - 1)
+            });
+    }
+    join_families(&mut documents, limits.threshold);
+    let mut families = answering(&documents, limits.score_margin);
+    let mut shown = Vec::new();
+    for (ranked, stored) in found {
+        let Some(Some(number)) = numbers.get(&stored.document.document_id) else {
+            continue;
+        };
+        let Some(document) = documents.get(*number) else {
+            continue;
+        };
+        let Some((answers, family)) = families.get_mut(document.leader) else {
+            continue;
+        };
+        if answers == number {
+            shown.push(Shown {
+                ranked,
+                stored,
+                document: Arc::clone(&document.shown),
+                family: std::mem::take(family),
+            });
+        }
+    }
+    shown
+}
+
+/// Every document that the caller may see answers for itself, exact duplicates included: they share
+/// the stored chunk.
+pub fn unfold(found: Vec<Found>, filter: &Filter) -> Vec<Shown> {
+    let mut shown = Vec::new();
+    for (ranked, stored) in found {
+        for document in visible(&stored.document, filter) {
+            shown.push(Shown {
+                ranked,
+                stored: stored.clone(),
+                document,
+                family: Vec::new(),
+            });
+        }
+    }
+    shown
+}
+
+impl Document {
+    /// `None` if the caller may see it under no name.
+    fn new(stored: &Arc<DocumentHeader>, best_score: f32, filter: &Filter) -> Option<Self> {
+        let mut members = visible(stored, filter).into_iter();
+        let mut shown = members.next()?;
+        let copies: Vec<DocumentHeader> = members.map(Arc::unwrap_or_clone).collect();
+        if !copies.is_empty() {
+            let document = Arc::make_mut(&mut shown);
+            for copy in &copies {
+                unite(&mut document.tags, &copy.tags);
+                unite(&mut document.knowledge_sets, &copy.knowledge_sets);
+            }
+        }
+        Some(Self {
+            signature: Signature::decode(&stored.signature).ok(),
+            shown,
+            copies,
+            best_score,
+            leader: usize::MAX,
+        })
+    }
+
+    /// Estimated; exact duplicates are stored once, so two documents that were found are none.
+    fn similarity(&self, other: &Self) -> f32 {
+        match (&self.signature, &other.signature) {
+            (Some(own), Some(other)) => own.similarity(other),
+            _ => 0.0,
+        }
+    }
+}
+
+fn unite(names: &mut Vec<String>, more: &[String]) {
+    for name in more {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+}
+
+/// Gives every document the number of the one that leads its family; a leader has its own.
+fn join_families(documents: &mut [Document], threshold: f32) {
+    let mut leaders: Vec<usize> = Vec::new();
+    for number in 0..documents.len() {
+        let (before, rest) = documents.split_at_mut(number);
+        let Some(document) = rest.first_mut() else {
+            continue;
+        };
+        let is_similar = |leader: &usize| {
+            before
+                .get(*leader)
+                .is_some_and(|leader| leader.similarity(document) >= threshold)
+        };
+        document.leader = leaders.iter().copied().find(is_similar).unwrap_or(number);
+        if document.leader == number {
+            leaders.push(number);
+        }
+    }
+}
+
+/// By number of the leader: which document answers for the family, and the others.
+fn answering(documents: &[Document], score_margin: f32) -> Vec<(usize, Vec<FamilyMember>)> {
+    let mut families: Vec<Vec<usize>> = vec![Vec::new(); documents.len()];
+    for (number, document) in documents.iter().enumerate() {
+        if let Some(family) = families.get_mut(document.leader) {
+            family.push(number);
+        }
+    }
+    families
+        .into_iter()
+        .map(|family| answering_one(documents, &family, score_margin))
+        .collect()
+}
+
+fn answering_one(
+    documents: &[Document],
+    family: &[usize],
+    score_margin: f32,
+) -> (usize, Vec<FamilyMember>) {
+    let members: Vec<(usize, &Document)> = family
+        .iter()
+        .filter_map(|number| Some((*number, documents.get(*number)?)))
+        .collect();
+    let best_score = members
+        .iter()
+        .map(|(_, document)| document.best_score)
+        .fold(0.0, f32::max);
+    let nearly_best = members
+        .iter()
+        .filter(|(_, document)| document.best_score + score_margin >= best_score);
+    let Some((answers, document)) =
+        nearly_best.min_by(|(_, left), (_, right)| left.shown.canonical_order(&right.shown))
+    else {
+        return (usize::MAX, Vec::new());
+    };
+    let mut others = Vec::new();
+    for (number, other) in &members {
+        let similarity = if number == answers {
+            1.0
+        } else {
+            document.similarity(other)
+        };
+        let itself = (number != answers).then_some(other.shown.as_ref());
+        others.extend(
+            itself
+                .into_iter()
+                .chain(&other.copies)
+                .map(|member| family_member(member, similarity)),
+        );
+    }
+    others.sort_by(most_similar_first);
+    (*answers, others)
+}
+
+fn most_similar_first(left: &FamilyMember, right: &FamilyMember) -> Ordering {
+    right
+        .similarity
+        .total_cmp(&left.similarity)
+        .then_with(|| left.document_id.cmp(&right.document_id))
+}
+
+fn family_member(document: &DocumentHeader, similarity: f32) -> FamilyMember {
+    FamilyMember {
+        document_id: document.document_id.clone(),
+        version: document.version,
+        source: document.source.clone(),
+        source_path: document.source_path.clone(),
+        title: document.title.clone(),
+        similarity,
+    }
+}
+
+/// Documents that are nearly the same as this one and that the filter allows, most similar first,
+/// exact duplicates before all.
+pub async fn of_document(
+    index: &dyn SearchIndex,
+    document: &DocumentHeader,
+    threshold: f32,
+    filter: &Filter,
+) -> Result<Vec<FamilyMember>> {
+    let mut terms = document.band_terms();
+    if !document.content_hash.is_empty() {
+        terms.push(content_term(&document.content_hash));
+    }
+    if terms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let signature = Signature::decode(&document.signature).ok();
+    let similarity = |other: &DocumentHeader| {
+        if !document.content_hash.is_empty() && other.content_hash == document.content_hash {
+            return Some(1.0);
+        }
+        let similarity = signature
+            .as_ref()?
+            .similarity(&Signature::decode(&other.signature).ok()?);
+        (similarity >= threshold).then_some(similarity)
+    };
+    let found = index.documents_with(None, &terms, MOST_LOOKED_AT).await?;
+    let is_another =
+        |other: &&DocumentHeader| other.document_id != document.document_id && filter.allows(other);
+    let others = found.iter().map(|found| &found.document).filter(is_another);
+    let mut family: Vec<FamilyMember> = others
+        .filter_map(|other| similarity(other).map(|similarity| family_member(other, similarity)))
+        .collect();
+    family.sort_by(most_similar_first);
+    family.truncate(MOST_MEMBERS);
+    Ok(family)
+}
+
+#[cfg(test)]
+mod tests {
+    use tributary_schemas::{Chunk, ChunkId, ChunkKind};
+
+    use super::*;
+
+    const LIMITS: FoldLimits = FoldLimits {
+        threshold: 0.5,
+        score_margin: 0.1,
+    };
+
+    /// A document whose signature has `own` of 128 values of its own and shares the rest with every
+    /// other of `group`.
+    fn document(id: &str, version: u64, group: u32, own: usize) -> DocumentHeader {
+        let id_number = id
+            .bytes()
+            .fold(0, |number, byte| number * 256 + u32::from(byte));
+        let value = |place: usize| {
+            if place < own {
+                id_number
+            } else {
+                group << 16 | place as u32
+            }
+        };
+        let signature = Signature(std::array::from_fn(value)).encode();
+        DocumentHeader {
+            document_id: id.into(),
+            version,
+            signature,
+            ..DocumentHeader::default()
+        }
+    }
+
+    fn found(document: &DocumentHeader, chunk: u128, score: f32) -> Found {
+        let chunk = Chunk {
+            chunk_id: ChunkId(chunk),
+            kind: ChunkKind::Leaf,
+            ordinal: 0,
+            section_path: Vec::new(),
+            text: String::new(),
+            tokens: 0,
+            parent_id: None,
+            child_ids: Vec::new(),
+            pages: Vec::new(),
+            is_continuation: false,
+            parent_summary: None,
+            images: Vec::new(),
+            analyzed: String::new(),
+        };
+        (
+            ScoredChunk {
+                chunk_id: chunk.chunk_id,
+                score,
+            },
+            StoredChunk {
+                chunk,
+                document: Arc::new(document.clone()),
+            },
+        )
+    }
+
+    /// Chunk, document and family of each hit.
+    fn folded(found: Vec<Found>) -> Vec<(u128, String, Vec<String>)> {
+        let ids = |family: Vec<FamilyMember>| {
+            family
+                .into_iter()
+                .map(|member| member.document_id)
+                .collect()
+        };
+        let shown = fold(found, &Filter::default(), LIMITS);
+        shown
+            .into_iter()
+            .map(|shown| {
+                (
+                    shown.ranked.chunk_id.0,
+                    shown.document.document_id.clone(),
+                    ids(shown.family),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_newest_of_a_family_answers_with_all_its_chunks() {
+        let (old, new, other) = (
+            document("old", 1, 1, 20),
+            document("new", 2, 1, 20),
+            document("other", 1, 2, 0),
+        );
+        let hits = folded(vec![
+            found(&old, 1, 0.9),
+            found(&other, 2, 0.89),
+            found(&new, 3, 0.85),
+            found(&old, 4, 0.5),
+            found(&new, 5, 0.4),
+        ]);
+        assert_eq!(
+            hits,
+            [
+                (2, "other".into(), vec![]),
+                (3, "new".into(), vec!["old".to_owned()]),
+                (5, "new".into(), vec![])
+            ],
+        );
+    }
+
+    #[test]
+    fn a_member_that_fits_the_question_much_better_answers() {
+        let (old, new) = (document("old", 1, 1, 20), document("new", 2, 1, 20));
+        let hits = folded(vec![found(&old, 1, 0.9), found(&new, 2, 0.6)]);
+        assert_eq!(hits, [(1, "old".into(), vec!["new".to_owned()])]);
+    }
+
+    #[test]
+    fn documents_less_similar_than_the_threshold_and_those_without_a_signature_stay_apart() {
+        let (left, right) = (document("a", 1, 1, 70), document("b", 1, 1, 70));
+        let (short, tiny) = (
+            DocumentHeader {
+                signature: String::new(),
+                ..left.clone()
+            },
+            DocumentHeader::default(),
+        );
+        let short = DocumentHeader {
+            document_id: "short".into(),
+            ..short
+        };
+        let hits = folded(vec![
+            found(&left, 1, 0.9),
+            found(&right, 2, 0.8),
+            found(&short, 3, 0.7),
+            found(&tiny, 4, 0.6),
+        ]);
+        assert_eq!(hits.len(), 4);
+    }
+
+    #[test]
+    fn an_exact_duplicate_is_shown_only_to_those_who_may_see_it_by_itself() {
+        let tagged = |id: &str, version, tag: &str, set: &str| DocumentHeader {
+            tags: vec![tag.into()],
+            knowledge_sets: vec![set.into()],
+            ..document(id, version, 1, 0)
+        };
+        let copy = tagged("copy", 1, "y", "t");
+        let canonical = DocumentHeader {
+            duplicates: vec![copy.as_duplicate()],
+            ..tagged("canonical", 2, "x", "s")
+        };
+        let shown = |tag: &str, set: &str| {
+            let some = |name: &str| (!name.is_empty()).then(|| vec![name.to_owned()]);
+            let filter = Filter {
+                tags: some(tag),
+                knowledge_sets: some(set),
+                ..Filter::default()
+            };
+            let folded = fold(vec![found(&canonical, 1, 0.9)], &filter, LIMITS);
+            let names = |shown: &Shown| {
+                (
+                    shown.document.document_id.clone(),
+                    shown.family.len(),
+                    shown.document.tags.join(" "),
+                )
+            };
+            (
+                folded.first().map(names),
+                unfold(vec![found(&canonical, 1, 0.9)], &filter).len(),
+            )
+        };
+        assert_eq!(
+            shown("", ""),
+            (Some(("canonical".into(), 1, "x y".into())), 2)
+        );
+        assert_eq!(
+            shown("x", ""),
+            (Some(("canonical".into(), 0, "x".into())), 1)
+        );
+        assert_eq!(shown("y", "t"), (Some(("copy".into(), 0, "y".into())), 1));
+        assert_eq!(
+            shown("x", "t"),
+            (None, 0),
+            "by the terms of two documents, by neither alone"
+        );
+    }
+}

@@ -1,0 +1,268 @@
+//! Tier 2 (精筛): the best candidates by keyword and by fine vector, fused by relative score,
+//! weighted by the user's profile (画像).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use tributary_schemas::search::{QueryPlan, ScoredChunk};
+use tributary_schemas::{ChunkId, Result};
+use tributary_store::search_index::{KeywordQuery, SearchIndex, VectorField, VectorQuery};
+
+use crate::embed::QueryVectors;
+use crate::{fusion, leaving, normalize, plan};
+
+/// A chunk as tier 2 sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FineChunk {
+    /// Chunk.
+    pub chunk_id: ChunkId,
+    /// Keyword score, normalised to 0..1.
+    pub keyword: f32,
+    /// Vector score, normalised to 0..1.
+    pub vector: f32,
+    /// Fused and weighted, 0..1.
+    pub score: f32,
+}
+
+impl From<FineChunk> for ScoredChunk {
+    fn from(chunk: FineChunk) -> Self {
+        Self {
+            chunk_id: chunk.chunk_id,
+            score: chunk.score,
+        }
+    }
+}
+
+/// Runs tier 2 inside `candidates`; at most `plan.fine_keep` chunks, best first.
+pub async fn search(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    vectors: Option<&QueryVectors>,
+    candidates: &[ScoredChunk],
+) -> Result<Vec<FineChunk>> {
+    let candidates: Vec<ChunkId> = candidates
+        .iter()
+        .map(|candidate| candidate.chunk_id)
+        .collect();
+    let (by_keyword, by_vector) = futures::try_join!(
+        keyword(index, plan, &candidates),
+        vector(index, plan, vectors, &candidates)
+    )?;
+    let mut chunks = fuse(&by_keyword, &by_vector, plan);
+    if !plan.profile.is_empty() {
+        weigh(index, plan, &mut chunks).await?;
+    }
+    chunks.sort_unstable_by(|left, right| {
+        right
+            .score
+            .total_cmp(&left.score)
+            .then(left.chunk_id.cmp(&right.chunk_id))
+    });
+    chunks.truncate(plan.fine_keep);
+    Ok(chunks)
+}
+
+/// Keyword scores of all candidates: those of the best by the other signal are needed too.
+async fn keyword(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    candidates: &[ChunkId],
+) -> Result<Vec<ScoredChunk>> {
+    if !plan::uses_keywords(plan) || candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = KeywordQuery {
+        generation: plan.generation.as_deref(),
+        tokens: &plan.tokens,
+        filter: &plan.filter,
+        candidates: Some(candidates),
+        limit: candidates.len(),
+    };
+    index.keyword(query).await
+}
+
+async fn vector(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    vectors: Option<&QueryVectors>,
+    candidates: &[ChunkId],
+) -> Result<Vec<ScoredChunk>> {
+    let Some(vectors) = vectors.filter(|_| !candidates.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let query = VectorQuery {
+        generation: plan.generation.as_deref(),
+        vector: vectors.fine(),
+        field: VectorField::Fine,
+        filter: &plan.filter,
+        candidates: Some(candidates),
+        limit: candidates.len(),
+    };
+    index.vector(query).await
+}
+
+/// The union of the best by each signal, each member with both scores. A signal that found nothing
+/// leaves its weight to the other.
+fn fuse(by_keyword: &[ScoredChunk], by_vector: &[ScoredChunk], plan: &QueryPlan) -> Vec<FineChunk> {
+    let best = by_keyword
+        .iter()
+        .take(plan.fine.keyword)
+        .chain(by_vector.iter().take(plan.fine.vector));
+    let mut seen = HashSet::new();
+    let union: Vec<ChunkId> = best
+        .map(|chunk| chunk.chunk_id)
+        .filter(|chunk_id| seen.insert(*chunk_id))
+        .collect();
+    let keyword = normalized(&union, by_keyword);
+    let vector = normalized(&union, by_vector);
+    let vector_weight = match (by_keyword.is_empty(), by_vector.is_empty()) {
+        (true, _) => 1.0,
+        (_, true) => 0.0,
+        _ => plan.vector_weight,
+    };
+    let scored = union.into_iter().zip(keyword.into_iter().zip(vector));
+    let fused = |(chunk_id, (keyword, vector))| {
+        let score = fusion::relative_score(vector, keyword, vector_weight);
+        FineChunk {
+            chunk_id,
+            keyword,
+            vector,
+            score,
+        }
+    };
+    scored.map(fused).collect()
+}
+
+/// Normalised scores of `chunks`; a chunk that the signal did not find (no token of the question is
+/// in it) has 0 before normalising.
+fn normalized(chunks: &[ChunkId], found: &[ScoredChunk]) -> Vec<f32> {
+    let scores: HashMap<ChunkId, f32> = found
+        .iter()
+        .map(|chunk| (chunk.chunk_id, chunk.score))
+        .collect();
+    let raw: Vec<f32> = chunks
+        .iter()
+        .map(|chunk_id| scores.get(chunk_id).copied().unwrap_or(0.0))
+        .collect();
+    normalize::min_max(&raw)
+}
+
+/// Multiplies each score with the weights of its document's tags; if that leads above 1, all are
+/// divided by the highest.
+async fn weigh(index: &dyn SearchIndex, plan: &QueryPlan, chunks: &mut [FineChunk]) -> Result<()> {
+    let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
+    let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
+    for (chunk, stored) in chunks.iter_mut().zip(stored) {
+        let tags = stored
+            .as_ref()
+            .map(|stored| stored.document.tags.as_slice())
+            .unwrap_or_default();
+        chunk.score *= profile_weight(&plan.profile, tags);
+    }
+    let highest = chunks.iter().map(|chunk| chunk.score).fold(1.0, f32::max);
+    for chunk in chunks {
+        chunk.score /= highest;
+    }
+    Ok(())
+}
+
+/// Product of the weights of the tags that the profile names.
+fn profile_weight(profile: &BTreeMap<String, f32>, tags: &[String]) -> f32 {
+    let weight: f32 = tags.iter().filter_map(|tag| profile.get(tag)).product();
+    weight.clamp(0.0, f32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use tributary_schemas::search::{SearchRequest, TierLimits};
+
+    use super::*;
+
+    fn chunk(id: u128, score: f32) -> ScoredChunk {
+        ScoredChunk {
+            chunk_id: ChunkId(id),
+            score,
+        }
+    }
+
+    fn plan_with(vector_weight: f32, limit: usize) -> QueryPlan {
+        let request: SearchRequest = serde_json::from_value(serde_json::json!({"query": "q"}))
+            .unwrap_or_else(|error| panic!("{error}"));
+        let config = crate::tests::config();
+        let plan = plan::plan(&request, "q".into(), vec!["q".into()], None, &config);
+        QueryPlan {
+            vector_weight,
+            fine: TierLimits {
+                keyword: limit,
+                vector: limit,
+            },
+            ..plan
+        }
+    }
+
+    #[test]
+    fn every_member_of_the_union_has_both_scores() {
+        let by_keyword = [chunk(1, 10.0), chunk(2, 5.0), chunk(3, 2.5)];
+        let by_vector = [chunk(3, 0.9), chunk(4, 0.8), chunk(1, 0.7), chunk(2, 0.1)];
+        let fused = fuse(&by_keyword, &by_vector, &plan_with(0.5, 1));
+        // the best by keyword is 1, the best by vector 3; 2 and 4 are in neither list
+        let expected = [
+            FineChunk {
+                chunk_id: ChunkId(1),
+                keyword: 1.0,
+                vector: 0.0,
+                score: 0.5,
+            },
+            FineChunk {
+                chunk_id: ChunkId(3),
+                keyword: 0.0,
+                vector: 1.0,
+                score: 0.5,
+            },
+        ];
+        assert_eq!(fused, expected);
+        let fused = fuse(&by_keyword, &by_vector, &plan_with(0.5, 10));
+        assert_eq!(fused.len(), 4);
+        assert_eq!(
+            fused
+                .iter()
+                .find(|chunk| chunk.chunk_id == ChunkId(4))
+                .map(|chunk| chunk.keyword),
+            Some(0.0)
+        );
+    }
+
+    #[test]
+    fn a_signal_that_found_nothing_leaves_its_weight_to_the_other() {
+        let found = [chunk(1, 4.0), chunk(2, 2.0), chunk(3, 0.0)];
+        let scores =
+            |fused: Vec<FineChunk>| fused.iter().map(|chunk| chunk.score).collect::<Vec<_>>();
+        assert_eq!(
+            scores(fuse(&found, &[], &plan_with(0.7, 10))),
+            [1.0, 0.5, 0.0]
+        );
+        assert_eq!(
+            scores(fuse(&[], &found, &plan_with(0.7, 10))),
+            [1.0, 0.5, 0.0]
+        );
+        assert!(fuse(&[], &[], &plan_with(0.7, 10)).is_empty());
+    }
+
+    #[test]
+    fn a_profile_multiplies_by_every_tag_it_names() {
+        let profile = BTreeMap::from([
+            ("5G".to_owned(), 2.0),
+            ("LTE".to_owned(), 0.5),
+            ("OSS".to_owned(), f32::MAX),
+        ]);
+        let weight = |tags: &[&str]| {
+            profile_weight(
+                &profile,
+                &tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(weight(&[]), 1.0);
+        assert_eq!(weight(&["5G"]), 2.0);
+        assert_eq!(weight(&["5G", "LTE", "core"]), 1.0);
+        assert!(weight(&["5G", "OSS"]).is_finite());
+    }
+}

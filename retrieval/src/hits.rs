@@ -1,0 +1,264 @@
+//! From ranked chunks to the hits of an answer: texts and attributes, and on request what stands
+//! above and around each.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequest};
+use tributary_schemas::{ChunkId, Filter, Result};
+use tributary_store::search_index::{SearchIndex, StoredChunk};
+
+use crate::families::{self, Shown};
+use crate::fine::FineChunk;
+use crate::leaving;
+
+/// Scores by signal and tier of each ranked chunk, for [`Hit::scores`].
+pub struct Scores {
+    by_chunk: HashMap<ChunkId, BTreeMap<String, f32>>,
+}
+
+impl Scores {
+    /// Scores of tier 2, and of tier 3 if it ran.
+    pub fn new(fine: &[FineChunk], reranked: Option<&[ScoredChunk]>) -> Self {
+        let named = |chunk: &FineChunk| {
+            let scores = [
+                ("keyword", chunk.keyword),
+                ("vector", chunk.vector),
+                ("fine", chunk.score),
+            ];
+            (
+                chunk.chunk_id,
+                scores
+                    .into_iter()
+                    .map(|(name, score)| (name.to_owned(), score))
+                    .collect(),
+            )
+        };
+        let mut by_chunk: HashMap<ChunkId, BTreeMap<String, f32>> =
+            fine.iter().map(named).collect();
+        for chunk in reranked.unwrap_or_default() {
+            by_chunk
+                .entry(chunk.chunk_id)
+                .or_default()
+                .insert("rerank".to_owned(), chunk.score);
+        }
+        Self { by_chunk }
+    }
+}
+
+/// What became of the ranked chunks.
+pub struct Loaded {
+    /// The answer.
+    pub hits: Vec<Hit>,
+    /// Whether a chunk was left out because what is stored of it is damaged.
+    pub lacks_damaged: bool,
+}
+
+/// The first `top_k` of `ranked` that still exist and that the plan's filter still allows, as hits.
+pub async fn load(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    ranked: &[ScoredChunk],
+    scores: &Scores,
+    request: &SearchRequest,
+) -> Result<Loaded> {
+    let (generation, top_k) = (plan.generation.as_deref(), plan.top_k);
+    let mut absent = Vec::new();
+    let mut hits: Vec<(Hit, StoredChunk)> = Vec::new();
+    // Any of the ranked chunks may be of a family with a better one.
+    let at_once = if plan.fold.is_some() {
+        ranked.len()
+    } else {
+        top_k
+    };
+    for batch in ranked.chunks(at_once.max(1)) {
+        let ids: Vec<ChunkId> = batch.iter().map(|chunk| chunk.chunk_id).collect();
+        let stored = leaving::fetch(index, generation, &ids, &plan.filter).await?;
+        absent.extend(
+            ids.iter()
+                .zip(&stored)
+                .filter(|(_, stored)| stored.is_none())
+                .map(|(id, _)| *id),
+        );
+        // deleted or forbidden since it was ranked, or damaged: the next one takes its place
+        let found = batch
+            .iter()
+            .zip(stored)
+            .filter_map(|(ranked, stored)| Some((*ranked, stored?)))
+            .collect();
+        let shown = match plan.fold {
+            Some(limits) => families::fold(found, &plan.filter, limits),
+            None => families::unfold(found, &plan.filter),
+        };
+        for shown in shown.into_iter().take(top_k - hits.len()) {
+            hits.push((hit(hits.len() + 1, &shown, scores), shown.stored));
+        }
+        if hits.len() == top_k {
+            break;
+        }
+    }
+    if request.parents {
+        add_parents(index, plan, &mut hits).await?;
+    }
+    if request.neighbours > 0 {
+        add_neighbours(index, plan, &mut hits, request.neighbours as usize).await?;
+    }
+    let lacks_damaged = !absent.is_empty() && !index.damaged(generation, &absent).await?.is_empty();
+    Ok(Loaded {
+        hits: hits.into_iter().map(|(hit, _)| hit).collect(),
+        lacks_damaged,
+    })
+}
+
+fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
+    let (chunk, document) = (&shown.stored.chunk, &shown.document);
+    Hit {
+        rank,
+        score: shown.ranked.score,
+        chunk_id: chunk.chunk_id,
+        document_id: document.document_id.clone(),
+        version: document.version,
+        source: document.source.clone(),
+        source_path: document.source_path.clone(),
+        title: document.title.clone(),
+        section_path: chunk.section_path.clone(),
+        text: chunk.text.clone(),
+        url: document.attributes.link.clone().unwrap_or_default(),
+        pages: chunk.pages.clone(),
+        kind: chunk.kind,
+        tags: document.tags.clone(),
+        knowledge_sets: document.knowledge_sets.clone(),
+        images: chunk.images.clone(),
+        scores: scores
+            .by_chunk
+            .get(&chunk.chunk_id)
+            .cloned()
+            .unwrap_or_default(),
+        parent: None,
+        neighbours: Vec::new(),
+        family: shown.family.clone(),
+    }
+}
+
+async fn add_parents(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    hits: &mut [(Hit, StoredChunk)],
+) -> Result<()> {
+    let wanted: Vec<ChunkId> = hits
+        .iter()
+        .filter_map(|(_, stored)| stored.chunk.parent_id)
+        .collect();
+    let parents = passages_by_id(index, plan, &wanted).await?;
+    for (hit, stored) in hits {
+        hit.parent = stored
+            .chunk
+            .parent_id
+            .and_then(|parent| parents.get(&parent).cloned());
+    }
+    Ok(())
+}
+
+/// Chunks of the same document at most `distance` places before and after each hit.
+async fn add_neighbours(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    hits: &mut [(Hit, StoredChunk)],
+    distance: usize,
+) -> Result<()> {
+    let documents: Vec<String> = hits
+        .iter()
+        .map(|(_, stored)| stored.document.document_id.clone())
+        .collect();
+    let indexed = index
+        .documents(plan.generation.as_deref(), &documents)
+        .await?;
+    let around: Vec<Vec<ChunkId>> = hits
+        .iter()
+        .zip(indexed)
+        .map(|((hit, _), document)| {
+            around(
+                &document
+                    .map(|document| document.chunk_ids)
+                    .unwrap_or_default(),
+                hit.chunk_id,
+                distance,
+            )
+        })
+        .collect();
+    let passages = passages_by_id(index, plan, &around.concat()).await?;
+    for ((hit, _), around) in hits.iter_mut().zip(around) {
+        hit.neighbours = around
+            .iter()
+            .filter_map(|chunk_id| passages.get(chunk_id).cloned())
+            .collect();
+    }
+    Ok(())
+}
+
+/// Ids at most `distance` places from `center`, in order, without it.
+fn around(chunk_ids: &[ChunkId], center: ChunkId, distance: usize) -> Vec<ChunkId> {
+    let Some(position) = chunk_ids.iter().position(|chunk_id| *chunk_id == center) else {
+        return Vec::new();
+    };
+    let first = position.saturating_sub(distance);
+    let window = chunk_ids
+        .iter()
+        .skip(first)
+        .take(position - first + distance + 1);
+    window
+        .copied()
+        .filter(|chunk_id| *chunk_id != center)
+        .collect()
+}
+
+async fn passages_by_id(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    chunk_ids: &[ChunkId],
+) -> Result<HashMap<ChunkId, Passage>> {
+    let passages = passages(index, plan.generation.as_deref(), chunk_ids, &plan.filter).await?;
+    Ok(passages
+        .into_iter()
+        .map(|passage| (passage.chunk_id, passage))
+        .collect())
+}
+
+/// Texts of chunks that exist and that the filter allows, in the order of the ids.
+pub async fn passages(
+    index: &dyn SearchIndex,
+    generation: Option<&str>,
+    chunk_ids: &[ChunkId],
+    filter: &Filter,
+) -> Result<Vec<Passage>> {
+    let stored = leaving::fetch(index, generation, chunk_ids, filter).await?;
+    let passage = |stored: StoredChunk| {
+        let chunk = stored.chunk;
+        Passage {
+            chunk_id: chunk.chunk_id,
+            ordinal: chunk.ordinal,
+            section_path: chunk.section_path,
+            text: chunk.text,
+        }
+    };
+    Ok(stored.into_iter().flatten().map(passage).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_stop_at_the_ends_of_the_document() {
+        let ids: Vec<ChunkId> = (0..5).map(ChunkId).collect();
+        let near = |center, distance| {
+            around(&ids, ChunkId(center), distance)
+                .iter()
+                .map(|id| id.0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(near(0, 2), [1, 2]);
+        assert_eq!(near(2, 1), [1, 3]);
+        assert_eq!(near(4, 5), [0, 1, 2, 3]);
+        assert_eq!(near(9, 5), [] as [u128; 0]);
+    }
+}

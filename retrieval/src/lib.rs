@@ -1,0 +1,105 @@
+//! The three-tier retrieval: coarse (粗筛), fine (精筛), rerank (精排). [`Retriever`] names the
+//! steps in order, and no other way leads to what the index holds; each formula has a file of its
+//! own.
+
+mod access;
+mod coarse;
+mod config;
+mod document;
+mod embed;
+mod error;
+mod families;
+mod fine;
+mod fusion;
+mod hits;
+mod leaving;
+mod normalize;
+mod plan;
+mod rerank;
+mod retriever;
+mod serving;
+mod vector_weight;
+
+pub use access::Principal;
+pub use config::Config;
+pub use document::DocumentView;
+pub use error::SearchError;
+pub use retriever::{Models, Outcome, Retriever};
+pub use serving::{Serving, SharedServing};
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use tributary_schemas::search::TierLimits;
+
+    use super::Config;
+    use super::config::{NearDuplicateConfig, RerankConfig, VectorWeight};
+
+    /// The figures of the mission.
+    pub fn config() -> Config {
+        Config {
+            query_limit_bytes: 8192,
+            fold_traditional: true,
+            top_k: 10,
+            maximum_top_k: 80,
+            coarse: TierLimits {
+                keyword: 1500,
+                vector: 1500,
+            },
+            fine: TierLimits {
+                keyword: 160,
+                vector: 160,
+            },
+            fine_keep: 80,
+            embedding_concurrency: 2,
+            vector_weight: VectorWeight {
+                base: 0.4,
+                range: 0.3,
+                midpoint_tokens: 8.0,
+                slope_tokens: 1.0,
+            },
+            reciprocal_rank_constant: 60.0,
+            rerank: RerankConfig {
+                deadline_ms: 1000,
+                concurrency: 1,
+            },
+            near_duplicates: NearDuplicateConfig {
+                fold: true,
+                threshold: 0.5,
+                score_margin: 0.1,
+            },
+        }
+    }
+
+    /// Key that the message names, and what is wrong with it.
+    type Case = (&'static str, fn(&mut Config));
+
+    #[test]
+    fn settings_that_contradict_each_other_are_refused_by_name() {
+        assert_eq!(config().check(), Ok(()));
+        let table: [Case; 7] = [
+            ("fine_keep", |config| config.fine_keep = 0),
+            ("top_k", |config| config.top_k = 81),
+            ("maximum_top_k", |config| config.maximum_top_k = 81),
+            ("vector_weight.range", |config| {
+                config.vector_weight.range = 0.7
+            }),
+            ("slope_tokens", |config| {
+                config.vector_weight.slope_tokens = 0.0
+            }),
+            ("near_duplicates.threshold", |config| {
+                config.near_duplicates.threshold = 0.0
+            }),
+            ("reciprocal_rank_constant", |config| {
+                config.reciprocal_rank_constant = f32::NAN
+            }),
+        ];
+        for (key, spoil) in table {
+            let mut config = config();
+            spoil(&mut config);
+            let error = config
+                .check()
+                .map_or_else(|error| error.to_string(), |()| String::new());
+            assert!(error.contains(key), "{key}: {error}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Turns a request into a [`QueryPlan`]: plain data that is checked, logged and then run by
+//! [`crate::retriever`].
+
+use tributary_schemas::search::{QueryPlan, SearchRequest, Strategy};
+
+use crate::config::Config;
+use crate::error::SearchError;
+use crate::vector_weight::vector_weight;
+
+/// Most chunks around a hit that a request may ask for, on each side.
+pub const MAXIMUM_NEIGHBOURS: u32 = 5;
+/// Most values of one filter condition, and most weights of a profile.
+pub const MAXIMUM_VALUES: usize = 1000;
+
+/// Refuses a request that cannot be searched. Called before anything is spent on it.
+pub fn check(request: &SearchRequest, config: &Config) -> Result<(), SearchError> {
+    check_query(&request.query, config)?;
+    let top_k = request.top_k.unwrap_or(config.top_k);
+    if top_k == 0 || top_k > config.maximum_top_k {
+        return Err(SearchError::Invalid(format!(
+            "top_k is {top_k}, it must be between 1 and {}",
+            config.maximum_top_k
+        )));
+    }
+    if request.neighbours > MAXIMUM_NEIGHBOURS {
+        return Err(SearchError::Invalid(format!(
+            "neighbours is {}, it must be at most {MAXIMUM_NEIGHBOURS}",
+            request.neighbours
+        )));
+    }
+    if let Some(score) = request
+        .minimum_score
+        .filter(|score| !(0.0..=1.0).contains(score))
+    {
+        return Err(SearchError::Invalid(format!(
+            "minimum_score is {score}, it must be between 0 and 1"
+        )));
+    }
+    if let Some((tag, weight)) = request
+        .profile
+        .iter()
+        .find(|(_, weight)| !weight.is_finite() || **weight < 0.0)
+    {
+        return Err(SearchError::Invalid(format!(
+            "weight of tag `{tag}` in profile is {weight}, it must be 0 or more"
+        )));
+    }
+    let longest = request
+        .filter
+        .term_conditions()
+        .iter()
+        .map(Vec::len)
+        .max()
+        .unwrap_or(0)
+        .max(request.profile.len());
+    if longest > MAXIMUM_VALUES {
+        return Err(SearchError::Invalid(format!(
+            "a filter condition or profile has {longest} values, at most {MAXIMUM_VALUES} are accepted"
+        )));
+    }
+    Ok(())
+}
+
+fn check_query(query: &str, config: &Config) -> Result<(), SearchError> {
+    if query.trim().is_empty() {
+        return Err(SearchError::EmptyQuery);
+    }
+    if query.len() > config.query_limit_bytes {
+        return Err(SearchError::QueryTooLong {
+            bytes: query.len(),
+            maximum: config.query_limit_bytes,
+        });
+    }
+    Ok(())
+}
+
+/// The plan of a request that [`check`] let pass. `query` is the trimmed and folded question,
+/// `tokens` what the analyzer cut it into, `reranker` the name of the configured one.
+pub fn plan(
+    request: &SearchRequest,
+    query: String,
+    tokens: Vec<String>,
+    reranker: Option<&str>,
+    config: &Config,
+) -> QueryPlan {
+    let query_tokens = tokens.len();
+    let vector_weight = match request.strategy {
+        Strategy::Hybrid => vector_weight(query_tokens, &config.vector_weight),
+        Strategy::Semantic => 1.0,
+        Strategy::FullText => 0.0,
+    };
+    QueryPlan {
+        generation: None,
+        query,
+        tokens,
+        query_tokens,
+        vector_weight,
+        strategy: request.strategy,
+        filter: request.filter.clone(),
+        coarse: config.coarse,
+        fine: config.fine,
+        fine_keep: config.fine_keep,
+        reranker: reranker
+            .filter(|_| request.rerank.unwrap_or(true))
+            .map(str::to_owned),
+        top_k: request.top_k.unwrap_or(config.top_k),
+        minimum_score: request.minimum_score,
+        profile: request.profile.clone(),
+        fold: config.near_duplicates.limits(request.unfold),
+    }
+}
+
+/// Whether the plan asks the vector side. A question without any letter or digit (`???`, 「」)
+/// means nothing to a model: every chunk would be found by chance, so nothing is. One made of stop
+/// words alone is searched by vectors.
+pub fn uses_vectors(plan: &QueryPlan) -> bool {
+    plan.strategy != Strategy::FullText && plan.query.chars().any(char::is_alphanumeric)
+}
+
+/// Whether the plan asks the keyword side.
+pub fn uses_keywords(plan: &QueryPlan) -> bool {
+    plan.strategy != Strategy::Semantic && !plan.tokens.is_empty()
+}

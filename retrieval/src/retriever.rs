@@ -1,0 +1,400 @@
+//! The route of one search: check, analyse, plan, three tiers, hits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Semaphore;
+use tributary_models::{DualEmbedder, Reranker};
+use tributary_schemas::search::{
+    QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace,
+};
+use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result};
+use tributary_store::search_index::SharedSearchIndex;
+use tributary_taxonomy::{SharedKnowledgeSets, fold};
+
+use crate::access::{self, Principal};
+use crate::config::Config;
+use crate::document::{self, DocumentView};
+use crate::embed::{QueryVectors, embed_query};
+use crate::error::SearchError;
+use crate::fine::FineChunk;
+use crate::hits::Scores;
+use crate::serving::{Serving, SharedServing};
+use crate::{coarse, fine, hits, plan, rerank};
+
+type SearchResult<T> = std::result::Result<T, SearchError>;
+
+/// Names in [`SearchResponse::tiers`] and in metrics.
+const TIER_COARSE: &str = "coarse";
+/// See [`TIER_COARSE`].
+const TIER_FINE: &str = "fine";
+/// See [`TIER_COARSE`].
+const TIER_RERANK: &str = "rerank";
+
+/// The models that a search uses.
+#[derive(Clone)]
+pub struct Models {
+    /// Embeds the question; the one that embedded the chunks.
+    pub embedder: Arc<DualEmbedder>,
+    /// Runs tier 3; without one the fused order of tier 2 is the answer.
+    pub reranker: Option<Arc<dyn Reranker>>,
+    /// What stands in for a model that could not be loaded (`embedder`, `reranker`); every answer
+    /// names it.
+    pub degraded: Vec<String>,
+}
+
+impl From<&tributary_models::Models> for Models {
+    fn from(loaded: &tributary_models::Models) -> Self {
+        Self {
+            embedder: Arc::clone(&loaded.embedder),
+            reranker: loaded.reranker.clone(),
+            degraded: loaded.degraded.clone(),
+        }
+    }
+}
+
+/// A search and what its tiers found, for those who measure it.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer.
+    pub response: SearchResponse,
+    /// Candidates of tier 1, in the order of reciprocal rank fusion.
+    pub coarse: Vec<ScoredChunk>,
+    /// What tier 2 kept, best first.
+    pub fine: Vec<ScoredChunk>,
+}
+
+/// Searches one index in three tiers.
+pub struct Retriever {
+    index: SharedSearchIndex,
+    serving: SharedServing,
+    knowledge_sets: SharedKnowledgeSets,
+    config: Config,
+    embedding_permits: Arc<Semaphore>,
+    rerank_permits: Arc<Semaphore>,
+}
+
+/// What tier 3 left behind.
+struct Ranking {
+    reranked: Option<Vec<ScoredChunk>>,
+    summary: TierSummary,
+}
+
+impl Retriever {
+    /// Joins the index and what its serving generation was built with; filters may name the
+    /// `knowledge_sets`. `Invalid` if the settings contradict each other.
+    pub fn new(
+        index: SharedSearchIndex,
+        serving: SharedServing,
+        knowledge_sets: SharedKnowledgeSets,
+        config: Config,
+    ) -> Result<Self> {
+        config.check()?;
+        let embedding_permits = Arc::new(Semaphore::new(config.embedding_concurrency));
+        let rerank_permits = Arc::new(Semaphore::new(config.rerank.concurrency));
+        Ok(Self {
+            index,
+            serving,
+            knowledge_sets,
+            config,
+            embedding_permits,
+            rerank_permits,
+        })
+    }
+
+    /// Whether the index has this document, whoever may see it.
+    pub async fn holds(&self, document_id: &str) -> Result<bool> {
+        Ok(document::stored(self.index.as_ref(), document_id)
+            .await?
+            .is_some())
+    }
+
+    /// What the index has of a document, with at most `passages` of its texts, as far as the
+    /// principal may see it; `None` where it has nothing that they may see. `Corrupt` if texts
+    /// are damaged.
+    pub async fn document(
+        &self,
+        document_id: &str,
+        passages: usize,
+        principal: &Principal,
+    ) -> SearchResult<Option<DocumentView>> {
+        let filter = access::filter(
+            &Filter::default(),
+            principal,
+            &self.knowledge_sets.current(),
+        )?;
+        let threshold = self.config.near_duplicates.threshold;
+        Ok(document::view(
+            self.index.as_ref(),
+            document_id,
+            passages,
+            threshold,
+            &filter,
+        )
+        .await?)
+    }
+
+    /// Answers one request of a principal, who sees no more than they may.
+    ///
+    /// Stop words alone are searched by vectors, punctuation alone finds nothing; neither is an
+    /// error. `top_k` cuts the order and never changes it. `minimum_score` is compared with the
+    /// final score: the reranker's where tier 3 ran, else the fused one.
+    pub async fn search(
+        &self,
+        request: &SearchRequest,
+        principal: &Principal,
+    ) -> SearchResult<Outcome> {
+        let started = Instant::now();
+        plan::check(request, &self.config)?;
+        let filter = access::filter(&request.filter, principal, &self.knowledge_sets.current())?;
+        let request = &SearchRequest {
+            filter,
+            ..request.clone()
+        };
+        let serving = self.serving.current();
+        let mut degraded = serving.models.degraded.clone();
+        let mut plan = self.plan(request, &serving).await?;
+        let (coarse, coarse_summary) = self.coarse(&mut plan, &serving, &mut degraded).await?;
+        let (fine, fine_summary) = self.fine(&plan, &coarse).await?;
+        let ranking = self.rerank(&plan, &serving, &fine, &mut degraded).await;
+        let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
+        let order = above(
+            ranking.reranked.as_deref().unwrap_or(&fine_order),
+            plan.minimum_score,
+        );
+        let scores = Scores::new(&fine, ranking.reranked.as_deref());
+        let loaded = hits::load(self.index.as_ref(), &plan, order, &scores, request).await?;
+        if loaded.lacks_damaged {
+            degrade(&mut degraded, "chunks");
+        }
+        let summaries = [
+            (TIER_COARSE, coarse_summary),
+            (TIER_FINE, fine_summary),
+            (TIER_RERANK, ranking.summary),
+        ];
+        let traces = request.explain.then(|| {
+            let found = [
+                &coarse.candidates,
+                &fine_order,
+                ranking.reranked.as_ref().unwrap_or(&fine_order),
+            ];
+            summaries
+                .iter()
+                .zip(found)
+                .map(|((tier, summary), found)| trace(tier, summary, found))
+                .collect()
+        });
+        let response = SearchResponse {
+            query: request.query.clone(),
+            took_ms: elapsed_ms(started),
+            degraded,
+            tiers: summaries
+                .into_iter()
+                .map(|(tier, summary)| (tier.to_owned(), summary))
+                .collect::<BTreeMap<_, _>>(),
+            hits: loaded.hits,
+            plan: request.explain.then_some(plan),
+            traces,
+        };
+        Ok(Outcome {
+            response,
+            coarse: coarse.candidates,
+            fine: fine_order,
+        })
+    }
+
+    /// Analyses the question (CPU-bound: a long one takes milliseconds) and plans the search.
+    async fn plan(&self, request: &SearchRequest, serving: &Serving) -> Result<QueryPlan> {
+        let (analyzer, text, fold_traditional) = (
+            Arc::clone(&serving.analyzer),
+            request.query.trim().to_owned(),
+            self.config.fold_traditional,
+        );
+        let analyse = move || {
+            let tokens = analyzer.analyze(&text);
+            let query = if fold_traditional {
+                fold::simplify(&text).into_owned()
+            } else {
+                text
+            };
+            (query, tokens)
+        };
+        let stopped = |error| Error::new(ErrorKind::Internal, format!("analyzer stopped: {error}"));
+        let (query, tokens) = tokio::task::spawn_blocking(analyse)
+            .await
+            .map_err(stopped)?;
+        let reranker = serving
+            .models
+            .reranker
+            .as_ref()
+            .map(|reranker| reranker.name());
+        let plan = plan::plan(request, query, tokens, reranker, &self.config);
+        let plan = QueryPlan {
+            generation: serving.generation.clone(),
+            ..plan
+        };
+        tracing::debug!(
+            query_tokens = plan.query_tokens,
+            vector_weight = plan.vector_weight,
+            strategy = ?plan.strategy,
+            filter = ?plan.filter,
+            reranker = plan.reranker.as_deref(),
+            top_k = plan.top_k,
+            "query planned"
+        );
+        tracing::trace!(plan = ?plan, "query plan");
+        Ok(plan)
+    }
+
+    /// Tier 1. When the embedder fails the keyword side answers alone, and `degraded` says so. A
+    /// search by meaning alone then becomes one by keywords: a lesser answer, named, is better
+    /// than none.
+    async fn coarse(
+        &self,
+        plan: &mut QueryPlan,
+        serving: &Serving,
+        degraded: &mut Vec<String>,
+    ) -> Result<(coarse::Coarse, TierSummary)> {
+        let started = Instant::now();
+        let constant = self.config.reciprocal_rank_constant;
+        let mut coarse = coarse::search(
+            self.index.as_ref(),
+            plan,
+            self.embed(plan, serving),
+            constant,
+        )
+        .await?;
+        if plan::uses_vectors(plan) && coarse.vectors.is_none() {
+            degrade(degraded, "embedder");
+            if plan.strategy == Strategy::Semantic {
+                (plan.strategy, plan.vector_weight) = (Strategy::FullText, 0.0);
+                coarse = coarse::search(
+                    self.index.as_ref(),
+                    plan,
+                    std::future::ready(None),
+                    constant,
+                )
+                .await?;
+            }
+        }
+        let summary = TierSummary {
+            candidates: coarse.candidates.len(),
+            ms: elapsed_ms(started),
+        };
+        Ok((coarse, summary))
+    }
+
+    /// The question's vectors; `None` when the plan needs none or the embedder failed.
+    async fn embed(&self, plan: &QueryPlan, serving: &Serving) -> Option<QueryVectors> {
+        if !plan::uses_vectors(plan) {
+            return None;
+        }
+        let embedding = embed_query(
+            &serving.models.embedder,
+            &self.embedding_permits,
+            &plan.query,
+        )
+        .await;
+        embedding
+            .inspect_err(|error| tracing::warn!(kind = %error.kind(), error = %error, "query was not embedded, keywords answer alone"))
+            .ok()
+    }
+
+    async fn fine(
+        &self,
+        plan: &QueryPlan,
+        coarse: &coarse::Coarse,
+    ) -> Result<(Vec<FineChunk>, TierSummary)> {
+        let started = Instant::now();
+        let fine = fine::search(
+            self.index.as_ref(),
+            plan,
+            coarse.vectors.as_ref(),
+            &coarse.candidates,
+        )
+        .await?;
+        let summary = TierSummary {
+            candidates: fine.len(),
+            ms: elapsed_ms(started),
+        };
+        Ok((fine, summary))
+    }
+
+    async fn rerank(
+        &self,
+        plan: &QueryPlan,
+        serving: &Serving,
+        fine: &[FineChunk],
+        degraded: &mut Vec<String>,
+    ) -> Ranking {
+        let started = Instant::now();
+        let reranker = serving
+            .models
+            .reranker
+            .as_ref()
+            .filter(|_| plan.reranker.is_some() && !fine.is_empty());
+        let Some(reranker) = reranker else {
+            return Ranking {
+                reranked: None,
+                summary: TierSummary {
+                    candidates: fine.len(),
+                    ms: 0.0,
+                },
+            };
+        };
+        let chunks: Vec<ChunkId> = fine.iter().map(|chunk| chunk.chunk_id).collect();
+        let reranking = rerank::rerank(
+            self.index.as_ref(),
+            reranker,
+            &self.rerank_permits,
+            plan,
+            &chunks,
+            self.config.rerank,
+        )
+        .await;
+        let reranked = match reranking {
+            Ok(reranked) => Some(reranked),
+            Err(error) => {
+                tracing::warn!(kind = %error.kind(), error = %error, "reranker gave no answer, the fused order stands");
+                degrade(degraded, "reranker");
+                None
+            }
+        };
+        let candidates = reranked.as_ref().map_or(fine.len(), Vec::len);
+        Ranking {
+            reranked,
+            summary: TierSummary {
+                candidates,
+                ms: elapsed_ms(started),
+            },
+        }
+    }
+}
+
+fn degrade(degraded: &mut Vec<String>, what: &str) {
+    if !degraded.iter().any(|named| named == what) {
+        degraded.push(what.to_owned());
+    }
+}
+
+/// The part of `ranked` (best first) whose score reaches the minimum.
+fn above(ranked: &[ScoredChunk], minimum_score: Option<f32>) -> &[ScoredChunk] {
+    let Some(minimum) = minimum_score else {
+        return ranked;
+    };
+    let end = ranked.partition_point(|chunk| chunk.score >= minimum);
+    ranked.split_at(end).0
+}
+
+fn trace(tier: &str, summary: &TierSummary, candidates: &[ScoredChunk]) -> TierTrace {
+    TierTrace {
+        tier: tier.to_owned(),
+        ms: summary.ms,
+        candidates: candidates.to_vec(),
+    }
+}
+
+fn elapsed_ms(started: Instant) -> f64 {
+    started.elapsed().as_secs_f64() * 1000.0
+}

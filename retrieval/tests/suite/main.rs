@@ -1,0 +1,6 @@
+//! One test program for the whole crate: linking is what costs.
+#![allow(clippy::unwrap_used)]
+
+mod canary;
+mod common;
+mod tiers;

@@ -1,0 +1,482 @@
+//! The three tiers over a real index: what is found, in which order, and what happens when a part
+//! fails.
+
+use crate::common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tributary_models::rerankers::lexical::LexicalReranker;
+use tributary_models::{DualEmbedder, Embedder, Reranker, TextRole};
+use tributary_retrieval::{Models, Outcome, Principal, Retriever, SearchError};
+use tributary_schemas::search::SearchRequest;
+use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
+use tributary_store::search_index::{Operation, SharedSearchIndex};
+
+fn request(value: Value) -> SearchRequest {
+    serde_json::from_value(value).unwrap()
+}
+
+/// The embedded index in a folder that lives as long as it, filled with the test texts.
+struct Filled {
+    index: SharedSearchIndex,
+    _folder: tempfile::TempDir,
+}
+
+async fn filled() -> Filled {
+    let folder = tempfile::tempdir().unwrap();
+    let config = Config {
+        writer_memory_mib: 16,
+        pending_memory_mib: 16,
+        search_threads: 1,
+        prefilter_from_chunks: 100_000,
+    };
+    let index: SharedSearchIndex = Arc::new(EmbeddedIndex::open(folder.path(), config).unwrap());
+    common::fill(index.as_ref()).await;
+    Filled {
+        index,
+        _folder: folder,
+    }
+}
+
+async fn search(retriever: &Retriever, value: Value) -> Outcome {
+    retriever
+        .search(&request(value), &Principal::unrestricted())
+        .await
+        .unwrap()
+}
+
+fn ids(outcome: &Outcome) -> Vec<String> {
+    outcome
+        .response
+        .hits
+        .iter()
+        .map(|hit| hit.chunk_id.to_string())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_question_finds_its_chunk_by_either_signal_and_by_both() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    for strategy in ["hybrid", "full_text", "semantic"] {
+        let outcome = search(
+            &retriever,
+            json!({"query": "completely fair scheduling of tasks", "strategy": strategy}),
+        )
+        .await;
+        let first = &outcome.response.hits[0];
+        assert!(
+            first.text.starts_with("Completely fair"),
+            "{strategy}: {first:?}"
+        );
+        assert_eq!(
+            (first.rank, first.document_id.as_str(), first.url.as_str()),
+            (
+                1,
+                "manual/scheduler",
+                "https://example.org/manual/scheduler"
+            )
+        );
+        assert!(outcome.response.degraded.is_empty());
+        assert!((0.0..=1.0).contains(&first.score));
+    }
+    let outcome = search(&retriever, json!({"query": "ERR-1024"})).await;
+    assert!(
+        outcome
+            .response
+            .hits
+            .iter()
+            .take(2)
+            .all(|hit| hit.text.contains("ERR-1024"))
+    );
+}
+
+#[tokio::test]
+async fn tiers_are_counted_and_explained() {
+    let filled = filled().await;
+    let retriever = common::retriever(
+        filled.index.clone(),
+        common::models(Some(Arc::new(LexicalReranker))),
+    );
+    let outcome = search(
+        &retriever,
+        json!({"query": "辅小区激活失败", "explain": true, "top_k": 2}),
+    )
+    .await;
+    let response = &outcome.response;
+    assert_eq!(response.tiers["coarse"].candidates, outcome.coarse.len());
+    assert_eq!(response.tiers["fine"].candidates, outcome.fine.len());
+    assert_eq!(outcome.coarse.len(), 8);
+    let names: Vec<&str> = response
+        .traces
+        .as_ref()
+        .unwrap()
+        .iter()
+        .map(|trace| trace.tier.as_str())
+        .collect();
+    assert_eq!(names, ["coarse", "fine", "rerank"]);
+    let plan = response.plan.as_ref().unwrap();
+    assert_eq!(
+        (plan.top_k, plan.reranker.is_some(), plan.query_tokens),
+        (2, true, plan.tokens.len())
+    );
+    assert_eq!(response.hits.len(), 2);
+    assert!(
+        ["keyword", "vector", "fine", "rerank"]
+            .iter()
+            .all(|name| response.hits[0].scores.contains_key(*name))
+    );
+    assert_eq!(response.hits[0].score, response.hits[0].scores["rerank"]);
+}
+
+#[tokio::test]
+async fn top_k_cuts_the_order_and_never_changes_it() {
+    for reranker in [None, Some(Arc::new(LexicalReranker) as Arc<dyn Reranker>)] {
+        let filled = filled().await;
+        let retriever = common::retriever(filled.index.clone(), common::models(reranker));
+        let all = ids(&search(
+            &retriever,
+            json!({"query": "载波聚合 辅小区 tasks", "top_k": 80}),
+        )
+        .await);
+        assert_eq!(all.len(), 8);
+        for top_k in 1..8 {
+            let some = ids(&search(
+                &retriever,
+                json!({"query": "载波聚合 辅小区 tasks", "top_k": top_k}),
+            )
+            .await);
+            assert_eq!(some, all[..top_k]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_minimum_is_compared_with_the_final_score() {
+    for reranker in [None, Some(Arc::new(LexicalReranker) as Arc<dyn Reranker>)] {
+        let filled = filled().await;
+        let retriever = common::retriever(filled.index.clone(), common::models(reranker));
+        let all = search(&retriever, json!({"query": "辅小区激活失败"}))
+            .await
+            .response
+            .hits;
+        let middle = all[3].score;
+        let some = search(
+            &retriever,
+            json!({"query": "辅小区激活失败", "minimum_score": middle}),
+        )
+        .await
+        .response
+        .hits;
+        assert_eq!(
+            some.len(),
+            all.iter().filter(|hit| hit.score >= middle).count()
+        );
+        assert!(some.len() < all.len() && some.iter().all(|hit| hit.score >= middle));
+    }
+}
+
+#[tokio::test]
+async fn a_profile_moves_its_tags_up() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    let first = |outcome: Outcome| outcome.response.hits[0].document_id.clone();
+    assert_eq!(
+        first(
+            search(
+                &retriever,
+                json!({"query": "ERR-1024", "profile": {"5G": 0.1}})
+            )
+            .await
+        ),
+        "case/42"
+    );
+    assert_eq!(
+        first(
+            search(
+                &retriever,
+                json!({"query": "ERR-1024", "profile": {"LTE": 0.1}})
+            )
+            .await
+        ),
+        "wiki/载波聚合"
+    );
+    let scores: Vec<f32> = search(
+        &retriever,
+        json!({"query": "ERR-1024", "profile": {"5G": 50.0}}),
+    )
+    .await
+    .response
+    .hits
+    .iter()
+    .map(|hit| hit.score)
+    .collect();
+    assert!(
+        scores.iter().all(|score| (0.0..=1.0).contains(score)),
+        "{scores:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_filter_holds_in_tier_1_and_an_empty_one_finds_nothing() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    let table = [
+        (json!({"knowledge_sets": ["radio"]}), 3),
+        (json!({"knowledge_sets": []}), 0),
+        (json!({"sources": ["case", "manual"]}), 5),
+        (json!({"tags": ["5G"], "sources": ["case"]}), 0),
+        (json!({"max_security_level": 0}), 3),
+        (json!({"max_security_level": 9}), 5),
+    ];
+    for (filter, expected) in table {
+        let outcome = search(
+            &retriever,
+            json!({"query": "辅小区 tasks", "filter": filter}),
+        )
+        .await;
+        assert_eq!(
+            (outcome.coarse.len(), outcome.response.hits.len()),
+            (expected, expected),
+            "{filter}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn odd_questions_have_defined_answers() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    for nothing in ["???", "「」", "()[]{}", "\"\"", "🙂", "----", "\u{0}"] {
+        let outcome = search(&retriever, json!({"query": nothing})).await;
+        assert_eq!(
+            (outcome.response.hits.len(), outcome.coarse.len()),
+            (0, 0),
+            "{nothing}"
+        );
+        assert!(outcome.response.degraded.is_empty());
+    }
+    for something in [
+        "the",
+        "\"tasks",
+        "(tasks) AND OR NOT",
+        "title:tasks*",
+        "tasks\u{0}tree",
+        "辅小区！",
+    ] {
+        let outcome = search(&retriever, json!({"query": something})).await;
+        assert!(!outcome.response.hits.is_empty(), "{something}");
+    }
+    let refused = async |value: Value| {
+        retriever
+            .search(&request(value), &Principal::unrestricted())
+            .await
+            .err()
+    };
+    assert_eq!(
+        refused(json!({"query": " \n\t"})).await,
+        Some(SearchError::EmptyQuery)
+    );
+    assert_eq!(
+        refused(json!({"query": "x".repeat(8193)})).await,
+        Some(SearchError::QueryTooLong {
+            bytes: 8193,
+            maximum: 8192
+        })
+    );
+    for bad in [
+        json!({"top_k": 0}),
+        json!({"top_k": 81}),
+        json!({"neighbours": 6}),
+        json!({"minimum_score": 1.5}),
+        json!({"profile": {"a": -1}}),
+    ] {
+        let mut value = bad.clone();
+        value["query"] = "x".into();
+        assert!(
+            matches!(refused(value).await, Some(SearchError::Invalid(_))),
+            "{bad}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn parents_and_neighbours_come_on_request() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    let plain = search(&retriever, json!({"query": "virtual run time tree"}))
+        .await
+        .response
+        .hits
+        .remove(0);
+    assert!(plain.parent.is_none() && plain.neighbours.is_empty());
+    let hit = search(
+        &retriever,
+        json!({"query": "virtual run time tree", "parents": true, "neighbours": 5}),
+    )
+    .await
+    .response
+    .hits
+    .remove(0);
+    assert!(hit.parent.unwrap().text.starts_with("The scheduler picks"));
+    assert_eq!(
+        hit.neighbours
+            .iter()
+            .map(|passage| passage.ordinal)
+            .collect::<Vec<_>>(),
+        [0, 2]
+    );
+}
+
+#[tokio::test]
+async fn a_deleted_document_is_not_found_again() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    filled
+        .index
+        .write(
+            common::GENERATION,
+            vec![Operation::Delete {
+                document_id: "manual/scheduler".into(),
+                version: 2,
+            }],
+        )
+        .await
+        .unwrap();
+    filled.index.flush(common::GENERATION).await.unwrap();
+    let outcome = search(&retriever, json!({"query": "completely fair scheduling"})).await;
+    assert!(
+        outcome
+            .response
+            .hits
+            .iter()
+            .all(|hit| hit.document_id != "manual/scheduler")
+    );
+}
+
+/// Fails, or sleeps, as a model does that lacks memory or time.
+struct Broken {
+    sleep: Option<Duration>,
+}
+
+impl Embedder for Broken {
+    fn name(&self) -> &str {
+        "broken"
+    }
+
+    fn dimensions(&self) -> usize {
+        common::DIMENSIONS
+    }
+
+    fn embed(&self, _: &[&str], _: TextRole) -> Result<Vec<Vec<f32>>> {
+        Err(Error::new(ErrorKind::Unavailable, "model is away"))
+    }
+}
+
+impl Reranker for Broken {
+    fn name(&self) -> &str {
+        "broken"
+    }
+
+    fn score(&self, _: &str, passages: &[&str]) -> Result<Vec<f32>> {
+        let Some(sleep) = self.sleep else {
+            return Err(Error::new(ErrorKind::Internal, "model is broken"));
+        };
+        std::thread::sleep(sleep);
+        Ok(vec![0.5; passages.len()])
+    }
+}
+
+#[tokio::test]
+async fn without_its_embedder_a_search_answers_by_keywords_and_says_so() {
+    let embedder = Arc::new(DualEmbedder::shared(Arc::new(Broken { sleep: None })));
+    let filled = filled().await;
+    let retriever = common::retriever(
+        filled.index.clone(),
+        Models {
+            embedder,
+            reranker: None,
+            degraded: Vec::new(),
+        },
+    );
+    for strategy in ["hybrid", "semantic"] {
+        let outcome = search(
+            &retriever,
+            json!({"query": "completely fair scheduling", "strategy": strategy, "explain": true}),
+        )
+        .await;
+        assert_eq!(outcome.response.degraded, ["embedder"]);
+        assert!(
+            outcome.response.hits[0].text.starts_with("Completely fair"),
+            "{strategy}"
+        );
+    }
+    let outcome = search(
+        &retriever,
+        json!({"query": "completely fair scheduling", "strategy": "full_text"}),
+    )
+    .await;
+    assert!(
+        outcome.response.degraded.is_empty(),
+        "keywords alone need no embedder"
+    );
+}
+
+#[tokio::test]
+async fn a_reranker_that_fails_or_is_late_leaves_the_fused_order_and_is_named() {
+    let filled = filled().await;
+    let index = &filled.index;
+    let fused = ids(&search(
+        &common::retriever(index.clone(), common::models(None)),
+        json!({"query": "辅小区激活失败"}),
+    )
+    .await);
+    for sleep in [None, Some(Duration::from_millis(400))] {
+        let mut config = common::config();
+        config.rerank.deadline_ms = 50;
+        let models = common::models(Some(Arc::new(Broken { sleep })));
+        let retriever = Retriever::new(
+            index.clone(),
+            common::serving(models),
+            common::knowledge_sets(),
+            config,
+        )
+        .unwrap();
+        let outcome = search(&retriever, json!({"query": "辅小区激活失败"})).await;
+        assert_eq!(outcome.response.degraded, ["reranker"], "{sleep:?}");
+        assert_eq!(ids(&outcome), fused);
+        let off = search(
+            &retriever,
+            json!({"query": "辅小区激活失败", "rerank": false}),
+        )
+        .await;
+        assert!(off.response.degraded.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn plans_are_as_they_were() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/plans.json");
+    let golden: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut found = Vec::new();
+    for case in &golden {
+        let mut value = case["request"].clone();
+        value["explain"] = true.into();
+        let outcome = search(&retriever, value).await;
+        found.push(json!({"request": case["request"], "plan": outcome.response.plan}));
+    }
+    let found = serde_json::to_string_pretty(&found).unwrap() + "\n";
+    if std::env::var_os("TRIBUTARY_UPDATE").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    let golden = std::fs::read_to_string(path).unwrap();
+    assert!(
+        found == golden,
+        "plans.json differs, run again with TRIBUTARY_UPDATE=1 and look at the difference"
+    );
+}
