@@ -23,6 +23,7 @@ mod near_duplicates;
 mod operations;
 mod pictures;
 mod queries;
+mod readme;
 mod recovery;
 mod reindex;
 mod shutdown;
