@@ -35,7 +35,7 @@ pub struct Global {
     /// Folder that holds log, index and models [default: ./.tributary]
     #[arg(long, global = true, value_name = "DIR", env = "TRIBUTARY_DATA_DIR", value_hint = ValueHint::DirPath)]
     pub data_dir: Option<PathBuf>,
-    /// Talk to this server instead of the one on the data folder, such as http://127.0.0.1:7700
+    /// Talk to this server instead of the one on the data folder, such as http://127.0.0.1:7470
     #[arg(long, global = true, value_name = "URL", env = "TRIBUTARY_SERVER")]
     pub server: Option<String>,
     /// Domain profile: a folder below deploy/profiles, or a path

@@ -102,7 +102,7 @@ impl Config {
         }
         if server.listen.parse::<SocketAddr>().is_err() {
             problems.push(format!(
-                "query_api.server.listen `{}` is no HOST:PORT, such as 127.0.0.1:7700",
+                "query_api.server.listen `{}` is no HOST:PORT, such as 127.0.0.1:7470",
                 server.listen
             ));
         }

@@ -8,7 +8,7 @@ fn all_problems_are_reported_at_once_with_the_nearest_key() {
     let workspace = Workspace::new().with("query_api.retrieval.top_q", "3");
     let file = workspace.write(
         "own.toml",
-        "[store]\npartition = 3\n[query_api.server]\nlisten = 7700\n[modles]\n",
+        "[store]\npartition = 3\n[query_api.server]\nlisten = 7470\n[modles]\n",
     );
     let file = file.to_str().unwrap();
     let expected = [
