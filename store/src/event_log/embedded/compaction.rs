@@ -413,6 +413,40 @@ mod tests {
         assert!(crashes > 15, "only {crashes} steps");
     }
 
+    /// A segment that was begun, and to which nothing could be written.
+    #[test]
+    fn an_empty_segment_is_not_closed_and_keeps_what_is_written_to_it_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let partition = fill(&folder.path().join("0"));
+        lock(&partition.tail).close(&partition).unwrap();
+        let mut part = Part::new(Arc::clone(&partition));
+        let record = Record {
+            key: "refused".into(),
+            value: Some("".into()),
+            headers: Vec::new(),
+            timestamp_ms: 5,
+        };
+        part.push(0, &record);
+        {
+            let mut tail = lock(&partition.tail);
+            tail.stage(&part);
+            tail.write(&partition).unwrap();
+            tail.abandon(&partition);
+            tail.close(&partition).unwrap();
+        }
+        for n in 0..10 {
+            append(&partition, &format!("later {n}"), Some(n));
+        }
+        let expected = state(&partition);
+        compact(&partition, SEGMENT_BYTES, RULE, &mut |_| Ok(())).unwrap();
+        assert_eq!(state(&partition), expected);
+        assert!(expected.contains_key("later 9".as_bytes()));
+        let end = partition.end();
+        drop(partition);
+        let reopened = open(&folder.path().join("0"));
+        assert_eq!((state(&reopened), reopened.end()), (expected, end));
+    }
+
     #[test]
     fn a_torn_new_file_is_removed_at_opening() {
         let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 
-use tributary_schemas::Result;
+use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::folder::{failed, removed, replace};
 use super::format::{HEADER_BYTES, Header, push_frame, seal};
@@ -199,11 +199,14 @@ impl Tail {
     }
 
     /// Closes the active segment with a footer. Nothing may be staged. The next write creates a new
-    /// one.
+    /// one. An empty segment stays active: the next one would have its base, and so its name.
     pub fn close(&mut self, partition: &Partition) -> Result<()> {
         let Some(active) = &mut self.active else {
             return Ok(());
         };
+        if active.length == HEADER_BYTES as u64 {
+            return Ok(());
+        }
         let totals = partition
             .segments()
             .last()
@@ -229,9 +232,7 @@ impl Tail {
     /// Closes the active segment and starts the next, so that the closed one can be removed when
     /// its time comes.
     pub fn roll(&mut self, partition: &Partition) -> Result<()> {
-        if self.length() > HEADER_BYTES as u64 {
-            self.close(partition)?;
-        }
+        self.close(partition)?;
         if self.active.is_none() && self.next_offset > 0 {
             self.active = Some(create(partition, self.next_offset)?);
         }
@@ -279,6 +280,14 @@ impl Active {
 }
 
 fn create(partition: &Partition, base: u64) -> Result<Active> {
+    let last = partition
+        .segments()
+        .last()
+        .map(|view| view.segment.name.base);
+    if last >= Some(base) {
+        let what = format!("a segment at {base} is there already");
+        return Err(Error::new(ErrorKind::Internal, what));
+    }
     let name = SegmentName {
         base,
         generation: 0,
