@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::damage::Part;
 use crate::data_folder::replace_file;
+use crate::search_index::embedded::check_serving;
 
 /// In the data folder: which of its folders were made.
 pub const MEMORY: &str = "parts.json";
@@ -35,11 +37,16 @@ struct Parts {
 }
 
 /// Refuses a data folder of which a folder is gone, `log` and `index` only where they are embedded.
-/// `NotFound`, with what to do.
+/// Which generations there are changes, so of the index the one that serves is looked for beside
+/// what is remembered. `NotFound`, or `Corrupt` for that generation, with what to do.
 pub fn check(data_folder: &Path, roots: &[&str]) -> Result<()> {
     let missing = missing(data_folder, roots)?;
     let Some(first) = missing.first() else {
-        return Ok(());
+        let index = Part::Index.folder();
+        return match roots.contains(&index) {
+            true => check_serving(&data_folder.join(index)),
+            false => Ok(()),
+        };
     };
     let message = format!("{} is gone, which an earlier start made", first.display());
     Err(Error::new(ErrorKind::NotFound, message).with_hint(

@@ -60,7 +60,7 @@ use tributary_schemas::{ChunkId, ChunkVectors, Error, ErrorKind};
 pub(crate) use self::commit::{folder_bytes, sync_folder};
 use self::generation::Generation;
 use self::serving::Serving;
-pub(crate) use self::serving::forget as forget_serving;
+pub(crate) use self::serving::{check as check_serving, forget as forget_serving};
 use self::snapshot::Snapshot;
 pub use self::verify::{IndexDamage, Remedy};
 use super::{

@@ -88,6 +88,18 @@ pub(super) fn is_damaged(root: &Path) -> bool {
     std::fs::read(path(root)).is_ok_and(|bytes| name_in(&bytes).is_none())
 }
 
+/// Refuses an index whose serving generation is not in its folder.
+pub(crate) fn check(root: &Path) -> Result<()> {
+    let serving = std::fs::read(path(root))
+        .ok()
+        .and_then(|bytes| name_in(&bytes));
+    let folder = serving.map(|name| super::generation_folder(root, &name));
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => Err(gone(&folder)),
+        None => Ok(()),
+    }
+}
+
 /// The serving generation is not in its folder.
 pub(super) fn gone(folder: &Path) -> Error {
     let message = format!(
