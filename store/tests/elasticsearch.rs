@@ -8,6 +8,8 @@
 mod bad_days;
 #[path = "elasticsearch/cluster.rs"]
 mod cluster;
+#[path = "conformance/search_index/mod.rs"]
+mod conformance;
 #[path = "elasticsearch/engines.rs"]
 mod engines;
 #[path = "elasticsearch/fake.rs"]
@@ -19,18 +21,36 @@ mod outages;
 #[path = "elasticsearch/processes.rs"]
 mod processes;
 
-use tributary_store::search_index::elasticsearch::{Config, diagnose};
-use tributary_store::search_index::{SearchIndex, conformance};
+use tributary_store::search_index::SearchIndex;
+use tributary_store::search_index::elasticsearch::{Config, ElasticsearchIndex, diagnose};
 
 use self::cluster::Cluster;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_keeps_every_promise() {
-    let Some(cluster) = Cluster::find("promises").await else {
-        return;
-    };
-    conformance::all(&cluster.open().await).await;
-    cluster.clean().await;
+/// An index of its own on the cluster.
+struct OwnPrefix {
+    cluster: Cluster,
+    index: ElasticsearchIndex,
+}
+
+impl OwnPrefix {
+    async fn start(promise: &str) -> Option<Self> {
+        let cluster = Cluster::find(&promise.replace('_', "-")).await?;
+        let index = cluster.open().await;
+        Some(Self { cluster, index })
+    }
+
+    fn index(&self) -> &dyn SearchIndex {
+        &self.index
+    }
+
+    async fn finish(self) {
+        drop(self.index);
+        self.cluster.clean().await;
+    }
+}
+
+mod promises {
+    crate::conformance::every_promise!(crate::OwnPrefix);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

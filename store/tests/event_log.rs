@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::explicit_write)]
 
+#[path = "conformance/event_log/mod.rs"]
+mod conformance;
 #[path = "event_log/damage.rs"]
 mod damage;
 #[path = "event_log/disk.rs"]
@@ -19,13 +21,9 @@ use bytes::Bytes;
 use tributary_schemas::ErrorKind;
 use tributary_store::event_log::embedded::{Config, EmbeddedEventLog};
 use tributary_store::event_log::{
-    BatchLimit, EventLog, Position, Record, StoredRecord, TopicSettings, conformance,
+    BatchLimit, EventLog, Position, Record, StoredRecord, TopicSettings,
 };
 
-const CAPABILITIES: conformance::Capabilities = conformance::Capabilities {
-    shares_groups: false,
-    keeps_zero_timestamps: true,
-};
 const ANY: BatchLimit = BatchLimit {
     records: 100_000,
     bytes: 256 << 20,
@@ -117,25 +115,58 @@ fn segments(folder: &Path, topic: &str) -> Vec<std::path::PathBuf> {
     paths
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn conforms() {
-    let folder = tempfile::tempdir().unwrap();
-    conformance::all(&open(folder.path()), CAPABILITIES).await;
+/// A log in a folder of its own.
+struct OneFolder {
+    log: EmbeddedEventLog,
+    _folder: tempfile::TempDir,
 }
 
-#[tokio::test]
-async fn conforms_on_one_thread_with_small_segments_and_a_linger() {
-    let folder = tempfile::tempdir().unwrap();
-    let config = Config {
-        linger_ms: 1,
-        queue_bytes: 1000,
-        ..small_segments()
-    };
-    conformance::all(
-        &EmbeddedEventLog::open(folder.path(), config).unwrap(),
-        CAPABILITIES,
-    )
-    .await;
+impl OneFolder {
+    async fn start(_promise: &str) -> Option<Self> {
+        Some(Self::with(config()))
+    }
+
+    fn with(config: Config) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let log = EmbeddedEventLog::open(folder.path(), config).unwrap();
+        Self {
+            log,
+            _folder: folder,
+        }
+    }
+
+    fn log(&self) -> &dyn EventLog {
+        &self.log
+    }
+}
+
+mod promises {
+    crate::conformance::every_promise!(crate::OneFolder, "multi_thread");
+    crate::conformance::tests_of! { crate::OneFolder, "multi_thread",
+        records: the_timestamp_0_survives;
+        groups: a_group_has_one_reader;
+    }
+}
+
+/// On one thread, with small segments, a short queue and a linger.
+struct Narrow(OneFolder);
+
+impl Narrow {
+    async fn start(_promise: &str) -> Option<Self> {
+        Some(Self(OneFolder::with(Config {
+            linger_ms: 1,
+            queue_bytes: 1000,
+            ..small_segments()
+        })))
+    }
+
+    fn log(&self) -> &dyn EventLog {
+        self.0.log()
+    }
+}
+
+mod promises_in_a_narrow_place {
+    crate::conformance::every_promise!(crate::Narrow, "current_thread");
 }
 
 #[tokio::test]

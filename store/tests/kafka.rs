@@ -13,6 +13,8 @@
 
 #[path = "kafka/broker.rs"]
 mod broker;
+#[path = "conformance/event_log/mod.rs"]
+mod conformance;
 #[path = "kafka/groups.rs"]
 mod groups;
 #[path = "kafka/topics.rs"]
@@ -26,8 +28,7 @@ use bytes::Bytes;
 use tributary_schemas::{ErrorKind, Result};
 use tributary_store::event_log::kafka::{Config, KafkaEventLog};
 use tributary_store::event_log::{
-    BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription,
-    TopicSettings, conformance,
+    BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription, TopicSettings,
 };
 
 const ANY: BatchLimit = BatchLimit {
@@ -168,23 +169,26 @@ impl EventLog for Prefixed {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn keeps_the_promises_of_the_trait() {
-    let Some(brokers) = brokers("keeps_the_promises_of_the_trait") else {
-        return;
-    };
-    let log = Prefixed {
-        log: open(&brokers).await,
-        prefix: unique("conformance"),
-    };
-    conformance::all(
-        &log,
-        conformance::Capabilities {
-            shares_groups: true,
-            keeps_zero_timestamps: false,
-        },
-    )
-    .await;
+impl Prefixed {
+    async fn start(promise: &str) -> Option<Self> {
+        let brokers = brokers(promise)?;
+        Some(Self {
+            log: open(&brokers).await,
+            prefix: unique(promise),
+        })
+    }
+
+    fn log(&self) -> &dyn EventLog {
+        self
+    }
+}
+
+mod promises {
+    crate::conformance::every_promise!(crate::Prefixed, "multi_thread");
+    crate::conformance::tests_of! { crate::Prefixed, "multi_thread",
+        records: the_timestamp_0_is_the_time_of_the_append;
+        groups: readers_of_a_group_share_its_partitions;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,10 @@
 //! The event log: durable, partitioned, keyed records that consumer groups read at their own pace.
 //!
 //! Implementations: [`embedded::EmbeddedEventLog`] (files in the data folder),
-//! [`kafka::KafkaEventLog`] (brokers that processes share). The suite in [`conformance`] states in
-//! tests what the docs here state in words; every implementation runs it.
+//! [`kafka::KafkaEventLog`] (brokers that processes share). The suite in
+//! `tests/conformance/event_log` states in tests what the docs here state in words; every
+//! implementation runs it.
 
-pub mod conformance;
 pub mod dead_letter;
 pub mod embedded;
 #[cfg(feature = "kafka")]

@@ -3,10 +3,9 @@
 //!
 //! Implementations: [`embedded::EmbeddedIndex`] (tantivy and our own vector file in the data
 //! folder) and [`elasticsearch::ElasticsearchIndex`] (one index per generation behind an alias).
-//! The suite in [`conformance`] states in tests what the docs here state in words; every
-//! implementation runs it.
+//! The suite in `tests/conformance/search_index` states in tests what the docs here state in words;
+//! every implementation runs it.
 
-pub mod conformance;
 #[cfg(feature = "elasticsearch")]
 pub mod elasticsearch;
 pub mod elasticsearch_config;

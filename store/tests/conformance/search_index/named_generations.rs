@@ -4,12 +4,8 @@
 use tributary_schemas::near_duplicate::{
     SIGNATURE_LENGTH, Signature, content_term, duplicate_term,
 };
-use tributary_schemas::{ChunkId, DocumentHeader, ErrorKind, Filter};
 
-use super::{
-    ALL, DIMENSIONS, KeywordQuery, Operation, SearchIndex, VectorField, VectorQuery, apply, delete,
-    fresh, header, replace, shared_settings, tokens, unit, vectors,
-};
+use super::*;
 
 /// "Reads go to the one that they name, or to the serving one."
 pub async fn every_read_goes_to_the_generation_that_it_names(index: &dyn SearchIndex) {

@@ -1,0 +1,317 @@
+//! Filters: what they let through, and that they fail closed.
+
+use super::*;
+
+/// Documents with one chunk each and different attributes; ids 1 to 4.
+async fn filterable(index: &dyn SearchIndex, name: &str) {
+    fresh(index, name).await;
+    let with = |id: u128, change: &dyn Fn(&mut DocumentHeader)| {
+        let mut document = header(&format!("d{id}"), 1);
+        change(&mut document);
+        replace(document, &[(id, "a")])
+    };
+    let first = with(1, &|document| {
+        document.tags = vec!["x".into(), "y".into()];
+        document.knowledge_sets = vec!["one".into()];
+        document.attributes.product = Some("核心网".into());
+        document.attributes.security_level = Some(0);
+        document.attributes.updated_at = Some(1_000);
+    });
+    let second = with(2, &|document| {
+        document.tags = vec!["y".into()];
+        document.knowledge_sets = vec!["one".into(), "two".into()];
+        document.source = "mail".into();
+        document.attributes.security_level = Some(2);
+        document.attributes.updated_at = Some(2_000);
+        document.attributes.product_version = Some("1.2".into());
+    });
+    let third = with(3, &|document| {
+        document.attributes.language = Some("zh".into());
+        document.attributes.security_level = Some(5);
+        document.attributes.updated_at = Some(-5);
+    });
+    apply(index, name, vec![first, second]).await;
+    apply(index, name, vec![third, with(4, &|_| ())]).await;
+}
+
+/// Both tier-1 queries return exactly these chunks under a filter.
+async fn passes(index: &dyn SearchIndex, filter: Filter, expected: &[u128]) {
+    let expected = set(expected.iter().copied());
+    assert_eq!(
+        ids(&keyword(index, "a", &filter, ALL).await),
+        expected,
+        "{filter:?}"
+    );
+    assert_eq!(
+        ids(&vector(index, &unit(1, DIMENSIONS), &filter, ALL).await),
+        expected,
+        "{filter:?}"
+    );
+}
+
+/// "Conditions are joined by AND, the values of one condition by OR."
+pub async fn filters_let_through_what_they_name(index: &dyn SearchIndex) {
+    filterable(index, "filters").await;
+    let none = Filter::default;
+    passes(index, none(), &[1, 2, 3, 4]).await;
+    passes(
+        index,
+        Filter {
+            tags: some(&["x"]),
+            ..none()
+        },
+        &[1],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            tags: some(&["x", "y", "unknown"]),
+            ..none()
+        },
+        &[1, 2],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            tags: some(&["y"]),
+            knowledge_sets: some(&["two"]),
+            ..none()
+        },
+        &[2],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            knowledge_sets: some(&["one", "two"]),
+            ..none()
+        },
+        &[1, 2],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            sources: some(&["wiki"]),
+            ..none()
+        },
+        &[1, 3, 4],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            products: some(&["核心网"]),
+            ..none()
+        },
+        &[1],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            product_versions: some(&["1.2"]),
+            ..none()
+        },
+        &[2],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            languages: some(&["zh"]),
+            ..none()
+        },
+        &[3],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            document_ids: some(&["d4", "d2"]),
+            ..none()
+        },
+        &[2, 4],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            max_security_level: Some(2),
+            ..none()
+        },
+        &[1, 2],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            max_security_level: Some(0),
+            ..none()
+        },
+        &[1],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            updated_from_ms: Some(1_000),
+            ..none()
+        },
+        &[1, 2],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            updated_before_ms: Some(2_000),
+            ..none()
+        },
+        &[1, 3],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            updated_from_ms: Some(0),
+            updated_before_ms: Some(2_000),
+            ..none()
+        },
+        &[1],
+    )
+    .await;
+}
+
+/// "`None` sets no condition, an empty list matches nothing, and a document without the attribute
+/// does not match a condition on it."
+pub async fn filters_fail_closed(index: &dyn SearchIndex) {
+    filterable(index, "closed").await;
+    let none = Filter::default;
+    let empty = || Some(vec![]);
+    let conditions = [
+        Filter {
+            tags: empty(),
+            ..none()
+        },
+        Filter {
+            knowledge_sets: empty(),
+            ..none()
+        },
+        Filter {
+            sources: empty(),
+            ..none()
+        },
+        Filter {
+            products: empty(),
+            ..none()
+        },
+        Filter {
+            product_versions: empty(),
+            ..none()
+        },
+        Filter {
+            languages: empty(),
+            ..none()
+        },
+        Filter {
+            document_ids: empty(),
+            ..none()
+        },
+        Filter {
+            tags: some(&["unknown"]),
+            ..none()
+        },
+        Filter {
+            tags: some(&[""]),
+            ..none()
+        },
+        Filter {
+            tags: some(&["x"]),
+            knowledge_sets: empty(),
+            ..none()
+        },
+        Filter {
+            tags: some(&["x"]),
+            sources: some(&["mail"]),
+            ..none()
+        },
+        // The value of another condition, and a value that only looks like a term.
+        Filter {
+            tags: some(&["wiki"]),
+            ..none()
+        },
+        Filter {
+            products: some(&["tag=x"]),
+            ..none()
+        },
+        Filter {
+            updated_from_ms: Some(i64::MAX),
+            ..none()
+        },
+        Filter {
+            updated_before_ms: Some(i64::MIN),
+            ..none()
+        },
+    ];
+    for filter in conditions {
+        passes(index, filter, &[]).await;
+    }
+    passes(
+        index,
+        Filter {
+            max_security_level: Some(u8::MAX),
+            ..none()
+        },
+        &[1, 2, 3],
+    )
+    .await;
+    passes(
+        index,
+        Filter {
+            updated_from_ms: Some(i64::MIN),
+            ..none()
+        },
+        &[1, 2, 3],
+    )
+    .await;
+}
+
+/// "A query returns `limit` hits if so many chunks pass."
+pub async fn filters_apply_before_the_limit(index: &dyn SearchIndex) {
+    fresh(index, "before-limit").await;
+    // The ones that pass are the worst by every score.
+    let good: Vec<Operation> = (0..40)
+        .map(|id| replace(header(&format!("good{id}"), 1), &[(id, "a a a a")]))
+        .collect();
+    let rare = |id: u128| {
+        let document = DocumentHeader {
+            tags: vec!["rare".into()],
+            ..header(&format!("rare{id}"), 1)
+        };
+        replace(document, &[(id, "a b b b b b b b b b b b b b b")])
+    };
+    apply(
+        index,
+        "before-limit",
+        good.into_iter().chain((100..105).map(rare)).collect(),
+    )
+    .await;
+    let filter = Filter {
+        tags: some(&["rare"]),
+        ..Filter::default()
+    };
+    assert_eq!(keyword(index, "a", &filter, 3).await.len(), 3);
+    assert_eq!(
+        vector(index, &unit(0, DIMENSIONS), &filter, 3).await.len(),
+        3
+    );
+    assert_eq!(keyword(index, "a", &filter, ALL).await.len(), 5);
+    assert_eq!(
+        vector(index, &unit(0, DIMENSIONS), &filter, ALL)
+            .await
+            .len(),
+        5
+    );
+}
