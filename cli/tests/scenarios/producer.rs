@@ -145,16 +145,17 @@ fn a_producer_in_python_gets_its_documents_indexed_and_its_mistakes_named() {
         produce(python, &brokers, &stores.prefix, &good),
         [None, None, None]
     );
-    wait_for("the capybara", || {
-        (found(&server, "capybara") == 1 && found(&server, "agouti") == 1).then_some(())
+    wait_for("the documents", || {
+        ["capybara", "agouti", "载波聚合"]
+            .iter()
+            .all(|word| found(&server, word) == 1)
+            .then_some(())
     });
-    assert_eq!(found(&server, "载波聚合"), 1);
-    let (_, shown) = server.get("/v1/documents/python-good");
-    assert_eq!(
-        (text(&shown, "/state"), text(&shown, "/source")),
-        ("indexed", "python"),
-        "{shown}"
-    );
+    let shown = wait_for("the report on python-good", || {
+        let (_, shown) = server.get("/v1/documents/python-good");
+        (text(&shown, "/state") == "indexed").then_some(shown)
+    });
+    assert_eq!(text(&shown, "/source"), "python", "{shown}");
 
     let newer = [
         json!({"key": "python-good", "value": event("python-good", "# Good\n\nThe tapir swims in the river.").replace("\"version\":3", "\"version\":4")}),
