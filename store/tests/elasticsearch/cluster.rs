@@ -13,6 +13,9 @@ use tributary_store::search_index::elasticsearch::{
 /// Names the node.
 const NODE: &str = "TRIBUTARY_TEST_ELASTICSEARCH";
 
+/// How much of a test's name goes into its prefix, in bytes.
+const NAME_LENGTH: usize = 20;
+
 /// A node and a prefix that no other test has.
 pub struct Cluster {
     pub url: String,
@@ -34,8 +37,9 @@ impl Cluster {
         } else {
             format!("http://{url}")
         };
+        let short = name.get(..NAME_LENGTH).unwrap_or(name); // a prefix has 40 characters at most
         let prefix = format!(
-            "test-{name}-{}-{}",
+            "test-{short}-{}-{}",
             std::process::id(),
             NUMBER.fetch_add(1, Ordering::Relaxed)
         );
