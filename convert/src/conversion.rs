@@ -5,6 +5,7 @@ use tributary_schemas::{Error, ErrorKind, Result, error};
 use crate::detect::{Format, detect};
 use crate::document::Converted;
 use crate::limits::{Limits, check_body, check_size};
+use crate::office::open_document;
 use crate::picture::{image, pictures};
 use crate::sheets::{csv, spreadsheet};
 use crate::slides::{SlideFormat, ppt, pptx, slide_images};
@@ -18,7 +19,7 @@ use crate::{mail, pdf};
 const MAXIMUM_METADATA_CHARACTERS: usize = 8000;
 
 /// What the formats that are read are called in hints.
-const SUPPORTED: &str = "Word, PowerPoint, Excel and OpenDocument spreadsheets, PDF, HTML, Markdown, reStructuredText, Jupyter \
+const SUPPORTED: &str = "Word, PowerPoint, Excel, OpenDocument (odt, odp, ods), PDF, HTML, Markdown, reStructuredText, Jupyter \
     notebooks, EPUB, e-mail, RTF, CSV, JSON, YAML, XML, images, source code and plain text";
 
 /// Converts a body of any supported format to Markdown.
@@ -45,6 +46,7 @@ pub fn convert(
         Format::Pptx => pptx::convert(bytes, limits)?,
         Format::Doc => doc::convert(bytes, limits)?,
         Format::Ppt => ppt::convert(bytes, limits)?,
+        Format::OpenDocument(kind) => open_document::convert(bytes, kind, limits)?,
         Format::Spreadsheet => spreadsheet::convert(bytes, limits)?,
         Format::Delimited => csv::convert(bytes, limits)?,
         Format::Pdf => pdf::convert(bytes, limits)?,

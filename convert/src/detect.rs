@@ -4,6 +4,7 @@
 mod languages;
 
 use self::languages::CODE_EXTENSIONS;
+use crate::office::open_document;
 use crate::text::structured::Notation;
 use crate::text_encoding;
 
@@ -26,6 +27,8 @@ pub enum Format {
     Doc,
     /// A PowerPoint 97-2003 presentation.
     Ppt,
+    /// An OpenDocument text or presentation.
+    OpenDocument(open_document::Kind),
     /// A workbook of any kind.
     Spreadsheet,
     /// Values divided by commas, tabs or the like.
@@ -161,8 +164,18 @@ const ZIP_MEMBERS: &[(&[u8], Format, &str)] = &[
         "application/vnd.oasis.opendocument.spreadsheet",
     ),
     (
+        b"application/vnd.oasis.opendocument.text",
+        Format::OpenDocument(open_document::Kind::Text),
+        "application/vnd.oasis.opendocument.text",
+    ),
+    (
+        b"application/vnd.oasis.opendocument.presentation",
+        Format::OpenDocument(open_document::Kind::Presentation),
+        "application/vnd.oasis.opendocument.presentation",
+    ),
+    (
         b"application/vnd.oasis.opendocument",
-        Format::Unsupported("an OpenDocument file"),
+        Format::Unsupported("an OpenDocument drawing, chart or formula"),
         "application/vnd.oasis.opendocument",
     ),
 ];

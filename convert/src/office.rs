@@ -13,6 +13,7 @@ pub mod ole;
 pub mod omml;
 mod omml_run;
 mod omml_symbols;
+pub mod open_document;
 pub mod package;
 pub mod pictures;
 pub mod pieces;

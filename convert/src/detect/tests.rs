@@ -65,6 +65,25 @@ fn content_beats_name() {
 }
 
 #[test]
+fn open_documents_say_what_they_are() {
+    use open_document::Kind;
+
+    let of = |kind: &str| {
+        let bytes =
+            format!("PK\x03\x04\x14 mimetypeapplication/vnd.oasis.opendocument.{kind}PK\x03\x04");
+        format(bytes.as_bytes(), Some("a.bin"))
+    };
+    assert_eq!(of("text"), Format::OpenDocument(Kind::Text));
+    assert_eq!(of("text-template"), Format::OpenDocument(Kind::Text));
+    assert_eq!(of("presentation"), Format::OpenDocument(Kind::Presentation));
+    assert_eq!(of("spreadsheet"), Format::Spreadsheet);
+    assert_eq!(
+        of("graphics"),
+        Format::Unsupported("an OpenDocument drawing, chart or formula")
+    );
+}
+
+#[test]
 fn a_package_in_a_package_does_not_name_the_outer_one() {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let stored =
