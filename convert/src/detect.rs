@@ -126,6 +126,9 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
     (0, b"%!PS", "application/postscript", "PostScript"),
 ];
 
+/// How the member `mimetype` of every OpenDocument file begins.
+const OPEN_DOCUMENT: &[u8] = b"application/vnd.oasis.opendocument";
+
 /// Formats inside a ZIP container, told by a name in it.
 const ZIP_MEMBERS: &[(&[u8], Format, &str)] = &[
     (
@@ -174,7 +177,7 @@ const ZIP_MEMBERS: &[(&[u8], Format, &str)] = &[
         "application/vnd.oasis.opendocument.presentation",
     ),
     (
-        b"application/vnd.oasis.opendocument",
+        OPEN_DOCUMENT,
         Format::Unsupported("an OpenDocument drawing, chart or formula"),
         "application/vnd.oasis.opendocument",
     ),
@@ -334,15 +337,18 @@ fn zip_content(bytes: &[u8], name: Option<&str>) -> Detected {
     if holds(b"application/epub+zip") || holds(b"META-INF/container.xml") {
         return Detected::new(Format::Epub, "application/epub+zip");
     }
-    let cut_off = || {
-        ZIP_MEMBERS
-            .iter()
-            .find(|(member, ..)| names.is_empty() && Some(*member) == member_of_extension(name))
+    // Packed again by hand, an OpenDocument file no longer begins with what it is.
+    let is_packed_again = names.contains(&b"META-INF/manifest.xml".as_slice());
+    let by_extension = || {
+        let member = member_of_extension(name)?;
+        let may_be = names.is_empty() || is_packed_again && member.starts_with(OPEN_DOCUMENT);
+        let mut known = ZIP_MEMBERS.iter();
+        known.find(|(known, ..)| may_be && *known == member)
     };
     match ZIP_MEMBERS
         .iter()
         .find(|(member, ..)| holds(member))
-        .or_else(cut_off)
+        .or_else(by_extension)
     {
         Some((_, format, media_type)) => Detected::new(*format, media_type),
         None => Detected::new(Format::Unsupported("a ZIP archive"), "application/zip"),
@@ -356,6 +362,9 @@ fn member_of_extension(name: Option<&str>) -> Option<&'static [u8]> {
         "docx" | "docm" | "dotx" => Some(b"word/"),
         "xlsx" | "xlsm" | "xltx" | "xlsb" => Some(b"xl/"),
         "pptx" | "pptm" | "ppsx" | "potx" => Some(b"ppt/"),
+        "odt" | "ott" => Some(b"application/vnd.oasis.opendocument.text"),
+        "odp" | "otp" => Some(b"application/vnd.oasis.opendocument.presentation"),
+        "ods" | "ots" => Some(b"application/vnd.oasis.opendocument.spreadsheet"),
         _ => None,
     }
 }

@@ -81,6 +81,21 @@ fn open_documents_say_what_they_are() {
         of("graphics"),
         Format::Unsupported("an OpenDocument drawing, chart or formula")
     );
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in ["META-INF/manifest.xml", "content.xml", "mimetype"] {
+        zip.start_file(name, zip::write::SimpleFileOptions::default())
+            .unwrap();
+        std::io::Write::write_all(&mut zip, b"packed again").unwrap();
+    }
+    let packed_again = zip.finish().unwrap().into_inner();
+    assert_eq!(
+        format(&packed_again, Some("a.ODT")),
+        Format::OpenDocument(Kind::Text)
+    );
+    assert_eq!(
+        format(&packed_again, Some("a.docx")),
+        Format::Unsupported("a ZIP archive")
+    );
 }
 
 #[test]

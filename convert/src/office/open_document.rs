@@ -1,8 +1,8 @@
 //! OpenDocument texts and presentations (.odt, .odp and their templates), read by the crate
 //! `anydoc`: its blocks as Markdown, properties as metadata, pictures beside it.
 //!
-//! Rules: tracked deletions and hidden text are dropped; headers, footers, dates and slide numbers
-//! too. Footnotes and endnotes stand at the end. Each slide is a page, its title a heading of level
+//! Rules: tracked deletions and hidden fields are dropped; headers, footers, dates and slide numbers
+//! too. Text that its style hides is read. Footnotes and endnotes stand at the end. Each slide is a page, its title a heading of level
 //! 2, its notes a quotation; the pages of a text are known to its layout program alone.
 
 mod blocks;
