@@ -21,12 +21,13 @@ impl ReindexSide {
     /// On top of the given parts.
     pub fn new(parts: &Parts) -> Self {
         let generations = Arc::clone(parts.pipelines.generations());
-        let desk = ReindexDesk::new(
-            parts.stores.topics.clone(),
-            Arc::clone(&parts.stores.index),
+        let desk = ReindexDesk {
+            topics: parts.stores.topics.clone(),
+            table: Arc::clone(&parts.table),
+            index: Arc::clone(&parts.stores.index),
             generations,
-            Arc::clone(&parts.clock),
-        );
+            clock: Arc::clone(&parts.clock),
+        };
         Self {
             desk,
             pipelines: Arc::clone(&parts.pipelines),

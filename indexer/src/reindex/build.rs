@@ -20,6 +20,7 @@ use tributary_store::search_index::{GenerationStatus, SharedSearchIndex};
 
 use super::history;
 use super::removals::remember_removals;
+use super::unreported::report_found;
 
 /// Pause between two looks at how far the stages are.
 const LOOK_PAUSE: Duration = Duration::from_millis(250);
@@ -109,15 +110,8 @@ impl ReindexStage {
         };
         if serves(serving, request) {
             // A crash came between the promotion and its report.
-            return self
-                .report(
-                    request,
-                    ReindexState::Promoted,
-                    &serving.name,
-                    &previous_of(&generations, &serving.name),
-                    None,
-                )
-                .await;
+            let previous = previous_of(&generations, &serving.name);
+            return self.promoted(request, &serving.name, &previous).await;
         }
         let name = match generations
             .iter()
@@ -214,8 +208,7 @@ impl ReindexStage {
         }
         self.index.promote(name).await?;
         self.generations.refresh().await?;
-        self.report(request, ReindexState::Promoted, name, previous, None)
-            .await?;
+        self.promoted(request, name, previous).await?;
         tracing::info!(
             generation = name,
             previous,
@@ -227,6 +220,14 @@ impl ReindexStage {
             drop_generation(&self.topics, &self.index, &self.generations, previous).await?;
         }
         Ok(())
+    }
+
+    /// Reports what is found since queries go to this generation, and then that they do.
+    async fn promoted(&self, request: &ReindexRequest, name: &str, previous: &str) -> Result<()> {
+        let now_ms = (self.clock)();
+        report_found(&self.topics, &self.table, &self.index, name, now_ms).await?;
+        self.report(request, ReindexState::Promoted, name, previous, None)
+            .await
     }
 
     /// Waits until all that was in the log has gone through the generation's stages, and those

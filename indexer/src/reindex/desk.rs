@@ -11,9 +11,11 @@ use tributary_store::Clock;
 use tributary_store::event_log::message;
 use tributary_store::event_log::topics::Topics;
 use tributary_store::generations::{GenerationList, Generations};
+use tributary_store::manifest::table::DocumentTable;
 use tributary_store::search_index::{GenerationStatus, SharedSearchIndex};
 
 use super::history::{self, Build};
+use super::unreported::report_found;
 use super::{KEY, build};
 
 /// Builds that an overview shows.
@@ -21,28 +23,19 @@ const SHOWN: usize = 20;
 
 /// Where builds are asked for.
 pub struct ReindexDesk {
-    topics: Topics,
-    index: SharedSearchIndex,
-    generations: Arc<Generations>,
-    clock: Clock,
+    /// The log, with requests and reports.
+    pub topics: Topics,
+    /// What became of documents.
+    pub table: Arc<DocumentTable>,
+    /// Where generations are.
+    pub index: SharedSearchIndex,
+    /// Generations as last seen.
+    pub generations: Arc<Generations>,
+    /// Time.
+    pub clock: Clock,
 }
 
 impl ReindexDesk {
-    /// Over the given log and index.
-    pub fn new(
-        topics: Topics,
-        index: SharedSearchIndex,
-        generations: Arc<Generations>,
-        clock: Clock,
-    ) -> Self {
-        Self {
-            topics,
-            index,
-            generations,
-            clock,
-        }
-    }
-
     /// Asks for a build of these knowledge sets (all documents if empty); on return the request is
     /// durable. Another build that is under way comes first.
     pub async fn request(&self, knowledge_sets: Vec<String>) -> Result<ReindexRequest> {
@@ -136,10 +129,12 @@ impl ReindexDesk {
         }
         self.index.promote(&previous).await?;
         self.generations.refresh().await?;
+        let now_ms = (self.clock)();
+        report_found(&self.topics, &self.table, &self.index, &previous, now_ms).await?;
         let report = ReindexReport {
             state: ReindexState::RolledBack,
             reason: None,
-            at_ms: (self.clock)(),
+            at_ms: now_ms,
             ..build.report
         };
         history::report(&self.topics, &report).await?;

@@ -12,10 +12,12 @@ pub mod build;
 pub mod desk;
 mod history;
 mod removals;
+mod unreported;
 
 pub use build::{ReindexParts, ReindexStage};
 pub use desk::ReindexDesk;
 pub use removals::remember_removals;
+pub use unreported::report_found;
 
 /// All requests and reports have one key: builds come one after the other.
 const KEY: &str = "reindex";
