@@ -18,7 +18,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use crate::data_folder::replace_file;
+use crate::data_folder::{replace_file, require_folder};
 
 const MARKER: &str = "store.json";
 /// In the data folder: which folder of blobs it was last opened with, and the marker that this had.
@@ -73,6 +73,7 @@ impl Blobs {
     }
 
     fn marked(folder: &Path, mark: impl FnOnce(PathBuf) -> Result<Marker>) -> Result<Self> {
+        require_folder(folder)?;
         std::fs::create_dir_all(folder)
             .map_err(|error| Error::io(format!("cannot create {}", folder.display()), &error))?;
         let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| {

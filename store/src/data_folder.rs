@@ -33,6 +33,8 @@ const BACKUP_TOKEN_FILE: &str = "backup.token";
 /// The format that this build reads and writes.
 pub const FORMAT: u32 = 1;
 
+const IDENTITY_HINT: &str = "put it back from a backup; without one write {\"format\": 1, \"id\": \"<any 32 hexadecimal digits>\"} into it: documents are kept, only the checkpoint of their table is made anew";
+
 #[derive(Serialize, Deserialize)]
 struct Identity {
     format: u32,
@@ -306,6 +308,7 @@ fn read_or_create_identity(path: &Path) -> Result<String> {
                     ErrorKind::Corrupt,
                     format!("{} is damaged: {error}", file.display()),
                 )
+                .with_hint(IDENTITY_HINT)
             })?;
             check_format(path, identity.format)?;
             Ok(identity.id)
@@ -333,8 +336,7 @@ fn create_identity(path: &Path, file: &Path) -> Result<String> {
             "data folder {} has data but no tributary.json",
             path.display()
         );
-        return Err(Error::new(ErrorKind::Corrupt, message)
-            .with_hint("restore tributary.json from a backup"));
+        return Err(Error::new(ErrorKind::Corrupt, message).with_hint(IDENTITY_HINT));
     }
     let seed = format!(
         "{:?} {} {}",
@@ -387,6 +389,19 @@ pub fn create(path: &Path) -> Result<()> {
         // Another process was first.
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists || !path.is_dir() => {
             Err(failed(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a file, or anything else, in the place of a folder.
+pub(crate) fn require_folder(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_dir() => {
+            let message = format!("{} is no folder", path.display());
+            Err(Error::new(ErrorKind::Corrupt, message).with_hint(
+                "something else took the folder's place: move it away, put the folder back from a backup if it had data, and start again",
+            ))
         }
         _ => Ok(()),
     }
@@ -486,6 +501,25 @@ mod tests {
             DataFolder::open(folder.path(), Access::Alone).unwrap().id(),
             id
         );
+    }
+
+    #[test]
+    fn a_damaged_identity_and_a_file_in_a_folders_place_come_with_a_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("tributary.json"), "{").unwrap();
+        let error = DataFolder::open(folder.path(), Access::Alone).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.hint().unwrap().contains("32 hexadecimal digits"));
+
+        let file = folder.path().join("manifest");
+        fs::write(&file, "").unwrap();
+        let error = require_folder(&file).unwrap_err();
+        assert!(
+            error.to_string().contains("manifest is no folder"),
+            "{error}"
+        );
+        assert!(error.hint().unwrap().contains("move it away"));
+        require_folder(&folder.path().join("not there yet")).unwrap();
     }
 
     #[test]

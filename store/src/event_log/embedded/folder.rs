@@ -8,6 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::data_folder::require_folder;
+
 /// Ending of files that are being written.
 pub const UNFINISHED: &str = "new";
 
@@ -43,7 +45,7 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
 pub fn create_folder(folder: &Path) -> Result<()> {
     match fs::create_dir(folder) {
         Ok(()) => folder.parent().map_or(Ok(()), sync_folder),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => require_folder(folder),
         Err(error) => Err(failed("create folder", folder)(error)),
     }
 }
