@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tributary_query_api::http::backup::BYTES_HEADER;
+use tributary_query_api::http::health::Readiness;
 
 use crate::app::LocalServer;
 use crate::args::{Global, Service};
@@ -30,7 +31,7 @@ impl Client {
     /// Finds a server, or starts `services` in this process.
     pub fn connect(global: &Global, config: &Config, services: &[Service]) -> Result<Self> {
         if let Some(url) = &global.server {
-            return Ok(Self::to(url.trim_end_matches('/').to_owned(), None));
+            return Ok(Self::to(base_of(url), None));
         }
         let folder = std::path::Path::new(&config.store.data_folder);
         if let Some(server) = tributary_store::data_folder::running_server(folder) {
@@ -174,6 +175,16 @@ impl Client {
     }
 }
 
+/// The base of a server's addresses; `host:port` alone means HTTP.
+pub fn base_of(server: &str) -> String {
+    let server = server.trim_end_matches('/');
+    if server.contains("://") {
+        server.to_owned()
+    } else {
+        format!("http://{server}")
+    }
+}
+
 /// Asks again for a while if the server has too much to do: it refuses what it has no room for, and
 /// says when to come again.
 fn patiently(
@@ -201,6 +212,9 @@ fn problem(status: u16, body: &str) -> anyhow::Error {
     let Ok(problem) = serde_json::from_str::<Value>(body) else {
         return anyhow!("the server answered {status}: {}", body.trim());
     };
+    if let Ok(readiness) = serde_json::from_value::<Readiness>(problem.clone()) {
+        return not_ready(&readiness);
+    }
     let text = |name: &str| {
         problem
             .get(name)
@@ -211,6 +225,19 @@ fn problem(status: u16, body: &str) -> anyhow::Error {
         .or_else(|| text("title"))
         .unwrap_or("no detail");
     match text("hint") {
+        Some(hint) => anyhow!("{detail}\nhint: {hint}"),
+        None => anyhow!("{detail}"),
+    }
+}
+
+/// What a server that is not ready lacks.
+fn not_ready(readiness: &Readiness) -> anyhow::Error {
+    let lacking = || readiness.checks.iter().filter(|check| !check.ok);
+    let details: Vec<String> = lacking()
+        .map(|check| format!("{}: {}", check.name, check.detail))
+        .collect();
+    let detail = format!("the server is not ready: {}", details.join("; "));
+    match lacking().find_map(|check| check.hint.as_ref()) {
         Some(hint) => anyhow!("{detail}\nhint: {hint}"),
         None => anyhow!("{detail}"),
     }
@@ -241,6 +268,24 @@ pub fn require(text: &str, what: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_is_not_ready_says_what_it_lacks() {
+        let body = r#"{"ready": false, "checks": [
+            {"name": "disk", "ok": true, "detail": "9 GB"},
+            {"name": "search_index", "ok": false, "detail": "no answer", "hint": "start it"}]}"#;
+        let said = problem(503, body).to_string();
+        assert_eq!(
+            said,
+            "the server is not ready: search_index: no answer\nhint: start it"
+        );
+    }
+
+    #[test]
+    fn a_host_and_a_port_are_an_address() {
+        assert_eq!(base_of("127.0.0.1:7470"), "http://127.0.0.1:7470");
+        assert_eq!(base_of("https://kb.example/"), "https://kb.example");
+    }
 
     #[test]
     fn ids_with_slashes_and_emoji_fit_into_a_path() {

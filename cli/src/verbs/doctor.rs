@@ -18,7 +18,7 @@ use tributary_store::search_index::elasticsearch::{self, Diagnosis};
 
 use crate::app;
 use crate::args::{Doctor, Global};
-use crate::client::Client;
+use crate::client::{Client, base_of};
 use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
@@ -264,10 +264,10 @@ fn search_index(config: &Config) -> Result<Vec<Check>> {
 }
 
 fn server(global: &Global, config: &Config) -> Check {
-    let running = global
-        .server
-        .clone()
-        .or_else(|| running_server(Path::new(&config.store.data_folder)).map(|server| server.url));
+    let running =
+        global.server.as_deref().map(base_of).or_else(|| {
+            running_server(Path::new(&config.store.data_folder)).map(|server| server.url)
+        });
     let Some(url) = running else {
         return passed("server", "none runs; verbs work without one");
     };
