@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
+use tributary_schemas::Result;
 use tributary_schemas::search::SearchResponse;
-use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_store::metrics::{Counters, Histograms, MetricRegistry};
 
 /// Upper bounds in seconds, around the budgets of the tiers (.5 s, .5 s, 1 s).
 const SECONDS: [f64; 12] = [
@@ -24,131 +24,97 @@ const SHEDDABLE: [&str; 2] = ["body", "search"];
 /// Handles of all metrics of this crate.
 #[derive(Clone)]
 pub struct Metrics {
-    search_seconds: HistogramVec,
-    search_candidates: HistogramVec,
-    searches_degraded: IntCounterVec,
-    requests_shed: IntCounterVec,
-    http_requests: IntCounterVec,
-    http_request_seconds: HistogramVec,
+    search_seconds: Histograms,
+    search_candidates: Histograms,
+    searches_degraded: Counters,
+    requests_shed: Counters,
+    http_requests: Counters,
+    http_request_seconds: Histograms,
 }
 
 impl Metrics {
-    /// Registers the metrics. `Internal` if they are registered already.
-    pub fn register(registry: &Registry) -> Result<Self> {
-        let failed = |error: prometheus::Error| {
-            Error::new(
-                ErrorKind::Internal,
-                format!("cannot register metrics: {error}"),
-            )
+    /// Registers the metrics. `Conflict` if they are registered already.
+    pub fn register(registry: &MetricRegistry) -> Result<Self> {
+        let metrics = Self {
+            search_seconds: registry.histograms(
+                "tributary_search_seconds",
+                "Seconds that a tier of a search took",
+                &["tier"],
+                &SECONDS,
+            )?,
+            search_candidates: registry.histograms(
+                "tributary_search_candidates",
+                "Chunks that a tier of a search handed on",
+                &["tier"],
+                &CANDIDATES,
+            )?,
+            searches_degraded: registry.counters(
+                "tributary_searches_degraded_total",
+                "Searches answered in a lesser way, by what was missing",
+                &["what"],
+            )?,
+            requests_shed: registry.counters(
+                "tributary_requests_shed_total",
+                "Requests refused because too much was asked at once, by what there was too much of",
+                &["what"],
+            )?,
+            http_requests: registry.counters(
+                "tributary_http_requests_total",
+                "HTTP requests answered",
+                &["method", "route", "status"],
+            )?,
+            http_request_seconds: registry.histograms(
+                "tributary_http_request_seconds",
+                "Seconds from the head of a request to the head of its answer",
+                &["method", "route"],
+                &SECONDS,
+            )?,
         };
-        let register = || -> prometheus::Result<Self> {
-            let metrics = Self {
-                search_seconds: histogram(
-                    "tributary_search_seconds",
-                    "Seconds that a tier of a search took",
-                    &["tier"],
-                    &SECONDS,
-                )?,
-                search_candidates: histogram(
-                    "tributary_search_candidates",
-                    "Chunks that a tier of a search handed on",
-                    &["tier"],
-                    &CANDIDATES,
-                )?,
-                searches_degraded: counter(
-                    "tributary_searches_degraded_total",
-                    "Searches answered in a lesser way, by what was missing",
-                    &["what"],
-                )?,
-                requests_shed: counter(
-                    "tributary_requests_shed_total",
-                    "Requests refused because too much was asked at once, by what there was too much of",
-                    &["what"],
-                )?,
-                http_requests: counter(
-                    "tributary_http_requests_total",
-                    "HTTP requests answered",
-                    &["method", "route", "status"],
-                )?,
-                http_request_seconds: histogram(
-                    "tributary_http_request_seconds",
-                    "Seconds from the head of a request to the head of its answer",
-                    &["method", "route"],
-                    &SECONDS,
-                )?,
-            };
-            // There from the first moment on, so that a rise can be seen.
-            DEGRADABLE.iter().for_each(|what| {
-                metrics
-                    .searches_degraded
-                    .with_label_values(&[what])
-                    .inc_by(0)
-            });
-            SHEDDABLE
-                .iter()
-                .for_each(|what| metrics.requests_shed.with_label_values(&[what]).inc_by(0));
-            registry.register(Box::new(metrics.requests_shed.clone()))?;
-            registry.register(Box::new(metrics.search_seconds.clone()))?;
-            registry.register(Box::new(metrics.search_candidates.clone()))?;
-            registry.register(Box::new(metrics.searches_degraded.clone()))?;
-            registry.register(Box::new(metrics.http_requests.clone()))?;
-            registry.register(Box::new(metrics.http_request_seconds.clone()))?;
-            Ok(metrics)
-        };
-        register().map_err(failed)
+        // There from the first moment on, so that a rise can be seen.
+        for what in DEGRADABLE {
+            metrics.searches_degraded.with(&[what]);
+        }
+        for what in SHEDDABLE {
+            metrics.requests_shed.with(&[what]);
+        }
+        Ok(metrics)
     }
 
     /// Counts one search: its tiers, its whole time (tier `total`) and what was degraded.
     pub fn observe_search(&self, response: &SearchResponse) {
         for (tier, summary) in &response.tiers {
             self.search_seconds
-                .with_label_values(&[tier])
+                .with(&[tier])
                 .observe(summary.ms / 1000.0);
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "a tier hands on far fewer than 2^52 chunks"
             )]
             self.search_candidates
-                .with_label_values(&[tier])
+                .with(&[tier])
                 .observe(summary.candidates as f64);
         }
         self.search_seconds
-            .with_label_values(&["total"])
+            .with(&["total"])
             .observe(response.took_ms / 1000.0);
         for what in &response.degraded {
-            self.searches_degraded.with_label_values(&[what]).inc();
+            self.searches_degraded.with(&[what]).inc();
         }
     }
 
     /// Counts a request that was refused because there was too much of `what`, one of
     /// [`SHEDDABLE`].
     pub fn observe_shed(&self, what: &str) {
-        self.requests_shed.with_label_values(&[what]).inc();
+        self.requests_shed.with(&[what]).inc();
     }
 
     /// Counts one request. `route` is a pattern, never a path: labels stay a closed list.
     pub fn observe_request(&self, method: &str, route: &str, status: u16, took: Duration) {
         self.http_requests
-            .with_label_values(&[method, route, &status.to_string()])
+            .with(&[method, route, &status.to_string()])
             .inc();
         self.http_request_seconds
-            .with_label_values(&[method, route])
+            .with(&[method, route])
             .observe(took.as_secs_f64());
     }
-}
-
-fn histogram(
-    name: &str,
-    help: &str,
-    labels: &[&str],
-    buckets: &[f64],
-) -> prometheus::Result<HistogramVec> {
-    HistogramVec::new(
-        HistogramOpts::new(name, help).buckets(buckets.to_vec()),
-        labels,
-    )
-}
-
-fn counter(name: &str, help: &str, labels: &[&str]) -> prometheus::Result<IntCounterVec> {
-    IntCounterVec::new(Opts::new(name, help), labels)
 }

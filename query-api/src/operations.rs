@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use prometheus::Registry;
 use tributary_schemas::Result;
 use tributary_store::backup;
+use tributary_store::metrics::MetricRegistry;
 
 use crate::config::ServerConfig;
 use crate::http::health::{ReadinessProbe, Version};
@@ -17,7 +17,7 @@ pub struct OperationsParts {
     /// Says whether the process can do its work.
     pub readiness: Arc<dyn ReadinessProbe>,
     /// What `/metrics` prints; the server adds its own.
-    pub registry: Registry,
+    pub registry: MetricRegistry,
     /// Which program answers.
     pub version: String,
     /// Services of this process, for who asks it for something else.
@@ -31,7 +31,7 @@ pub struct OperationsParts {
 /// What the routes of every process share.
 pub struct Operations {
     pub(crate) readiness: Arc<dyn ReadinessProbe>,
-    pub(crate) registry: Registry,
+    pub(crate) registry: MetricRegistry,
     pub(crate) metrics: Metrics,
     pub(crate) version: Version,
     pub(crate) services: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Joins the parts. `Internal` if this registry serves another server already.
+    /// Joins the parts. `Conflict` if this registry serves another server already.
     pub fn new(parts: OperationsParts, config: ServerConfig) -> Result<Self> {
         Ok(Self {
             metrics: Metrics::register(&parts.registry)?,

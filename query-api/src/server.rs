@@ -62,7 +62,7 @@ pub struct ServerState {
 }
 
 impl ServerState {
-    /// Joins the parts. `Internal` if this registry serves another server already.
+    /// Joins the parts. `Conflict` if this registry serves another server already.
     pub fn new(parts: Parts, config: ServerConfig) -> Result<Self> {
         let operations = Operations::new(parts.operations, config.clone())?;
         Ok(Self {

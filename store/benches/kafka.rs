@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt;
-use prometheus::Registry;
 use rdkafka::ClientConfig;
 use rdkafka::Message;
 use rdkafka::consumer::{CommitMode, Consumer, StreamConsumer};
@@ -26,6 +25,7 @@ use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
 use tributary_store::event_log::{EventLog, Record, StoredRecord, TopicSettings};
+use tributary_store::metrics::MetricRegistry;
 
 const RECORDS: u64 = 300_000;
 const RECORD_BYTES: usize = 1024;
@@ -135,7 +135,7 @@ async fn worker(log: &Arc<KafkaEventLog>, prefix: &str, round: usize) -> Duratio
         1 << 20,
     );
     let stage = Arc::new(Empty::default());
-    let metrics = WorkerMetrics::register(&Registry::new())
+    let metrics = WorkerMetrics::register(&MetricRegistry::default())
         .unwrap()
         .stage("empty");
     let worker = Worker::new(

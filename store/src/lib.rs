@@ -12,6 +12,7 @@ pub mod data_folder;
 pub mod event_log;
 pub mod generations;
 pub mod manifest;
+pub mod metrics;
 mod panics;
 pub mod parts;
 pub mod search_index;

@@ -3,33 +3,19 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-use prometheus::core::{Collector, Desc};
-use prometheus::proto::MetricFamily;
-use prometheus::{IntGaugeVec, Opts, Registry};
 use tributary_convert::isolation::{Confinement, ConversionPool, Part};
-use tributary_schemas::Error;
-
-/// 1 for each part that holds; nothing before the first process said how it is confined.
-struct ConfinementGauges {
-    pool: Arc<ConversionPool>,
-    parts: IntGaugeVec,
-}
+use tributary_schemas::Result;
+use tributary_store::metrics::{Gauges, MetricRegistry};
 
 /// Registers the gauges and has the first process started.
-pub fn watch(registry: &Registry, pool: &Arc<ConversionPool>) -> Result<()> {
-    let options = Opts::new(
+pub fn watch(registry: &MetricRegistry, pool: &Arc<ConversionPool>) -> Result<()> {
+    let parts = registry.gauges(
         "tributary_conversion_confined",
         "Whether a part of the confinement of converters is enforced.",
-    );
-    let parts = IntGaugeVec::new(options, &["part"]).context("cannot make metrics")?;
-    let gauges = ConfinementGauges {
-        pool: Arc::clone(pool),
-        parts,
-    };
-    registry
-        .register(Box::new(gauges))
-        .context("cannot register metrics")?;
+        &["part"],
+    )?;
+    let looked_at = Arc::clone(pool);
+    registry.before_each_text(move || show(&looked_at, &parts));
     let pool = Arc::clone(pool);
     tokio::task::spawn_blocking(move || {
         if let Err(error) = pool.confinement() {
@@ -43,7 +29,7 @@ pub fn watch(registry: &Registry, pool: &Arc<ConversionPool>) -> Result<()> {
 }
 
 /// How converters are confined, in words. Waits for a process to be started: on a blocking thread.
-pub fn look(pool: &ConversionPool) -> Result<String, Error> {
+pub fn look(pool: &ConversionPool) -> Result<String> {
     pool.confinement()
         .map(|confinement| describe(confinement.as_ref()))
 }
@@ -66,25 +52,16 @@ fn describe(confinement: Option<&Confinement>) -> String {
     }
 }
 
-impl Collector for ConfinementGauges {
-    fn desc(&self) -> Vec<&Desc> {
-        self.parts.desc()
-    }
-
-    fn collect(&self) -> Vec<MetricFamily> {
-        let known = self
-            .pool
-            .known_confinement()
-            .or_else(|| (!self.pool.is_isolated()).then(Confinement::default));
-        for part in known
-            .iter()
-            .flat_map(|known| Part::ALL.map(|part| (part, known.has(part))))
-        {
-            self.parts
-                .with_label_values(&[part.0.as_str()])
-                .set(part.1.into());
-        }
-        self.parts.collect()
+/// 1 for each part that holds; nothing before the first process said how it is confined.
+fn show(pool: &ConversionPool, gauges: &Gauges) {
+    let known = pool
+        .known_confinement()
+        .or_else(|| (!pool.is_isolated()).then(Confinement::default));
+    let Some(known) = known else {
+        return;
+    };
+    for part in Part::ALL {
+        gauges.with(&[part.as_str()]).set(known.has(part).into());
     }
 }
 

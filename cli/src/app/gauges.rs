@@ -4,66 +4,61 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-use prometheus::core::{Collector, Desc};
-use prometheus::proto::MetricFamily;
-use prometheus::{IntGauge, IntGaugeVec, Opts, Registry};
-use tributary_schemas::State;
+use tributary_schemas::{Result, State};
 use tributary_store::damage::Known;
 use tributary_store::data_folder::free_bytes;
 use tributary_store::manifest::table::DocumentTable;
+use tributary_store::metrics::{Gauge, Gauges, MetricRegistry};
 
 /// `accepted = indexed + skipped + deleted + dead + in flight`, counted in distinct documents by
 /// their newest version.
 struct KeptGauges {
     table: Arc<DocumentTable>,
     data_folder: PathBuf,
-    states: IntGaugeVec,
-    accepted: IntGauge,
-    in_flight: IntGauge,
-    free_bytes: IntGauge,
+    states: Gauges,
+    accepted: Gauge,
+    in_flight: Gauge,
+    free_bytes: Gauge,
     damage: Known,
-    damaged: IntGaugeVec,
+    damaged: Gauges,
 }
 
 /// Registers them.
 pub fn register(
-    registry: &Registry,
+    registry: &MetricRegistry,
     table: Arc<DocumentTable>,
     data_folder: PathBuf,
     damage: Known,
 ) -> Result<()> {
-    let gauge = |name: &str, help: &str| IntGauge::new(name, help).context("cannot make metrics");
-    let states = Opts::new(
-        "tributary_documents",
-        "Documents by the state of their newest version.",
-    );
-    let damaged = Opts::new(
-        "tributary_damaged",
-        "Places where data at rest was found damaged since the start, and passed over.",
-    );
     let gauges = KeptGauges {
         damage,
-        damaged: IntGaugeVec::new(damaged, &["part"]).context("cannot make metrics")?,
+        damaged: registry.gauges(
+            "tributary_damaged",
+            "Places where data at rest was found damaged since the start, and passed over.",
+            &["part"],
+        )?,
         table,
         data_folder,
-        states: IntGaugeVec::new(states, &["state"]).context("cannot make metrics")?,
-        accepted: gauge(
+        states: registry.gauges(
+            "tributary_documents",
+            "Documents by the state of their newest version.",
+            &["state"],
+        )?,
+        accepted: registry.gauge(
             "tributary_documents_accepted",
             "Documents that were ever accepted.",
         )?,
-        in_flight: gauge(
+        in_flight: registry.gauge(
             "tributary_documents_in_flight",
             "Documents whose newest version is on its way.",
         )?,
-        free_bytes: gauge(
+        free_bytes: registry.gauge(
             "tributary_data_folder_free_bytes",
             "Bytes that may still be written on the disk of the data folder.",
         )?,
     };
-    registry
-        .register(Box::new(gauges))
-        .context("cannot register metrics")
+    registry.before_each_text(move || gauges.refresh());
+    Ok(())
 }
 
 impl KeptGauges {
@@ -72,9 +67,7 @@ impl KeptGauges {
         let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         self.accepted.set(count(accepted));
         for (state, documents) in State::ALL.into_iter().zip(states) {
-            self.states
-                .with_label_values(&[state.as_str()])
-                .set(count(documents));
+            self.states.with(&[state.as_str()]).set(count(documents));
         }
         let in_flight = State::ALL
             .into_iter()
@@ -84,35 +77,11 @@ impl KeptGauges {
             .sum();
         self.in_flight.set(count(in_flight));
         for (part, places) in [("log", self.damage.log()), ("index", self.damage.index())] {
-            self.damaged.with_label_values(&[part]).set(count(places));
+            self.damaged.with(&[part]).set(count(places));
         }
         match free_bytes(&self.data_folder) {
-            Ok(free) => self.free_bytes.set(count(free)),
+            Ok(free) => _ = self.free_bytes.set(count(free)),
             Err(error) => tracing::warn!(%error, "the free room of the disk is not known"),
         }
-    }
-
-    fn all(&self) -> [&dyn Collector; 5] {
-        [
-            &self.states,
-            &self.accepted,
-            &self.in_flight,
-            &self.free_bytes,
-            &self.damaged,
-        ]
-    }
-}
-
-impl Collector for KeptGauges {
-    fn desc(&self) -> Vec<&Desc> {
-        self.all().into_iter().flat_map(Collector::desc).collect()
-    }
-
-    fn collect(&self) -> Vec<MetricFamily> {
-        self.refresh();
-        self.all()
-            .into_iter()
-            .flat_map(Collector::collect)
-            .collect()
     }
 }

@@ -3,15 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use prometheus::{GaugeVec, IntGaugeVec, Opts, Registry};
 use tokio_util::sync::CancellationToken;
+use tributary_schemas::Result;
 use tributary_store::event_log::PartitionLag;
 use tributary_store::manifest::documents::{StageReader, stage_readers};
+use tributary_store::metrics::{FloatGauges, Gauges, MetricRegistry};
 use tributary_store::search_index::GenerationStatus;
 
 use super::Parts;
 
+/// Labels of what is known of a reader.
+const READER: [&str; 2] = ["stage", "group"];
+/// Labels of what is known of a generation.
+const GENERATION: [&str; 2] = ["generation", "serving"];
 const REFRESH: Duration = Duration::from_secs(5);
 /// Share of the retention after which every look says so.
 const NEARLY_FORGOTTEN: f64 = 0.75;
@@ -36,55 +40,48 @@ pub fn is_nearly_forgotten(age: Duration, forgets_after: Duration) -> bool {
 
 /// The gauges.
 pub struct LagGauges {
-    records: IntGaugeVec,
-    seconds: GaugeVec,
-    retention: GaugeVec,
+    records: Gauges,
+    seconds: FloatGauges,
+    retention: FloatGauges,
     /// Age at which the log forgets records, read or not; `None` for one that keeps what is
     /// unread.
     forgets_after: Option<Duration>,
-    index_documents: IntGaugeVec,
-    index_chunks: IntGaugeVec,
+    index_documents: Gauges,
+    index_chunks: Gauges,
 }
 
 impl LagGauges {
     /// Registers them. `forgets_after` is the age at which the log forgets records, read or not, if
     /// it does.
-    pub fn register(registry: &Registry, forgets_after: Option<Duration>) -> Result<Self> {
-        let (reader, generation) = (&["stage", "group"], &["generation", "serving"]);
-        let gauges = Self {
-            records: int_gauge("tributary_lag_records", "Records that a stage has yet to finish.", reader)?,
-            seconds: GaugeVec::new(
-                Opts::new("tributary_oldest_uncommitted_seconds", "Age of the oldest record that a stage has yet to finish."),
-                reader,
-            )
-            .context("cannot make metrics")?,
-            retention: GaugeVec::new(
-                Opts::new(
-                    "tributary_retention_used_ratio",
-                    "Age of the oldest record that a stage has yet to finish, as a share of the age at which the brokers forget it.",
-                ),
-                reader,
-            )
-            .context("cannot make metrics")?,
+    pub fn register(registry: &MetricRegistry, forgets_after: Option<Duration>) -> Result<Self> {
+        Ok(Self {
+            records: registry.gauges(
+                "tributary_lag_records",
+                "Records that a stage has yet to finish.",
+                &READER,
+            )?,
+            seconds: registry.float_gauges(
+                "tributary_oldest_uncommitted_seconds",
+                "Age of the oldest record that a stage has yet to finish.",
+                &READER,
+            )?,
+            retention: registry.float_gauges(
+                "tributary_retention_used_ratio",
+                "Age of the oldest record that a stage has yet to finish, as a share of the age at which the brokers forget it.",
+                &READER,
+            )?,
             forgets_after,
-            index_documents: int_gauge("tributary_index_documents", "Documents in a generation of the index.", generation)?,
-            index_chunks: int_gauge("tributary_index_chunks", "Chunks that can be found in a generation of the index.", generation)?,
-        };
-        for family in [&gauges.seconds, &gauges.retention] {
-            registry
-                .register(Box::new(family.clone()))
-                .context("cannot register metrics")?;
-        }
-        for family in [
-            &gauges.records,
-            &gauges.index_documents,
-            &gauges.index_chunks,
-        ] {
-            registry
-                .register(Box::new(family.clone()))
-                .context("cannot register metrics")?;
-        }
-        Ok(gauges)
+            index_documents: registry.gauges(
+                "tributary_index_documents",
+                "Documents in a generation of the index.",
+                &GENERATION,
+            )?,
+            index_chunks: registry.gauges(
+                "tributary_index_chunks",
+                "Chunks that can be found in a generation of the index.",
+                &GENERATION,
+            )?,
+        })
     }
 
     /// Refreshes them until `shutdown`. What cannot be read is not shown: an old number would look
@@ -100,9 +97,9 @@ impl LagGauges {
                 Err(error) => tracing::warn!(%error, "the state of the index cannot be read"),
             }
             // A generation that is gone takes its reader with it.
-            self.records.reset();
-            self.seconds.reset();
-            self.retention.reset();
+            self.records.clear();
+            self.seconds.clear();
+            self.retention.clear();
             for reader in &readers {
                 match parts.stores.topics.lag(reader.topic, &reader.group).await {
                     Ok(lag) => self.set(reader, &lag, (parts.clock)()),
@@ -122,18 +119,16 @@ impl LagGauges {
         let labels = [reader.stage, reader.group.as_str()];
         let records: u64 = lag.iter().map(PartitionLag::records).sum();
         self.records
-            .with_label_values(&labels)
+            .with(&labels)
             .set(i64::try_from(records).unwrap_or(i64::MAX));
         let age = oldest_unread(lag, now_ms);
-        self.seconds
-            .with_label_values(&labels)
-            .set(age.as_secs_f64());
+        self.seconds.with(&labels).set(age.as_secs_f64());
         // What the chunk stage reads is compacted: the newest record of each document stays.
         if !reader.topic.is_compacted() {
             let used = self.forgets_after.map_or(0.0, |forgets_after| {
                 age.as_secs_f64() / forgets_after.as_secs_f64()
             });
-            self.retention.with_label_values(&labels).set(used);
+            self.retention.with(&labels).set(used);
             if self
                 .forgets_after
                 .is_some_and(|forgets_after| is_nearly_forgotten(age, forgets_after))
@@ -148,25 +143,21 @@ impl LagGauges {
     }
 
     fn set_index(&self, generations: &[GenerationStatus]) {
-        self.index_documents.reset();
-        self.index_chunks.reset();
+        self.index_documents.clear();
+        self.index_chunks.clear();
         for generation in generations {
             let labels = [
                 generation.name.as_str(),
                 if generation.serving { "true" } else { "false" },
             ];
             self.index_documents
-                .with_label_values(&labels)
+                .with(&labels)
                 .set(i64::try_from(generation.documents).unwrap_or(i64::MAX));
             self.index_chunks
-                .with_label_values(&labels)
+                .with(&labels)
                 .set(i64::try_from(generation.chunks).unwrap_or(i64::MAX));
         }
     }
-}
-
-fn int_gauge(name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec> {
-    IntGaugeVec::new(Opts::new(name, help), labels).context("cannot make metrics")
 }
 
 #[cfg(test)]
@@ -178,7 +169,7 @@ mod tests {
 
     #[test]
     fn lag_is_that_of_all_partitions_and_age_that_of_the_oldest() {
-        let registry = Registry::new();
+        let registry = MetricRegistry::default();
         let gauges = LagGauges::register(&registry, Some(Duration::from_secs(22))).unwrap();
         let partition = |committed, oldest_uncommitted_ms| PartitionLag {
             partition: 0,
@@ -202,9 +193,11 @@ mod tests {
             10_000,
         );
         let value = |name: &str| {
-            let families = registry.gather();
-            let family = families.iter().find(|family| family.name() == name)?;
-            Some(family.get_metric()[0].get_gauge().get_value())
+            let text = registry.text().unwrap();
+            let line = text
+                .lines()
+                .find(|line| line.starts_with(&format!("{name}{{")))?;
+            line.rsplit(' ').next()?.parse::<f64>().ok()
         };
         assert_eq!(
             value("tributary_lag_records"),

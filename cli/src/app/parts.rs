@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use prometheus::Registry;
 use tributary_convert::isolation::ConversionPool;
 use tributary_enrich::{Catalog, Pipeline, Pipelines, RecipeConfig};
 use tributary_indexer::reindex::remember_removals;
@@ -17,7 +16,8 @@ use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::{Documents, StageReader, stage_readers};
 use tributary_store::manifest::given_time::GivenTime;
-use tributary_store::manifest::table::{CheckpointFile, DocumentTable};
+use tributary_store::manifest::table::{CheckpointFile, CheckpointReading, DocumentTable};
+use tributary_store::metrics::MetricRegistry;
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::SourceProfiles;
 
@@ -42,7 +42,7 @@ pub struct Parts {
     /// Converters of the service `ingest`; none is started before the first is needed.
     pub conversion: Arc<ConversionPool>,
     pub retriever: Arc<Retriever>,
-    pub registry: Registry,
+    pub registry: MetricRegistry,
     pub worker_metrics: WorkerMetrics,
     pub clock: Clock,
     backup_token: String,
@@ -51,6 +51,7 @@ pub struct Parts {
 impl Parts {
     /// Opens stores, taxonomy and models of a data folder.
     pub async fn open(config: &Config, folder: &DataFolder) -> Result<Self> {
+        let checkpoint = begin_reading_checkpoint(config, folder)?;
         let stores = tributary_store::config::open(&config.store, folder).await?;
         let sets = tributary_taxonomy::load_knowledge_sets(&config.taxonomy, Path::new(""))?;
         let source_profiles =
@@ -78,7 +79,7 @@ impl Parts {
             knowledge_sets.shared(),
         )
         .await?;
-        let table = Arc::new(open_table(config, folder, &stores).await?);
+        let table = Arc::new(open_table(checkpoint, &stores).await?);
         hold_for_readers(&stores).await?;
         remember_removals_in_an_empty_index(&stores, &table).await?;
         let documents = {
@@ -102,7 +103,7 @@ impl Parts {
             knowledge_sets.shared(),
             retrieval,
         )?;
-        let registry = Registry::new();
+        let registry = MetricRegistry::default();
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
             registry,
@@ -166,18 +167,25 @@ pub fn serving(pipeline: &Pipeline) -> Serving {
     }
 }
 
-/// From its checkpoint on, where the log goes with the data folder.
-async fn open_table(
+/// The checkpoint of the document table, where the log goes with the data folder.
+fn begin_reading_checkpoint(
     config: &Config,
     folder: &DataFolder,
+) -> Result<Option<CheckpointReading>> {
+    if config.store.event_log.kind == EventLogKind::Kafka {
+        return Ok(None);
+    }
+    let file = CheckpointFile::in_folder(&folder.join("manifest"), folder.id())?;
+    Ok(Some(CheckpointReading::begin(file)))
+}
+
+async fn open_table(
+    checkpoint: Option<CheckpointReading>,
     stores: &Stores,
 ) -> Result<DocumentTable> {
-    Ok(match config.store.event_log.kind {
-        EventLogKind::Embedded => {
-            let file = CheckpointFile::in_folder(&folder.join("manifest"), folder.id())?;
-            DocumentTable::open_from(&stores.topics, file).await?
-        }
-        EventLogKind::Kafka => DocumentTable::open(&stores.topics).await?,
+    Ok(match checkpoint {
+        Some(reading) => DocumentTable::open_from(&stores.topics, reading).await?,
+        None => DocumentTable::open(&stores.topics).await?,
     })
 }
 

@@ -93,12 +93,14 @@ impl Share {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use tributary_store::metrics::MetricRegistry;
+
     use super::*;
 
     fn budget(bytes: u64) -> Arc<BodyBudget> {
         Arc::new(BodyBudget::new(
             bytes,
-            Metrics::register(&prometheus::Registry::new()).unwrap(),
+            Metrics::register(&MetricRegistry::default()).unwrap(),
         ))
     }
 

@@ -3,10 +3,9 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use async_trait::async_trait;
-use prometheus::{Encoder, TextEncoder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_schemas::{Error, ErrorKind};
+use tributary_store::metrics::CONTENT_TYPE;
 
 use super::json;
 use crate::operations::Operations;
@@ -71,22 +70,10 @@ pub async fn readyz(operations: web::Data<Operations>) -> Result<HttpResponse, P
     json(status, &Readiness { ready, checks })
 }
 
-/// Prometheus text format.
+/// OpenMetrics text, which Prometheus reads.
 pub async fn metrics(operations: web::Data<Operations>) -> Result<HttpResponse, Problem> {
-    let encoder = TextEncoder::new();
-    let mut text = Vec::new();
-    let failed = |error| {
-        Error::new(
-            ErrorKind::Internal,
-            format!("cannot write metrics: {error}"),
-        )
-    };
-    encoder
-        .encode(&operations.registry.gather(), &mut text)
-        .map_err(failed)?;
-    Ok(HttpResponse::Ok()
-        .content_type(encoder.format_type())
-        .body(text))
+    let text = operations.registry.text()?;
+    Ok(HttpResponse::Ok().content_type(CONTENT_TYPE).body(text))
 }
 
 /// Which program answers.

@@ -63,6 +63,8 @@ mod tests {
     use std::future::Future;
     use std::task::{Context, Poll, Waker};
 
+    use tributary_store::metrics::MetricRegistry;
+
     use super::*;
 
     #[test]
@@ -74,7 +76,7 @@ mod tests {
         };
         let queue = SearchQueue::new(
             &config,
-            Metrics::register(&prometheus::Registry::new()).unwrap(),
+            Metrics::register(&MetricRegistry::default()).unwrap(),
         );
         let mut context = Context::from_waker(Waker::noop());
         let (mut first, mut second, mut third) = (

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use prometheus::Registry;
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +17,7 @@ use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
+use tributary_store::metrics::MetricRegistry;
 
 use super::*;
 
@@ -192,7 +192,7 @@ impl Member {
             Blobs::local(folder).unwrap(),
             1 << 20,
         );
-        let metrics = WorkerMetrics::register(&Registry::new())
+        let metrics = WorkerMetrics::register(&MetricRegistry::default())
             .unwrap()
             .stage("counting");
         let worker = Worker::new(

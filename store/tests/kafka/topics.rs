@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use prometheus::Registry;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, ResourceSpecifier};
 use rdkafka::client::DefaultClientContext;
@@ -16,6 +15,7 @@ use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::worker::Worker;
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::event_log::{dead_letter, message};
+use tributary_store::metrics::MetricRegistry;
 
 use super::*;
 
@@ -290,7 +290,7 @@ async fn what_other_producers_do_wrong_becomes_dead_letters_that_say_so() {
         foreign.send(message).map_err(|(error, _)| error).unwrap();
     }
     foreign.flush(SOON).unwrap();
-    let metrics = WorkerMetrics::register(&Registry::new())
+    let metrics = WorkerMetrics::register(&MetricRegistry::default())
         .unwrap()
         .stage("strict");
     let worker = Worker::new(

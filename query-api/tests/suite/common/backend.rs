@@ -28,6 +28,7 @@ use tributary_store::manifest::documents::Documents;
 use tributary_store::manifest::given_time::GivenTime;
 use tributary_store::manifest::table::{DocumentTable, ListFilter};
 use tributary_store::manifest::versions::VersionRule;
+use tributary_store::metrics::MetricRegistry;
 use tributary_store::{manifest, system_clock};
 use tributary_taxonomy::{KnowledgeSetCatalog, KnowledgeSets, SharedKnowledgeSets};
 
@@ -310,7 +311,7 @@ pub const BACKUP_TOKEN: &str = "0123456789abcdef";
 pub fn operations(ready: bool) -> OperationsParts {
     OperationsParts {
         readiness: Arc::new(Ready(ready)),
-        registry: prometheus::Registry::new(),
+        registry: MetricRegistry::default(),
         version: "0.1.0".into(),
         services: vec!["ingest".into(), "chunk".into()],
         backup: None,

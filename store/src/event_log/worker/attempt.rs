@@ -114,10 +114,7 @@ impl Attempt {
                 }
                 Err(error) => error,
             };
-            metrics
-                .failed
-                .with_label_values(&[stage, error.kind().as_str()])
-                .inc();
+            metrics.failed.with(&[stage, error.kind().as_str()]).inc();
             if error.disposition() == Disposition::Drop {
                 tracing::info!(stage, %error, "record dropped: something newer is there");
                 return Outcome::Done(Ending::Dropped, Vec::new());

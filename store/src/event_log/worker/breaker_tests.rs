@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use prometheus::Registry;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
@@ -20,6 +19,7 @@ use crate::event_log::embedded::EmbeddedEventLog;
 use crate::event_log::stage::{Output, Stage};
 use crate::event_log::topics::Topics;
 use crate::event_log::{Record, StoredRecord};
+use crate::metrics::MetricRegistry;
 
 const WELL: u8 = 0;
 const BROKEN: u8 = 1;
@@ -102,7 +102,7 @@ impl Bench {
             mood: AtomicU8::new(mood),
             tried: Mutex::default(),
         });
-        let metrics = WorkerMetrics::register(&Registry::new()).unwrap();
+        let metrics = WorkerMetrics::register(&MetricRegistry::default()).unwrap();
         let of_stage = metrics.stage("moody");
         let worker = Worker::new(
             topics.clone(),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use prometheus::IntGauge;
 use tributary_schemas::Error;
+
+use crate::metrics::Gauge;
 
 /// All that is held in this process.
 #[derive(Clone, Default)]
@@ -43,7 +44,7 @@ pub struct Held {
 pub struct Holding {
     holds: Holds,
     id: u64,
-    gauge: IntGauge,
+    gauge: Gauge,
 }
 
 impl Holds {
@@ -64,7 +65,7 @@ impl Holds {
     }
 
     /// Something of the stage waits from now on.
-    pub(super) fn begin(&self, stage: &str, gauge: &IntGauge, reason: String) -> Holding {
+    pub(super) fn begin(&self, stage: &str, gauge: &Gauge, reason: String) -> Holding {
         let mut open = self.open();
         let id = open.next;
         open.next += 1;
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_stage_is_held_while_something_of_it_waits() {
-        let (holds, gauge) = (Holds::default(), IntGauge::new("held", "held").unwrap());
+        let (holds, gauge) = (Holds::default(), Gauge::default());
         let first = holds.begin("index", &gauge, "away".to_owned());
         let second = holds.begin("index", &gauge, "full".to_owned());
         let said = |holds: &Holds| {

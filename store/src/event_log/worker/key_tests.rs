@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use prometheus::Registry;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Error, Result, Topic};
@@ -20,6 +19,7 @@ use crate::event_log::embedded::EmbeddedEventLog;
 use crate::event_log::stage::{Output, Stage};
 use crate::event_log::topics::Topics;
 use crate::event_log::{BatchLimit, Record, StoredRecord};
+use crate::metrics::MetricRegistry;
 
 /// Passes a record on and reports it, or, where its value says so, only reports it. A flush ends
 /// once so many records were processed.
@@ -115,7 +115,7 @@ async fn outputs(values: &[String]) -> (Vec<String>, Vec<String>) {
         running: AtomicUsize::new(0),
         order: Mutex::default(),
     });
-    let metrics = WorkerMetrics::register(&Registry::new())
+    let metrics = WorkerMetrics::register(&MetricRegistry::default())
         .unwrap()
         .stage("waiting");
     let worker = Worker::new(

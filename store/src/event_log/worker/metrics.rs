@@ -3,46 +3,46 @@
 
 use std::sync::Arc;
 
-use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry,
-};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::holds::{Holding, Holds};
+use crate::metrics::{Counter, Counters, Gauge, Gauges, Histogram, Histograms, MetricRegistry};
+
+/// Upper bounds in seconds of the time that a record takes in a stage.
+const SECONDS: [f64; 8] = [0.0005, 0.002, 0.01, 0.05, 0.2, 1.0, 5.0, 30.0];
 
 /// The metric families that all stages share.
 #[derive(Clone)]
 pub struct WorkerMetrics {
-    taken: IntCounterVec,
-    finished: IntCounterVec,
-    dropped: IntCounterVec,
-    dead: IntCounterVec,
-    returned: IntCounterVec,
-    in_progress: IntGaugeVec,
-    failed: IntCounterVec,
-    seconds: HistogramVec,
-    held: IntGaugeVec,
-    breaker_open: IntGaugeVec,
+    taken: Counters,
+    finished: Counters,
+    dropped: Counters,
+    dead: Counters,
+    returned: Counters,
+    in_progress: Gauges,
+    failed: Counters,
+    seconds: Histograms,
+    held: Gauges,
+    breaker_open: Gauges,
     holds: Holds,
 }
 
 /// The metrics of one stage.
 #[derive(Clone)]
 pub struct StageMetrics {
-    taken: IntCounter,
-    finished: IntCounter,
-    dropped: IntCounter,
-    dead: IntCounter,
-    returned: IntCounter,
-    in_progress: IntGauge,
+    taken: Counter,
+    finished: Counter,
+    dropped: Counter,
+    dead: Counter,
+    returned: Counter,
+    in_progress: Gauge,
     /// Failed attempts by stage and error kind.
-    pub failed: IntCounterVec,
+    pub failed: Counters,
     /// Seconds from the first attempt to the last, waits included.
     pub seconds: Histogram,
     /// 1 while the stage's breaker is open.
-    pub breaker_open: IntGauge,
-    held: IntGauge,
+    pub breaker_open: Gauge,
+    held: Gauge,
     holds: Holds,
 }
 
@@ -67,75 +67,53 @@ pub struct Underway {
 
 impl WorkerMetrics {
     /// Registers the families.
-    pub fn register(registry: &Registry) -> Result<Self> {
-        let counter = |name: &str, help: &str, labels: &[&str]| {
-            let family = IntCounterVec::new(Opts::new(name, help), labels).map_err(failed)?;
-            registry
-                .register(Box::new(family.clone()))
-                .map_err(failed)?;
-            Ok::<_, Error>(family)
-        };
-        let options = HistogramOpts::new(
-            "tributary_stage_seconds",
-            "Seconds per record and stage, waits included.",
-        )
-        .buckets(vec![0.0005, 0.002, 0.01, 0.05, 0.2, 1.0, 5.0, 30.0]);
-        let seconds = HistogramVec::new(options, &["stage"]).map_err(failed)?;
-        registry
-            .register(Box::new(seconds.clone()))
-            .map_err(failed)?;
-        let gauge = |name: &str, help: &str| {
-            let family = IntGaugeVec::new(Opts::new(name, help), &["stage"]).map_err(failed)?;
-            registry
-                .register(Box::new(family.clone()))
-                .map_err(failed)?;
-            Ok::<_, Error>(family)
-        };
-        let stage = &["stage"];
+    pub fn register(registry: &MetricRegistry) -> Result<Self> {
+        let counters = |name, help| registry.counters(name, help, &["stage"]);
+        let gauges = |name, help| registry.gauges(name, help, &["stage"]);
         Ok(Self {
-            taken: counter(
+            taken: counters(
                 "tributary_stage_records_in_total",
                 "Records that a stage took.",
-                stage,
             )?,
-            finished: counter(
+            finished: counters(
                 "tributary_stage_records_out_total",
                 "Records that a stage processed, durably.",
-                stage,
             )?,
-            dropped: counter(
+            dropped: counters(
                 "tributary_stage_records_dropped_total",
                 "Records dropped because something newer is there.",
-                stage,
             )?,
-            dead: counter(
+            dead: counters(
                 "tributary_stage_records_dead_total",
                 "Records that went to the dead letters, durably.",
-                stage,
             )?,
-            returned: counter(
+            returned: counters(
                 "tributary_stage_records_returned_total",
                 "Records broken off, which come again or elsewhere.",
-                stage,
             )?,
-            failed: counter(
+            failed: registry.counters(
                 "tributary_stage_attempts_failed_total",
                 "Failed attempts by error kind.",
                 &["stage", "kind"],
             )?,
-            in_progress: gauge(
+            in_progress: gauges(
                 "tributary_stage_records_in_progress",
                 "Records that a stage has taken and not yet made durable.",
             )?,
-            held: gauge(
+            held: gauges(
                 "tributary_stage_held",
                 "Records and steps of a stage that wait for a store or a dependency.",
             )?,
-            breaker_open: gauge(
+            breaker_open: gauges(
                 "tributary_stage_breaker_open",
                 "1 while many records in a row failed of one reason.",
             )?,
-            seconds,
+            seconds: registry.histograms(
+                "tributary_stage_seconds",
+                "Seconds per record and stage, waits included.",
+                &["stage"],
+                &SECONDS,
+            )?,
             holds: Holds::default(),
         })
     }
@@ -147,22 +125,20 @@ impl WorkerMetrics {
 
     /// The metrics of the named stage; all of them are there from now on, at 0.
     pub fn stage(&self, name: &str) -> StageMetrics {
-        ErrorKind::ALL.iter().for_each(|kind| {
-            self.failed
-                .with_label_values(&[name, kind.as_str()])
-                .inc_by(0)
-        });
+        for kind in ErrorKind::ALL {
+            self.failed.with(&[name, kind.as_str()]);
+        }
         StageMetrics {
-            taken: self.taken.with_label_values(&[name]),
-            finished: self.finished.with_label_values(&[name]),
-            dropped: self.dropped.with_label_values(&[name]),
-            dead: self.dead.with_label_values(&[name]),
-            returned: self.returned.with_label_values(&[name]),
-            in_progress: self.in_progress.with_label_values(&[name]),
+            taken: self.taken.with(&[name]),
+            finished: self.finished.with(&[name]),
+            dropped: self.dropped.with(&[name]),
+            dead: self.dead.with(&[name]),
+            returned: self.returned.with(&[name]),
+            in_progress: self.in_progress.with(&[name]),
             failed: self.failed.clone(),
-            seconds: self.seconds.with_label_values(&[name]),
-            breaker_open: self.breaker_open.with_label_values(&[name]),
-            held: self.held.with_label_values(&[name]),
+            seconds: self.seconds.with(&[name]),
+            breaker_open: self.breaker_open.with(&[name]),
+            held: self.held.with(&[name]),
             holds: self.holds.clone(),
         }
     }
@@ -195,21 +171,15 @@ impl Underway {
 impl Drop for Underway {
     fn drop(&mut self) {
         let metrics = &self.metrics;
-        match self.ending {
-            Some(Ending::Finished) => metrics.finished.inc(),
-            Some(Ending::Dropped) => metrics.dropped.inc(),
-            Some(Ending::Dead) => metrics.dead.inc(),
-            None => metrics.returned.inc(),
-        }
+        let counter = match self.ending {
+            Some(Ending::Finished) => &metrics.finished,
+            Some(Ending::Dropped) => &metrics.dropped,
+            Some(Ending::Dead) => &metrics.dead,
+            None => &metrics.returned,
+        };
+        counter.inc();
         metrics.in_progress.dec();
     }
-}
-
-fn failed(error: prometheus::Error) -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        format!("cannot register metrics: {error}"),
-    )
 }
 
 #[cfg(test)]
@@ -220,14 +190,15 @@ mod tests {
     #[test]
     fn what_is_let_go_without_an_end_counts_as_returned() {
         let metrics = Arc::new(
-            WorkerMetrics::register(&Registry::new())
+            WorkerMetrics::register(&MetricRegistry::default())
                 .unwrap()
                 .stage("s"),
         );
         let (finished, _underway) = (metrics.take(), metrics.take());
         finished.end(Ending::Finished);
         drop(metrics.take());
-        let counts = [&metrics.taken, &metrics.finished, &metrics.returned].map(IntCounter::get);
+        let counts =
+            [&metrics.taken, &metrics.finished, &metrics.returned].map(|count| count.get());
         assert_eq!((counts, metrics.in_progress.get()), ([3, 1, 1], 1));
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use prometheus::Registry;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
@@ -21,6 +20,7 @@ use crate::event_log::topics::Topics;
 use crate::event_log::{
     BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription, TopicSettings,
 };
+use crate::metrics::MetricRegistry;
 
 /// What the log hands out next: partitions that were taken away, then records.
 struct Step {
@@ -212,7 +212,7 @@ impl Bench {
             linger_ms: 0,
             drain_ms: 10_000,
         };
-        let metrics = WorkerMetrics::register(&Registry::new())
+        let metrics = WorkerMetrics::register(&MetricRegistry::default())
             .unwrap()
             .stage("gated");
         let worker = Worker::new(

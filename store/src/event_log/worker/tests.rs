@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{DeadLetter, Error, ErrorKind, Result, Topic};
 
@@ -24,6 +23,7 @@ use crate::event_log::{
     BatchLimit, EventLog, PartitionLag, Position, Record, StoredRecord, Subscription,
     TopicSettings, dead_letter,
 };
+use crate::metrics::MetricRegistry;
 
 /// Where a run stops as if the process had been killed: every step from then on never returns.
 #[derive(Default)]
@@ -328,7 +328,7 @@ impl Bench {
             flushed: Arc::clone(&self.flushed),
             unsettled: AtomicBool::new(false),
         };
-        let metrics = WorkerMetrics::register(&Registry::new())
+        let metrics = WorkerMetrics::register(&MetricRegistry::default())
             .unwrap()
             .stage("scripted");
         Worker::new(
