@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::task::JoinHandle;
 use tributary_schemas::{DocumentState, Error, ErrorKind, Result, State, Topic};
 
 use super::rows::Rows;
@@ -50,6 +51,25 @@ pub struct ListFilter {
     pub source: Option<String>,
 }
 
+/// A checkpoint that is being read on a thread of its own: with many documents that takes as long
+/// as opening the index, so both are done at once.
+#[derive(Debug)]
+pub struct CheckpointReading {
+    file: CheckpointFile,
+    read: JoinHandle<Option<(Rows, Applied)>>,
+}
+
+impl CheckpointReading {
+    /// Begins to read; not outside a runtime.
+    pub fn begin(file: CheckpointFile) -> Self {
+        let its_own = file.clone();
+        Self {
+            file,
+            read: tokio::task::spawn_blocking(move || its_own.read()),
+        }
+    }
+}
+
 /// The table of all documents.
 #[derive(Debug)]
 pub struct DocumentTable {
@@ -67,17 +87,13 @@ impl DocumentTable {
 
     /// The same, from a checkpoint on if there is one that fits the topic. Only for a log that goes
     /// with the data folder: brokers may have been exchanged since.
-    pub async fn open_from(topics: &Topics, checkpoint: CheckpointFile) -> Result<Self> {
-        let file = checkpoint.clone();
-        let read = tokio::task::spawn_blocking(move || file.read())
-            .await
-            .ok()
-            .flatten();
-        let (rows, applied) = match read {
+    pub async fn open_from(topics: &Topics, reading: CheckpointReading) -> Result<Self> {
+        let CheckpointReading { file, read } = reading;
+        let (rows, applied) = match read.await.ok().flatten() {
             Some((rows, applied)) if fits(topics, &applied).await? => (rows, applied),
             _ => (Rows::default(), Applied::new()),
         };
-        Self::go_on(topics, Some(checkpoint), rows, applied).await
+        Self::go_on(topics, Some(file), rows, applied).await
     }
 
     async fn go_on(
@@ -599,14 +615,14 @@ mod tests {
 
         let checkpoint =
             || CheckpointFile::in_folder(&folder.path().join("manifest"), "id").unwrap();
-        let table = DocumentTable::open_from(&topics, checkpoint())
+        let table = DocumentTable::open_from(&topics, CheckpointReading::begin(checkpoint()))
             .await
             .unwrap();
         assert_eq!(table.reports_since_checkpoint(), 2);
         table.checkpoint().await.unwrap();
         assert_eq!(table.reports_since_checkpoint(), 0);
         append(7, State::Chunking).await.unwrap();
-        let continued = DocumentTable::open_from(&topics, checkpoint())
+        let continued = DocumentTable::open_from(&topics, CheckpointReading::begin(checkpoint()))
             .await
             .unwrap();
         assert_eq!(
@@ -624,7 +640,7 @@ mod tests {
         );
         other.create(1, None, None).await.unwrap();
         assert!(
-            DocumentTable::open_from(&other, checkpoint())
+            DocumentTable::open_from(&other, CheckpointReading::begin(checkpoint()))
                 .await
                 .unwrap()
                 .get("d")
