@@ -176,7 +176,8 @@ async fn run(
     served
 }
 
-fn check_address(listener: &TcpListener, access: NetworkAccess) -> Result<()> {
+/// Refuses an address that other machines reach, where that is not allowed.
+pub fn check_address(listener: &TcpListener, access: NetworkAccess) -> Result<()> {
     let address = listener
         .local_addr()
         .map_err(|error| Error::io("cannot read the address of the listener", &error))?;

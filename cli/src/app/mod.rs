@@ -21,7 +21,7 @@ use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tributary_query_api::operations::Operations;
-use tributary_query_api::server::{ServerState, serve, serve_operations};
+use tributary_query_api::server::{ServerState, check_address, serve, serve_operations};
 use tributary_store::data_folder::{Access, DataFolder};
 
 pub use self::confinement::look as look_at_confinement;
@@ -182,9 +182,11 @@ fn bind(
             .parse()
             .with_context(|| format!("{key} `{configured}` is no HOST:PORT"))?,
     };
-    TcpListener::bind(address)
-        .map(Some)
-        .with_context(|| format!("cannot listen on {address} (hint: another server may run there; --listen 127.0.0.1:0 picks a free port)"))
+    let listener = TcpListener::bind(address)
+        .with_context(|| format!("cannot listen on {address} (hint: another server may run there; --listen 127.0.0.1:0 picks a free port)"))?;
+    // Before anybody is told that the server listens.
+    check_address(&listener, config.query_api.server.network_access)?;
+    Ok(Some(listener))
 }
 
 /// Runs `work` on a runtime of its own. What blocking threads are still busy with afterwards, such

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
-use super::merge::{from_environment, lookup, overlay};
+use super::merge::{from_environment, lookup, misspelt, overlay};
 use super::{Config, Origin, check};
 
 const DEFAULTS: &str = include_str!("../../default.toml");
@@ -57,6 +57,10 @@ pub fn load(
     for (variable, layer) in from_environment(std::env::vars(), &defaults) {
         problems.extend(check::problems(&layer, &defaults, &variable));
         overlay(&mut table, layer);
+    }
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for (variable, meant) in misspelt(names, &defaults) {
+        problems.push(format!("{variable} sets nothing; did you mean {meant}?"));
     }
     if let Some(folder) = data_folder {
         set_data_folder(&mut table, folder);

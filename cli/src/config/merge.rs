@@ -37,6 +37,34 @@ pub fn from_environment(
     .collect()
 }
 
+/// Variables that name a key with too few underscores and would do nothing, each with what was
+/// meant.
+pub fn misspelt(names: impl Iterator<Item = String>, defaults: &Table) -> Vec<(String, String)> {
+    let mut paths = Vec::new();
+    leaves(defaults, &mut Vec::new(), &mut paths);
+    names
+        .filter(|name| !name.starts_with(ENVIRONMENT_PREFIX))
+        .filter_map(|name| {
+            let rest = name.strip_prefix("TRIBUTARY_")?;
+            let flat = rest.to_lowercase().replace("__", "_");
+            let meant = paths.iter().find(|path| path.join("_") == flat)?;
+            let variable = format!("{ENVIRONMENT_PREFIX}{}", meant.join("__").to_uppercase());
+            Some((name, variable))
+        })
+        .collect()
+}
+
+fn leaves<'a>(table: &'a Table, above: &mut Vec<&'a str>, paths: &mut Vec<Vec<&'a str>>) {
+    for (key, value) in table {
+        above.push(key);
+        match value {
+            Value::Table(below) => leaves(below, above, paths),
+            _ => paths.push(above.clone()),
+        }
+        above.pop();
+    }
+}
+
 /// The value at a path of keys.
 pub fn lookup<'a>(table: &'a Table, keys: &[&str]) -> Option<&'a Value> {
     let (first, rest) = keys.split_first()?;
@@ -77,6 +105,29 @@ fn parse_as(text: &str, default: Option<&Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_with_too_few_underscores_is_told_what_was_meant() {
+        let defaults: Table = "[store]\npartitions = 2\n[store.blobs]\nurl = ''"
+            .parse()
+            .unwrap();
+        let names = [
+            "TRIBUTARY_STORE_PARTITIONS",
+            "TRIBUTARY_STORE__BLOBS_URL",
+            "TRIBUTARY__STORE__PARTITIONS",
+            "TRIBUTARY_STORE_SERVICE_HOST",
+            "TRIBUTARY_CONFIG",
+        ];
+        let found = misspelt(names.map(str::to_owned).into_iter(), &defaults);
+        let meant = |name: &str, meant: &str| (name.to_owned(), meant.to_owned());
+        assert_eq!(
+            found,
+            [
+                meant("TRIBUTARY_STORE_PARTITIONS", "TRIBUTARY__STORE__PARTITIONS"),
+                meant("TRIBUTARY_STORE__BLOBS_URL", "TRIBUTARY__STORE__BLOBS__URL"),
+            ]
+        );
+    }
 
     #[test]
     fn environment_values_take_the_type_of_the_default() {
