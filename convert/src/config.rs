@@ -1,15 +1,9 @@
 //! Settings of conversion: the section `[convert]` of the configuration. Values live in the
 //! commented default file of the command line; `tributary run` and `tributary convert` read them.
 
-use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
-pub use crate::pdf::config::{Engine, PdfConfig};
-pub use crate::picture::image::ImageConfig;
-pub use crate::picture::ocr::OcrConfig;
-pub use crate::sheets::csv::CsvConfig;
-pub use crate::sheets::spreadsheet::SpreadsheetConfig;
-pub use crate::sheets::tables::TablesConfig;
-pub use crate::slides::SlidesConfig;
+use serde::{Deserialize, Serialize};
 
 /// The section `[convert]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -181,4 +175,161 @@ pub struct DocConfig {
     pub include_comments: bool,
     /// Whether text that the author hid is kept.
     pub include_hidden_text: bool,
+}
+
+/// The section `[convert.slides]`: presentations (.pptx, .ppt).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlidesConfig {
+    /// Whether hidden slides and hidden shapes are kept.
+    pub include_hidden: bool,
+    /// Whether speaker notes are kept.
+    pub include_notes: bool,
+    /// Whether comments of reviewers are kept, behind the slide that they belong to.
+    pub include_comments: bool,
+    /// Whether LibreOffice, where it is installed, draws each slide. The picture is kept and shown
+    /// with the slide's text; what only the picture shows is read from it.
+    pub draw: bool,
+    /// Path of LibreOffice's `soffice`; empty: the first in `PATH`, then in the usual folders.
+    pub program: PathBuf,
+    /// Width in pixels of a slide's picture.
+    pub image_width: u16,
+    /// Longest time in milliseconds for drawing one presentation; slides that remain have no
+    /// picture. It comes on top of the conversion's.
+    pub drawing_timeout_ms: u64,
+    /// Address space in bytes of each process of LibreOffice.
+    pub drawing_memory_bytes: u64,
+}
+
+/// The section `[convert.spreadsheet]`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpreadsheetConfig {
+    /// Whether hidden sheets are read.
+    pub hidden_sheets: bool,
+    /// Whether hidden rows and columns are read.
+    pub hidden_rows_and_columns: bool,
+    /// Whether the text of merged cells is repeated in every row (and, in headers, every column)
+    /// that they cover.
+    pub fill_merged_cells: bool,
+    /// Most sheets; a workbook with more is refused as `Invalid`.
+    pub maximum_sheets: usize,
+    /// Most cells over all sheets, empty ones with a format among them; a workbook with more is
+    /// refused as `Invalid`.
+    pub maximum_cells: u64,
+    /// Most bytes that the parts of a workbook have when unpacked; a workbook with more is refused
+    /// as `Invalid`.
+    pub maximum_unpacked_bytes: u64,
+    /// Most bytes of text that cells share, which is kept in memory; a workbook with more is
+    /// refused as `Invalid`.
+    pub maximum_shared_text_bytes: u64,
+}
+
+/// The section `[convert.csv]`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CsvConfig {
+    /// Bytes at the start of the text by which the delimiter is chosen.
+    pub sample_bytes: usize,
+    /// Most fields of one record; a file with more is refused as `Invalid`.
+    pub maximum_columns: usize,
+}
+
+/// The section `[convert.tables]`: tables of spreadsheets and delimited text.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TablesConfig {
+    /// Rows between two headers in Markdown: a longer table becomes several with the same header.
+    pub rows_per_group: u64,
+    /// Most rows of one table that are written as Markdown; a note says how many more are only in
+    /// the database.
+    pub maximum_markdown_rows: u64,
+    /// Bytes of Markdown from which rows are left out; a note says how many more are only in the
+    /// database.
+    pub maximum_markdown_bytes: usize,
+    /// Whether the tables are also written as an SQLite database.
+    pub write_database: bool,
+    /// Largest database in bytes, which is in memory once it is finished; tables that need more
+    /// are refused as `Invalid`.
+    pub maximum_database_bytes: u64,
+    /// Most columns of a database table, at most 2000; the columns after them are only in the
+    /// Markdown.
+    pub maximum_database_columns: usize,
+    /// Most tables on one sheet; a sheet with more is taken for one table with gaps.
+    pub maximum_tables_per_sheet: usize,
+    /// Most bytes that the cells of one sheet hold, repeated texts counted each time; more is
+    /// refused as `Invalid`.
+    pub maximum_sheet_bytes: u64,
+    /// Bytes of cells up to which a sheet and the database are kept in memory; larger ones go to
+    /// temporary files.
+    pub memory_bytes: usize,
+}
+
+/// Which program reads the text of a PDF.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// PDFium where its library is installed, else (unless a place of it was named) the built-in
+    /// reader.
+    #[default]
+    Auto,
+    /// PDFium only; documents fail with `unavailable` where its library is missing.
+    Pdfium,
+    /// The built-in reader only: slower, fewer headings, no page images.
+    Builtin,
+}
+
+/// The section `[convert.pdf]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PdfConfig {
+    /// Which program reads the text.
+    pub engine: Engine,
+    /// Path of `libpdfium.so` or of the folder that holds it; empty: `TRIBUTARY_PDFIUM`, then
+    /// `pdfium/` in the models folders (the command line looks there), then the program's
+    /// folder, then the system's.
+    pub library: PathBuf,
+    /// Most pages of one document.
+    pub maximum_pages: usize,
+    /// Most characters of one document; what is over it fails the document.
+    pub maximum_characters: usize,
+    /// Most characters of one page; a page over it fails the document.
+    pub maximum_characters_per_page: usize,
+    /// Most drawn paths of one page that are searched for the lines of tables; the tables of a
+    /// busier page are read as text.
+    pub maximum_paths_per_page: usize,
+    /// Most pixels of one page image; a larger page is drawn with fewer dots per inch.
+    pub maximum_image_pixels: u64,
+}
+
+/// The section `[convert.image]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageConfig {
+    /// Most pixels of one image or page; a larger one is refused as `Invalid`. One pixel takes 3
+    /// to 11 bytes of memory while it is decoded.
+    pub maximum_pixels: u64,
+    /// Most pages of one image file; a file with more is refused as `Invalid`.
+    pub maximum_pages: usize,
+}
+
+/// The section `[convert.ocr]`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OcrConfig {
+    /// Dots per inch at which pages without text are drawn to be read.
+    pub dots_per_inch: f32,
+    /// Longest time in milliseconds for one page or picture; one that takes longer is left unread.
+    /// It comes on top of the conversion's time.
+    pub page_timeout_ms: u64,
+    /// Longest time in milliseconds for all pages of a document; those that remain are left
+    /// unread.
+    pub document_timeout_ms: u64,
+    /// Most pages and pictures of one document that are read; those that remain are left unread.
+    pub maximum_pages: usize,
+    /// Whether pictures within documents are read too, their text below where they stand.
+    pub embedded_pictures: bool,
+    /// Shorter side in pixels from which on a picture within a document is read: smaller ones are
+    /// icons.
+    pub minimum_picture_side: u32,
 }

@@ -13,7 +13,6 @@ mod aligned;
 mod blocks;
 mod characters;
 mod columns;
-pub mod config;
 mod document;
 mod entries;
 mod fallback;
@@ -40,9 +39,9 @@ use std::collections::BTreeMap;
 use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::config::Engine;
 use crate::document::Converted;
 use crate::limits::Limits;
-use config::Engine;
 use document::Document;
 use page_text::PageText;
 use statistics::Statistics;

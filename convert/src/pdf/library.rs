@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use pdfium_render::prelude::{Pdfium, PdfiumLibraryBindings};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::config::PdfConfig;
+use crate::config::PdfConfig;
 
 /// Names a library file or its folder, if the configuration does not.
 pub const LIBRARY_VARIABLE: &str = "TRIBUTARY_PDFIUM";

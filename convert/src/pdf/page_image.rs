@@ -5,8 +5,8 @@ use std::ffi::c_int;
 use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::config::PdfConfig;
 use super::document::Page;
+use crate::config::PdfConfig;
 
 /// PDFium's number of the pixel format with three bytes, and its flag to draw annotations.
 const FORMAT_BGR: c_int = 2;

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use tributary_schemas::ErrorKind;
 
-use super::config::{Engine, PdfConfig};
 use super::*;
-use crate::config::{Config, OcrConfig};
+use crate::config::{Config, Engine, OcrConfig, PdfConfig};
 use crate::picture::ocr;
 use crate::picture::ocr::mirror::{Mirror, reading};
 use maker::{Maker, text};

@@ -12,7 +12,6 @@ mod decode;
 mod orientation;
 mod tiff_pages;
 
-use serde::{Deserialize, Serialize};
 use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
@@ -22,17 +21,6 @@ use crate::limits::Limits;
 
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "image/1";
-
-/// The section `[convert.image]`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct ImageConfig {
-    /// Most pixels of one image or page; a larger one is refused as `Invalid`. One pixel takes 3
-    /// to 11 bytes of memory while it is decoded.
-    pub maximum_pixels: u64,
-    /// Most pages of one image file; a file with more is refused as `Invalid`.
-    pub maximum_pages: usize,
-}
 
 /// A decoded page.
 pub struct Page {

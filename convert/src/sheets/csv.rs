@@ -13,7 +13,6 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::document::Converted;
@@ -33,16 +32,6 @@ pub const NAME: &str = "csv/1";
 
 /// Name of the table in the database.
 const TABLE_NAME: &str = "data";
-
-/// The section `[convert.csv]`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct CsvConfig {
-    /// Bytes at the start of the text by which the delimiter is chosen.
-    pub sample_bytes: usize,
-    /// Most fields of one record; a file with more is refused as `Invalid`.
-    pub maximum_columns: usize,
-}
 
 /// Converts delimited text.
 ///

@@ -33,7 +33,6 @@ mod xml;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::document::Converted;
@@ -43,30 +42,6 @@ use package::Package;
 
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "spreadsheet/1";
-
-/// The section `[convert.spreadsheet]`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct SpreadsheetConfig {
-    /// Whether hidden sheets are read.
-    pub hidden_sheets: bool,
-    /// Whether hidden rows and columns are read.
-    pub hidden_rows_and_columns: bool,
-    /// Whether the text of merged cells is repeated in every row (and, in headers, every column)
-    /// that they cover.
-    pub fill_merged_cells: bool,
-    /// Most sheets; a workbook with more is refused as `Invalid`.
-    pub maximum_sheets: usize,
-    /// Most cells over all sheets, empty ones with a format among them; a workbook with more is
-    /// refused as `Invalid`.
-    pub maximum_cells: u64,
-    /// Most bytes that the parts of a workbook have when unpacked; a workbook with more is refused
-    /// as `Invalid`.
-    pub maximum_unpacked_bytes: u64,
-    /// Most bytes of text that cells share, which is kept in memory; a workbook with more is
-    /// refused as `Invalid`.
-    pub maximum_shared_text_bytes: u64,
-}
 
 /// What the reader of a format hands over beside the sheets.
 #[derive(Debug, Default)]

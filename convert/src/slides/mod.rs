@@ -14,30 +14,6 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tributary_schemas::Result;
 
-/// The section `[convert.slides]`: presentations (.pptx, .ppt).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlidesConfig {
-    /// Whether hidden slides and hidden shapes are kept.
-    pub include_hidden: bool,
-    /// Whether speaker notes are kept.
-    pub include_notes: bool,
-    /// Whether comments of reviewers are kept, behind the slide that they belong to.
-    pub include_comments: bool,
-    /// Whether LibreOffice, where it is installed, draws each slide. The picture is kept and shown
-    /// with the slide's text; what only the picture shows is read from it.
-    pub draw: bool,
-    /// Path of LibreOffice's `soffice`; empty: the first in `PATH`, then in the usual folders.
-    pub program: std::path::PathBuf,
-    /// Width in pixels of a slide's picture.
-    pub image_width: u16,
-    /// Longest time in milliseconds for drawing one presentation; slides that remain have no
-    /// picture. It comes on top of the conversion's.
-    pub drawing_timeout_ms: u64,
-    /// Address space in bytes of each process of LibreOffice.
-    pub drawing_memory_bytes: u64,
-}
-
 /// A format of presentations that is drawn. Its name becomes that of a file: nothing else may be
 /// asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]

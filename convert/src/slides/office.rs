@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::{SlideFormat, SlidesConfig};
-use crate::config::Config;
+use super::SlideFormat;
+use crate::config::{Config, SlidesConfig};
 use crate::isolation::{Launch, ProgramBounds, WorkFolder};
 
 /// What the program is called in `PATH`.

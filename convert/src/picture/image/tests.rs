@@ -13,7 +13,7 @@ use tributary_models::ocr::OcrUnavailable;
 use tributary_schemas::{ErrorKind, Result};
 
 use super::*;
-use crate::config::Config;
+use crate::config::{Config, ImageConfig};
 use crate::picture::ocr::mirror::{Blind, Mirror, reading};
 use crate::picture::ocr::{Engine, UNAVAILABLE_KEY};
 

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use tributary_models::ocr::{
     ENGINE, OcrSetup, OcrUnavailable, RecognizedPage, RgbImage, TextRecognizer,
 };
@@ -24,27 +23,6 @@ use crate::config::Config;
 pub const UNAVAILABLE_KEY: &str = "ocr_unavailable";
 /// Metadata: `nothing` where pictures were read and have no text.
 pub const FOUND_KEY: &str = "ocr_found";
-
-/// The section `[convert.ocr]`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct OcrConfig {
-    /// Dots per inch at which pages without text are drawn to be read.
-    pub dots_per_inch: f32,
-    /// Longest time in milliseconds for one page or picture; one that takes longer is left unread.
-    /// It comes on top of the conversion's time.
-    pub page_timeout_ms: u64,
-    /// Longest time in milliseconds for all pages of a document; those that remain are left
-    /// unread.
-    pub document_timeout_ms: u64,
-    /// Most pages and pictures of one document that are read; those that remain are left unread.
-    pub maximum_pages: usize,
-    /// Whether pictures within documents are read too, their text below where they stand.
-    pub embedded_pictures: bool,
-    /// Shorter side in pixels from which on a picture within a document is read: smaller ones are
-    /// icons.
-    pub minimum_picture_side: u32,
-}
 
 /// The recogniser of a process, or why there is none.
 pub struct Engine {

@@ -8,6 +8,7 @@ use tributary_models::ocr::GoOn;
 
 use super::mirror::{Blind, Mirror};
 use super::*;
+use crate::config::OcrConfig;
 
 fn page() -> RgbImage {
     RgbImage::new(4, 3, vec![255; 36]).unwrap()

@@ -1,8 +1,8 @@
 //! Tables as Markdown, in groups of rows with the header repeated, and within a budget of bytes.
 
-use super::TablesConfig;
 use super::plan::Plan;
 use super::value::{Cell, Row, Value};
+use crate::config::TablesConfig;
 use crate::escape::destination;
 
 /// Longest link in bytes that is kept.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use tributary_schemas::Result;
 
-use super::TablesConfig;
 use super::database::{Database, cell_name};
 use super::layout::Area;
 use super::markdown::{Extent, TableWriter, paragraph};
@@ -14,6 +13,7 @@ use super::names::Names;
 use super::plan::{Plan, one_line};
 use super::survey::{ROWS_PER_CHECK, Survey};
 use super::value::{Cell, RowSource, Value};
+use crate::config::TablesConfig;
 use crate::document::EmbeddedFile;
 use crate::limits::Limits;
 
