@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use tributary_convert::Converted;
-use tributary_convert::isolation::{ConversionPool, Job, Launch};
+use tributary_convert::isolation::{ConversionPool, Launch};
+use tributary_convert::{Converted, Job};
 use tributary_convert::{LIBRARY_VARIABLE, find_library};
 use tributary_models::ocr::OcrSetup;
 

@@ -6,6 +6,7 @@ mod test_config;
 
 use std::process::ExitCode;
 
+use tributary_convert::Job;
 use tributary_convert::limits::Limits;
 
 fn main() -> ExitCode {
@@ -17,7 +18,8 @@ fn main() -> ExitCode {
     let converted = std::fs::read(&path)
         .map_err(|error| error.to_string())
         .and_then(|bytes| {
-            tributary_convert::convert(&bytes, Some(&path), None, &Limits::starting_now(&config))
+            let job = Job::named(&bytes, &path);
+            tributary_convert::convert(job, &config, &Limits::starting_now(&config))
                 .map_err(|error| format!("{}: {}", error.kind(), error.full_message()))
         });
     match converted {

@@ -6,7 +6,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::config::Config;
+use crate::limits::Limits;
 
 /// Unpacked bytes from which the ratio counts: small members pack well without harm.
 const RATIO_FROM_BYTES: u64 = 16 << 20;
@@ -22,7 +22,7 @@ pub struct Archive<'a> {
 
 impl<'a> Archive<'a> {
     /// Opens a container. `Corrupt` if its directory cannot be read.
-    pub fn open(bytes: &'a [u8], config: &Config) -> Result<Self> {
+    pub fn open(bytes: &'a [u8], limits: &Limits<'_>) -> Result<Self> {
         let members = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
             Error::new(
                 ErrorKind::Corrupt,
@@ -33,9 +33,9 @@ impl<'a> Archive<'a> {
         Ok(Self {
             members,
             packed_bytes: bytes.len() as u64,
-            bytes_left: config.maximum_unpacked_bytes,
-            maximum_bytes: config.maximum_unpacked_bytes,
-            maximum_ratio: config.maximum_unpacking_ratio,
+            bytes_left: limits.maximum_unpacked_bytes,
+            maximum_bytes: limits.maximum_unpacked_bytes,
+            maximum_ratio: limits.maximum_unpacking_ratio,
         })
     }
 

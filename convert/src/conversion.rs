@@ -2,13 +2,15 @@
 
 use tributary_schemas::{Error, ErrorKind, Result, error};
 
+use crate::config::Config;
 use crate::detect::{Format, detect};
-use crate::document::Converted;
+use crate::document::{Converted, Job};
 use crate::limits::{Limits, check_body, check_size};
 use crate::office::open_document;
 use crate::picture::{image, pictures};
 use crate::sheets::{csv, spreadsheet};
-use crate::slides::{SlideFormat, ppt, pptx, slide_images};
+use crate::slides::slide_images::Drawing;
+use crate::slides::{SlideFormat, ppt, pptx};
 use crate::text::{markdown, notebook, plain, rst, structured};
 use crate::titles::finish_title;
 use crate::web::{epub, html};
@@ -24,38 +26,37 @@ const SUPPORTED: &str = "Word, PowerPoint, Excel, OpenDocument (odt, odp, ods), 
 
 /// Converts a body of any supported format to Markdown.
 ///
-/// `name` is a file name, path or URL and `media_type` what the producer believes; both only help
-/// the detection, and the name is the last resort for a title. Errors: `Unsupported` for a format
+/// Name and media type of the job only help the detection, and the name is the last resort for a
+/// title. Errors: `Unsupported` for a format
 /// that is not read, `Invalid` for a body, a result or a conversion over its limit, `Corrupt` for a
 /// body that is not what it claims. Takes CPU time: call it on a blocking thread.
-pub fn convert(
-    bytes: &[u8],
-    name: Option<&str>,
-    media_type: Option<&str>,
-    limits: &Limits<'_>,
-) -> Result<Converted> {
-    let config = limits.config;
-    check_body(bytes, config)?;
-    let detected = detect(bytes, name, media_type);
+pub fn convert(job: Job<'_>, config: &Config, limits: &Limits<'_>) -> Result<Converted> {
+    let bytes = job.bytes;
+    check_body(bytes, config.maximum_body_bytes)?;
+    let detected = detect(bytes, job.name, job.media_type);
     let mut converted = match detected.format {
-        Format::Html => html::convert(bytes, limits)?,
+        Format::Html => html::convert(bytes, &config.html, limits)?,
         Format::Markdown => markdown::convert(bytes, limits)?,
         Format::Rst => rst::convert(bytes, limits)?,
-        Format::Notebook => notebook::convert(bytes, limits)?,
-        Format::Docx => docx::convert(bytes, limits)?,
-        Format::Pptx => pptx::convert(bytes, limits)?,
-        Format::Doc => doc::convert(bytes, limits)?,
-        Format::Ppt => ppt::convert(bytes, limits)?,
+        Format::Notebook => notebook::convert(bytes, &config.notebook, limits)?,
+        Format::Docx => docx::convert(bytes, &config.docx, limits)?,
+        Format::Pptx => pptx::convert(bytes, &config.slides, limits)?,
+        Format::Doc => doc::convert(bytes, &config.doc, limits)?,
+        Format::Ppt => ppt::convert(bytes, &config.slides, limits)?,
         Format::OpenDocument(kind) => open_document::convert(bytes, kind, limits)?,
-        Format::Spreadsheet => spreadsheet::convert(bytes, limits)?,
-        Format::Delimited => csv::convert(bytes, limits)?,
-        Format::Pdf => pdf::convert(bytes, limits)?,
-        Format::Image => image::convert(bytes, limits)?,
+        Format::Spreadsheet => {
+            spreadsheet::convert(bytes, &config.spreadsheet, &config.tables, limits)?
+        }
+        Format::Delimited => csv::convert(bytes, &config.csv, &config.tables, limits)?,
+        Format::Pdf => pdf::convert(bytes, &config.pdf, limits)?,
+        Format::Image => image::convert(bytes, &config.image, limits)?,
         Format::Epub => epub::convert(bytes, limits)?,
-        Format::Mail => mail::convert(bytes, limits)?,
-        Format::Outlook => mail::convert_outlook(bytes, limits)?,
+        Format::Mail => mail::convert(bytes, &config.mail, limits)?,
+        Format::Outlook => mail::convert_outlook(bytes, &config.mail, limits)?,
         Format::Rtf => rtf::convert(bytes, limits)?,
-        Format::Structured(notation) => structured::convert(bytes, notation, limits)?,
+        Format::Structured(notation) => {
+            structured::convert(bytes, notation, &config.structured, limits)?
+        }
         Format::Text { language } => plain::convert(bytes, language),
         Format::Unsupported(what) => {
             let message = format!("no converter for {what} ({})", detected.media_type);
@@ -67,12 +68,20 @@ pub fn convert(
         }
     };
     if detected.format != Format::Image {
-        pictures::read_embedded(&mut converted, limits)?;
+        pictures::read_embedded(&mut converted, &config.image, limits)?;
     }
-    match detected.format {
-        Format::Pptx => slide_images::add(&mut converted, SlideFormat::Pptx, limits)?,
-        Format::Ppt => slide_images::add(&mut converted, SlideFormat::Ppt, limits)?,
-        _ => {}
+    let slides = match detected.format {
+        Format::Pptx => Some(SlideFormat::Pptx),
+        Format::Ppt => Some(SlideFormat::Ppt),
+        _ => None,
+    };
+    if let Some(format) = slides {
+        let drawing = Drawing {
+            slides: &config.slides,
+            pdf: &config.pdf,
+            limits,
+        };
+        drawing.add_pictures(&mut converted, format)?;
     }
     if let Some(pictures) = limits.pictures {
         pictures.note(&mut converted.metadata);
@@ -84,12 +93,12 @@ pub fn convert(
     check_size(
         "Markdown",
         converted.markdown.len(),
-        config.maximum_markdown_bytes,
+        limits.maximum_markdown_bytes,
         "convert.maximum_markdown_bytes",
     )?;
     limits.check_time()?;
     converted.media_type = detected.media_type.to_owned();
-    converted.title = finish_title(converted.title, name, config.maximum_title_characters);
+    converted.title = finish_title(converted.title, job.name, config.maximum_title_characters);
     Ok(converted)
 }
 
@@ -107,13 +116,8 @@ mod tests {
             maximum_front_matter_bytes: 1 << 20,
             ..crate::Config::default()
         };
-        let converted = convert(
-            document.as_bytes(),
-            Some("a.md"),
-            None,
-            &Limits::starting_now(&config),
-        )
-        .unwrap_or_default();
+        let job = Job::named(document.as_bytes(), "a.md");
+        let converted = convert(job, &config, &Limits::starting_now(&config)).unwrap_or_default();
         assert_eq!(
             converted
                 .metadata

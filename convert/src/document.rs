@@ -1,9 +1,31 @@
-//! What a conversion gives.
+//! What a conversion is given, and what it gives.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use tributary_schemas::ImageLink;
+
+/// What to convert.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// Body.
+    pub bytes: &'a [u8],
+    /// File name, path or URL.
+    pub name: Option<&'a str>,
+    /// What the producer believes.
+    pub media_type: Option<&'a str>,
+}
+
+impl<'a> Job<'a> {
+    /// Bytes of which only a name is known.
+    pub fn named(bytes: &'a [u8], name: &'a str) -> Self {
+        Self {
+            bytes,
+            name: Some(name),
+            media_type: None,
+        }
+    }
+}
 
 /// A document as Markdown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

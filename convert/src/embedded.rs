@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::Config;
 use crate::document::EmbeddedFile;
+use crate::limits::Limits;
 
 /// Collects the files of one document.
 #[derive(Debug)]
@@ -17,11 +17,11 @@ pub struct Embedded {
 
 impl Embedded {
     /// None yet.
-    pub fn new(config: &Config) -> Self {
+    pub fn new(limits: &Limits<'_>) -> Self {
         Self {
             files: Vec::new(),
-            maximum_files: config.maximum_embedded_files,
-            bytes_left: config.maximum_embedded_bytes,
+            maximum_files: limits.maximum_embedded_files,
+            bytes_left: limits.maximum_embedded_bytes,
             left_out: 0,
         }
     }
@@ -115,12 +115,12 @@ mod tests {
 
     #[test]
     fn files_have_names_types_and_limits() {
-        let config = Config {
+        let config = crate::Config {
             maximum_embedded_bytes: 10,
             maximum_embedded_files: 2,
-            ..Config::default()
+            ..crate::Config::default()
         };
-        let mut embedded = Embedded::new(&config);
+        let mut embedded = Embedded::new(&Limits::starting_now(&config));
         assert_eq!(
             embedded.add("a/b\\c.png", "", b"\x89PNG\r\n".to_vec()),
             Some(0)

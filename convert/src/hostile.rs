@@ -20,7 +20,7 @@ const ROUNDS: usize = 300;
 
 /// Converts the document cut at every 97th byte and with flipped bits; the whole one must convert.
 pub fn withstands(document: &[u8], convert: impl Fn(&[u8], &Limits) -> Result<Converted>) {
-    let config = config();
+    let config: crate::Config = config();
     let try_one = |bytes: &[u8]| {
         let started = Instant::now();
         let result = convert(bytes, &Limits::starting_now(&config));

@@ -40,6 +40,6 @@ mod xml_references;
 
 pub use config::Config;
 pub use conversion::convert;
-pub use document::{Converted, EmbeddedFile};
+pub use document::{Converted, EmbeddedFile, Job};
 pub use limits::Limits;
 pub use pdf::{LIBRARY_VARIABLE, find_library};

@@ -9,11 +9,29 @@ use crate::config::Config;
 use crate::picture::ocr::PictureReader;
 use crate::slides::SlideDrawing;
 
-/// What one conversion may use.
+/// What one conversion may use, whatever the format.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    /// Settings.
-    pub config: &'a Config,
+    /// Largest Markdown in bytes.
+    pub maximum_markdown_bytes: u64,
+    /// Most files that are taken out of the document.
+    pub maximum_embedded_files: usize,
+    /// Most bytes of such files, all together.
+    pub maximum_embedded_bytes: u64,
+    /// Most bytes that an archive may unpack to.
+    pub maximum_unpacked_bytes: u64,
+    /// Most bytes that one packed byte of a large member of an archive may become.
+    pub maximum_unpacking_ratio: u64,
+    /// Most parts of a package of XML parts.
+    pub maximum_package_parts: usize,
+    /// Elements of XML that may be nested in each other.
+    pub maximum_xml_depth: usize,
+    /// Elements of HTML that may be nested in each other.
+    pub maximum_html_depth: usize,
+    /// Most front matter in bytes that is read as metadata.
+    pub maximum_front_matter_bytes: usize,
+    /// Time in milliseconds that the conversion may take.
+    pub timeout_ms: u64,
     /// When it must be done, apart from the time that reading pictures and drawing slides take.
     pub deadline: Instant,
     /// Who reads text in pictures; `None` leaves them unread.
@@ -24,10 +42,20 @@ pub struct Limits<'a> {
 
 impl<'a> Limits<'a> {
     /// Limits of a conversion that begins now.
-    pub fn starting_now(config: &'a Config) -> Self {
+    pub fn starting_now(config: &Config) -> Self {
+        let timeout_ms = config.conversion_timeout_ms;
         Self {
-            config,
-            deadline: Instant::now() + Duration::from_millis(config.conversion_timeout_ms),
+            maximum_markdown_bytes: config.maximum_markdown_bytes,
+            maximum_embedded_files: config.maximum_embedded_files,
+            maximum_embedded_bytes: config.maximum_embedded_bytes,
+            maximum_unpacked_bytes: config.maximum_unpacked_bytes,
+            maximum_unpacking_ratio: config.maximum_unpacking_ratio,
+            maximum_package_parts: config.office.maximum_parts,
+            maximum_xml_depth: config.office.maximum_xml_depth,
+            maximum_html_depth: config.html.maximum_depth,
+            maximum_front_matter_bytes: config.maximum_front_matter_bytes,
+            timeout_ms,
+            deadline: Instant::now() + Duration::from_millis(timeout_ms),
             pictures: None,
             slides: None,
         }
@@ -51,14 +79,13 @@ impl<'a> Limits<'a> {
 
     /// Whether one more picture is read; one that is not need not be decoded or drawn.
     pub fn reads_another_picture(&self) -> bool {
-        self.pictures
-            .is_some_and(|pictures| pictures.takes_another(self.config))
+        self.pictures.is_some_and(PictureReader::takes_another)
     }
 
     /// The Markdown of a picture; `None` if it is left unread.
     pub fn read_picture(&self, image: &RgbImage) -> Result<Option<String>> {
         self.pictures
-            .map_or(Ok(None), |pictures| pictures.read(image, self.config))
+            .map_or(Ok(None), |pictures| pictures.read(image))
     }
 
     /// `Invalid` once the time is over.
@@ -68,28 +95,22 @@ impl<'a> Limits<'a> {
         if Instant::now() < self.deadline + reading + drawing {
             return Ok(());
         }
-        Err(too_long(self.config))
+        Err(too_long(self.timeout_ms))
     }
 }
 
-/// The error for a conversion beyond its time.
-pub fn too_long(config: &Config) -> Error {
-    let limit = config.conversion_timeout_ms;
+/// The error for a conversion that took longer than it may.
+pub fn too_long(timeout_ms: u64) -> Error {
     Error::new(
         ErrorKind::Invalid,
-        format!("conversion took longer than {limit} ms"),
+        format!("conversion took longer than {timeout_ms} ms"),
     )
     .with_hint("simplify the document, or raise `convert.conversion_timeout_ms`")
 }
 
 /// `Invalid` for a body over the limit.
-pub fn check_body(bytes: &[u8], config: &Config) -> Result<()> {
-    check_size(
-        "body",
-        bytes.len(),
-        config.maximum_body_bytes,
-        "convert.maximum_body_bytes",
-    )
+pub fn check_body(bytes: &[u8], maximum: u64) -> Result<()> {
+    check_size("body", bytes.len(), maximum, "convert.maximum_body_bytes")
 }
 
 /// `Invalid` for what is over its limit, which `key` sets.

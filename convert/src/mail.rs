@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
 use self::mime::{Content, Part};
+use crate::config::MailConfig;
 use crate::document::Converted;
 use crate::embedded::Embedded;
 use crate::escape::escaped;
@@ -30,27 +31,29 @@ const MAXIMUM_VALUE: usize = 2000;
 
 /// Converts a message. `Corrupt` if it has no header, `Unsupported` if it is encrypted, `Invalid`
 /// with too many parts.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
-    let message = mime::parse(bytes, limits)?;
+pub fn convert(bytes: &[u8], settings: &MailConfig, limits: &Limits) -> Result<Converted> {
+    let message = mime::parse(bytes, settings.maximum_parts, limits)?;
     if message.headers.is_empty() {
         return Err(Error::new(ErrorKind::Corrupt, "the message has no header")
             .with_hint("give the file another extension than .eml if it is no message"));
     }
-    write(&message, limits)
+    write(&message, settings, limits)
 }
 
 /// Converts a message that Outlook saved. `Corrupt` if it cannot be read, `Invalid` with too many
 /// attachments.
-pub fn convert_outlook(bytes: &[u8], limits: &Limits) -> Result<Converted> {
-    write(&outlook::parse(bytes, limits)?, limits)
+pub fn convert_outlook(bytes: &[u8], settings: &MailConfig, limits: &Limits) -> Result<Converted> {
+    let message = outlook::parse(bytes, settings.maximum_parts, limits)?;
+    write(&message, settings, limits)
 }
 
-fn write(message: &Part, limits: &Limits) -> Result<Converted> {
+fn write(message: &Part, settings: &MailConfig, limits: &Limits) -> Result<Converted> {
     let mut writer = Writer {
+        maximum_depth: settings.maximum_depth,
         limits,
         markdown: String::new(),
         images: Vec::new(),
-        embedded: Embedded::new(limits.config),
+        embedded: Embedded::new(limits),
         listed: Vec::new(),
         pictures: HashMap::new(),
     };
@@ -97,6 +100,8 @@ fn headers(message: &Part) -> Vec<(&'static str, String)> {
 }
 
 struct Writer<'l> {
+    /// Messages attached to messages that are read.
+    maximum_depth: usize,
     limits: &'l Limits<'l>,
     markdown: String,
     images: Vec<ImageLink>,
@@ -155,7 +160,7 @@ impl Writer<'_> {
 
     /// Whether an attachment is a message that is written below.
     fn is_read(&self, part: &Part, depth: usize) -> bool {
-        matches!(&part.content, Content::Message(message, _) if depth < self.limits.config.mail.maximum_depth && !message.is_encrypted())
+        matches!(&part.content, Content::Message(message, _) if depth < self.maximum_depth && !message.is_encrypted())
     }
 
     fn push(&mut self, markdown: &str) {

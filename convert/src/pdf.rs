@@ -39,7 +39,7 @@ use std::collections::BTreeMap;
 use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use crate::config::Engine;
+use crate::config::{Engine, PdfConfig};
 use crate::document::Converted;
 use crate::limits::Limits;
 use document::Document;
@@ -57,6 +57,13 @@ pub const BUILTIN_NAME: &str = "pdf-builtin/1";
 /// Media type of PDF.
 const MEDIA_TYPE: &str = "application/pdf";
 
+/// What the readers keep to.
+#[derive(Clone, Copy, Debug)]
+struct Bounds<'a> {
+    settings: &'a PdfConfig,
+    limits: &'a Limits<'a>,
+}
+
 /// What a reader finds.
 #[derive(Debug, Default)]
 struct Extracted {
@@ -69,21 +76,22 @@ struct Extracted {
 ///
 /// Errors: `Unsupported` if it needs a password, `Corrupt` if no page can be read, `Invalid` over a
 /// limit, `Unavailable` without libpdfium where the configuration or the environment names it.
-pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
-    let library = match limits.config.pdf.engine {
+pub fn convert(bytes: &[u8], settings: &PdfConfig, limits: &Limits<'_>) -> Result<Converted> {
+    let library = match settings.engine {
         Engine::Builtin => None,
-        Engine::Pdfium => Some(library::lock(&limits.config.pdf)?),
-        Engine::Auto => match library::lock(&limits.config.pdf) {
-            Err(error) if library::is_named(&limits.config.pdf) => return Err(error),
+        Engine::Pdfium => Some(library::lock(settings)?),
+        Engine::Auto => match library::lock(settings) {
+            Err(error) if library::is_named(settings) => return Err(error),
             found => found.ok(),
         },
     };
+    let bounds = Bounds { settings, limits };
     let (extracted, converter) = match &library {
         Some(pdfium) => (
-            extract(&Document::open(pdfium.as_ref(), bytes)?, limits)?,
+            extract(&Document::open(pdfium.as_ref(), bytes)?, bounds)?,
             NAME,
         ),
-        None => (fallback::extract(bytes, limits)?, BUILTIN_NAME),
+        None => (fallback::extract(bytes, bounds)?, BUILTIN_NAME),
     };
     if library.is_none()
         && let (Some(pictures), true) = (
@@ -119,12 +127,12 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
 /// Errors: `Unavailable` without libpdfium, those of opening the document and of `work`.
 pub fn with_pictures<T>(
     bytes: &[u8],
-    limits: &Limits<'_>,
+    settings: &PdfConfig,
     work: impl FnOnce(usize, &dyn Fn(usize, u16) -> Result<RgbImage>) -> Result<T>,
 ) -> Result<T> {
-    let pdfium = library::lock(&limits.config.pdf)?;
+    let pdfium = library::lock(settings)?;
     let document = Document::open(pdfium.as_ref(), bytes)?;
-    check_pages(document.page_count(), limits)?;
+    check_pages(document.page_count(), settings)?;
     let draw = |index: usize, width: u16| {
         let unreadable = || {
             Error::new(
@@ -135,18 +143,18 @@ pub fn with_pictures<T>(
         page_image::draw_wide(
             &document.page(index).ok_or_else(unreadable)?,
             width,
-            &limits.config.pdf,
+            settings,
         )
     };
     work(document.page_count(), &draw)
 }
 
-fn extract(document: &Document, limits: &Limits) -> Result<Extracted> {
+fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {
     let count = document.page_count();
-    check_pages(count, limits)?;
+    check_pages(count, bounds.settings)?;
     let mut addresses = Vec::new();
     let mut unreadable = Vec::new();
-    let mut pages = read_pages(document, count, &mut addresses, &mut unreadable, limits)?;
+    let mut pages = read_pages(document, count, &mut addresses, &mut unreadable, bounds)?;
     if unreadable.len() == count {
         return Err(Error::new(
             ErrorKind::Corrupt,
@@ -164,7 +172,7 @@ fn extract(document: &Document, limits: &Limits) -> Result<Extracted> {
         .filter(|(_, page)| !page.has_text)
         .map(|(index, _)| index)
         .collect();
-    let scans = scans::read(document, &without_text, limits)?;
+    let scans = scans::read(document, &without_text, bounds)?;
     let unread = page_list(
         without_text
             .iter()
@@ -184,7 +192,7 @@ fn extract(document: &Document, limits: &Limits) -> Result<Extracted> {
     let statistics: Vec<Statistics> = pages.iter().map(|page| whole.of_page(page)).collect();
     let mut blocks = Vec::with_capacity(pages.len());
     for (page, statistics) in pages.into_iter().zip(&statistics) {
-        blocks.push(layout::blocks(page, statistics, limits)?);
+        blocks.push(layout::blocks(page, statistics, bounds.limits)?);
     }
     headings::mark(&mut blocks, &statistics, &document.bookmarks());
     let with_scan = |(index, blocks): (usize, &Vec<_>)| {
@@ -213,19 +221,19 @@ fn read_pages(
     count: usize,
     addresses: &mut Vec<String>,
     unreadable: &mut Vec<usize>,
-    limits: &Limits,
+    bounds: Bounds<'_>,
 ) -> Result<Vec<PageText>> {
-    let maximum = limits.config.pdf.maximum_characters;
+    let maximum = bounds.settings.maximum_characters;
     let mut pages = Vec::with_capacity(count);
     let mut characters = 0;
     for index in 0..count {
-        limits.check_time()?;
+        bounds.limits.check_time()?;
         let Some(page) = document.page(index) else {
             unreadable.push(index);
             pages.push(PageText::default());
             continue;
         };
-        let text = page_text::read(document, index, page, addresses, limits)?;
+        let text = page_text::read(document, index, page, addresses, bounds)?;
         characters += text.characters;
         if characters > maximum {
             let message = format!(
@@ -241,8 +249,8 @@ fn read_pages(
 }
 
 /// `Corrupt` without pages, `Invalid` with more than the limit.
-fn check_pages(count: usize, limits: &Limits) -> Result<()> {
-    let maximum = limits.config.pdf.maximum_pages;
+fn check_pages(count: usize, settings: &PdfConfig) -> Result<()> {
+    let maximum = settings.maximum_pages;
     if count == 0 {
         return Err(
             Error::new(ErrorKind::Corrupt, "the document has no pages").with_hint(

@@ -7,8 +7,8 @@ mod test_config;
 
 use std::path::{Path, PathBuf};
 
-use tributary_convert::convert;
 use tributary_convert::limits::Limits;
+use tributary_convert::{Config, Job, convert};
 
 fn shared(part: &str) -> Option<PathBuf> {
     let root = std::env::var_os("TRIBUTARY_SHARED")
@@ -41,6 +41,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_file_of_the_text_corpora_converts() {
+    let config: Config = test_config::config();
     for part in ["wireless-docs", "mindspore", "os-textbook"] {
         let Some(folder) = shared(part) else { return };
         let (mut count, mut titled) = (0, 0);
@@ -48,10 +49,9 @@ fn every_file_of_the_text_corpora_converts() {
             let bytes = std::fs::read(&path).unwrap();
             let name = path.to_string_lossy();
             let converted = convert(
-                &bytes,
-                Some(&name),
-                None,
-                &Limits::starting_now(&test_config::config()),
+                Job::named(&bytes, &name),
+                &config,
+                &Limits::starting_now(&config),
             )
             .unwrap_or_else(|error| panic!("{name}: {}", error.full_message()));
             // Files of definitions for others say nothing themselves.
@@ -79,13 +79,13 @@ fn html_keeps_its_text_and_its_tables() {
     let Some(folder) = shared("docs/html") else {
         return;
     };
+    let config: Config = test_config::config();
     let markdown = |file: &str| {
         let bytes = std::fs::read(folder.join(file)).unwrap();
         convert(
-            &bytes,
-            Some(file),
-            None,
-            &Limits::starting_now(&test_config::config()),
+            Job::named(&bytes, file),
+            &config,
+            &Limits::starting_now(&config),
         )
         .unwrap()
         .markdown

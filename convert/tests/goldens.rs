@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use tributary_convert::config::Engine;
 use tributary_convert::limits::Limits;
-use tributary_convert::{Config, LIBRARY_VARIABLE, convert, find_library, pages};
+use tributary_convert::{Config, Job, LIBRARY_VARIABLE, convert, find_library, pages};
 use tributary_schemas::ErrorKind;
 
 /// Ends the name of what is expected of a document.
@@ -63,8 +63,12 @@ fn documents() -> Vec<String> {
 fn has_pdfium(pdf: &[u8], config: &Config) -> bool {
     let mut config = config.clone();
     config.pdf.engine = Engine::Pdfium;
-    !convert(pdf, Some("a.pdf"), None, &Limits::starting_now(&config))
-        .is_err_and(|error| error.kind() == ErrorKind::Unavailable)
+    !convert(
+        Job::named(pdf, "a.pdf"),
+        &config,
+        &Limits::starting_now(&config),
+    )
+    .is_err_and(|error| error.kind() == ErrorKind::Unavailable)
 }
 
 /// Title and Markdown as an expectation has them; `None` if the document cannot be converted here.
@@ -76,8 +80,12 @@ fn shown(name: &str, config: &Config) -> Option<String> {
         );
         return None;
     }
-    let converted = convert(&bytes, Some(name), None, &Limits::starting_now(config))
-        .unwrap_or_else(|error| panic!("{name}: {}", error.full_message()));
+    let converted = convert(
+        Job::named(&bytes, name),
+        config,
+        &Limits::starting_now(config),
+    )
+    .unwrap_or_else(|error| panic!("{name}: {}", error.full_message()));
     let (mark, shown_mark) = PAGE_MARKS;
     let markdown = pages::mark(&converted.markdown).replace(mark, shown_mark);
     Some(format!(

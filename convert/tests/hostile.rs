@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tributary_convert::Config;
 use tributary_convert::limits::Limits;
-use tributary_convert::{Converted, convert};
+use tributary_convert::{Converted, Job, convert};
 use tributary_schemas::{ErrorKind, Result};
 
 /// Stack of tokio's blocking threads.
@@ -26,12 +26,24 @@ fn config() -> Config {
     }
 }
 
+fn convert_with(config: &Config, job: Job<'_>) -> Result<Converted> {
+    convert(job, config, &Limits::starting_now(config))
+}
+
+fn unnamed(bytes: &[u8]) -> Job<'_> {
+    Job {
+        bytes,
+        name: None,
+        media_type: None,
+    }
+}
+
 fn run(name: &str, body: impl Into<Vec<u8>>) -> Result<Converted> {
     let (name, body) = (name.to_owned(), body.into());
     let started = Instant::now();
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn({
         let name = name.clone();
-        move || convert(&body, Some(&name), None, &Limits::starting_now(&config()))
+        move || convert_with(&config(), Job::named(&body, &name))
     });
     let result = thread.unwrap().join().unwrap();
     assert!(
@@ -67,7 +79,7 @@ fn bodies_over_the_limit_are_refused() {
         maximum_body_bytes: 1000,
         ..config()
     };
-    let error = convert(&[b'x'; 1001], None, None, &Limits::starting_now(&small)).unwrap_err();
+    let error = convert_with(&small, unnamed(&[b'x'; 1001])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.hint().unwrap().contains("maximum_body_bytes"));
     let small = Config {
@@ -75,14 +87,9 @@ fn bodies_over_the_limit_are_refused() {
         ..config()
     };
     assert_eq!(
-        convert(
-            b"more than ten bytes",
-            None,
-            None,
-            &Limits::starting_now(&small)
-        )
-        .unwrap_err()
-        .kind(),
+        convert_with(&small, unnamed(b"more than ten bytes"))
+            .unwrap_err()
+            .kind(),
         ErrorKind::Invalid
     );
 }
@@ -289,13 +296,8 @@ fn a_conversion_that_takes_too_long_is_refused() {
         ..config()
     };
     for name in ["a.html", "a.md", "a.txt"] {
-        let error = convert(
-            b"<html><p>text</p></html> text",
-            Some(name),
-            None,
-            &Limits::starting_now(&impatient),
-        )
-        .unwrap_err();
+        let job = Job::named(b"<html><p>text</p></html> text", name);
+        let error = convert_with(&impatient, job).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{name}");
         assert!(error.to_string().contains("longer than 0 ms"));
     }

@@ -8,8 +8,8 @@ mod test_config;
 
 use std::time::{Duration, Instant};
 
-use tributary_convert::Config;
-use tributary_convert::isolation::{ConversionPool, Job, Launch};
+use tributary_convert::isolation::{ConversionPool, Launch};
+use tributary_convert::{Config, Job};
 use tributary_models::ocr::OcrUnavailable;
 use tributary_schemas::{Error, ErrorKind};
 

@@ -9,9 +9,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use tokio::sync::Semaphore;
-use tributary_convert::Converted;
-use tributary_convert::isolation::{ConversionPool, Job};
+use tributary_convert::isolation::ConversionPool;
 use tributary_convert::picture::ocr;
+use tributary_convert::{Converted, Job};
 use tributary_schemas::{
     CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result,
     StageTime, State, Topic, event, id,

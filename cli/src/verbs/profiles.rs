@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use tributary_convert::isolation::{ConversionPool, Job};
+use tributary_convert::Job;
+use tributary_convert::isolation::ConversionPool;
 use tributary_enrich::chunkers;
 use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_enrich::tag::tag;

@@ -23,6 +23,6 @@ mod worker;
 
 pub use confinement::{Confinement, Part, ProgramBounds};
 pub use folder::WorkFolder;
-pub use pool::{ConversionPool, Job, Launch};
+pub use pool::{ConversionPool, Launch};
 pub use program::become_program;
 pub use worker::{Converter, serve, serve_with};

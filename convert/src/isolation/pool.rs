@@ -16,7 +16,7 @@ use super::process::{Death, Patience, Worker};
 use super::worker::Settings;
 use crate::config::Config;
 use crate::convert;
-use crate::document::Converted;
+use crate::document::{Converted, Job};
 use crate::limits::{Limits, check_body, too_long};
 use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::{SlideDrawing, SlideFormat, office};
@@ -55,17 +55,6 @@ pub struct Launch {
     pub program_arguments: Vec<OsString>,
     /// Folders with libraries and models that converters may read.
     pub readable: Vec<PathBuf>,
-}
-
-/// What to convert.
-#[derive(Clone, Copy, Debug)]
-pub struct Job<'a> {
-    /// Body.
-    pub bytes: &'a [u8],
-    /// File name, path or URL.
-    pub name: Option<&'a str>,
-    /// What the producer believes.
-    pub media_type: Option<&'a str>,
 }
 
 /// Converts in worker processes, or without `Launch` in this one. As many workers as callers at the
@@ -120,7 +109,7 @@ impl ConversionPool {
         let Some(launch) = &self.launch else {
             return self.convert_here(job);
         };
-        check_body(job.bytes, &self.config)?;
+        check_body(job.bytes, self.config.maximum_body_bytes)?;
         let kept = self
             .idle
             .lock()
@@ -129,7 +118,7 @@ impl ConversionPool {
         if let Some(worker) = kept {
             match self.ask(worker, job) {
                 Ok(answer) => return answer,
-                Err(Death::TooLong) => return Err(too_long(&self.config)),
+                Err(Death::TooLong) => return Err(too_long(self.config.conversion_timeout_ms)),
                 Err(Death::Unwatched(error)) => return Err(unwatched(&error)),
                 Err(Death::Ended(how) | Death::Killed(how)) => {
                     tracing::info!(
@@ -142,7 +131,7 @@ impl ConversionPool {
         }
         match self.ask(self.start(launch)?, job) {
             Ok(answer) => answer,
-            Err(Death::TooLong) => Err(too_long(&self.config)),
+            Err(Death::TooLong) => Err(too_long(self.config.conversion_timeout_ms)),
             Err(Death::Unwatched(error)) => Err(unwatched(&error)),
             Err(Death::Ended(how)) => Err(self.blame(&how)),
             // Not the document's fault, as far as anybody knows: it is tried again a few times.
@@ -197,14 +186,14 @@ impl ConversionPool {
     fn convert_here(&self, job: Job<'_>) -> Result<Converted> {
         let draw = |format| self.draw(job.bytes, format);
         let slides = SlideDrawing::new(&draw, &|| Ok(()));
-        let pictures = PictureReader::new(&self.engine, &|| Ok(()));
+        let pictures = PictureReader::new(&self.config.ocr, &self.engine, &|| Ok(()));
         let limits = Limits::starting_now(&self.config).with_pictures(&pictures);
         let limits = if self.office.is_some() {
             limits.with_slides(&slides)
         } else {
             limits
         };
-        convert(job.bytes, job.name, job.media_type, &limits)
+        convert(job, &self.config, &limits)
     }
 
     /// A presentation as PDF.
@@ -352,7 +341,7 @@ impl ConversionPool {
             );
         }
         if how.contains("SIGXCPU") {
-            return too_long(&self.config);
+            return too_long(self.config.conversion_timeout_ms);
         }
         if how.contains("SIGXFSZ") {
             let most = self.config.maximum_temporary_file_bytes();

@@ -12,10 +12,11 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::confinement::Confinement;
 use super::folder::WorkFolder;
-use super::pool::{Job, Launch};
+use super::pool::Launch;
 use super::protocol::{self, RequestHead, Sign};
 use super::worker::Settings;
 use crate::document::Converted;
+use crate::document::Job;
 use crate::slides::SlideFormat;
 
 /// Bytes of a worker's last words that are kept.

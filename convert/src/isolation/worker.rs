@@ -15,7 +15,7 @@ use super::confinement::{self, Bounds};
 use super::protocol::{self, AnswerHead, RequestHead};
 use crate::config::Config;
 use crate::convert;
-use crate::document::Converted;
+use crate::document::{Converted, Job};
 use crate::limits::Limits;
 use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::SlideDrawing;
@@ -39,8 +39,8 @@ pub struct Settings {
     pub readable: Vec<PathBuf>,
 }
 
-/// What makes a document of bytes, their name and the media type that the producer believes in.
-pub type Converter = fn(&[u8], Option<&str>, Option<&str>, &Limits<'_>) -> Result<Converted>;
+/// What makes a document of bytes.
+pub type Converter = fn(Job<'_>, &Config, &Limits<'_>) -> Result<Converted>;
 
 /// Serves requests on standard input until it ends. Called by the verb `convert-worker` before any
 /// other thread exists.
@@ -131,7 +131,7 @@ fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::
         };
         let body = protocol::read_part(&mut *requests.borrow_mut(), request.body_bytes, maximum)?;
         allow_processor_time(config);
-        let pictures = PictureReader::new(work.engine, &on_page);
+        let pictures = PictureReader::new(&config.ocr, work.engine, &on_page);
         let slides = SlideDrawing::new(&draw, &on_page);
         let limits = Limits::starting_now(config).with_pictures(&pictures);
         let limits = if work.draws_slides {
@@ -139,7 +139,12 @@ fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::
         } else {
             limits
         };
-        let answer = convert_once(work.converter, &body, &request, &limits);
+        let job = Job {
+            bytes: &body,
+            name: request.name.as_deref(),
+            media_type: request.media_type.as_deref(),
+        };
+        let answer = convert_once(|| (work.converter)(job, config, &limits));
         protocol::write_answer(&mut *answers.borrow_mut(), &answer)?;
     }
 }
@@ -151,20 +156,7 @@ fn allow_processor_time(config: &Config) {
 }
 
 /// A panic is an answer like any other.
-fn convert_once(
-    converter: Converter,
-    body: &[u8],
-    request: &RequestHead,
-    limits: &Limits<'_>,
-) -> Result<Converted> {
-    let work = || {
-        converter(
-            body,
-            request.name.as_deref(),
-            request.media_type.as_deref(),
-            limits,
-        )
-    };
+fn convert_once(work: impl FnOnce() -> Result<Converted>) -> Result<Converted> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic
             .downcast_ref::<String>()

@@ -71,8 +71,12 @@ impl Part {
 }
 
 /// Reads a whole message. `Invalid` if it has too many parts or takes too long.
-pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Part> {
-    let mut parser = Parser { limits, parts: 0 };
+pub fn parse(bytes: &[u8], maximum_parts: usize, limits: &Limits) -> Result<Part> {
+    let mut parser = Parser {
+        maximum_parts,
+        limits,
+        parts: 0,
+    };
     // Editors save messages as UTF-16, which says nothing about their parts.
     let recoded = is_utf_16(bytes).then(|| decode(bytes, None).text.into_owned());
     let bytes = recoded.as_ref().map_or(bytes, |text| text.as_bytes());
@@ -91,6 +95,7 @@ fn is_utf_16(bytes: &[u8]) -> bool {
 }
 
 struct Parser<'l> {
+    maximum_parts: usize,
     limits: &'l Limits<'l>,
     parts: usize,
 }
@@ -99,7 +104,7 @@ impl Parser<'_> {
     fn part(&mut self, bytes: &[u8], depth: usize) -> Result<Part> {
         self.parts += 1;
         self.limits.check_time()?;
-        let maximum = self.limits.config.mail.maximum_parts;
+        let maximum = self.maximum_parts;
         if self.parts > maximum {
             return Err(Error::new(
                 ErrorKind::Invalid,

@@ -31,7 +31,7 @@ const ATTACHED_HEADER: usize = 24;
 const SMALL_HEADER: usize = 8;
 
 /// Reads a message. `Corrupt` if it cannot be read to its end, `Invalid` with too many attachments.
-pub fn parse(bytes: &[u8], limits: &Limits<'_>) -> Result<Part> {
+pub fn parse(bytes: &[u8], maximum_parts: usize, limits: &Limits<'_>) -> Result<Part> {
     let file = Compound::open(bytes)?;
     if file.stream_in(Storage::ROOT, PROPERTIES).is_none() {
         return Err(Error::new(
@@ -42,6 +42,7 @@ pub fn parse(bytes: &[u8], limits: &Limits<'_>) -> Result<Part> {
     }
     Reader {
         file: &file,
+        maximum_parts,
         limits,
         parts: 0,
         bytes_left: bytes.len(),
@@ -51,6 +52,7 @@ pub fn parse(bytes: &[u8], limits: &Limits<'_>) -> Result<Part> {
 
 struct Reader<'f, 'l> {
     file: &'f Compound<'f>,
+    maximum_parts: usize,
     limits: &'l Limits<'l>,
     parts: usize,
     /// What attachments may still take: those of an honest file have no byte in common.
@@ -69,7 +71,7 @@ impl Reader<'_, '_> {
             .filter(|(name, _)| name.starts_with("__attach_version1.0_"))
         {
             self.parts += 1;
-            let maximum = self.limits.config.mail.maximum_parts;
+            let maximum = self.maximum_parts;
             if self.parts > maximum {
                 return Err(Error::new(
                     ErrorKind::Invalid,

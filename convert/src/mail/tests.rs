@@ -53,7 +53,7 @@ JVBERi0=\r
 ";
 
 fn convert_with(message: &[u8], config: &Config) -> Result<Converted> {
-    convert(message, &Limits::starting_now(config))
+    convert(message, &config.mail, &Limits::starting_now(config))
 }
 
 #[test]
@@ -150,5 +150,8 @@ fn a_message_that_an_editor_saved_as_utf_16_is_read() {
 
 #[test]
 fn damage_does_no_harm() {
-    withstands(MESSAGE.as_bytes(), convert);
+    let settings = MailConfig::default();
+    withstands(MESSAGE.as_bytes(), |bytes, limits| {
+        convert(bytes, &settings, limits)
+    });
 }

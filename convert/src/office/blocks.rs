@@ -150,7 +150,7 @@ pub fn size(blocks: &[Block]) -> usize {
 
 /// `Invalid` if Markdown of so many bytes is over the limit.
 pub fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
-    let maximum = limits.config.maximum_markdown_bytes;
+    let maximum = limits.maximum_markdown_bytes;
     if bytes as u64 <= maximum {
         return Ok(());
     }

@@ -36,7 +36,7 @@ pub enum Kind {
 /// Converts a text or a presentation. Errors: `Unsupported` if encrypted, `Corrupt` if it cannot be
 /// read, `Invalid` over a limit.
 pub fn convert(bytes: &[u8], kind: Kind, limits: &Limits) -> Result<Converted> {
-    let mut archive = Archive::open(bytes, limits.config)?;
+    let mut archive = Archive::open(bytes, limits)?;
     // Also unpacks it within our own limits, before somebody else does within theirs.
     let content = archive
         .read(CONTENT)?
@@ -52,7 +52,7 @@ pub fn convert(bytes: &[u8], kind: Kind, limits: &Limits) -> Result<Converted> {
     check_size(
         "Markdown",
         written.markdown.len(),
-        limits.config.maximum_markdown_bytes,
+        limits.maximum_markdown_bytes,
         "convert.maximum_markdown_bytes",
     )?;
     Ok(Converted {

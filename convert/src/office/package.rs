@@ -124,7 +124,6 @@ impl<'b> Package<'b> {
         self.limits.check_time()?;
         let limit = self
             .limits
-            .config
             .maximum_unpacked_bytes
             .saturating_sub(self.unpacked);
         let mut file = match self.archive.by_index(index) {
@@ -140,7 +139,7 @@ impl<'b> Package<'b> {
                 }));
             }
         };
-        let ratio = self.limits.config.maximum_unpacking_ratio;
+        let ratio = self.limits.maximum_unpacking_ratio;
         let allowed = file.compressed_size().saturating_mul(ratio).max(FREE_BYTES);
         let mut bytes =
             Vec::with_capacity(usize::try_from(file.size().min(FIRST_BYTES)).unwrap_or(0));
@@ -157,7 +156,7 @@ impl<'b> Package<'b> {
             ));
         }
         if size > limit {
-            let limit = self.limits.config.maximum_unpacked_bytes;
+            let limit = self.limits.maximum_unpacked_bytes;
             return Err(over_limit(
                 &format!("the document unpacks to more than {limit} bytes"),
                 "maximum_unpacked_bytes",
@@ -279,7 +278,7 @@ impl<'b> Package<'b> {
 
 /// Counts the entries of the directory before anything is built from them.
 fn check_part_count(bytes: &[u8], limits: &Limits) -> Result<()> {
-    let limit = limits.config.office.maximum_parts;
+    let limit = limits.maximum_package_parts;
     let count = bytes
         .windows(4)
         .filter(|window| window == b"PK\x01\x02")

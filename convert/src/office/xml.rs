@@ -187,7 +187,7 @@ impl<'x> XmlReader<'x> {
 
     fn enter(&mut self) -> Result<()> {
         self.depth += 1;
-        let limit = self.limits.config.office.maximum_xml_depth;
+        let limit = self.limits.maximum_xml_depth;
         if self.depth <= limit {
             return Ok(());
         }

@@ -7,12 +7,12 @@ use std::ffi::c_int;
 use pdfium_render::prelude::{FPDF_FONT, FPDF_PAGEOBJECT, FS_MATRIX, FS_RECTF};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::Bounds;
 use super::document::{Page, TextPage};
 use super::geometry::{Area, Turn};
 use super::library::Bindings;
 use super::links::PageLink;
 use super::unicode;
-use crate::limits::Limits;
 
 /// Characters between two looks at the clock.
 const CHARACTERS_PER_CHECK: c_int = 8192;
@@ -130,11 +130,11 @@ pub fn read(
     text: &TextPage,
     page_box: [f32; 4],
     links: &[PageLink],
-    limits: &Limits,
+    bounds: Bounds<'_>,
 ) -> Result<Characters> {
     // SAFETY: the text is of an open page.
     let count = unsafe { page.pdfium.FPDFText_CountChars(text.handle) }.max(0);
-    let maximum = limits.config.pdf.maximum_characters_per_page;
+    let maximum = bounds.settings.maximum_characters_per_page;
     if usize::try_from(count).is_ok_and(|count| count > maximum) {
         return Err(Error::new(
             ErrorKind::Invalid,
@@ -157,7 +157,7 @@ pub fn read(
     };
     for index in 0..count {
         if index % CHARACTERS_PER_CHECK == CHARACTERS_PER_CHECK - 1 {
-            limits.check_time()?;
+            bounds.limits.check_time()?;
         }
         reader.read(index, &mut characters);
     }

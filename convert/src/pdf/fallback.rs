@@ -6,16 +6,15 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use unpdf::parser::{ParseOptions, PdfParser};
 use unpdf::render::{PageMarkerStyle, RenderOptions};
 
-use super::{Extracted, page_list};
-use crate::limits::Limits;
+use super::{Bounds, Extracted, page_list};
 
 /// What the reader writes before each page, up to the number.
 const PAGE_MARK: &str = "<!-- page ";
 
 /// Reads a PDF into pages of Markdown.
-pub fn extract(bytes: &[u8], limits: &Limits) -> Result<Extracted> {
+pub fn extract(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted> {
     // A young crate: what makes it panic fails one document.
-    catch_unwind(AssertUnwindSafe(|| read(bytes, limits))).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(|| read(bytes, bounds))).unwrap_or_else(|_| {
         Err(
             Error::new(ErrorKind::Corrupt, "the built-in reader failed on this PDF")
                 .with_hint("install libpdfium, which reads more documents"),
@@ -23,7 +22,7 @@ pub fn extract(bytes: &[u8], limits: &Limits) -> Result<Extracted> {
     })
 }
 
-fn read(bytes: &[u8], limits: &Limits) -> Result<Extracted> {
+fn read(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted> {
     if !bytes
         .iter()
         .take(1024)
@@ -43,9 +42,9 @@ fn read(bytes: &[u8], limits: &Limits) -> Result<Extracted> {
     let parser =
         PdfParser::from_bytes_with_options(bytes, options).map_err(|error| refused(&error))?;
     let document = parser.parse().map_err(|error| refused(&error))?;
-    limits.check_time()?;
+    bounds.limits.check_time()?;
     let count = document.metadata.page_count as usize;
-    super::check_pages(count.max(document.pages.len()), limits)?;
+    super::check_pages(count.max(document.pages.len()), bounds.settings)?;
     let rendering = RenderOptions {
         page_markers: PageMarkerStyle::Comment,
         include_frontmatter: false,
@@ -53,7 +52,7 @@ fn read(bytes: &[u8], limits: &Limits) -> Result<Extracted> {
     };
     let markdown =
         unpdf::render::to_markdown(&document, &rendering).map_err(|error| refused(&error))?;
-    limits.check_time()?;
+    bounds.limits.check_time()?;
     let pages = pages(&markdown, count.max(1));
     let without_text = page_list(
         pages

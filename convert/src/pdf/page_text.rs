@@ -3,6 +3,7 @@
 use pdfium_render::prelude::FS_RECTF;
 use tributary_schemas::Result;
 
+use super::Bounds;
 use super::characters::{self, Characters, Glyph};
 use super::document::{Document, Page};
 use super::entries;
@@ -10,7 +11,6 @@ use super::geometry::Turn;
 use super::links;
 use super::rules::{self, Rules};
 use super::segments::{self, Segment};
-use crate::limits::Limits;
 
 /// Characters below which the text of a page that a picture covers is a stamp, and the share of the
 /// page that the picture covers.
@@ -46,12 +46,12 @@ pub fn read(
     index: usize,
     page: Page,
     addresses: &mut Vec<String>,
-    limits: &Limits,
+    bounds: Bounds<'_>,
 ) -> Result<PageText> {
     let links = links::read(document, &page, addresses);
     let page_box = page_box(&page);
     let characters_of = |page: &Page| match page.text() {
-        Some(text) => characters::read(page, &text, page_box, &links, limits),
+        Some(text) => characters::read(page, &text, page_box, &links, bounds),
         None => Ok(Characters::default()),
     };
     let (mut page, mut found) = (&page, characters_of(&page)?);
@@ -65,7 +65,7 @@ pub fn read(
     if found.visible == 0 || found.are_garbage() {
         return Ok(PageText::default());
     }
-    let layers = layers(page, page_box, &found, limits)?;
+    let layers = layers(page, page_box, &found, bounds)?;
     let characters = layers
         .iter()
         .flat_map(|layer| &layer.segments)
@@ -88,7 +88,7 @@ fn layers(
     page: &Page,
     page_box: [f32; 4],
     found: &Characters,
-    limits: &Limits,
+    bounds: Bounds<'_>,
 ) -> Result<Vec<Layer>> {
     let mut layers = Vec::new();
     for (index, quarters) in directions(&found.glyphs).into_iter().enumerate() {
@@ -97,7 +97,7 @@ fn layers(
             page: page_box,
         };
         let rules = if index == 0 {
-            rules::read(page, turn, limits)?
+            rules::read(page, turn, bounds)?
         } else {
             Rules::default()
         };

@@ -6,10 +6,10 @@ use std::ffi::{c_int, c_ulong};
 use pdfium_render::prelude::{FPDF_PAGEOBJECT, FS_MATRIX};
 use tributary_schemas::Result;
 
+use super::Bounds;
 use super::document::Page;
 use super::geometry::{Area, Turn};
 use super::library::Bindings;
-use crate::limits::Limits;
 
 /// Thickest box that is taken for a line, and the shortest line, in points.
 const MAXIMUM_THICKNESS: f32 = 3.0;
@@ -85,20 +85,20 @@ impl Rules {
 
 /// Reads the lines of a page, in the coordinates of `turn`; none if the page has more paths than
 /// the limit.
-pub fn read(page: &Page, turn: Turn, limits: &Limits) -> Result<Rules> {
+pub fn read(page: &Page, turn: Turn, bounds: Bounds<'_>) -> Result<Rules> {
     let mut collector = Collector {
         pdfium: page.pdfium,
         turn,
         rules: Rules::default(),
         objects: 0,
         paths: 0,
-        maximum_paths: limits.config.pdf.maximum_paths_per_page,
+        maximum_paths: bounds.settings.maximum_paths_per_page,
     };
     // SAFETY: the page is open.
     let count = unsafe { page.pdfium.FPDFPage_CountObjects(page.handle) };
     for index in 0..count {
         if index % 4096 == 4095 {
-            limits.check_time()?;
+            bounds.limits.check_time()?;
         }
         // SAFETY: the page is open, the index is below its count.
         let object = unsafe { page.pdfium.FPDFPage_GetObject(page.handle, index) };

@@ -43,7 +43,7 @@ fn pdfium() -> Option<Config> {
 }
 
 fn converted(bytes: &[u8], config: &Config) -> Result<Converted> {
-    convert(bytes, &Limits::starting_now(config))
+    convert(bytes, &config.pdf, &Limits::starting_now(config))
 }
 
 fn markdown(bytes: &[u8], config: &Config) -> String {
@@ -56,10 +56,7 @@ fn markdown(bytes: &[u8], config: &Config) -> String {
 /// With what is found in pictures of pages.
 fn read_by_mirror(bytes: &[u8], config: &Config) -> Converted {
     let engine = ocr::Engine::with(Box::new(Mirror::default()));
-    reading(&engine, &Limits::starting_now(config), |limits| {
-        convert(bytes, limits)
-    })
-    .unwrap_or_default()
+    reading(&engine, config, |limits| convert(bytes, &config.pdf, limits)).unwrap_or_default()
 }
 
 /// Lines of running text from `top` downwards.

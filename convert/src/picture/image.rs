@@ -15,9 +15,11 @@ mod tiff_pages;
 use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
+use crate::config::ImageConfig;
 use crate::document::Converted;
 use crate::document::EmbeddedFile;
 use crate::limits::Limits;
+use crate::picture::ocr::PictureReader;
 
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "image/1";
@@ -34,7 +36,7 @@ pub struct Page {
 ///
 /// Errors: `Unsupported` for a format or variant that is not read, `Corrupt` for damaged bytes,
 /// `Invalid` for an image over a limit, and those of the recogniser.
-pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
+pub fn convert(bytes: &[u8], settings: &ImageConfig, limits: &Limits<'_>) -> Result<Converted> {
     let format = decode::format_of(bytes)?;
     let media_type = format.to_mime_type().to_owned();
     let mut converted = Converted {
@@ -58,8 +60,8 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
         Ok(())
     };
     match format {
-        image::ImageFormat::Tiff => tiff_pages::each_page(bytes, limits, &mut read_page)?,
-        _ => read_page(decode::decode(bytes, format, limits)?)?,
+        image::ImageFormat::Tiff => tiff_pages::each_page(bytes, settings, limits, &mut read_page)?,
+        _ => read_page(decode::decode(bytes, format, settings)?)?,
     }
     if pages.iter().any(|page| !page.is_empty()) {
         converted.markdown = pages.join("\u{c}");
@@ -94,31 +96,32 @@ pub fn is_readable(bytes: &[u8]) -> bool {
 
 /// Whether an image that lies in a document is of a format that is read and not too small for text,
 /// as its first bytes say.
-pub fn may_show_text(bytes: &[u8], limits: &Limits<'_>) -> bool {
+pub fn may_show_text(bytes: &[u8], settings: &ImageConfig, reader: &PictureReader<'_>) -> bool {
     let Ok(format) = decode::format_of(bytes) else {
         return false;
     };
     // The first image of a TIFF may be a reduced copy.
     format == image::ImageFormat::Tiff
-        || decode::size(bytes, format, limits).is_some_and(|(width, height)| {
-            width.min(height) >= limits.config.ocr.minimum_picture_side
-        })
+        || decode::size(bytes, format, settings)
+            .is_some_and(|(width, height)| reader.is_large_enough(width, height))
 }
 
-/// The first frame of an image that lies in a document, upright; `None` for one that cannot be read
-/// or is too small for text.
-pub fn embedded_picture(bytes: &[u8], limits: &Limits<'_>) -> Option<RgbImage> {
+/// The first frame of an image that lies in a document, upright; `None` for one that cannot be read.
+pub fn embedded_picture(
+    bytes: &[u8],
+    settings: &ImageConfig,
+    limits: &Limits<'_>,
+) -> Option<RgbImage> {
     let format = decode::format_of(bytes).ok()?;
-    let image = match format {
-        image::ImageFormat::Tiff => first_page(bytes, limits)?,
-        _ => decode::decode(bytes, format, limits).ok()?.image?,
-    };
-    (image.width().min(image.height()) >= limits.config.ocr.minimum_picture_side).then_some(image)
+    match format {
+        image::ImageFormat::Tiff => first_page(bytes, settings, limits),
+        _ => decode::decode(bytes, format, settings).ok()?.image,
+    }
 }
 
-fn first_page(bytes: &[u8], limits: &Limits<'_>) -> Option<RgbImage> {
+fn first_page(bytes: &[u8], settings: &ImageConfig, limits: &Limits<'_>) -> Option<RgbImage> {
     let mut first = None;
-    let read = tiff_pages::each_page(bytes, limits, &mut |page| {
+    let read = tiff_pages::each_page(bytes, settings, limits, &mut |page| {
         first = first.take().or(page.image);
         Ok(())
     });
@@ -126,7 +129,7 @@ fn first_page(bytes: &[u8], limits: &Limits<'_>) -> Option<RgbImage> {
 }
 
 /// Refuses an image without pixels or with more than the limit, before anything is made for them.
-fn check_size(width: u32, height: u32, limits: &Limits) -> Result<()> {
+fn check_size(width: u32, height: u32, settings: &ImageConfig) -> Result<()> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels == 0 {
         return Err(Error::new(
@@ -134,7 +137,7 @@ fn check_size(width: u32, height: u32, limits: &Limits) -> Result<()> {
             format!("the image has no pixels ({width} × {height})"),
         ));
     }
-    let maximum = limits.config.image.maximum_pixels;
+    let maximum = settings.maximum_pixels;
     if pixels > maximum {
         let message =
             format!("the image has {width} × {height} pixels, more than the limit of {maximum}");

@@ -3,15 +3,20 @@
 
 use tributary_schemas::Result;
 
+use crate::config::ImageConfig;
 use crate::document::Converted;
 use crate::limits::Limits;
 use crate::picture::image;
 
 /// Reads the pictures of a converted document, each file once.
-pub fn read_embedded(converted: &mut Converted, limits: &Limits<'_>) -> Result<()> {
-    if !limits.config.ocr.embedded_pictures {
+pub fn read_embedded(
+    converted: &mut Converted,
+    settings: &ImageConfig,
+    limits: &Limits<'_>,
+) -> Result<()> {
+    let Some(reader) = limits.pictures.filter(|reader| reader.reads_embedded()) else {
         return Ok(());
-    }
+    };
     let mut additions = Vec::new();
     for (number, file) in converted
         .blobs
@@ -23,14 +28,17 @@ pub fn read_embedded(converted: &mut Converted, limits: &Limits<'_>) -> Result<(
         let Some(place) = place_of(converted, number) else {
             continue;
         };
-        if !image::may_show_text(&file.bytes, limits) || !limits.reads_another_picture() {
+        let is_wanted = image::may_show_text(&file.bytes, settings, reader);
+        if !is_wanted || !reader.takes_another() {
             continue;
         }
-        let Some(picture) = image::embedded_picture(&file.bytes, limits) else {
+        let picture = image::embedded_picture(&file.bytes, settings, limits)
+            .filter(|picture| reader.is_large_enough(picture.width(), picture.height()));
+        let Some(picture) = picture else {
             continue;
         };
-        if let Some(text) = limits
-            .read_picture(&picture)?
+        if let Some(text) = reader
+            .read(&picture)?
             .filter(|text| !text.trim().is_empty())
         {
             additions.push((place, text));
@@ -123,9 +131,10 @@ mod tests {
                 blobs: vec![file],
                 ..Converted::default()
             };
-            let reader = PictureReader::new(&engine, &|| Ok(()));
+            let reader = PictureReader::new(&config.ocr, &engine, &|| Ok(()));
             read_embedded(
                 &mut converted,
+                &config.image,
                 &Limits::starting_now(&config).with_pictures(&reader),
             )
             .unwrap();

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::config::{CsvConfig, TablesConfig};
 use crate::document::Converted;
 use crate::limits::Limits;
 use crate::sheets::tables::layout::Area;
@@ -37,14 +38,19 @@ const TABLE_NAME: &str = "data";
 ///
 /// Errors: `Unsupported` for bytes that are no text, `Invalid` over a limit. An empty file is an
 /// empty document.
-pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
+pub fn convert(
+    bytes: &[u8],
+    settings: &CsvConfig,
+    tables: &TablesConfig,
+    limits: &Limits<'_>,
+) -> Result<Converted> {
     let decoded = decode(bytes, None);
     let mut metadata = BTreeMap::new();
     note_encoding(&mut metadata, decoded.encoding, decoded.replaced_characters);
     limits.check_time()?;
     let text: &str = &decoded.text;
     refuse_binary(text)?;
-    let dialect = Dialect::sniff(text, limits.config.csv.sample_bytes);
+    let dialect = Dialect::sniff(text, settings.sample_bytes);
     let media_type = if dialect.delimiter == b'\t' {
         "text/tab-separated-values"
     } else {
@@ -56,9 +62,9 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     let mut source = CsvSource {
         text: dialect.body(text),
         delimiter: dialect.delimiter,
-        maximum_columns: limits.config.csv.maximum_columns,
+        maximum_columns: settings.maximum_columns,
     };
-    let mut writer = Writer::new(limits, text.len() as u64);
+    let mut writer = Writer::new(tables, limits, text.len() as u64);
     if let Some(area) = source.area(limits)? {
         writer.write(TABLE_NAME, &mut source, &[area], &Merges::default())?;
     }

@@ -35,6 +35,7 @@ use std::collections::BTreeMap;
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::config::{SpreadsheetConfig, TablesConfig};
 use crate::document::Converted;
 use crate::limits::Limits;
 use crate::sheets::tables::writer::Writer;
@@ -42,6 +43,14 @@ use package::Package;
 
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "spreadsheet/1";
+
+/// What the readers of all formats keep to.
+#[derive(Clone, Copy, Debug)]
+struct Bounds<'a> {
+    settings: &'a SpreadsheetConfig,
+    tables: &'a TablesConfig,
+    limits: &'a Limits<'a>,
+}
 
 /// What the reader of a format hands over beside the sheets.
 #[derive(Debug, Default)]
@@ -70,13 +79,23 @@ impl About {
 /// Errors: `Unsupported` for encrypted workbooks and for what is no workbook, `Corrupt` for damaged
 /// ones, `Invalid` over a limit. If only a part is damaged the rest is converted, and `damaged` in
 /// the metadata says what is missing.
-pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
+pub fn convert(
+    bytes: &[u8],
+    settings: &SpreadsheetConfig,
+    tables: &TablesConfig,
+    limits: &Limits<'_>,
+) -> Result<Converted> {
+    let bounds = Bounds {
+        settings,
+        tables,
+        limits,
+    };
     match bytes {
-        [b'P', b'K', 3 | 5, ..] => zipped(bytes, limits),
+        [b'P', b'K', 3 | 5, ..] => zipped(bytes, bounds),
         [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1, ..] => {
             let stream = xls::stream(bytes)?;
-            converted(limits, stream.len() as u64, |writer| {
-                xls::read(&stream, writer, limits)
+            converted(bounds, stream.len() as u64, |writer| {
+                xls::read(&stream, writer, bounds)
             })
         }
         [9, 0 | 2 | 4, 4 | 6, 0, ..] => Err(Error::new(
@@ -89,12 +108,12 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
     }
 }
 
-fn zipped(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
-    let mut package = Package::open(bytes, limits)?;
+fn zipped(bytes: &[u8], bounds: Bounds<'_>) -> Result<Converted> {
+    let mut package = Package::open(bytes, bounds)?;
     let expected = package.claimed_bytes();
     if package.has("xl/workbook.bin") {
-        return converted(limits, expected, |writer| {
-            xlsb::read(&mut package, writer, limits)
+        return converted(bounds, expected, |writer| {
+            xlsb::read(&mut package, writer, bounds)
         });
     }
     if package.has("xl/workbook.xml")
@@ -102,13 +121,13 @@ fn zipped(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
             && !package.has("word/document.xml")
             && !package.has("ppt/presentation.xml")
     {
-        return converted(limits, expected, |writer| {
-            xlsx::read(&mut package, writer, limits)
+        return converted(bounds, expected, |writer| {
+            xlsx::read(&mut package, writer, bounds)
         });
     }
     if package.has("content.xml") {
-        return converted(limits, expected, |writer| {
-            ods::read(&mut package, writer, limits)
+        return converted(bounds, expected, |writer| {
+            ods::read(&mut package, writer, bounds)
         });
     }
     Err(Error::new(
@@ -119,11 +138,11 @@ fn zipped(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
 }
 
 fn converted(
-    limits: &Limits<'_>,
+    bounds: Bounds<'_>,
     expected_bytes: u64,
     read: impl FnOnce(&mut Writer<'_>) -> Result<About>,
 ) -> Result<Converted> {
-    let mut writer = Writer::new(limits, expected_bytes);
+    let mut writer = Writer::new(bounds.tables, bounds.limits, expected_bytes);
     let about = read(&mut writer)?;
     let written = writer.finish()?;
     let mut metadata = about.metadata;
@@ -178,8 +197,8 @@ fn encrypted(how: &str) -> Error {
 }
 
 /// `Invalid` for more sheets than are allowed.
-fn check_sheets(sheets: usize, limits: &Limits<'_>) -> Result<()> {
-    let maximum = limits.config.spreadsheet.maximum_sheets;
+fn check_sheets(sheets: usize, bounds: Bounds<'_>) -> Result<()> {
+    let maximum = bounds.settings.maximum_sheets;
     if sheets <= maximum {
         return Ok(());
     }

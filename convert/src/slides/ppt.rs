@@ -13,6 +13,7 @@ mod text;
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::config::SlidesConfig;
 use crate::document::Converted;
 use crate::document::EmbeddedFile;
 use crate::limits::Limits;
@@ -52,7 +53,7 @@ struct Listed {
 
 /// Converts a presentation. Errors: `Unsupported` if encrypted or older than PowerPoint 97,
 /// `Corrupt` if damaged beyond use.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+pub fn convert(bytes: &[u8], settings: &SlidesConfig, limits: &Limits) -> Result<Converted> {
     limits.check_time()?;
     let compound = Compound::open(bytes)?;
     if compound.has("EncryptedPackage") || compound.has("EncryptedSummary") {
@@ -74,11 +75,12 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
         .unwrap_or_default();
     let objects = Objects::read(&current_user, &stream)?;
     let mut conversion = Conversion {
+        settings,
         document: objects.document()?,
         objects,
         stored: &pictures,
         limits: *limits,
-        pictures: Pictures::new(limits.config.maximum_embedded_bytes),
+        pictures: Pictures::new(limits.maximum_embedded_bytes),
         title: None,
         hidden: Vec::new(),
         unread: 0,
@@ -110,6 +112,7 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
 
 /// A presentation that is being converted.
 struct Conversion<'a> {
+    settings: &'a SlidesConfig,
     objects: Objects<'a>,
     document: Record<'a>,
     /// The stream `Pictures`.
@@ -179,7 +182,7 @@ impl Conversion<'_> {
             self.unread += 1;
             return String::new();
         };
-        if is_hidden(container.content) && !self.limits.config.slides.include_hidden {
+        if is_hidden(container.content) && !self.settings.include_hidden {
             self.hidden.push(index + 1);
             return String::new();
         }
@@ -188,7 +191,7 @@ impl Conversion<'_> {
         let (mut blocks, mut title) = (Vec::new(), None);
         self.add_shapes(index, &shapes, &mut blocks, &mut title);
         self.title = self.title.take().or(title);
-        if self.limits.config.slides.include_notes {
+        if self.settings.include_notes {
             blocks.extend(self.notes(container.content, notes));
         }
         render(&blocks)

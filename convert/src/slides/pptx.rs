@@ -23,6 +23,7 @@ use std::rc::Rc;
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::config::SlidesConfig;
 use crate::document::Converted;
 use crate::limits::Limits;
 use crate::office::blocks::{Block, check_size, render};
@@ -53,6 +54,7 @@ const MAIN_TYPES: [&str; 6] = [
 ];
 /// A presentation that is being converted.
 struct Conversion<'b> {
+    settings: &'b SlidesConfig,
     package: Package<'b>,
     limits: Limits<'b>,
     pictures: Pictures,
@@ -67,10 +69,11 @@ struct Conversion<'b> {
 
 /// Converts a presentation. Errors: `Unsupported` if encrypted, `Corrupt` if most of it cannot be
 /// read, `Invalid` over a limit.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+pub fn convert(bytes: &[u8], settings: &SlidesConfig, limits: &Limits) -> Result<Converted> {
     let package = Package::open(bytes, *limits)?;
-    let pictures = Pictures::new(limits.config.maximum_embedded_bytes);
+    let pictures = Pictures::new(limits.maximum_embedded_bytes);
     let mut conversion = Conversion {
+        settings,
         package,
         limits: *limits,
         pictures,
@@ -170,15 +173,15 @@ impl<'b> Conversion<'b> {
             .map(|name| Block::Heading(1, name.clone()))
             .into_iter()
             .collect();
-        if slide.is_hidden && !self.limits.config.slides.include_hidden {
+        if slide.is_hidden && !self.settings.include_hidden {
             self.hidden.push(index + 1);
             return Ok(Some(render(&blocks)));
         }
         blocks.extend(self.slide_blocks(index, &mut slide, &links, deck.size)?);
-        if self.limits.config.slides.include_notes {
+        if self.settings.include_notes {
             blocks.extend(self.notes(&links)?);
         }
-        if self.limits.config.slides.include_comments {
+        if self.settings.include_comments {
             blocks.extend(comments::blocks(&mut self.package, &links)?);
         }
         let is_unread = blocks.is_empty() && self.damage.len() > damages;
@@ -199,7 +202,7 @@ impl<'b> Conversion<'b> {
             pictures: &mut self.pictures,
             links,
             parents,
-            include_hidden: self.limits.config.slides.include_hidden,
+            include_hidden: self.settings.include_hidden,
             blocks: Vec::new(),
             title: None,
             written: 0,

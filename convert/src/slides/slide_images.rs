@@ -14,10 +14,11 @@ use image::{ExtendedColorType, ImageEncoder};
 use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
-use crate::document::Converted;
-use crate::document::EmbeddedFile;
+use crate::config::{PdfConfig, SlidesConfig};
+use crate::document::{Converted, EmbeddedFile};
 use crate::limits::Limits;
 use crate::pdf;
+use crate::picture::ocr::PictureReader;
 use crate::slides::{Area, SlideDrawing, SlideFormat};
 
 /// Metadata: the numbers of the slides that are hidden and left out, from 1, with blanks between
@@ -43,30 +44,79 @@ struct Drawn {
 /// Draws the slide with that index, so many pixels wide.
 type Draw<'a> = &'a dyn Fn(usize, u16) -> Result<RgbImage>;
 
-/// Adds the pictures of a converted presentation. Errors: those of the recogniser and of whoever
-/// waits.
-pub fn add(converted: &mut Converted, format: SlideFormat, limits: &Limits<'_>) -> Result<()> {
-    let Some(slides) = limits.slides else {
-        return Ok(());
-    };
-    let work = |pages, draw: Draw<'_>| {
-        let count = converted.markdown.split('\u{c}').count();
-        if pages != count {
-            return Err(Error::new(
-                ErrorKind::Corrupt,
-                format!("{pages} pages were drawn for {count} slides"),
-            ));
+/// What pictures of slides are made by.
+pub struct Drawing<'a> {
+    pub slides: &'a SlidesConfig,
+    pub pdf: &'a PdfConfig,
+    pub limits: &'a Limits<'a>,
+}
+
+impl Drawing<'_> {
+    /// Adds the pictures of a converted presentation. Errors: those of the recogniser and of
+    /// whoever waits.
+    pub fn add_pictures(&self, converted: &mut Converted, format: SlideFormat) -> Result<()> {
+        let Some(slides) = self.limits.slides else {
+            return Ok(());
+        };
+        let work = |pages, draw: Draw<'_>| {
+            let count = converted.markdown.split('\u{c}').count();
+            if pages != count {
+                return Err(Error::new(
+                    ErrorKind::Corrupt,
+                    format!("{pages} pages were drawn for {count} slides"),
+                ));
+            }
+            Ok(self.draw_slides(converted, draw, slides))
+        };
+        match slides
+            .pdf(format)
+            .and_then(|pdf| pdf::with_pictures(&pdf, self.pdf, work))
+        {
+            Ok(drawn) => show(converted, drawn?, self.limits),
+            Err(error) => note(converted, &error.to_string()),
         }
-        Ok(draw_slides(converted, draw, slides, limits))
-    };
-    match slides
-        .pdf(format)
-        .and_then(|pdf| pdf::with_pictures(&pdf, limits, work))
-    {
-        Ok(drawn) => show(converted, drawn?, limits),
-        Err(error) => note(converted, &error.to_string()),
+        Ok(())
     }
-    Ok(())
+
+    /// The slides in order; `None` for those that stay without a picture.
+    fn draw_slides(
+        &self,
+        converted: &Converted,
+        draw: Draw<'_>,
+        slides: &SlideDrawing<'_>,
+    ) -> Result<Vec<Option<Drawn>>> {
+        let width = self.slides.image_width;
+        let longest = Duration::from_millis(self.slides.drawing_timeout_ms);
+        let hidden = hidden(converted);
+        let mut drawn = Vec::new();
+        for (index, section) in converted.markdown.split('\u{c}').enumerate() {
+            let is_wanted = !hidden.contains(&(index + 1)) && slides.spent() < longest;
+            let jpeg = if is_wanted {
+                slides.slide(|| jpeg(&draw(index, width).ok()?))?
+            } else {
+                None
+            };
+            let Some(jpeg) = jpeg else {
+                drawn.push(None);
+                continue;
+            };
+            let areas = areas_to_read(section, slides.unread(index));
+            let reader = self
+                .limits
+                .pictures
+                .filter(|reader| !areas.is_empty() && reader.takes_another());
+            let text = match reader {
+                Some(reader) => {
+                    let wide = width.saturating_mul(READING_SCALE);
+                    let large = slides.slide(|| draw(index, wide).ok())?;
+                    unknown_text(section, &read(large.as_ref(), &areas, reader)?)
+                }
+                None => String::new(),
+            };
+            drawn.push(Some(Drawn { jpeg, text }));
+        }
+        Ok(drawn)
+    }
 }
 
 /// Notes the numbers of hidden slides that are left out.
@@ -89,40 +139,6 @@ fn note(converted: &mut Converted, why: &str) {
         .insert(MISSING_KEY.to_owned(), why.to_owned());
 }
 
-/// The slides in order; `None` for those that stay without a picture.
-fn draw_slides(
-    converted: &Converted,
-    draw: Draw<'_>,
-    slides: &SlideDrawing<'_>,
-    limits: &Limits<'_>,
-) -> Result<Vec<Option<Drawn>>> {
-    let width = limits.config.slides.image_width;
-    let longest = Duration::from_millis(limits.config.slides.drawing_timeout_ms);
-    let hidden = hidden(converted);
-    let mut drawn = Vec::new();
-    for (index, section) in converted.markdown.split('\u{c}').enumerate() {
-        let is_wanted = !hidden.contains(&(index + 1)) && slides.spent() < longest;
-        let jpeg = if is_wanted {
-            slides.slide(|| jpeg(&draw(index, width).ok()?))?
-        } else {
-            None
-        };
-        let Some(jpeg) = jpeg else {
-            drawn.push(None);
-            continue;
-        };
-        let areas = areas_to_read(section, slides.unread(index));
-        let text = if areas.is_empty() || !limits.reads_another_picture() {
-            String::new()
-        } else {
-            let large = slides.slide(|| draw(index, width.saturating_mul(READING_SCALE)).ok())?;
-            unknown_text(section, &read(large.as_ref(), &areas, limits)?)
-        };
-        drawn.push(Some(Drawn { jpeg, text }));
-    }
-    Ok(drawn)
-}
-
 /// What is read from a slide's picture: all of it if the slide has no text.
 fn areas_to_read(section: &str, unread: Vec<Area>) -> Vec<Area> {
     if section.trim().is_empty() {
@@ -133,18 +149,13 @@ fn areas_to_read(section: &str, unread: Vec<Area>) -> Vec<Area> {
 }
 
 /// The text in areas of a picture.
-fn read(picture: Option<&RgbImage>, areas: &[Area], limits: &Limits<'_>) -> Result<String> {
+fn read(picture: Option<&RgbImage>, areas: &[Area], reader: &PictureReader<'_>) -> Result<String> {
     let mut texts = Vec::new();
     for area in areas {
         let part = picture.and_then(|picture| cut_out(picture, *area));
-        let part = part.filter(|part| {
-            part.width().min(part.height()) >= limits.config.ocr.minimum_picture_side
-        });
-        texts.extend(
-            part.map(|part| limits.read_picture(&part))
-                .transpose()?
-                .flatten(),
-        );
+        let part = part.filter(|part| reader.is_large_enough(part.width(), part.height()));
+        let text = part.map(|part| reader.read(&part)).transpose()?;
+        texts.extend(text.flatten());
     }
     Ok(texts.join("\n\n"))
 }
@@ -209,7 +220,7 @@ fn show(converted: &mut Converted, drawn: Vec<Option<Drawn>>, limits: &Limits<'_
         .iter()
         .map(|file| file.bytes.len() as u64)
         .sum();
-    let mut room = limits.config.maximum_embedded_bytes.saturating_sub(kept);
+    let mut room = limits.maximum_embedded_bytes.saturating_sub(kept);
     let mut left_out = 0;
     for (index, (section, drawn)) in sections.iter_mut().zip(drawn).enumerate() {
         let Some(Drawn { jpeg, text }) = drawn else {
@@ -228,8 +239,7 @@ fn show(converted: &mut Converted, drawn: Vec<Option<Drawn>>, limits: &Limits<'_
         if section.trim().is_empty() {
             continue;
         }
-        if jpeg.len() as u64 > room || converted.blobs.len() >= limits.config.maximum_embedded_files
-        {
+        if jpeg.len() as u64 > room || converted.blobs.len() >= limits.maximum_embedded_files {
             left_out += 1;
             continue;
         }
@@ -329,6 +339,14 @@ mod tests {
         })
     }
 
+    fn drawing<'a>(config: &'a crate::Config, limits: &'a Limits<'a>) -> Drawing<'a> {
+        Drawing {
+            slides: &config.slides,
+            pdf: &config.pdf,
+            limits,
+        }
+    }
+
     #[test]
     fn pictures_stand_below_titles_and_what_they_show_below_the_text() {
         let mut converted =
@@ -393,12 +411,10 @@ mod tests {
         };
         let slides = SlideDrawing::new(&draw, &|| Ok(()));
         let mut converted = deck("a\n");
-        add(
-            &mut converted,
-            SlideFormat::Pptx,
-            &Limits::starting_now(&config).with_slides(&slides),
-        )
-        .unwrap();
+        let limits = Limits::starting_now(&config).with_slides(&slides);
+        drawing(&config, &limits)
+            .add_pictures(&mut converted, SlideFormat::Pptx)
+            .unwrap();
         assert_eq!(
             (
                 converted.markdown.as_str(),
@@ -473,10 +489,12 @@ mod tests {
         let mut converted = deck("a\n\u{c}b\n\u{c}c\n\u{c}");
         note_hidden(&mut converted.metadata, &[4]);
         let engine = Engine::with(Box::new(Mirror::default()));
-        let pictures = PictureReader::new(&engine, &|| Ok(()));
+        let pictures = PictureReader::new(&config.ocr, &engine, &|| Ok(()));
         let limits = Limits::starting_now(&config);
-        let drawn =
-            draw_slides(&converted, &draw, &slides, &limits.with_pictures(&pictures)).unwrap();
+        let reading = limits.with_pictures(&pictures);
+        let drawn = drawing(&config, &reading)
+            .draw_slides(&converted, &draw, &slides)
+            .unwrap();
         let texts: Vec<Option<&str>> = drawn
             .iter()
             .map(|drawn| Some(drawn.as_ref()?.text.as_str()))
@@ -488,7 +506,8 @@ mod tests {
         );
         assert_eq!(widths.take(), [(0, 1), (1, 1), (1, READING_SCALE), (2, 1)]);
         assert_eq!(
-            draw_slides(&converted, &draw, &slides, &limits)
+            drawing(&config, &limits)
+                .draw_slides(&converted, &draw, &slides)
                 .unwrap()
                 .len(),
             4

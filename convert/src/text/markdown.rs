@@ -34,7 +34,7 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
 
 /// Converts Markdown text with `\n` line ends.
 pub fn convert_text(text: &str, limits: &Limits) -> Result<Converted> {
-    let (metadata, body) = front_matter::split(text, limits.config.maximum_front_matter_bytes);
+    let (metadata, body) = front_matter::split(text, limits.maximum_front_matter_bytes);
     let body = html_inside::replace_blocks(body, limits)?;
     let rewritten = rewrite(&body, limits)?;
     let title = metadata

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::config::NotebookConfig;
 use crate::document::Converted;
 use crate::embedded::Embedded;
 use crate::escape::fenced;
@@ -22,7 +23,7 @@ use crate::text_encoding::decode;
 pub const NAME: &str = "notebook/3";
 
 /// Converts a notebook. `Corrupt` if it is not JSON, `Invalid` if it has no cells.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+pub fn convert(bytes: &[u8], settings: &NotebookConfig, limits: &Limits) -> Result<Converted> {
     let text = decode(bytes, None).text;
     let notebook: Value =
         serde_json::from_str(text.trim_start_matches('\u{FEFF}')).map_err(|error| {
@@ -38,7 +39,8 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let language = language(&notebook);
     let mut writer = Writer {
         markdown: String::new(),
-        embedded: Embedded::new(limits.config),
+        embedded: Embedded::new(limits),
+        settings,
         limits,
         language,
     };
@@ -97,6 +99,7 @@ fn text_of(value: Option<&Value>) -> String {
 struct Writer<'l> {
     markdown: String,
     embedded: Embedded,
+    settings: &'l NotebookConfig,
     limits: &'l Limits<'l>,
     language: &'l str,
 }
@@ -126,7 +129,7 @@ impl Writer<'_> {
                     let block = fenced(cell_language(&source).unwrap_or(self.language), &source);
                     self.push(&block);
                 }
-                if self.limits.config.notebook.outputs {
+                if self.settings.outputs {
                     self.outputs(cell);
                 }
             }

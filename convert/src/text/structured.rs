@@ -12,6 +12,7 @@ use serde::Deserialize;
 use tributary_schemas::Result;
 
 use self::tree::Tree;
+use crate::config::StructuredConfig;
 use crate::document::Converted;
 use crate::escape::fenced;
 use crate::limits::Limits;
@@ -55,7 +56,12 @@ impl Notation {
 const TITLES: [&str; 4] = ["title", "name", "标题", "名称"];
 
 /// Converts data of any encoding.
-pub fn convert(bytes: &[u8], notation: Notation, limits: &Limits) -> Result<Converted> {
+pub fn convert(
+    bytes: &[u8],
+    notation: Notation,
+    settings: &StructuredConfig,
+    limits: &Limits,
+) -> Result<Converted> {
     let declared = (notation == Notation::Xml)
         .then(|| xml::declared_encoding(bytes))
         .flatten();
@@ -69,8 +75,8 @@ pub fn convert(bytes: &[u8], notation: Notation, limits: &Limits) -> Result<Conv
         tree.title(&TITLES)
             .or_else(|| tree.only_value()?.title(&TITLES))
     });
-    let markdown = match tree.filter(|tree| write::is_text(tree, limits.config)) {
-        Some(tree) => render(&write::blocks(tree, limits)?),
+    let markdown = match tree.filter(|tree| write::is_text(tree, settings)) {
+        Some(tree) => render(&write::blocks(&tree, settings, limits)?),
         None if text.trim().is_empty() => String::new(),
         None => fenced(notation.language(), &text),
     };

@@ -29,7 +29,7 @@ const MINIMUM_READABLE_SHARE: f64 = 0.5;
 /// Converts a book. `Corrupt` if the container, the package or most chapters cannot be read,
 /// `Unsupported` if it is encrypted.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
-    let mut archive = Archive::open(bytes, limits.config)?;
+    let mut archive = Archive::open(bytes, limits)?;
     let package = Package::read(&mut archive, CONTAINER)?;
     if is_protected(&mut archive, &package)? {
         return Err(encrypted());
@@ -40,7 +40,7 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
         package: &package,
         limits,
         images: Vec::new(),
-        embedded: Embedded::new(limits.config),
+        embedded: Embedded::new(limits),
         pictures: HashMap::new(),
     };
     let mut markdown = String::new();

@@ -19,6 +19,7 @@ use html5ever::tree_builder::TreeBuilderOpts;
 use scraper::{Html, HtmlTreeSink, Node};
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
+use crate::config::HtmlConfig;
 use crate::document::Converted;
 use crate::embedded::Embedded;
 use crate::limits::Limits;
@@ -39,7 +40,7 @@ const DECLARATION_BYTES: usize = 4096;
 type Tree<'a> = NodeRef<'a, Node>;
 
 /// Converts a page of any encoding.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+pub fn convert(bytes: &[u8], settings: &HtmlConfig, limits: &Limits) -> Result<Converted> {
     let decoded = decode(bytes, declared_charset(bytes).as_deref());
     let (encoding, replaced) = (decoded.encoding, decoded.replaced_characters);
     let text = unix_line_ends(decoded.text);
@@ -48,8 +49,10 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let mut head = page_metadata::read(root);
     note_encoding(&mut head.metadata, encoding, replaced);
     let mut images = Vec::new();
-    let mut embedded = Embedded::new(limits.config);
-    let markdown = main_markdown(root, limits, &mut images, &mut embedded)?;
+    let mut embedded = Embedded::new(limits);
+    let selection = selection(root, settings);
+    let builder = blocks::Builder::new(&selection, limits.deadline);
+    let markdown = markdown_of(selection.root(root), builder, &mut images, &mut embedded)?;
     let blobs = embedded.finish(&mut head.metadata);
     Ok(Converted {
         markdown,
@@ -92,36 +95,21 @@ pub fn convert_fragment(html: &str, limits: &Limits) -> Result<String> {
     Ok(render(&blocks))
 }
 
-/// The page's main content; the whole page where the choice leaves too little of it, or nothing.
-fn main_markdown(
-    root: Tree,
-    limits: &Limits,
-    images: &mut Vec<ImageLink>,
-    embedded: &mut Embedded,
-) -> Result<String> {
+/// The page's main content; the whole page where that is wanted, or where the choice leaves too
+/// little of it, or nothing.
+fn selection(root: Tree, settings: &HtmlConfig) -> content::Selection {
     let everything = content::Selection::everything(root);
-    if !limits.config.html.main_content_only {
-        return markdown_of(
-            root,
-            blocks::Builder::new(&everything, limits.deadline),
-            images,
-            embedded,
-        );
+    if !settings.main_content_only {
+        return everything;
     }
     let chosen = content::Selection::main_content(root);
     let whole = everything.characters(root) as f64;
     let kept = chosen.characters(chosen.root(root)) as f64;
-    let selection = if kept == 0.0 || kept < whole * limits.config.html.minimum_main_share {
-        &everything
+    if kept == 0.0 || kept < whole * settings.minimum_main_share {
+        everything
     } else {
-        &chosen
-    };
-    markdown_of(
-        selection.root(root),
-        blocks::Builder::new(selection, limits.deadline),
-        images,
-        embedded,
-    )
+        chosen
+    }
 }
 
 fn markdown_of<'s>(
@@ -139,7 +127,7 @@ fn markdown_of<'s>(
 
 /// Parses in pieces, so that markup made to keep the parser busy is stopped by the clock.
 fn parse(html: &str, limits: &Limits) -> Result<Html> {
-    let bounded = nesting::bound(html, limits.config.html.maximum_depth);
+    let bounded = nesting::bound(html, limits.maximum_html_depth);
     let options = ParseOpts {
         tree_builder: TreeBuilderOpts {
             scripting_enabled: false,
@@ -158,7 +146,7 @@ fn parse(html: &str, limits: &Limits) -> Result<Html> {
     let page = parser.finish();
     let depth = depth(page.tree.root());
     // Twice: the parser adds elements of its own, and each list or table level has several.
-    let allowed = 2 * limits.config.html.maximum_depth + 64;
+    let allowed = 2 * limits.maximum_html_depth + 64;
     if depth > allowed {
         return Err(Error::new(
             ErrorKind::Invalid,

@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tributary_schemas::Result;
 
+use crate::config::DocConfig;
 use crate::document::Converted;
 use crate::limits::Limits;
 use crate::office::blocks::{Block, render};
@@ -60,7 +61,7 @@ struct Document<'a> {
 
 /// Converts a document. Errors: `Unsupported` if encrypted or older than Word 97, `Corrupt` if
 /// damaged beyond use.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+pub fn convert(bytes: &[u8], settings: &DocConfig, limits: &Limits) -> Result<Converted> {
     limits.check_time()?;
     let compound = Compound::open(bytes)?;
     if compound.has("EncryptedPackage") {
@@ -74,19 +75,21 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
         .stream(summary::STREAM)
         .map(|stream| summary::read(&stream))
         .unwrap_or_default();
-    let mut document = open(&fib, &word, &table, &data, limits)?;
+    let streams = Streams {
+        word: &word,
+        table: &table,
+        data: &data,
+    };
+    let pictures = Pictures::new(limits.maximum_embedded_bytes);
+    let mut document = open(&fib, streams, pictures)?;
+    document.keep_hidden = settings.include_hidden_text;
     if document.text.is_damaged {
         metadata.insert(
             "damaged".to_owned(),
             "text that the piece table names is missing".to_owned(),
         );
     }
-    let notes = notes::find(
-        &fib,
-        &table,
-        limits.config.doc.include_comments,
-        &mut document,
-    );
+    let notes = notes::find(&fib, &table, settings.include_comments, &mut document);
     let mut blocks = story::blocks(&mut document, 0, fib.lengths.main, limits)?;
     blocks.extend(notes::left_over_boxes(&mut document, limits)?);
     let title = metadata
@@ -106,13 +109,16 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     })
 }
 
-fn open<'a>(
-    fib: &Fib,
+/// The streams of a file.
+#[derive(Clone, Copy)]
+struct Streams<'a> {
     word: &'a [u8],
     table: &'a [u8],
     data: &'a [u8],
-    limits: &Limits,
-) -> Result<Document<'a>> {
+}
+
+fn open<'a>(fib: &Fib, streams: Streams<'a>, pictures: Pictures) -> Result<Document<'a>> {
+    let Streams { word, table, data } = streams;
     let lists_at = fib.offset(Place::Lists);
     Ok(Document {
         text: text::Text::read(fib.place(table, Place::PieceTable), word, fib.language)?,
@@ -130,8 +136,8 @@ fn open<'a>(
         data,
         word,
         floating: pictures::floating(fib, table),
-        pictures: Pictures::new(limits.config.maximum_embedded_bytes),
-        keep_hidden: limits.config.doc.include_hidden_text,
+        pictures,
+        keep_hidden: false,
     })
 }
 

@@ -32,6 +32,7 @@ use self::body::Story;
 use self::notes::NoteKind;
 use self::numbering::Numbering;
 use self::styles::Styles;
+use crate::config::DocxConfig;
 use crate::document::Converted;
 use crate::document::EmbeddedFile;
 use crate::limits::Limits;
@@ -60,6 +61,7 @@ const MAIN_TYPES: [&str; 4] = [
 
 /// What the conversion of one document gathers.
 struct Document<'b> {
+    settings: &'b DocxConfig,
     package: Package<'b>,
     limits: Limits<'b>,
     styles: Styles,
@@ -84,7 +86,7 @@ struct Document<'b> {
 ///
 /// Errors: `Unsupported` if it is encrypted or of the old binary format, `Corrupt` if it is no Word
 /// document or most of it cannot be read, `Invalid` over a limit.
-pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
+pub fn convert(bytes: &[u8], settings: &DocxConfig, limits: &Limits<'_>) -> Result<Converted> {
     let mut package = Package::open(bytes, *limits)?;
     let main = main_part(&mut package)?;
     let mut metadata = properties::read(&mut package)?;
@@ -93,7 +95,7 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
         read_styles(&mut package, &main)?,
         read_numbering(&mut package, &main)?,
     );
-    let mut document = Document::new(package, *limits, styles, numbering);
+    let mut document = Document::new(settings, package, styles, numbering);
     let (mut blocks, damage) = document.main_blocks(&main)?;
     blocks.extend(document.note_blocks(&main)?);
     let markdown = render(&blocks);
@@ -124,10 +126,16 @@ pub fn convert(bytes: &[u8], limits: &Limits<'_>) -> Result<Converted> {
 }
 
 impl<'b> Document<'b> {
-    fn new(package: Package<'b>, limits: Limits<'b>, styles: Styles, numbering: Numbering) -> Self {
+    fn new(
+        settings: &'b DocxConfig,
+        package: Package<'b>,
+        styles: Styles,
+        numbering: Numbering,
+    ) -> Self {
         Self {
+            settings,
+            limits: package.limits(),
             package,
-            limits,
             styles,
             numbering,
             images: Vec::new(),
@@ -177,7 +185,7 @@ impl<'b> Document<'b> {
     /// Adds to the text so far. Errors: `Invalid` over the limit of the Markdown.
     fn check_size(&mut self, bytes: u64) -> Result<()> {
         self.written_bytes = self.written_bytes.saturating_add(bytes);
-        let limit = self.limits.config.maximum_markdown_bytes;
+        let limit = self.limits.maximum_markdown_bytes;
         // Text is counted when it is collected and when it is written.
         if self.written_bytes <= limit.saturating_mul(2) && bytes <= limit {
             return Ok(());

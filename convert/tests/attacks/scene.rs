@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
-use tributary_convert::isolation::{ConversionPool, Job, Launch, WorkFolder};
+use tributary_convert::isolation::{ConversionPool, Launch, WorkFolder};
 use tributary_convert::limits::Limits;
 use tributary_convert::slides::{SlideFormat, office};
-use tributary_convert::{Config, Converted};
+use tributary_convert::{Config, Converted, Job};
 use tributary_models::ocr::OcrUnavailable;
 use tributary_schemas::Result;
 
@@ -207,18 +207,17 @@ pub fn pool(config: Config, worker: &str) -> ConversionPool {
 
 /// In the converter's place: where it works for a name of `where`, else the tally of its tricks.
 pub fn attack_as_converter(
-    bytes: &[u8],
-    name: Option<&str>,
-    _media_type: Option<&str>,
+    job: Job<'_>,
+    _config: &Config,
     _limits: &Limits<'_>,
 ) -> Result<Converted> {
-    let markdown = if name == Some("where") {
+    let markdown = if job.name == Some("where") {
         // As long as others are asked, they work elsewhere.
         std::thread::sleep(std::time::Duration::from_millis(200));
         std::env::current_dir().unwrap().display().to_string()
     } else {
         serde_json::to_string(&tricks::try_all(
-            &serde_json::from_slice(bytes).unwrap(),
+            &serde_json::from_slice(job.bytes).unwrap(),
             &tricks::of_converters(),
         ))
         .unwrap()

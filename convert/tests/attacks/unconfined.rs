@@ -3,8 +3,8 @@
 use std::os::unix::process::CommandExt;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
-use tributary_convert::Config;
-use tributary_convert::isolation::{Job, Part};
+use tributary_convert::isolation::Part;
+use tributary_convert::{Config, Job};
 use tributary_schemas::ErrorKind;
 
 use crate::scene::{self, Scene, config, pool};

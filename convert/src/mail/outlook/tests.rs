@@ -3,7 +3,7 @@
 
 use std::io::{Cursor, Write};
 
-use crate::Config;
+use crate::{Config, Job};
 use crate::convert;
 use crate::document::Converted;
 use crate::limits::Limits;
@@ -41,7 +41,11 @@ fn message(texts: &[(&str, &str)], attached: &[u8]) -> Vec<u8> {
 
 fn converted(bytes: &[u8]) -> tributary_schemas::Result<Converted> {
     let config = Config::default();
-    convert(bytes, Some("a.msg"), None, &Limits::starting_now(&config))
+    convert(
+        Job::named(bytes, "a.msg"),
+        &config,
+        &Limits::starting_now(&config),
+    )
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(super) fn write(document: Document, limits: &Limits) -> Result<Written> {
             .map(|(index, note)| (note.id.clone(), (index + 1).to_string()))
             .collect(),
         assets: document.assets.into_iter().map(file).map(Some).collect(),
-        pictures: Pictures::new(limits.config.maximum_embedded_bytes),
+        pictures: Pictures::new(limits.maximum_embedded_bytes),
         first_heading: None,
     };
     let mut markdown = String::new();

@@ -13,7 +13,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use super::colours::{Layout, to_rgb};
 use super::orientation::turn;
 use super::{Page, check_size, keep_most};
-use crate::limits::Limits;
+use crate::config::ImageConfig;
 
 /// What helps with a damaged image.
 pub const DAMAGED_HINT: &str =
@@ -51,9 +51,9 @@ pub fn format_of(bytes: &[u8]) -> Result<ImageFormat> {
 }
 
 /// Width and height in pixels, before it is turned upright; `None` if the first bytes are damaged.
-pub fn size(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Option<(u32, u32)> {
+pub fn size(bytes: &[u8], format: ImageFormat, settings: &ImageConfig) -> Option<(u32, u32)> {
     catch_unwind(AssertUnwindSafe(|| {
-        open(bytes, format, limits)
+        open(bytes, format, settings)
             .ok()
             .map(|decoder| decoder.dimensions())
     }))
@@ -62,9 +62,9 @@ pub fn size(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Option<(u32, 
 }
 
 /// The first frame, upright, on white.
-pub fn decode(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Result<Page> {
+pub fn decode(bytes: &[u8], format: ImageFormat, settings: &ImageConfig) -> Result<Page> {
     // The decoders are safe code that has panicked on damaged files before.
-    catch_unwind(AssertUnwindSafe(|| decode_frame(bytes, format, limits))).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(|| decode_frame(bytes, format, settings))).unwrap_or_else(|_| {
         Err(Error::new(
             ErrorKind::Corrupt,
             format!("the {} image is damaged", name_of(format)),
@@ -73,11 +73,11 @@ pub fn decode(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Result<Page
     })
 }
 
-fn decode_frame(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Result<Page> {
+fn decode_frame(bytes: &[u8], format: ImageFormat, settings: &ImageConfig) -> Result<Page> {
     let failed = |error: ImageError| error_of(error, format);
-    let mut decoder = open(bytes, format, limits).map_err(failed)?;
+    let mut decoder = open(bytes, format, settings).map_err(failed)?;
     let (width, height) = decoder.dimensions();
-    check_size(width, height, limits)?;
+    check_size(width, height, settings)?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let layout = layout_of(decoder.color_type()).ok_or_else(|| {
         Error::new(
@@ -108,14 +108,12 @@ fn decode_frame(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Result<Pa
 fn open<'a>(
     bytes: &'a [u8],
     format: ImageFormat,
-    limits: &Limits,
+    settings: &ImageConfig,
 ) -> std::result::Result<Box<dyn ImageDecoder + 'a>, ImageError> {
     let reader = Cursor::new(bytes);
     let mut allowed = image::Limits::no_limits();
     allowed.max_alloc = Some(
-        limits
-            .config
-            .image
+        settings
             .maximum_pixels
             .saturating_mul(8)
             .saturating_add(WORKING_BYTES),

@@ -36,8 +36,8 @@ fn converted(bytes: &[u8]) -> Result<Converted> {
 }
 
 fn read_by(engine: &Engine, bytes: &[u8], config: &Config) -> Result<Converted> {
-    reading(engine, &Limits::starting_now(config), |limits| {
-        convert(bytes, limits)
+    reading(engine, config, |limits| {
+        convert(bytes, &config.image, limits)
     })
 }
 
@@ -500,6 +500,6 @@ fn time_is_checked() {
         conversion_timeout_ms: 0,
         ..Config::default()
     };
-    let error = convert(&jpeg(40, 30), &Limits::starting_now(&config)).unwrap_err();
+    let error = convert(&jpeg(40, 30), &config.image, &Limits::starting_now(&config)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }

@@ -12,6 +12,7 @@ use super::colours::{Layout, cmyk_to_rgb, to_rgb, ycbcr_to_rgb};
 use super::decode::DAMAGED_HINT;
 use super::orientation::turn;
 use super::{Page, check_size, keep_most};
+use crate::config::ImageConfig;
 use crate::limits::Limits;
 use tributary_models::ocr::RgbImage;
 
@@ -27,20 +28,21 @@ type PageDecoder<'a> = Decoder<Cursor<&'a [u8]>>;
 /// or more are damaged.
 pub fn each_page(
     bytes: &[u8],
+    settings: &ImageConfig,
     limits: &Limits,
     read: &mut dyn FnMut(Page) -> Result<()>,
 ) -> Result<()> {
     let mut decoder = Decoder::new(Cursor::new(bytes))
         .map_err(error_of)?
-        .with_limits(decoder_limits(limits));
+        .with_limits(decoder_limits(settings));
     let (mut pages, mut failures) = (0, Vec::new());
     loop {
         limits.check_time()?;
         if !is_reduced_copy(&mut decoder) || (pages == 0 && !decoder.more_images()) {
             pages += 1;
-            check_pages(pages, limits)?;
+            check_pages(pages, settings)?;
             read(keep_damage(
-                decode_safely(&mut decoder, limits),
+                decode_safely(&mut decoder, settings),
                 pages,
                 &mut failures,
             )?)?;
@@ -61,8 +63,8 @@ pub fn each_page(
 }
 
 /// The decoder is safe code that asserts what damaged files break.
-fn decode_safely(decoder: &mut PageDecoder, limits: &Limits) -> Result<Page> {
-    catch_unwind(AssertUnwindSafe(|| decode_page(decoder, limits)))
+fn decode_safely(decoder: &mut PageDecoder, settings: &ImageConfig) -> Result<Page> {
+    catch_unwind(AssertUnwindSafe(|| decode_page(decoder, settings)))
         .unwrap_or_else(|_| Err(Error::new(ErrorKind::Corrupt, "the TIFF image is damaged")))
 }
 
@@ -86,8 +88,8 @@ fn keep_damage(
     })
 }
 
-fn decoder_limits(limits: &Limits) -> tiff::decoder::Limits {
-    let pixels = usize::try_from(limits.config.image.maximum_pixels).unwrap_or(usize::MAX);
+fn decoder_limits(settings: &ImageConfig) -> tiff::decoder::Limits {
+    let pixels = usize::try_from(settings.maximum_pixels).unwrap_or(usize::MAX);
     let mut allowed = tiff::decoder::Limits::default();
     allowed.decoding_buffer_size = pixels.saturating_mul(8);
     allowed.intermediate_buffer_size = pixels.saturating_mul(8);
@@ -95,8 +97,8 @@ fn decoder_limits(limits: &Limits) -> tiff::decoder::Limits {
     allowed
 }
 
-fn check_pages(pages: usize, limits: &Limits) -> Result<()> {
-    let maximum = limits.config.image.maximum_pages;
+fn check_pages(pages: usize, settings: &ImageConfig) -> Result<()> {
+    let maximum = settings.maximum_pages;
     if pages <= maximum {
         return Ok(());
     }
@@ -117,10 +119,10 @@ fn is_reduced_copy(decoder: &mut PageDecoder) -> bool {
         .is_some_and(|kind| kind & 0b101 != 0)
 }
 
-fn decode_page(decoder: &mut PageDecoder, limits: &Limits) -> Result<Page> {
+fn decode_page(decoder: &mut PageDecoder, settings: &ImageConfig) -> Result<Page> {
     let (width, height) = decoder.dimensions().map_err(error_of)?;
-    check_size(width, height, limits)?;
-    check_strips(decoder, limits)?;
+    check_size(width, height, settings)?;
+    check_strips(decoder, settings)?;
     let color = decoder.colortype().map_err(error_of)?;
     let orientation = decoder
         .find_tag_unsigned::<u16>(Tag::Orientation)
@@ -158,7 +160,7 @@ fn decode_page(decoder: &mut PageDecoder, limits: &Limits) -> Result<Page> {
 
 /// Refuses JPEG strips that say they have more pixels than a page may have: the decoder would make
 /// room for them.
-fn check_strips(decoder: &mut PageDecoder, limits: &Limits) -> Result<()> {
+fn check_strips(decoder: &mut PageDecoder, settings: &ImageConfig) -> Result<()> {
     if decoder
         .find_tag_unsigned::<u16>(Tag::Compression)
         .ok()
@@ -181,7 +183,7 @@ fn check_strips(decoder: &mut PageDecoder, limits: &Limits) -> Result<()> {
             .and_then(|offset| bytes.get(offset..))
             .unwrap_or_default();
         if let Some((width, height)) = jpeg_size(strip) {
-            check_size(width, height, limits)?;
+            check_size(width, height, settings)?;
         }
     }
     Ok(())

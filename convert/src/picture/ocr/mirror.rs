@@ -8,6 +8,7 @@ use tributary_models::ocr::{
 use tributary_schemas::Result;
 
 use super::{Engine, PictureReader};
+use crate::config::Config;
 use crate::limits::Limits;
 
 /// Tells the size of each page and the colours of its first and last pixel, and keeps the pages.
@@ -49,11 +50,11 @@ impl TextRecognizer for Blind {
 /// Converts with `work` and an engine, and notes what was read.
 pub fn reading(
     engine: &Engine,
-    limits: &Limits<'_>,
+    config: &Config,
     work: impl FnOnce(&Limits<'_>) -> Result<crate::Converted>,
 ) -> Result<crate::Converted> {
-    let pictures = PictureReader::new(engine, &|| Ok(()));
-    let mut converted = work(&limits.with_pictures(&pictures))?;
+    let pictures = PictureReader::new(&config.ocr, engine, &|| Ok(()));
+    let mut converted = work(&Limits::starting_now(config).with_pictures(&pictures))?;
     pictures.note(&mut converted.metadata);
     Ok(converted)
 }

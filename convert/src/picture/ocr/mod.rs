@@ -17,7 +17,7 @@ use tributary_models::ocr::{
 };
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use crate::config::Config;
+use crate::config::OcrConfig;
 
 /// Metadata: why pictures were not read.
 pub const UNAVAILABLE_KEY: &str = "ocr_unavailable";
@@ -59,6 +59,7 @@ impl Engine {
 
 /// Reads the pictures of one document within its limits, and counts.
 pub struct PictureReader<'a> {
+    settings: &'a OcrConfig,
     engine: &'a Engine,
     /// Told after each page that work goes on; its error ends it.
     on_page: &'a dyn Fn() -> Result<()>,
@@ -81,8 +82,13 @@ struct Tally {
 impl<'a> PictureReader<'a> {
     /// For one document. `on_page` is told after each page; its error ends the reading, when nobody
     /// waits for it any more.
-    pub fn new(engine: &'a Engine, on_page: &'a dyn Fn() -> Result<()>) -> Self {
+    pub fn new(
+        settings: &'a OcrConfig,
+        engine: &'a Engine,
+        on_page: &'a dyn Fn() -> Result<()>,
+    ) -> Self {
         Self {
+            settings,
             engine,
             on_page,
             spent: Cell::default(),
@@ -95,22 +101,36 @@ impl<'a> PictureReader<'a> {
         self.spent.get()
     }
 
+    /// Whether pictures within documents are read too.
+    pub fn reads_embedded(&self) -> bool {
+        self.settings.embedded_pictures
+    }
+
+    /// Dots per inch at which pages are drawn to be read.
+    pub fn dots_per_inch(&self) -> f32 {
+        self.settings.dots_per_inch
+    }
+
+    /// Whether a picture of that many pixels may show text; smaller ones are icons.
+    pub fn is_large_enough(&self, width: u32, height: u32) -> bool {
+        width.min(height) >= self.settings.minimum_picture_side
+    }
+
     /// Whether one more picture is read. One that is not need not be decoded or drawn;
     /// [`Self::note`] tells of it.
-    pub fn takes_another(&self, config: &Config) -> bool {
-        self.recognizer(config).is_some()
+    pub fn takes_another(&self) -> bool {
+        self.recognizer().is_some()
     }
 
     /// Who reads one more picture; it is noted where nobody does.
-    fn recognizer(&self, config: &Config) -> Option<&dyn TextRecognizer> {
+    fn recognizer(&self) -> Option<&dyn TextRecognizer> {
         let recognizer = self
             .engine
             .recognizer()
             .map_err(|unavailable| self.unavailable(unavailable.reason()))
             .ok()?;
-        let ocr = &config.ocr;
-        if self.tally.borrow().pages >= ocr.maximum_pages
-            || self.spent() >= Duration::from_millis(ocr.document_timeout_ms)
+        if self.tally.borrow().pages >= self.settings.maximum_pages
+            || self.spent() >= Duration::from_millis(self.settings.document_timeout_ms)
         {
             self.tally.borrow_mut().left_out += 1;
             return None;
@@ -123,13 +143,13 @@ impl<'a> PictureReader<'a> {
     ///
     /// Errors: `Internal` if the recogniser fails, which is no fault of the document, and that of
     /// `on_page`.
-    pub fn read(&self, image: &RgbImage, config: &Config) -> Result<Option<String>> {
-        let Some(recognizer) = self.recognizer(config) else {
+    pub fn read(&self, image: &RgbImage) -> Result<Option<String>> {
+        let Some(recognizer) = self.recognizer() else {
             return Ok(None);
         };
-        let ocr = &config.ocr;
+        let allowed = Duration::from_millis(self.settings.page_timeout_ms);
         let began = Instant::now();
-        let is_late = || began.elapsed() > Duration::from_millis(ocr.page_timeout_ms);
+        let is_late = || began.elapsed() > allowed;
         let too_long = || Error::new(ErrorKind::Timeout, "a picture takes too long to be read");
         let result =
             recognizer.recognize(image, &|| if is_late() { Err(too_long()) } else { Ok(()) });

@@ -14,10 +14,10 @@ fn page() -> RgbImage {
     RgbImage::new(4, 3, vec![255; 36]).unwrap()
 }
 
-fn config(change: impl FnOnce(&mut OcrConfig)) -> Config {
-    let mut config = Config::default();
-    change(&mut config.ocr);
-    config
+fn settings(change: impl FnOnce(&mut OcrConfig)) -> OcrConfig {
+    let mut settings = OcrConfig::default();
+    change(&mut settings);
+    settings
 }
 
 fn noted(pictures: &PictureReader) -> BTreeMap<String, String> {
@@ -28,23 +28,19 @@ fn noted(pictures: &PictureReader) -> BTreeMap<String, String> {
 
 #[test]
 fn pages_are_read_and_counted() {
+    let settings = OcrConfig::default();
     let (engine, pages) = (Engine::with(Box::new(Mirror::default())), Cell::new(0));
     let on_page = || {
         pages.set(pages.get() + 1);
         Ok(())
     };
-    let pictures = PictureReader::new(&engine, &on_page);
-    let text = pictures.read(&page(), &Config::default()).unwrap();
+    let pictures = PictureReader::new(&settings, &engine, &on_page);
+    let text = pictures.read(&page()).unwrap();
     assert_eq!(
         text.as_deref(),
         Some("4x3 [255, 255, 255] [255, 255, 255]\n")
     );
-    assert!(
-        pictures
-            .read(&page(), &Config::default())
-            .unwrap()
-            .is_some()
-    );
+    assert!(pictures.read(&page()).unwrap().is_some());
     let expected = [
         ("ocr", ENGINE),
         ("ocr_confidence", "0.80"),
@@ -63,12 +59,12 @@ fn pages_are_read_and_counted() {
 #[test]
 fn what_is_over_a_limit_is_left_out_and_told() {
     let engine = Engine::with(Box::new(Mirror::default()));
-    for config in [
-        config(|ocr| ocr.maximum_pages = 0),
-        config(|ocr| ocr.document_timeout_ms = 0),
+    for settings in [
+        settings(|ocr| ocr.maximum_pages = 0),
+        settings(|ocr| ocr.document_timeout_ms = 0),
     ] {
-        let pictures = PictureReader::new(&engine, &|| Ok(()));
-        assert_eq!(pictures.read(&page(), &config).unwrap(), None);
+        let pictures = PictureReader::new(&settings, &engine, &|| Ok(()));
+        assert_eq!(pictures.read(&page()).unwrap(), None);
         assert_eq!(noted(&pictures)["ocr_left_out"], "1");
     }
 }
@@ -88,18 +84,14 @@ impl TextRecognizer for Slow {
 #[test]
 fn a_page_that_takes_too_long_is_left_out_and_its_time_is_not_the_conversions() {
     let engine = Engine::with(Box::new(Slow));
-    let pictures = PictureReader::new(&engine, &|| Ok(()));
-    assert_eq!(
-        pictures
-            .read(&page(), &config(|ocr| ocr.page_timeout_ms = 20))
-            .unwrap(),
-        None
-    );
+    let settings = settings(|ocr| ocr.page_timeout_ms = 20);
+    let pictures = PictureReader::new(&settings, &engine, &|| Ok(()));
+    assert_eq!(pictures.read(&page()).unwrap(), None);
     assert_eq!(noted(&pictures)["ocr_left_out"], "1");
     assert!(pictures.spent() >= Duration::from_millis(20));
-    let late = Config {
+    let late = crate::Config {
         conversion_timeout_ms: 0,
-        ..Config::default()
+        ..crate::Config::default()
     };
     let limits = crate::limits::Limits::starting_now(&late);
     assert!(limits.check_time().is_err());
@@ -108,9 +100,10 @@ fn a_page_that_takes_too_long_is_left_out_and_its_time_is_not_the_conversions() 
 
 #[test]
 fn why_nothing_is_read_is_told_once_and_without_failing() {
+    let settings = OcrConfig::default();
     let engine = Engine::new(Err(OcrUnavailable::new("the models are not installed")));
-    let pictures = PictureReader::new(&engine, &|| Ok(()));
-    assert_eq!(pictures.read(&page(), &Config::default()).unwrap(), None);
+    let pictures = PictureReader::new(&settings, &engine, &|| Ok(()));
+    assert_eq!(pictures.read(&page()).unwrap(), None);
     assert_eq!(
         noted(&pictures),
         [(
@@ -125,8 +118,8 @@ fn why_nothing_is_read_is_told_once_and_without_failing() {
         config: serde_json::from_str(SETTINGS).unwrap(),
     };
     let engine = Engine::new(Ok(missing));
-    let pictures = PictureReader::new(&engine, &|| Ok(()));
-    assert_eq!(pictures.read(&page(), &Config::default()).unwrap(), None);
+    let pictures = PictureReader::new(&settings, &engine, &|| Ok(()));
+    assert_eq!(pictures.read(&page()).unwrap(), None);
     assert!(
         noted(&pictures)[UNAVAILABLE_KEY].contains("/nowhere.so"),
         "{:?}",
@@ -139,18 +132,13 @@ const SETTINGS: &str = r#"{"enabled": true, "folder": "ocr", "minimum_confidence
 
 #[test]
 fn no_text_is_told_apart_from_no_reading() {
+    let settings = OcrConfig::default();
     let engine = Engine::with(Box::new(Blind));
-    let pictures = PictureReader::new(&engine, &|| Ok(()));
-    assert_eq!(
-        pictures
-            .read(&page(), &Config::default())
-            .unwrap()
-            .as_deref(),
-        Some("")
-    );
+    let pictures = PictureReader::new(&settings, &engine, &|| Ok(()));
+    assert_eq!(pictures.read(&page()).unwrap().as_deref(), Some(""));
     assert_eq!(noted(&pictures)[FOUND_KEY], "nothing");
     assert_eq!(
-        noted(&PictureReader::new(&engine, &|| Ok(()))),
+        noted(&PictureReader::new(&settings, &engine, &|| Ok(()))),
         BTreeMap::new(),
         "nothing was asked for"
     );

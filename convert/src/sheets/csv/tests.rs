@@ -9,7 +9,12 @@ use crate::config::Config;
 use crate::sheets::tables::test_support::{damaged, query};
 
 fn convert_with(bytes: &[u8], config: &Config) -> Result<Converted> {
-    convert(bytes, &Limits::starting_now(config))
+    convert(
+        bytes,
+        &config.csv,
+        &config.tables,
+        &Limits::starting_now(config),
+    )
 }
 
 fn converted(text: &str) -> Converted {

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use quick_xml::events::{BytesStart, Event};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::Bounds;
 use super::ods_cell::OpenCell;
 use super::package::Package;
 use super::sheet::{
@@ -13,7 +14,6 @@ use super::sheet::{
 };
 use super::xml::{Xml, add_text, attribute, is, number};
 use super::{About, check_sheets, encrypted};
-use crate::limits::Limits;
 use crate::sheets::tables::layout::Area;
 use crate::sheets::tables::writer::Writer;
 
@@ -44,7 +44,7 @@ struct SheetReader {
 pub fn read(
     package: &mut Package<'_>,
     writer: &mut Writer<'_>,
-    limits: &Limits<'_>,
+    bounds: Bounds<'_>,
 ) -> Result<About> {
     refuse_encrypted(package)?;
     let mut about = About {
@@ -60,7 +60,7 @@ pub fn read(
         ));
     };
     let mut reader = Reader {
-        limits,
+        bounds,
         hidden_styles: HashSet::new(),
         style: String::new(),
         sheet: None,
@@ -126,7 +126,7 @@ fn read_properties(package: &mut Package<'_>, about: &mut About) {
 }
 
 struct Reader<'a> {
-    limits: &'a Limits<'a>,
+    bounds: Bounds<'a>,
     /// Table styles that are not displayed.
     hidden_styles: HashSet<String>,
     style: String,
@@ -201,13 +201,13 @@ impl Reader<'_> {
 
     fn start_sheet(&mut self, tag: &BytesStart<'_>) -> Result<()> {
         self.sheets += 1;
-        check_sheets(self.sheets, self.limits)?;
+        check_sheets(self.sheets, self.bounds)?;
         let is_hidden =
             attribute(tag, "style-name").is_some_and(|style| self.hidden_styles.contains(&*style));
         self.sheet = Some(SheetReader {
             name: short_name(&attribute(tag, "name").unwrap_or_default()),
-            is_hidden: is_hidden && !self.limits.config.spreadsheet.hidden_sheets,
-            builder: SheetBuilder::new(self.limits),
+            is_hidden: is_hidden && !self.bounds.settings.hidden_sheets,
+            builder: SheetBuilder::new(self.bounds),
             row: 0,
             row_repeats: 1,
             row_hidden: false,
@@ -229,7 +229,7 @@ impl Reader<'_> {
         let is_hidden =
             attribute(tag, "visibility").is_some_and(|visibility| visibility == "collapse");
         if is_hidden
-            && !self.limits.config.spreadsheet.hidden_rows_and_columns
+            && !self.bounds.settings.hidden_rows_and_columns
             && sheet.hidden_columns.len() < MAXIMUM_HIDDEN
         {
             sheet.hidden_columns.extend(first..sheet.declared_columns);
@@ -259,7 +259,7 @@ impl Reader<'_> {
         let Some(sheet) = &mut self.sheet else {
             return Ok(());
         };
-        let keeps_hidden = self.limits.config.spreadsheet.hidden_rows_and_columns;
+        let keeps_hidden = self.bounds.settings.hidden_rows_and_columns;
         let has_content = sheet.cells.row.cells.iter().any(|cell| !cell.is_blank());
         if has_content && !sheet.is_hidden && (!sheet.row_hidden || keeps_hidden) {
             let last = sheet
@@ -268,13 +268,13 @@ impl Reader<'_> {
                 .min(MAXIMUM_ROWS);
             self.count.check(
                 u64::from(last.saturating_sub(sheet.row)) * sheet.cells.row.cells.len() as u64,
-                self.limits,
+                self.bounds,
             )?;
             for index in sheet.row..last {
                 sheet.cells.row.index = index;
                 sheet
                     .builder
-                    .push(&mut sheet.cells.row, &mut self.count, self.limits)?;
+                    .push(&mut sheet.cells.row, &mut self.count, self.bounds)?;
             }
         }
         sheet.row = sheet
@@ -301,7 +301,7 @@ impl Reader<'_> {
         }
         writer.begin_sheet(&sheet.name, self.pages == 0);
         self.pages += 1;
-        sheet.builder.write(&sheet.name, writer, self.limits)
+        sheet.builder.write(&sheet.name, writer, self.bounds)
     }
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tributary_schemas::{Error, ErrorKind, Result};
 use zip::ZipArchive;
 
-use crate::limits::Limits;
+use super::Bounds;
 
 /// Parts that a workbook may have.
 const MAXIMUM_PARTS: usize = 50_000;
@@ -53,7 +53,7 @@ struct Counted<R> {
 
 impl<'a> Package<'a> {
     /// Reads the directory.
-    pub fn open(bytes: &'a [u8], limits: &Limits<'_>) -> Result<Self> {
+    pub fn open(bytes: &'a [u8], bounds: Bounds<'_>) -> Result<Self> {
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
             let message =
                 format!("the ZIP container has no readable directory at its end: {error}");
@@ -67,7 +67,7 @@ impl<'a> Package<'a> {
             );
             return Err(Error::new(ErrorKind::Invalid, message).with_hint("split the workbook"));
         }
-        let maximum = limits.config.spreadsheet.maximum_unpacked_bytes;
+        let maximum = bounds.settings.maximum_unpacked_bytes;
         let mut package = Self {
             archive,
             parts: HashMap::new(),

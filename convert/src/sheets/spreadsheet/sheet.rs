@@ -2,7 +2,7 @@
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use crate::limits::Limits;
+use super::Bounds;
 use crate::sheets::tables::layout::{Area, Layout};
 use crate::sheets::tables::merges::{Links, Merges};
 use crate::sheets::tables::spool::Spool;
@@ -37,20 +37,20 @@ pub struct CellCount {
 
 impl CellCount {
     /// Counts a row; `Invalid` over the limit of cells or time.
-    pub fn add(&mut self, cells: usize, limits: &Limits<'_>) -> Result<()> {
+    pub fn add(&mut self, cells: usize, bounds: Bounds<'_>) -> Result<()> {
         self.cells += cells as u64;
         self.rows += 1;
         // A wide row counts as several between two looks at the clock.
         if self.rows.is_multiple_of(ROWS_PER_CHECK) || cells > 1024 {
-            limits.check_time()?;
+            bounds.limits.check_time()?;
         }
-        self.check(0, limits)
+        self.check(0, bounds)
     }
 
     /// `Invalid` if so many more cells are over the limit: nothing of a row that is repeated too
     /// often is written.
-    pub fn check(&self, more: u64, limits: &Limits<'_>) -> Result<()> {
-        let maximum = limits.config.spreadsheet.maximum_cells;
+    pub fn check(&self, more: u64, bounds: Bounds<'_>) -> Result<()> {
+        let maximum = bounds.settings.maximum_cells;
         if self.cells.saturating_add(more) <= maximum {
             return Ok(());
         }
@@ -115,8 +115,8 @@ pub struct SheetBuilder {
 
 impl SheetBuilder {
     /// An empty sheet.
-    pub fn new(limits: &Limits<'_>) -> Self {
-        let tables = &limits.config.tables;
+    pub fn new(bounds: Bounds<'_>) -> Self {
+        let tables = &bounds.tables;
         Self {
             spool: Spool::new(tables.memory_bytes, tables.maximum_sheet_bytes),
             layout: Layout::default(),
@@ -137,9 +137,9 @@ impl SheetBuilder {
         &mut self,
         row: &mut Row<'_>,
         count: &mut CellCount,
-        limits: &Limits<'_>,
+        bounds: Bounds<'_>,
     ) -> Result<()> {
-        count.add(row.cells.len(), limits)?;
+        count.add(row.cells.len(), bounds)?;
         row.cells
             .retain(|cell| !cell.is_blank() && cell.column < MAXIMUM_COLUMNS);
         row.index = row.index.max(self.next_row);
@@ -174,11 +174,9 @@ impl SheetBuilder {
     }
 
     /// Writes the tables of the sheet.
-    pub fn write(mut self, name: &str, writer: &mut Writer<'_>, limits: &Limits<'_>) -> Result<()> {
-        let areas = self
-            .layout
-            .areas(limits.config.tables.maximum_tables_per_sheet);
-        let ranges = if limits.config.spreadsheet.fill_merged_cells {
+    pub fn write(mut self, name: &str, writer: &mut Writer<'_>, bounds: Bounds<'_>) -> Result<()> {
+        let areas = self.layout.areas(bounds.tables.maximum_tables_per_sheet);
+        let ranges = if bounds.settings.fill_merged_cells {
             self.merges
         } else {
             Vec::new()

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::Bounds;
 use super::package::{Package, Part};
 use super::parts::{Relationships, drawing_texts, read_relationships, resolve};
 use super::sheet::{CellCount, SheetBuilder};
 use super::xlsx_styles::{SharedTexts, Styles};
 use super::{About, check_sheets};
-use crate::limits::Limits;
 use crate::sheets::tables::writer::Writer;
 
 /// A sheet as the workbook lists it.
@@ -51,7 +51,7 @@ pub struct Context<'a> {
     /// Whether days count from 1904.
     pub is_1904: bool,
     /// Limits of the conversion.
-    pub limits: &'a Limits<'a>,
+    pub bounds: Bounds<'a>,
 }
 
 /// Reads one sheet from a part of that name; what was read before an error stays in the builder.
@@ -66,13 +66,13 @@ pub fn write_sheets(
     read_sheet: ReadSheet,
     writer: &mut Writer<'_>,
     about: &mut About,
-    limits: &Limits<'_>,
+    bounds: Bounds<'_>,
 ) -> Result<()> {
-    check_sheets(workbook.listed.len(), limits)?;
+    check_sheets(workbook.listed.len(), bounds)?;
     let mut count = CellCount::default();
     let (mut pages, mut has_content, mut first_damage) = (0, false, None);
     for sheet in &workbook.listed {
-        let Some(part) = wanted_part(sheet, workbook, about, limits) else {
+        let Some(part) = wanted_part(sheet, workbook, about, bounds) else {
             continue;
         };
         let relationships = read_relationships(package, &part).unwrap_or_default();
@@ -85,9 +85,9 @@ pub fn write_sheets(
             texts: &workbook.texts,
             links,
             is_1904: workbook.is_1904,
-            limits,
+            bounds,
         };
-        let mut builder = SheetBuilder::new(limits);
+        let mut builder = SheetBuilder::new(bounds);
         let read = match package.part(&part) {
             Ok(Some(content)) => read_sheet(content, &part, &context, &mut builder, &mut count),
             Ok(None) => Err(Error::new(
@@ -107,7 +107,7 @@ pub fn write_sheets(
         }
         writer.begin_sheet(&sheet.name, pages == 0);
         pages += 1;
-        builder.write(&sheet.name, writer, limits)?;
+        builder.write(&sheet.name, writer, bounds)?;
         for text in drawing_texts(package, &part, &relationships) {
             writer.write_text(&text);
         }
@@ -120,7 +120,7 @@ fn wanted_part(
     sheet: &Listed,
     workbook: &Workbook,
     about: &mut About,
-    limits: &Limits<'_>,
+    bounds: Bounds<'_>,
 ) -> Option<String> {
     let Some(relationship) = workbook.relationships.get(&sheet.relationship) else {
         about.note("damaged", &format!("sheet {} has no content", sheet.name));
@@ -128,9 +128,7 @@ fn wanted_part(
     };
     let note = match relationship.kind.as_str() {
         "chartsheet" => "chart_sheets",
-        "worksheet" if sheet.is_hidden && !limits.config.spreadsheet.hidden_sheets => {
-            "hidden_sheets"
-        }
+        "worksheet" if sheet.is_hidden && !bounds.settings.hidden_sheets => "hidden_sheets",
         "worksheet" => return Some(resolve(&workbook.folder, &relationship.target)),
         _ => "other_sheets",
     };

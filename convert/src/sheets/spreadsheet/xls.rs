@@ -8,13 +8,13 @@ use std::io::{Cursor, Read};
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::Bounds;
 use super::number_format::NumberFormat;
 use super::sheet::CellCount;
 use super::xls_records::{Record, Records, kind, u16_at, u32_at};
 use super::xls_sheet::{self, Globals};
 use super::xls_strings::{TextForm, code_page, shared_texts};
 use super::{About, check_sheets, encrypted};
-use crate::limits::Limits;
 use crate::sheets::tables::writer::Writer;
 
 const MEDIA_TYPE: &str = "application/vnd.ms-excel";
@@ -72,9 +72,9 @@ pub fn stream(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Reads all sheets that are wanted.
-pub fn read(stream: &[u8], writer: &mut Writer<'_>, limits: &Limits<'_>) -> Result<About> {
-    let (globals, listed) = read_globals(stream, limits)?;
-    check_sheets(listed.len(), limits)?;
+pub fn read(stream: &[u8], writer: &mut Writer<'_>, bounds: Bounds<'_>) -> Result<About> {
+    let (globals, listed) = read_globals(stream, bounds)?;
+    check_sheets(listed.len(), bounds)?;
     let mut about = About {
         media_type: MEDIA_TYPE,
         ..About::default()
@@ -93,18 +93,18 @@ pub fn read(stream: &[u8], writer: &mut Writer<'_>, limits: &Limits<'_>) -> Resu
                 continue;
             }
         }
-        if sheet.is_hidden && !limits.config.spreadsheet.hidden_sheets {
+        if sheet.is_hidden && !bounds.settings.hidden_sheets {
             about.note("hidden_sheets", &sheet.name);
             continue;
         }
         let (builder, is_whole) =
-            xls_sheet::read(stream, sheet.position, &globals, &mut count, limits)?;
+            xls_sheet::read(stream, sheet.position, &globals, &mut count, bounds)?;
         if !is_whole {
             about.note("damaged", &format!("sheet {} ends early", sheet.name));
         }
         writer.begin_sheet(&sheet.name, pages == 0);
         pages += 1;
-        builder.write(&sheet.name, writer, limits)?;
+        builder.write(&sheet.name, writer, bounds)?;
     }
     Ok(about)
 }
@@ -119,7 +119,7 @@ struct Reading {
 }
 
 /// The first substream: what all sheets share, and the list of them.
-fn read_globals(stream: &[u8], limits: &Limits<'_>) -> Result<(Globals, Vec<Listed>)> {
+fn read_globals(stream: &[u8], bounds: Bounds<'_>) -> Result<(Globals, Vec<Listed>)> {
     let damaged = |what: &str| {
         Error::new(ErrorKind::Corrupt, what)
             .with_hint("the file is damaged or cut off; send it again")
@@ -149,7 +149,7 @@ fn read_globals(stream: &[u8], limits: &Limits<'_>) -> Result<(Globals, Vec<List
         match record.kind {
             kind::FILE_PASS => return Err(encrypted("a password of Excel 97 to 2003")),
             kind::SHARED_STRINGS => {
-                reading.globals.texts = shared_texts(record, records.clone(), limits)?
+                reading.globals.texts = shared_texts(record, records.clone(), bounds)?
             }
             kind::END => has_end = true,
             _ => reading.note(record),

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 
 use tributary_schemas::Result;
 
+use super::Bounds;
 use super::number_format::NumberFormat;
 use super::sheet::{CellCount, RowBuilder, SheetBuilder};
 use super::xls_records::{Record, Records, error_name, f64_at, kind, rk_at, u16_at, u32_at};
 use super::xls_strings::TextForm;
 use super::xlsx_styles::SharedTexts;
-use crate::limits::Limits;
 use crate::sheets::tables::layout::Area;
 use crate::sheets::tables::value::{Cell, Value};
 
@@ -66,9 +66,9 @@ pub fn read(
     position: usize,
     globals: &Globals,
     count: &mut CellCount,
-    limits: &Limits<'_>,
+    bounds: Bounds<'_>,
 ) -> Result<(SheetBuilder, bool)> {
-    let mut found = walk(stream, position, limits)?;
+    let mut found = walk(stream, position, bounds)?;
     found
         .places
         .sort_unstable_by_key(|(row, column, position, index)| (*row, *column, *position, *index));
@@ -76,8 +76,8 @@ pub fn read(
         .places
         .dedup_by_key(|(row, column, ..)| (*row, *column));
     let mut row = RowBuilder::default();
-    let keeps_hidden = limits.config.spreadsheet.hidden_rows_and_columns;
-    let mut builder = SheetBuilder::new(limits);
+    let keeps_hidden = bounds.settings.hidden_rows_and_columns;
+    let mut builder = SheetBuilder::new(bounds);
     for rows in found.places.chunk_by(|one, other| one.0 == other.0) {
         let Some((index, ..)) = rows.first() else {
             continue;
@@ -92,7 +92,7 @@ pub fn read(
         wanted
             .filter_map(|place| cell(stream, place, globals))
             .try_for_each(|cell| row.add(cell))?;
-        builder.push(&mut row.row, count, limits)?;
+        builder.push(&mut row.row, count, bounds)?;
     }
     found
         .merges
@@ -102,12 +102,12 @@ pub fn read(
 }
 
 /// Notes where the cells are. Substreams inside the sheet, such as charts, are passed over.
-fn walk(stream: &[u8], position: usize, limits: &Limits<'_>) -> Result<Found> {
+fn walk(stream: &[u8], position: usize, bounds: Bounds<'_>) -> Result<Found> {
     let mut found = Found::default();
     let mut depth = 0_usize;
     for (number, record) in Records::new(stream, position).enumerate() {
         if number.is_multiple_of(RECORDS_PER_CHECK) {
-            limits.check_time()?;
+            bounds.limits.check_time()?;
         }
         match record.kind {
             kind::BEGIN => depth += 1,

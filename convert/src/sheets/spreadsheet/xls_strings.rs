@@ -4,9 +4,9 @@
 use encoding_rs::Encoding;
 use tributary_schemas::Result;
 
+use super::Bounds;
 use super::xls_records::{Record, Records, kind, u16_at};
 use super::xlsx_styles::SharedTexts;
-use crate::limits::Limits;
 
 /// Characters of two bytes.
 const WIDE: u8 = 1;
@@ -95,7 +95,7 @@ pub fn code_page(number: u16) -> &'static Encoding {
 pub fn shared_texts(
     first: Record<'_>,
     mut following: Records<'_>,
-    limits: &Limits<'_>,
+    bounds: Bounds<'_>,
 ) -> Result<SharedTexts> {
     let mut parts = vec![first.data.get(8..).unwrap_or_default()];
     while let Some(next) = following
@@ -112,7 +112,7 @@ pub fn shared_texts(
     let mut texts = SharedTexts::default();
     // The number of texts in the record is a claim; each takes three bytes or more.
     while let Some(text) = reader.text() {
-        texts.push(&text, limits)?;
+        texts.push(&text, bounds)?;
     }
     Ok(texts)
 }
@@ -232,9 +232,15 @@ mod tests {
         let stream = [first, second].concat();
         let mut records = Records::new(&stream, 0);
         let config = Config::default();
+        let limits = crate::limits::Limits::starting_now(&config);
+        let bounds = Bounds {
+            settings: &config.spreadsheet,
+            tables: &config.tables,
+            limits: &limits,
+        };
         let texts = records
             .next()
-            .and_then(|first| shared_texts(first, records, &Limits::starting_now(&config)).ok())
+            .and_then(|first| shared_texts(first, records, bounds).ok())
             .unwrap_or_default();
         assert_eq!(
             [0, 1, 2, 3].map(|index| texts.get(index)),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::About;
+use super::Bounds;
 use super::number_format::NumberFormat;
 use super::package::Package;
 use super::parts::{forgive, read_properties, read_relationships};
@@ -14,7 +15,6 @@ use super::xls_records::{u16_at, u32_at};
 use super::xlsb_records::{Records, kind, wide_text, wide_text_bytes};
 use super::xlsb_sheet::read_sheet;
 use super::xlsx_styles::{SharedTexts, Styles};
-use crate::limits::Limits;
 use crate::sheets::tables::writer::Writer;
 
 const MEDIA_TYPE: &str = "application/vnd.ms-excel.sheet.binary.macroEnabled.12";
@@ -28,9 +28,9 @@ const MAXIMUM_FORMATS: usize = 70_000;
 pub fn read(
     package: &mut Package<'_>,
     writer: &mut Writer<'_>,
-    limits: &Limits<'_>,
+    bounds: Bounds<'_>,
 ) -> Result<About> {
-    let (listed, is_1904) = read_workbook(package, limits.config.spreadsheet.maximum_sheets)?;
+    let (listed, is_1904) = read_workbook(package, bounds.settings.maximum_sheets)?;
     let relationships = read_relationships(package, WORKBOOK)?;
     let mut about = About {
         media_type: MEDIA_TYPE,
@@ -41,7 +41,7 @@ pub fn read(
     let read = read_styles(package).map(|found| styles = found);
     forgive(&mut about, "styles", true, read)?;
     let mut texts = SharedTexts::default();
-    let read = read_texts(package, &mut texts, limits);
+    let read = read_texts(package, &mut texts, bounds);
     forgive(&mut about, "shared texts", !texts.is_empty(), read)?;
     let workbook = Workbook {
         folder: FOLDER.to_owned(),
@@ -51,7 +51,7 @@ pub fn read(
         texts,
         is_1904,
     };
-    write_sheets(package, &workbook, read_sheet, writer, &mut about, limits)?;
+    write_sheets(package, &workbook, read_sheet, writer, &mut about, bounds)?;
     Ok(about)
 }
 
@@ -122,7 +122,7 @@ fn read_styles(package: &mut Package<'_>) -> Result<Styles> {
 fn read_texts(
     package: &mut Package<'_>,
     texts: &mut SharedTexts,
-    limits: &Limits<'_>,
+    bounds: Bounds<'_>,
 ) -> Result<()> {
     let name = "xl/sharedStrings.bin";
     let Some(part) = package.part(name)? else {
@@ -131,7 +131,7 @@ fn read_texts(
     let mut records = Records::new(part, name);
     while let Some((kind, data)) = records.next()? {
         if kind == kind::SHARED_TEXT {
-            texts.push(&wide_text(data, 1).unwrap_or_default(), limits)?;
+            texts.push(&wide_text(data, 1).unwrap_or_default(), bounds)?;
         }
     }
     Ok(())

@@ -24,7 +24,7 @@ pub fn read_sheet(
     count: &mut CellCount,
 ) -> Result<()> {
     let mut records = Records::new(part, name);
-    let keeps_hidden = context.limits.config.spreadsheet.hidden_rows_and_columns;
+    let keeps_hidden = context.bounds.settings.hidden_rows_and_columns;
     let mut hidden_columns: Vec<(u32, u32)> = Vec::new();
     let mut row = RowBuilder::default();
     let mut row_hidden = false;
@@ -32,7 +32,7 @@ pub fn read_sheet(
         match kind {
             kind::ROW => {
                 if !row_hidden || keeps_hidden {
-                    builder.push(&mut row.row, count, context.limits)?;
+                    builder.push(&mut row.row, count, context.bounds)?;
                 }
                 row.begin(u32_at(data, 0).unwrap_or(MAXIMUM_ROWS));
                 row_hidden = data.get(11).is_some_and(|flags| flags & 0x10 != 0);
@@ -63,13 +63,13 @@ pub fn read_sheet(
                 return if row_hidden && !keeps_hidden {
                     Ok(())
                 } else {
-                    builder.push(&mut row.row, count, context.limits)
+                    builder.push(&mut row.row, count, context.bounds)
                 };
             }
             _ => {}
         }
     }
-    builder.push(&mut row.row, count, context.limits)?;
+    builder.push(&mut row.row, count, context.bounds)?;
     Err(Error::new(ErrorKind::Corrupt, "a sheet ends early"))
 }
 

@@ -4,6 +4,7 @@ use quick_xml::events::Event;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::About;
+use super::Bounds;
 use super::package::Package;
 use super::parts::{folder_of, forgive, read_part, read_properties, read_relationships, resolve};
 use super::sheet::short_name;
@@ -11,7 +12,6 @@ use super::sheets::{Listed, Workbook, write_sheets};
 use super::xlsx_sheet::read_sheet;
 use super::xlsx_styles::{SharedTexts, Styles};
 use super::xml::{Xml, attribute, truth};
-use crate::limits::Limits;
 use crate::sheets::tables::writer::Writer;
 
 const MEDIA_TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
@@ -21,11 +21,10 @@ const MACRO_MEDIA_TYPE: &str = "application/vnd.ms-excel.sheet.macroEnabled.12";
 pub fn read(
     package: &mut Package<'_>,
     writer: &mut Writer<'_>,
-    limits: &Limits<'_>,
+    bounds: Bounds<'_>,
 ) -> Result<About> {
     let main = workbook_part(package)?;
-    let (listed, is_1904) =
-        read_workbook(package, &main, limits.config.spreadsheet.maximum_sheets)?;
+    let (listed, is_1904) = read_workbook(package, &main, bounds.settings.maximum_sheets)?;
     let folder = folder_of(&main).to_owned();
     let relationships = read_relationships(package, &main)?;
     let mut about = About {
@@ -52,7 +51,7 @@ pub fn read(
     let read = read_part(
         package,
         &part_of("sharedStrings", "sharedStrings.xml"),
-        |xml| texts.read(xml, limits),
+        |xml| texts.read(xml, bounds),
     )
     .map(|_| ());
     forgive(&mut about, "shared texts", !texts.is_empty(), read)?;
@@ -64,7 +63,7 @@ pub fn read(
         texts,
         is_1904,
     };
-    write_sheets(package, &workbook, read_sheet, writer, &mut about, limits)?;
+    write_sheets(package, &workbook, read_sheet, writer, &mut about, bounds)?;
     Ok(about)
 }
 

@@ -139,14 +139,9 @@ impl SheetReader<'_> {
             "row" => {
                 let keeps = !self.row_hidden
                     || self.is_filtered
-                    || self
-                        .context
-                        .limits
-                        .config
-                        .spreadsheet
-                        .hidden_rows_and_columns;
+                    || self.context.bounds.settings.hidden_rows_and_columns;
                 if keeps {
-                    builder.push(&mut self.row.row, count, self.context.limits)?;
+                    builder.push(&mut self.row.row, count, self.context.bounds)?;
                 }
                 self.row.begin(self.next_row);
             }
@@ -189,12 +184,7 @@ impl SheetReader<'_> {
 
     fn end_cell(&mut self, builder: &mut SheetBuilder) -> Result<()> {
         let column = self.open.column;
-        let shows_hidden = self
-            .context
-            .limits
-            .config
-            .spreadsheet
-            .hidden_rows_and_columns;
+        let shows_hidden = self.context.bounds.settings.hidden_rows_and_columns;
         let is_hidden = self
             .hidden_columns
             .iter()

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use quick_xml::events::Event;
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::Bounds;
 use super::number_format::NumberFormat;
 use super::xml::{Xml, add_text, attribute, is, number};
-use crate::limits::Limits;
 
 /// Cell formats that are kept; workbooks have at most 65,490.
 const MAXIMUM_FORMATS: usize = 70_000;
@@ -78,8 +78,8 @@ pub struct SharedTexts {
 impl SharedTexts {
     /// Reads `sharedStrings.xml`; what was read before an error stays. Phonetic readings are left
     /// out.
-    pub fn read(&mut self, mut xml: Xml<'_>, limits: &Limits<'_>) -> Result<()> {
-        let maximum = limits.config.spreadsheet.maximum_shared_text_bytes;
+    pub fn read(&mut self, mut xml: Xml<'_>, bounds: Bounds<'_>) -> Result<()> {
+        let maximum = bounds.settings.maximum_shared_text_bytes;
         let (mut in_text, mut phonetic) = (false, false);
         loop {
             match xml.next()? {
@@ -91,10 +91,10 @@ impl SharedTexts {
                 Event::End(tag) => match tag.local_name().as_ref() {
                     "t" => in_text = false,
                     "rPh" => phonetic = false,
-                    "si" => self.end_text(maximum, limits)?,
+                    "si" => self.end_text(maximum, bounds)?,
                     _ => {}
                 },
-                Event::Empty(tag) if is(&tag, "si") => self.end_text(maximum, limits)?,
+                Event::Empty(tag) if is(&tag, "si") => self.end_text(maximum, bounds)?,
                 Event::Eof => return Ok(()),
                 event if in_text => add_text(&event, &mut self.text),
                 _ => {}
@@ -102,10 +102,10 @@ impl SharedTexts {
         }
     }
 
-    fn end_text(&mut self, maximum: u64, limits: &Limits<'_>) -> Result<()> {
+    fn end_text(&mut self, maximum: u64, bounds: Bounds<'_>) -> Result<()> {
         self.ends.push(self.text.len());
         if self.ends.len().is_multiple_of(4096) {
-            limits.check_time()?;
+            bounds.limits.check_time()?;
         }
         let bytes = self.text.len() + self.ends.len() * size_of::<usize>();
         if bytes as u64 <= maximum {
@@ -124,9 +124,9 @@ impl SharedTexts {
     }
 
     /// Adds a text; `Invalid` over the limit.
-    pub fn push(&mut self, text: &str, limits: &Limits<'_>) -> Result<()> {
+    pub fn push(&mut self, text: &str, bounds: Bounds<'_>) -> Result<()> {
         self.text.push_str(text);
-        self.end_text(limits.config.spreadsheet.maximum_shared_text_bytes, limits)
+        self.end_text(bounds.settings.maximum_shared_text_bytes, bounds)
     }
 
     /// The text of a number.

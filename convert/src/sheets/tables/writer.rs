@@ -32,6 +32,7 @@ const MAXIMUM_TITLE_BYTES: usize = 300;
 /// A document being written.
 #[derive(Debug)]
 pub struct Writer<'a> {
+    settings: &'a TablesConfig,
     limits: &'a Limits<'a>,
     markdown: String,
     database: Option<Database>,
@@ -55,9 +56,10 @@ pub struct Written {
 
 impl<'a> Writer<'a> {
     /// An empty document whose cells will hold about `expected_bytes`.
-    pub fn new(limits: &'a Limits<'a>, expected_bytes: u64) -> Self {
-        let in_memory = expected_bytes <= limits.config.tables.memory_bytes as u64;
+    pub fn new(settings: &'a TablesConfig, limits: &'a Limits<'a>, expected_bytes: u64) -> Self {
+        let in_memory = expected_bytes <= settings.memory_bytes as u64;
         Self {
+            settings,
             limits,
             markdown: String::new(),
             database: None,
@@ -67,10 +69,6 @@ impl<'a> Writer<'a> {
             rows_left_out: 0,
             in_memory,
         }
-    }
-
-    fn config(&self) -> &'a TablesConfig {
-        &self.limits.config.tables
     }
 
     /// Begins a page with the sheet's name as heading; `is_first` is the first page.
@@ -90,10 +88,10 @@ impl<'a> Writer<'a> {
         areas: &[Area],
         merges: &Merges,
     ) -> Result<()> {
-        if self.config().write_database && self.database.is_none() && !areas.is_empty() {
+        if self.settings.write_database && self.database.is_none() && !areas.is_empty() {
             self.database = Some(Database::create(
                 self.in_memory,
-                self.config().maximum_database_bytes,
+                self.settings.maximum_database_bytes,
             )?);
         }
         let mut note: Option<(u32, String)> = None;
@@ -166,9 +164,9 @@ impl<'a> Writer<'a> {
         self.rows += plan.data_rows();
         let columns = plan
             .columns
-            .get(..self.config().maximum_database_columns.min(2000))
+            .get(..self.settings.maximum_database_columns.min(2000))
             .unwrap_or(&plan.columns);
-        let extent = Extent::of(self.config());
+        let extent = Extent::of(self.settings);
         let mut inserter = match &self.database {
             Some(database) => Some(database.add_table(&name, sheet, plan, columns)?),
             None => None,

@@ -133,7 +133,7 @@ fn file(slides: &[(Vec<u8>, Vec<u8>)], notes: &[Vec<u8>]) -> Vec<u8> {
 
 fn convert(bytes: &[u8]) -> tributary_schemas::Result<Converted> {
     let config = Config::default();
-    super::convert(bytes, &Limits::starting_now(&config))
+    super::convert(bytes, &config.slides, &Limits::starting_now(&config))
 }
 
 fn sample() -> Vec<u8> {

@@ -129,7 +129,7 @@ fn title(text: &str) -> String {
 }
 
 fn convert_with(bytes: &[u8], config: &Config) -> tributary_schemas::Result<Converted> {
-    super::convert(bytes, &Limits::starting_now(config))
+    super::convert(bytes, &config.slides, &Limits::starting_now(config))
 }
 
 fn markdown(deck: Deck) -> String {
@@ -321,7 +321,12 @@ fn where_pictures_lie_that_no_decoder_reads_is_noted() {
     let config = Config::default();
     let never = |format: SlideFormat| panic!("{format:?}");
     let drawing = SlideDrawing::new(&never, &|| Ok(()));
-    super::convert(&bytes, &Limits::starting_now(&config).with_slides(&drawing)).unwrap();
+    super::convert(
+        &bytes,
+        &config.slides,
+        &Limits::starting_now(&config).with_slides(&drawing),
+    )
+    .unwrap();
     assert_eq!(
         drawing.unread(1),
         [Area {

@@ -26,7 +26,7 @@ const OLD_NAMES: [(&str, &str); 4] = [
 impl Writer<'_> {
     /// Adds what a cell put out. Streams are joined, as the notebook shows them.
     pub(super) fn outputs(&mut self, cell: &Value) {
-        let mut left = self.limits.config.notebook.maximum_output_characters;
+        let mut left = self.settings.maximum_output_characters;
         let mut text = String::new();
         for output in cell
             .get("outputs")

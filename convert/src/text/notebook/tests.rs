@@ -31,6 +31,7 @@ fn notebook() -> Value {
 fn convert_with(notebook: &Value, config: &Config) -> Converted {
     convert(
         notebook.to_string().as_bytes(),
+        &config.notebook,
         &Limits::starting_now(config),
     )
     .unwrap()
@@ -99,11 +100,14 @@ fn format_3_is_read() {
 fn what_is_no_notebook_is_refused_and_damage_does_no_harm() {
     let config = Config::default();
     let kind = |bytes: &[u8]| {
-        convert(bytes, &Limits::starting_now(&config))
+        convert(bytes, &config.notebook, &Limits::starting_now(&config))
             .unwrap_err()
             .kind()
     };
     assert_eq!(kind(b"{\"cells\": ["), ErrorKind::Corrupt);
     assert_eq!(kind(b"{}"), ErrorKind::Invalid);
-    withstands(notebook().to_string().as_bytes(), convert);
+    let settings = NotebookConfig::default();
+    withstands(notebook().to_string().as_bytes(), |bytes, limits| {
+        convert(bytes, &settings, limits)
+    });
 }

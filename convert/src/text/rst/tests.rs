@@ -8,7 +8,7 @@ use crate::hostile::withstands;
 use crate::test_config::config;
 
 fn convert_text(source: &str) -> Converted {
-    let config = config();
+    let config: crate::Config = config();
     convert(source.as_bytes(), &Limits::starting_now(&config)).unwrap()
 }
 
@@ -299,7 +299,7 @@ fn table_borders_and_transitions_are_no_titles() {
 fn damage_and_depth_do_no_harm() {
     let sample = "Title\n=====\n\n.. note::\n\n   * a ``b`` :c:`d <e>`\n\n     +---+---+\n     | a | b |\n     +---+---+\n\n===  ===\na    b\n===  ===\n\n|x| [1]_ `l`_ `m <n>`__ **o** *p*\n\n.. |x| replace:: y\n.. [1] z\n".repeat(4);
     withstands(sample.as_bytes(), convert);
-    let config = config();
+    let config: crate::Config = config();
     let deep_list: String = (0..3000)
         .map(|depth| format!("{}- x\n\n", " ".repeat(2 * depth.min(600))))
         .collect();

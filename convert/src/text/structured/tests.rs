@@ -6,8 +6,14 @@ use crate::hostile::withstands;
 use crate::test_config::config;
 
 fn converted(text: &str, notation: Notation) -> Converted {
-    let config = config();
-    convert(text.as_bytes(), notation, &Limits::starting_now(&config)).unwrap()
+    let config: crate::Config = config();
+    convert(
+        text.as_bytes(),
+        notation,
+        &config.structured,
+        &Limits::starting_now(&config),
+    )
+    .unwrap()
 }
 
 const MANUAL: &str = r#"{"title": "产品手册", "version": 2, "tags": ["a", "b"], "about": "这个产品用于无线网络的规划。\n\n第二段。",
@@ -74,8 +80,14 @@ fn xml_is_read_in_its_encoding() {
     let source =
         "<?xml version=\"1.0\" encoding=\"GBK\"?><a><b>载波聚合技术</b><c>提高峰值速率</c></a>";
     let (bytes, ..) = encoding_rs::GBK.encode(source);
-    let config = config();
-    let converted = convert(&bytes, Notation::Xml, &Limits::starting_now(&config)).unwrap();
+    let config: crate::Config = config();
+    let converted = convert(
+        &bytes,
+        Notation::Xml,
+        &config.structured,
+        &Limits::starting_now(&config),
+    )
+    .unwrap();
     assert_eq!(
         converted.markdown,
         "# a\n\n- **b**: 载波聚合技术\n- **c**: 提高峰值速率\n"
@@ -84,16 +96,16 @@ fn xml_is_read_in_its_encoding() {
 
 #[test]
 fn damage_and_bombs_do_no_harm() {
-    let config = config();
+    let config: crate::Config = config();
     withstands(MANUAL.as_bytes(), |bytes, limits| {
-        convert(bytes, Notation::Json, limits)
+        convert(bytes, Notation::Json, &config.structured, limits)
     });
     withstands(MANUAL.as_bytes(), |bytes, limits| {
-        convert(bytes, Notation::Yaml, limits)
+        convert(bytes, Notation::Yaml, &config.structured, limits)
     });
     withstands(
         b"<a b='c'><d>text &amp; more</d><d><e/>tail</d></a>",
-        |bytes, limits| convert(bytes, Notation::Xml, limits),
+        |bytes, limits| convert(bytes, Notation::Xml, &config.structured, limits),
     );
     let mut aliases = String::from("a0: &a0 [word word,x,x,x,x,x,x,x,x]\n");
     for level in 1..30 {
@@ -114,7 +126,13 @@ fn damage_and_bombs_do_no_harm() {
         ),
     ] {
         let started = std::time::Instant::now();
-        convert(bomb.as_bytes(), notation, &Limits::starting_now(&config)).unwrap();
+        convert(
+            bomb.as_bytes(),
+            notation,
+            &config.structured,
+            &Limits::starting_now(&config),
+        )
+        .unwrap();
         assert!(
             started.elapsed().as_secs() < 10,
             "{notation:?} took {:?}",

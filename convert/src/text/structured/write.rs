@@ -4,7 +4,7 @@ use tributary_schemas::Result;
 
 use super::tree::Tree;
 use crate::block::Block;
-use crate::config::Config;
+use crate::config::StructuredConfig;
 use crate::escape::{code_span, escaped, is_wide};
 use crate::limits::Limits;
 
@@ -24,12 +24,12 @@ const TITLES: [&str; 12] = [
 const MAXIMUM_LIST_DEPTH: usize = 6;
 
 /// Whether the data is worth reading as text: prose in its values, or records in rows.
-pub fn is_text(tree: &Tree, config: &Config) -> bool {
+pub fn is_text(tree: &Tree, settings: &StructuredConfig) -> bool {
     let (mut prose, mut all) = (0, 0);
     count(tree, &mut prose, &mut all);
     all > 0
-        && (prose as f64 >= all as f64 * config.structured.minimum_prose_share
-            || holds_table(tree, config))
+        && (prose as f64 >= all as f64 * settings.minimum_prose_share
+            || holds_table(tree, settings))
 }
 
 /// Characters of prose and of all values.
@@ -66,30 +66,33 @@ fn is_prose(text: &str) -> bool {
     (wide >= 2 || blanks >= 2) && letters > 6 * signs && letters >= 4
 }
 
-fn holds_table(tree: &Tree, config: &Config) -> bool {
+fn holds_table(tree: &Tree, settings: &StructuredConfig) -> bool {
     match tree {
         Tree::List(items) => {
-            columns(items, config).is_some() || items.iter().any(|item| holds_table(item, config))
+            columns(items, settings).is_some()
+                || items.iter().any(|item| holds_table(item, settings))
         }
-        Tree::Record(entries) => entries.iter().any(|(_, value)| holds_table(value, config)),
+        Tree::Record(entries) => entries
+            .iter()
+            .any(|(_, value)| holds_table(value, settings)),
         _ => false,
     }
 }
 
 /// The blocks of a whole tree. `Invalid` if it takes too long.
-pub fn blocks(tree: Tree, limits: &Limits) -> Result<Vec<Block>> {
+pub fn blocks(tree: &Tree, settings: &StructuredConfig, limits: &Limits) -> Result<Vec<Block>> {
     let mut writer = Writer {
-        config: limits.config,
+        settings,
         limits,
         blocks: Vec::new(),
         steps: 0,
     };
-    writer.value(&tree, 1)?;
+    writer.value(tree, 1)?;
     Ok(writer.blocks)
 }
 
 struct Writer<'l> {
-    config: &'l Config,
+    settings: &'l StructuredConfig,
     limits: &'l Limits<'l>,
     blocks: Vec<Block>,
     steps: usize,
@@ -149,7 +152,7 @@ impl Writer<'_> {
 
     /// A nested value with its name: as a heading, or below the allowed levels as a nested list.
     fn nested(&mut self, name: &str, value: &Tree, level: usize) -> Result<()> {
-        if level > self.config.structured.heading_levels {
+        if level > self.settings.heading_levels {
             let item = item(name, value, 0);
             self.blocks.push(Block::List(None, vec![item]));
             return Ok(());
@@ -177,7 +180,7 @@ impl Writer<'_> {
 
     /// A table of flat records, a list of short values, or one after the other.
     fn list(&mut self, name: &str, items: &[Tree], level: usize) -> Result<()> {
-        if let Some(columns) = columns(items, self.config) {
+        if let Some(columns) = columns(items, self.settings) {
             self.blocks.push(table(&columns, items));
             return Ok(());
         }
@@ -200,9 +203,7 @@ impl Writer<'_> {
                 .title(&TITLES)
                 .unwrap_or_else(|| format!("{name} {number}").trim().to_owned());
             match entry {
-                Tree::Record(_) | Tree::List(_)
-                    if level <= self.config.structured.heading_levels =>
-                {
+                Tree::Record(_) | Tree::List(_) if level <= self.settings.heading_levels => {
                     self.heading(&title, level);
                     self.value(entry, level + 1)?;
                 }
@@ -363,7 +364,7 @@ fn flat(value: &Tree) -> String {
 }
 
 /// Names of the columns, if the items are flat records of one kind: two or more, with few gaps.
-fn columns<'t>(items: &'t [Tree], config: &Config) -> Option<Vec<&'t str>> {
+fn columns<'t>(items: &'t [Tree], settings: &StructuredConfig) -> Option<Vec<&'t str>> {
     let mut columns: Vec<&str> = Vec::new();
     let mut cells = 0;
     for item in items {
@@ -383,7 +384,7 @@ fn columns<'t>(items: &'t [Tree], config: &Config) -> Option<Vec<&'t str>> {
             }
             cells += 1;
         }
-        if columns.len() > config.structured.maximum_table_columns {
+        if columns.len() > settings.maximum_table_columns {
             return None;
         }
     }

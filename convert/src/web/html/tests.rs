@@ -5,8 +5,13 @@ use super::*;
 use crate::test_config::config;
 
 fn page(html: &str) -> Converted {
-    let config = config();
-    convert(html.as_bytes(), &Limits::starting_now(&config)).unwrap()
+    let config: crate::Config = config();
+    convert(
+        html.as_bytes(),
+        &config.html,
+        &Limits::starting_now(&config),
+    )
+    .unwrap()
 }
 
 fn markdown(html: &str) -> String {
@@ -236,9 +241,9 @@ fn pictures_in_the_page_become_files() {
 fn pages_are_read_in_their_encoding() {
     let chinese = "<html><head><meta charset=\"LABEL\"><title>标题</title></head><body><h1>载波聚合</h1><table><tr><td>名称</td><td>数值</td></tr><tr><td>峰值速率</td><td>100</td></tr></table></body></html>";
     let expected = "# 载波聚合\n\n| 名称 | 数值 |\n| --- | --- |\n| 峰值速率 | 100 |\n";
-    let config = config();
+    let config: crate::Config = config();
     let read = |bytes: &[u8]| {
-        convert(bytes, &Limits::starting_now(&config))
+        convert(bytes, &config.html, &Limits::starting_now(&config))
             .unwrap()
             .markdown
     };
@@ -272,8 +277,15 @@ fn pages_are_read_in_their_encoding() {
 #[test]
 fn damage_does_no_harm() {
     let sample = "<html><head><meta charset=utf-8><title>t</title></head><body><h1>h</h1><table><tr><th rowspan=3>a<td colspan=9>b</table><math><mfrac><mi>a</mi><mi>b</mi></mfrac></math><ul><li>x<pre>c</pre></ul><img src='data:image/png;base64,AAAA'></body></html>".repeat(3);
-    crate::hostile::withstands(sample.as_bytes(), convert);
-    let config = config();
+    let settings = crate::config::HtmlConfig::default();
+    crate::hostile::withstands(sample.as_bytes(), |bytes, limits| {
+        convert(bytes, &settings, limits)
+    });
+    let config: crate::Config = config();
     let deep = "<math><mrow>".repeat(20_000);
-    drop(convert(deep.as_bytes(), &Limits::starting_now(&config)));
+    drop(convert(
+        deep.as_bytes(),
+        &config.html,
+        &Limits::starting_now(&config),
+    ));
 }

@@ -212,7 +212,7 @@ fn page(start: u32, entries: &[(u32, Vec<u8>)], size: usize) -> Vec<u8> {
 }
 
 fn convert(draft: &Draft, config: &Config) -> tributary_schemas::Result<Converted> {
-    super::convert(&draft.build(), &Limits::starting_now(config))
+    super::convert(&draft.build(), &config.doc, &Limits::starting_now(config))
 }
 
 fn markdown(draft: &Draft) -> String {
@@ -395,6 +395,7 @@ fn files_that_cannot_be_read_are_refused_with_the_right_kind() {
         let config = Config::default();
         super::convert(
             &compound(&[("WordDocument", word), ("1Table", &[0; 50])]),
+            &config.doc,
             &Limits::starting_now(&config),
         )
         .unwrap_err()
@@ -425,7 +426,7 @@ fn truncated_and_flipped_files_end_cleanly() {
     draft.notes = vec![(16, "\u{2} said\r".to_owned())];
     let (bytes, config) = (draft.build(), Config::default());
     let run = |bytes: &[u8]| {
-        if let Err(error) = super::convert(bytes, &Limits::starting_now(&config)) {
+        if let Err(error) = super::convert(bytes, &config.doc, &Limits::starting_now(&config)) {
             assert!(
                 matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported),
                 "{error}"

@@ -21,7 +21,7 @@ fn sample() -> TestPackage {
 
 fn convert(bytes: &[u8]) -> tributary_schemas::Result<crate::document::Converted> {
     let config = Config::default();
-    super::convert(bytes, &Limits::starting_now(&config))
+    super::convert(bytes, &config.docx, &Limits::starting_now(&config))
 }
 
 fn kind(package: &TestPackage) -> ErrorKind {
@@ -232,7 +232,7 @@ fn late_conversions_stop() {
     };
     let started = Instant::now();
     assert_eq!(
-        super::convert(&bytes, &late).unwrap_err().kind(),
+        super::convert(&bytes, &config.docx, &late).unwrap_err().kind(),
         ErrorKind::Invalid
     );
     assert!(started.elapsed() < Duration::from_secs(5));

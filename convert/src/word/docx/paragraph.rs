@@ -182,7 +182,7 @@ impl Story<'_, '_> {
             return Ok(false);
         }
         if let Some(numbered) = numbered.filter(|numbered| {
-            self.document.limits.config.docx.show_heading_numbers && !numbered.label.is_empty()
+            self.document.settings.show_heading_numbers && !numbered.label.is_empty()
         }) {
             text = format!("{} {text}", numbered.label);
         }

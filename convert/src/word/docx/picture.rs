@@ -58,7 +58,7 @@ impl Document<'_> {
         let Some(size) = self.package.claimed_size(part) else {
             return Ok(None);
         };
-        if self.blob_bytes.saturating_add(size) > self.limits.config.maximum_embedded_bytes {
+        if self.blob_bytes.saturating_add(size) > self.limits.maximum_embedded_bytes {
             self.pictures_left_out += 1;
             return Ok(Some(part.to_owned()));
         }

@@ -154,8 +154,8 @@ impl Story<'_, '_> {
         xml: &mut XmlReader,
         inline: &mut Inline,
     ) -> Result<()> {
-        let is_hidden = look.hidden.unwrap_or(self.hides_text)
-            && !self.document.limits.config.docx.include_hidden_text;
+        let is_hidden =
+            look.hidden.unwrap_or(self.hides_text) && !self.document.settings.include_hidden_text;
         match element.name() {
             "t" => {
                 let text = xml.text()?;
@@ -179,7 +179,7 @@ impl Story<'_, '_> {
             "sym" if !is_hidden => self.symbol(element, look, inline),
             "footnoteReference" if !is_hidden => self.note(NoteKind::Footnote, element, inline),
             "endnoteReference" if !is_hidden => self.note(NoteKind::Endnote, element, inline),
-            "commentReference" if self.document.limits.config.docx.include_comments => {
+            "commentReference" if self.document.settings.include_comments => {
                 self.note(NoteKind::Comment, element, inline)
             }
             // Some writers put them into runs.

@@ -126,8 +126,7 @@ impl Story<'_, '_> {
                 "tblHeader" => row.is_header = element.is_on(),
                 "del" => row.is_dropped = true,
                 "hidden" => {
-                    row.is_dropped |=
-                        element.is_on() && !self.document.limits.config.docx.include_hidden_text
+                    row.is_dropped |= element.is_on() && !self.document.settings.include_hidden_text
                 }
                 _ => {}
             }

@@ -93,7 +93,7 @@ impl TestPackage {
 
     /// What the document becomes with those settings.
     pub fn converted_with(&self, config: &Config) -> Result<Converted> {
-        super::convert(&self.zipped(), &Limits::starting_now(config))
+        super::convert(&self.zipped(), &config.docx, &Limits::starting_now(config))
     }
 
     /// The document's Markdown.

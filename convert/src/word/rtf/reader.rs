@@ -92,7 +92,7 @@ impl<'l> Reader<'l> {
             limits,
             document: Document::default(),
             information: BTreeMap::new(),
-            embedded: Embedded::new(limits.config),
+            embedded: Embedded::new(limits),
             images: Vec::new(),
             state: State {
                 skip_after_unicode: 1,

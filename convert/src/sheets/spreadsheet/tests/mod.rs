@@ -16,7 +16,12 @@ use super::*;
 use crate::config::Config;
 
 fn convert_with(bytes: &[u8], config: &Config) -> Result<Converted> {
-    convert(bytes, &Limits::starting_now(config))
+    convert(
+        bytes,
+        &config.spreadsheet,
+        &config.tables,
+        &Limits::starting_now(config),
+    )
 }
 
 fn converted(bytes: &[u8]) -> Converted {
