@@ -1,8 +1,10 @@
 //! Which characters of plain text Markdown would read as marks, and code spans.
 
+use crate::blanks::collapsed;
+
 /// Code within a line, white space collapsed; empty for nothing.
 pub fn code_span(code: &str) -> String {
-    let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
+    let code = collapsed(code);
     if code.is_empty() {
         return code;
     }
@@ -36,18 +38,34 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Zero-width characters and soft hyphens, of no use to a reader.
+/// Zero-width characters, marks of direction, soft hyphens and control characters, of no use to a
+/// reader.
 pub fn is_invisible(character: char) -> bool {
     matches!(
         character,
-        '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}'
+        '\u{200B}'
+            | '\u{200E}'
+            | '\u{200F}'
+            | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{FEFF}'
+            | '\u{AD}'
     ) || (character.is_control() && character != '\t')
 }
 
 /// Chinese and Japanese characters and full-width punctuation: no space between them where the
 /// source has a line end.
 pub fn is_wide(character: char) -> bool {
-    matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FF60}' | '\u{20000}'..='\u{3FFFF}')
+    matches!(
+        character,
+        '\u{2E80}'..='\u{9FFF}'
+            | '\u{F900}'..='\u{FAFF}'
+            | '\u{FE30}'..='\u{FE4F}'
+            | '\u{FF01}'..='\u{FF60}'
+            | '\u{FFE0}'..='\u{FFE6}'
+            | '\u{20000}'..='\u{3FFFF}'
+    )
 }
 
 /// Whether Markdown would read the character as a mark here.
@@ -69,9 +87,10 @@ pub fn needs_escape(
         '<' => {
             next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
         }
-        '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))),
+        '[' => in_link || next == Some('^'),
+        ']' => in_link || matches!(next, Some('(' | '[')),
         '~' => next == Some('~') || previous == Some('~'),
-        '&' => next.is_some_and(|next| next == '#'),
+        '&' => next == Some('#'),
         _ => false,
     }
 }
@@ -149,6 +168,12 @@ pub fn destination(link: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_looks_like_a_note_is_no_note_and_directions_are_no_text() {
+        assert_eq!(escaped("see [^1] and [1]"), "see \\[^1] and [1]");
+        assert_eq!(escaped("a\u{202E}b\u{2066}c"), "abc");
+    }
 
     #[test]
     fn fences_are_longer_than_what_they_hold() {

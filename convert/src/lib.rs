@@ -5,6 +5,7 @@
 //! A converter lies in the family of its format; what several share lies beside the families.
 
 mod archive;
+mod blanks;
 mod block;
 mod code_pages;
 pub mod config;
@@ -18,6 +19,7 @@ mod hostile;
 pub mod isolation;
 pub mod limits;
 pub mod lines;
+mod links;
 mod mail;
 mod office;
 pub mod pages;
@@ -27,6 +29,7 @@ mod positions;
 mod render;
 mod sheets;
 pub mod slides;
+mod table;
 #[cfg(test)]
 mod test_config;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Blocks to Markdown. Recursion is bounded by the nesting that their builders allow.
 
 use crate::block::Block;
-use crate::escape::escape_starts;
-use crate::escape::fenced;
+use crate::escape::{escape_starts, fenced};
+use crate::table::{push_row, push_rule};
 
 /// The blocks as Markdown, each followed by a blank line.
 pub fn render(blocks: &[Block]) -> String {
@@ -179,18 +179,10 @@ fn write_footnote(label: &str, content: &[Block], prefix: &mut Prefix, out: &mut
 fn write_table(rows: &[Vec<String>], prefix: &mut Prefix, out: &mut String) {
     for (index, row) in rows.iter().enumerate() {
         prefix.start_line(out);
-        out.push('|');
-        for cell in row {
-            out.push(' ');
-            out.push_str(cell);
-            out.push_str(" |");
-        }
-        out.push('\n');
+        push_row(row, out);
         if index == 0 {
             prefix.start_line(out);
-            out.push('|');
-            out.push_str(&" --- |".repeat(row.len()));
-            out.push('\n');
+            push_rule(row.len(), out);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Charts as tables: title, and one column for each series.
 
+use crate::blanks::collapsed;
+
 use std::collections::BTreeMap;
 
 use tributary_schemas::Result;
@@ -42,7 +44,7 @@ impl Chart {
         while let Some(element) = xml.child()? {
             match element.name() {
                 "title" if self.title.is_empty() && self.series.is_empty() => {
-                    self.title = one_line(&rich_text(xml)?)
+                    self.title = collapsed(&rich_text(xml)?)
                 }
                 "ser" if self.series.len() < MAXIMUM_SERIES => {
                     let series = Series::read(xml)?;
@@ -122,7 +124,7 @@ fn collect_points(
     while let Some(element) = xml.child()? {
         match element.name() {
             "v" => {
-                let value = tidy_number(&one_line(&xml.text()?));
+                let value = tidy_number(&collapsed(&xml.text()?));
                 points
                     .entry(index)
                     .and_modify(|known: &mut String| known.push_str(&format!(" {value}")))
@@ -183,7 +185,7 @@ pub fn paragraphs(xml: &mut XmlReader) -> Result<Vec<String>> {
     loop {
         match xml.next_node()? {
             super::xml::Node::Start(element) if element.name() == "p" => {
-                paragraphs.push(one_line(&rich_text(xml)?))
+                paragraphs.push(collapsed(&rich_text(xml)?))
             }
             super::xml::Node::Eof => break,
             _ => {}
@@ -191,10 +193,6 @@ pub fn paragraphs(xml: &mut XmlReader) -> Result<Vec<String>> {
     }
     paragraphs.retain(|text| !text.is_empty());
     Ok(paragraphs)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The old `EQ` field of Word: phonetic and enclosed text, fractions and roots that are written as
 //! its instruction.
 
+use crate::blanks::collapsed;
+
 /// Deepest nesting of its switches that is read.
 const MAXIMUM_DEPTH: usize = 16;
 
@@ -20,7 +22,7 @@ pub fn shown(instruction: &str) -> Option<Shown> {
         is_formula: false,
     };
     let text = parser.sequence(0, false);
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = collapsed(&text);
     if text.is_empty() {
         return None;
     }

@@ -1,10 +1,10 @@
 //! A paragraph's text, collected piece by piece and written as Markdown once: white space, escapes,
 //! emphasis, links, page breaks.
 
-use super::inline_writer::{Space, Writer, is_invisible};
-
-/// Longest link that is kept, in bytes.
-const MAXIMUM_LINK_BYTES: usize = 2048;
+use super::inline_writer::{Space, Writer};
+use crate::blanks::collapsed;
+use crate::escape::is_invisible;
+use crate::links::is_place;
 
 /// Raised or lowered text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,15 +85,7 @@ impl Inline {
     /// A link begins; its text follows. Anchors, scripts and data are no links.
     pub fn open_link(&mut self, target: &str) {
         let target = target.trim();
-        let scheme = target
-            .split_once(':')
-            .map_or("", |(scheme, _)| scheme)
-            .to_ascii_lowercase();
-        let is_place = !target.is_empty()
-            && !target.starts_with('#')
-            && target.len() <= MAXIMUM_LINK_BYTES
-            && !matches!(scheme.as_str(), "javascript" | "data" | "vbscript");
-        self.pieces.push(Piece::OpenLink(if is_place {
+        self.pieces.push(Piece::OpenLink(if is_place(target) {
             target.to_owned()
         } else {
             String::new()
@@ -186,7 +178,7 @@ impl Inline {
             .chars()
             .filter(|character| character.is_whitespace() || !is_invisible(*character))
             .collect();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        collapsed(&text)
     }
 
     /// Whether all readable text is code.

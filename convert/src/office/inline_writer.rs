@@ -2,8 +2,7 @@
 //! marks.
 
 use super::inline::{Look, Position};
-use crate::escape::destination;
-use crate::escape::longest_run;
+use crate::escape::{code_span, destination, is_invisible, needs_escape};
 use crate::positions;
 
 /// White space that is owed.
@@ -162,13 +161,11 @@ impl Writer {
             } else {
                 self.out.chars().next_back()
             };
+            let next = characters.peek().copied();
             self.settle();
-            if needs_escape(
-                character,
-                previous,
-                characters.peek().copied(),
-                self.link.is_some(),
-            ) {
+            if needs_escape(character, previous, next, self.link.is_some())
+                && !is_fill_in(character, previous, next)
+            {
                 self.out.push('\\');
             }
             self.out.push(character);
@@ -176,16 +173,8 @@ impl Writer {
     }
 
     fn code(&mut self, code: &str) {
-        let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
-        let fence = "`".repeat(longest_run(&code, '`') + 1);
-        let pad = if code.starts_with('`') || code.ends_with('`') {
-            " "
-        } else {
-            ""
-        };
         self.settle();
-        self.out
-            .push_str(&format!("{fence}{pad}{code}{pad}{fence}"));
+        self.out.push_str(&code_span(code));
     }
 }
 
@@ -222,45 +211,9 @@ fn positioned(text: &str, position: Position) -> String {
     }
 }
 
-/// Zero-width characters, soft hyphens and control characters, of no use to a reader.
-pub(super) fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}' | '\u{AD}')
-        || character.is_control()
-}
-
-/// Whether Markdown would read the character as a mark here.
-fn needs_escape(
-    character: char,
-    previous: Option<char>,
-    next: Option<char>,
-    in_link: bool,
-) -> bool {
-    let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
-    match character {
-        '`' => true,
-        '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
-        '*' => {
-            !(previous.is_none_or(char::is_whitespace) && next.is_none_or(char::is_whitespace))
-                || previous.is_none()
-        }
-        '_' => {
-            !(is_word(previous) && (next.is_none() || is_word(next)))
-                && !(is_blank_or(previous, '_') && is_blank_or(next, '_'))
-        }
-        '<' => {
-            next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
-        }
-        '[' | ']' => {
-            in_link
-                || (character == ']' && matches!(next, Some('(' | '[')))
-                || (character == '[' && next == Some('^'))
-        }
-        '~' => next == Some('~') || previous == Some('~'),
-        '&' => next == Some('#'),
-        _ => false,
-    }
-}
-
-fn is_blank_or(neighbour: Option<char>, wanted: char) -> bool {
-    neighbour.is_none_or(|neighbour| neighbour.is_whitespace() || neighbour == wanted)
+/// A line to be written on, of which forms are full; alone among blanks it marks nothing.
+fn is_fill_in(character: char, previous: Option<char>, next: Option<char>) -> bool {
+    let is_open =
+        |neighbour: Option<char>| neighbour.is_none_or(|it| it.is_whitespace() || it == '_');
+    character == '_' && is_open(previous) && is_open(next)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tributary_schemas::ImageLink;
 
+use crate::blanks::collapsed;
 use crate::document::EmbeddedFile;
 
 /// Pictures found so far.
@@ -39,7 +40,7 @@ impl Pictures {
         alt: &str,
         read: impl FnOnce() -> Option<EmbeddedFile>,
     ) -> Option<String> {
-        let alt = one_line(alt);
+        let alt = shown_alternative(alt);
         let Some(blob) = self
             .known
             .get(key)
@@ -70,7 +71,7 @@ impl Pictures {
 
     /// Shows a picture that lies elsewhere; returns the image's Markdown.
     pub fn link(&mut self, mut image: ImageLink) -> String {
-        image.alt = one_line(&image.alt);
+        image.alt = shown_alternative(&image.alt);
         let markdown = format!("![{}](image:{})", image.alt, self.images.len());
         self.images.push(image);
         markdown
@@ -90,17 +91,14 @@ impl Pictures {
 
 /// Alternative text without line ends and without what would end it; of a path, as programs put it
 /// there, the file's name.
-fn one_line(alt: &str) -> String {
+fn shown_alternative(alt: &str) -> String {
     let is_path = alt.contains(":\\") && !alt.trim().contains('\n');
     let said = if is_path {
         alt.rsplit('\\').next().unwrap_or(alt)
     } else {
         alt
     };
-    said.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .replace(['[', ']', '\\', '`'], "")
+    collapsed(said).replace(['[', ']', '\\', '`'], "")
 }
 
 #[cfg(test)]

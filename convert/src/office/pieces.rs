@@ -4,10 +4,8 @@
 
 use std::rc::Rc;
 
-use crate::escape::needs_escape;
-
-/// Longest link that is kept, in bytes; longer ones carry data, not a place.
-const MAXIMUM_LINK_BYTES: usize = 2048;
+use crate::escape::{destination, is_invisible, needs_escape};
+use crate::links::is_place;
 
 /// How a run looks, as far as Markdown can say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +55,7 @@ fn write(pieces: &[Piece], is_styled: bool) -> String {
         match group
             .first()
             .and_then(link_of)
-            .filter(|link| is_styled && is_place(link))
+            .filter(|link| is_styled && is_place(link) && !link.contains(char::is_control))
         {
             Some(link) => writer.link(group, link),
             None => writer.pieces(group, is_styled),
@@ -261,36 +259,6 @@ fn mark_of(
         (_, _, true) => "*",
         _ => "",
     }
-}
-
-fn is_place(link: &str) -> bool {
-    let scheme = link
-        .split_once(':')
-        .map_or("", |(scheme, _)| scheme)
-        .to_ascii_lowercase();
-    let is_code = matches!(scheme.as_str(), "javascript" | "data" | "vbscript");
-    !link.is_empty()
-        && !link.starts_with('#')
-        && link.len() <= MAXIMUM_LINK_BYTES
-        && !is_code
-        && !link.contains(char::is_control)
-}
-
-/// A link as Markdown takes it.
-fn destination(link: &str) -> String {
-    if link.contains([' ', '(', ')', '<', '>']) {
-        format!("<{}>", link.replace('<', "%3C").replace('>', "%3E"))
-    } else {
-        link.to_owned()
-    }
-}
-
-/// Zero-width characters, soft hyphens and controls, of no use to a reader.
-fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' | '\u{AD}' | '\u{2060}'
-    ) || character.is_control()
 }
 
 #[cfg(test)]

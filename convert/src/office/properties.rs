@@ -1,5 +1,7 @@
 //! Core properties of a package (title, author, dates) as metadata.
 
+use crate::blanks::collapsed;
+
 use std::collections::BTreeMap;
 
 use tributary_schemas::Result;
@@ -43,13 +45,7 @@ pub fn read(package: &mut Package) -> Result<BTreeMap<String, String>> {
             .find(|(name, _)| *name == element.name())
             .map(|(_, name)| *name);
         let text = xml.text()?;
-        let text: String = text
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .chars()
-            .take(MAXIMUM_CHARACTERS)
-            .collect();
+        let text: String = collapsed(&text).chars().take(MAXIMUM_CHARACTERS).collect();
         if let Some(name) = name.filter(|_| !text.is_empty()) {
             metadata.insert(name.to_owned(), text);
         }

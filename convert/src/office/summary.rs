@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::bytes::{size_at, slice_at, u16_at, u32_at, utf_16};
+use crate::blanks::collapsed;
 use crate::code_pages::of_code_page;
 
 /// Name of the stream.
@@ -74,7 +75,7 @@ fn value(section: &[u8], at: usize, encoding: &'static Encoding) -> Option<Strin
         _ => return None,
     };
     let text = text.split('\0').next().unwrap_or_default();
-    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+    Some(collapsed(&text))
 }
 
 /// A time in steps of 100 nanoseconds since 1601 as `2024-05-06T07:08:09Z`; `None` for times before

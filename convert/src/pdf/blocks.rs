@@ -6,6 +6,7 @@ use super::lists::{self, Marker};
 use super::statistics::Statistics;
 use super::tables::Table;
 use super::unicode;
+use crate::escape::is_wide;
 
 /// Change of size from line to line that starts a paragraph, and the size from which text is large,
 /// both relative.
@@ -172,7 +173,7 @@ impl Region {
             .trim_start()
             .chars()
             .next()
-            .is_some_and(unicode::is_wide);
+            .is_some_and(is_wide);
         let needed = if starts_wide {
             2.5 * line.size
         } else {

@@ -7,7 +7,7 @@
 use super::geometry::Area;
 use super::segments::Segment;
 use super::tables::Table;
-use super::unicode;
+use crate::escape::is_wide;
 
 /// Narrowest gutter, in sizes of the region's letters and in points.
 const GUTTER_SIZES: f32 = 0.8;
@@ -219,7 +219,7 @@ impl Side {
                     let wide = segment
                         .text
                         .chars()
-                        .filter(|character| unicode::is_wide(*character))
+                        .filter(|character| is_wide(*character))
                         .count();
                     side.pieces += 1.0;
                     side.characters += (segment.characters + wide) as f32;

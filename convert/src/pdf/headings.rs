@@ -7,6 +7,7 @@ use super::blocks::{Block, Paragraph};
 use super::document::Bookmark;
 use super::statistics::{Statistics, number_depth};
 use super::unicode;
+use crate::escape::is_wide;
 
 /// How much smaller a heading of the next level is, relative; smaller differences are none.
 const TIER_STEP: f32 = 0.9;
@@ -47,7 +48,7 @@ pub fn mark(pages: &mut [Vec<Block>], statistics: &[Statistics], bookmarks: &[Bo
 pub fn title(pages: &[Vec<Block>]) -> Option<String> {
     let is_long = |text: &str| {
         text.chars()
-            .map(|character| if unicode::is_wide(character) { 3 } else { 1 })
+            .map(|character| if is_wide(character) { 3 } else { 1 })
             .sum::<usize>()
             >= 12
     };

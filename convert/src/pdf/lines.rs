@@ -3,6 +3,7 @@
 use super::geometry::Area;
 use super::segments::Segment;
 use super::unicode;
+use crate::escape::is_wide;
 
 /// Share of the smaller height that two segments of one line have in common.
 const SHARED_HEIGHT: f32 = 0.5;
@@ -143,7 +144,7 @@ pub fn append(text: &mut String, next: &str, ends_with_hyphen: bool) {
     let before_hyphen = text.chars().rev().nth(1);
     let has_hyphen = (ends_with_hyphen || text.ends_with('-'))
         && before_hyphen
-            .is_some_and(|before| before.is_alphanumeric() && !unicode::is_wide(before));
+            .is_some_and(|before| before.is_alphanumeric() && !is_wide(before));
     let first = next.chars().next().unwrap_or(' ');
     // `pre- and post-`: the hyphen stands for a word that follows.
     let is_suspended = ["and ", "or ", "und ", "oder ", "et ", "to "]

@@ -3,6 +3,8 @@
 use super::blocks::{Block, Item};
 use super::lists;
 use super::unicode;
+use crate::escape::{escape_starts, fenced, needs_escape};
+use crate::table::{push_row, push_rule, ready_cell};
 
 /// Deepest nesting of lists.
 const MAXIMUM_LIST_DEPTH: usize = 6;
@@ -34,12 +36,12 @@ pub fn page(blocks: &[Block], addresses: &[String]) -> String {
             }
             Block::Paragraph(paragraph) => {
                 let text = inline(&lists::without_leaders(&paragraph.text), addresses);
-                out.push_str(&escape_start(&text));
+                out.push_str(&escape_starts(&text));
                 out.push('\n');
             }
             Block::Item(item) => out.push_str(&lists.item(item, addresses)),
             Block::Table(table) => write_table(&table.rows, addresses, &mut out),
-            Block::Code(lines) => out.push_str(&fenced(&lines.join("\n"))),
+            Block::Code(lines) => out.push_str(&fenced("", &lines.join("\n"))),
         }
     }
     out
@@ -84,7 +86,7 @@ impl Lists {
             "{}{} {}\n",
             " ".repeat(indent),
             item.marker,
-            escape_start(&text)
+            escape_starts(&text)
         )
     }
 }
@@ -92,33 +94,15 @@ impl Lists {
 fn write_table(rows: &[Vec<String>], addresses: &[String], out: &mut String) {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     for (index, row) in rows.iter().enumerate() {
-        out.push('|');
-        for column in 0..width {
-            let text = row
-                .get(column)
-                .map_or_else(String::new, |cell| inline(cell, addresses));
-            out.push(' ');
-            out.push_str(&text.replace('|', "\\|").replace('\n', "<br>"));
-            out.push_str(" |");
-        }
-        out.push('\n');
+        let cell = |column: usize| row.get(column).map_or("", String::as_str);
+        push_row(
+            (0..width).map(|column| ready_cell(&inline(cell(column), addresses))),
+            out,
+        );
         if index == 0 {
-            out.push('|');
-            out.push_str(&" --- |".repeat(width));
-            out.push('\n');
+            push_rule(width, out);
         }
     }
-}
-
-/// A code block whose fence is longer than any run of backticks in it.
-fn fenced(code: &str) -> String {
-    let longest = code
-        .split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}\n{code}\n{fence}\n")
 }
 
 /// Text with its links as Markdown, what would be read as Markdown escaped.
@@ -185,57 +169,6 @@ fn joined_links(text: &str) -> String {
         }
     }
     out + &held
-}
-
-fn needs_escape(character: char, last: Option<char>, next: Option<char>, in_link: bool) -> bool {
-    let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
-    let is_blank = |neighbour: Option<char>| neighbour.is_none_or(char::is_whitespace);
-    match character {
-        '`' => true,
-        '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
-        '*' => !(is_blank(last) && is_blank(next)),
-        '_' => !(is_word(last) && (next.is_none() || is_word(next))),
-        '<' => {
-            next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
-        }
-        '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))),
-        '~' => next == Some('~') || last == Some('~'),
-        '&' => next == Some('#'),
-        _ => false,
-    }
-}
-
-/// Escapes a start that Markdown would read as a heading, list, quote, table or rule.
-fn escape_start(text: &str) -> String {
-    let Some(first) = text.chars().next() else {
-        return String::new();
-    };
-    let after_run = text.trim_start_matches(first);
-    let spaced = after_run.is_empty() || after_run.starts_with(' ');
-    let run = text.len() - after_run.len();
-    let at = match first {
-        '#' if run <= 6 && spaced => Some(0),
-        '-' | '+' | '*' if run == 1 && spaced => Some(0),
-        '=' | '-' | '_' | '*' if after_run.is_empty() => Some(0),
-        '>' | '|' => Some(0),
-        '~' if run >= 3 => Some(0),
-        '0'..='9' => number_end(text),
-        _ => None,
-    };
-    match at.and_then(|at| text.split_at_checked(at)) {
-        Some((before, after)) => format!("{before}\\{after}"),
-        None => text.to_owned(),
-    }
-}
-
-/// Where the dot of a leading `12. ` stands.
-fn number_end(text: &str) -> Option<usize> {
-    let digits = text.chars().take_while(char::is_ascii_digit).count();
-    let after = text.get(digits..)?;
-    let is_mark = digits <= 9
-        && after.starts_with(['.', ')'])
-        && (after.len() == 1 || after.get(1..)?.starts_with(' '));
-    is_mark.then_some(digits)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::geometry::Area;
 use super::lists;
 use super::rules::Rules;
 use super::unicode;
+use crate::escape::is_wide;
 
 /// Widest gap within a segment, in sizes of its letters.
 const MAXIMUM_GAP: f32 = 1.0;
@@ -275,7 +276,7 @@ impl Builder {
             return last.value.is_ascii_alphanumeric() && unicode::is_right_to_left(next.value);
         }
         let is_number = last.value.is_ascii_digit()
-            && (next.value.is_alphabetic() || unicode::is_wide(next.value));
+            && (next.value.is_alphabetic() || is_wide(next.value));
         gap > (if is_number { NUMBER_GAP } else { WORD_GAP }) * next.style.size
     }
 

@@ -3,6 +3,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::escape::is_wide;
+
 /// First of the characters that mark the start of a link in text; the link's number is added.
 const LINK_START: u32 = 0xF_0000;
 
@@ -59,13 +61,6 @@ pub fn push(text: &mut String, character: char) {
         | 0x1_D400..=0x1_D7FF => text.extend(std::iter::once(character).nfkc()),
         _ => text.push(character),
     }
-}
-
-/// Whether a character is Chinese, Japanese or a wide sign: lines of them are joined without a
-/// space.
-pub fn is_wide(character: char) -> bool {
-    matches!(u32::from(character), 0x2E80..=0x303F | 0x3040..=0x30FF | 0x3100..=0x31FF | 0x3200..=0x9FFF | 0xF900..=0xFAFF | 0xFE30..=0xFE4F
-        | 0xFF01..=0xFF60 | 0xFFE0..=0xFFE6 | 0x2_0000..=0x3_FFFF)
 }
 
 /// Whether two characters stand side by side without a space: both are wide, and they are not Latin

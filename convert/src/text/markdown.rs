@@ -9,18 +9,17 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use tributary_schemas::{ImageLink, Result};
 
+use crate::blanks::collapsed;
 use crate::document::Converted;
 use crate::escape::destination;
 use crate::limits::Limits;
+use crate::links::MAXIMUM_LINK_BYTES;
 use crate::text_encoding::decode;
 use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "markdown/1";
-
-/// Longest link that is copied in place of a reference to it, in bytes.
-const MAXIMUM_LINK_BYTES: usize = 2048;
 
 /// Converts Markdown of any encoding.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
@@ -214,11 +213,7 @@ impl Rewriter {
 
 /// The Markdown of an image; its link goes into `images`. Data URLs are no links: their text stays.
 pub(super) fn image(alt: &str, link: String, images: &mut Vec<ImageLink>) -> String {
-    let alt: String = alt
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .replace(['[', ']'], "");
+    let alt: String = collapsed(alt).replace(['[', ']'], "");
     if link.is_empty() || link.starts_with("data:") {
         return alt;
     }

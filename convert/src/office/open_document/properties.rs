@@ -7,6 +7,7 @@ use quick_xml::events::Event;
 use tributary_schemas::Result;
 
 use crate::archive::Archive;
+use crate::blanks::collapsed;
 use crate::xml_references::text_of;
 
 /// Longest property in characters; longer ones are cut.
@@ -61,7 +62,7 @@ pub(super) fn read(archive: &mut Archive) -> Result<BTreeMap<String, String>> {
 
 /// Several keywords are one property.
 fn add(name: &str, text: &str, metadata: &mut BTreeMap<String, String>) {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = collapsed(text);
     if text.is_empty() {
         return;
     }

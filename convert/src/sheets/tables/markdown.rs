@@ -3,10 +3,9 @@
 use super::plan::Plan;
 use super::value::{Cell, Row, Value};
 use crate::config::TablesConfig;
-use crate::escape::destination;
-
-/// Longest link in bytes that is kept.
-const MAXIMUM_LINK_BYTES: usize = 2048;
+use crate::escape::{destination, escape_starts, needs_escape};
+use crate::links::MAXIMUM_LINK_BYTES;
+use crate::table::{push_row, push_rule};
 
 /// How much is written.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +93,7 @@ impl<'a> TableWriter<'a> {
         let start = self.out.len();
         write_row(row, self.plan, self.out);
         if index == first {
-            write_rule(self.plan.columns.len(), self.out);
+            push_rule(self.plan.columns.len(), self.out);
         }
         if (self.plan.titles as u64..head).contains(&index) {
             let line = self
@@ -105,7 +104,7 @@ impl<'a> TableWriter<'a> {
             self.header.push_str(line);
             self.header.push('\n');
             if index == self.plan.titles as u64 {
-                write_rule(self.plan.columns.len(), &mut self.header);
+                push_rule(self.plan.columns.len(), &mut self.header);
             }
         }
     }
@@ -119,20 +118,16 @@ impl<'a> TableWriter<'a> {
                 .iter()
                 .map(|column| escaped(&column.name))
                 .collect();
-            self.header = format!("| {} |\n", names.join(" | "));
-            write_rule(names.len(), &mut self.header);
+            push_row(&names, &mut self.header);
+            push_rule(names.len(), &mut self.header);
         }
         self.out.push('\n');
         self.out.push_str(&self.header);
     }
 }
 
-fn write_rule(columns: usize, out: &mut String) {
-    out.push('|');
-    (0..columns).for_each(|_| out.push_str(" --- |"));
-    out.push('\n');
-}
-
+/// Cells are written as they come, and an empty one takes no more than a blank: tables of workbooks are
+/// large and have gaps.
 fn write_row(row: &Row<'_>, plan: &Plan, out: &mut String) {
     out.push('|');
     let mut cells = row.cells.iter().peekable();
@@ -221,50 +216,13 @@ fn write_escaped(text: &str, in_link: bool, out: &mut String) {
     }
 }
 
-/// Whether Markdown would read the character as a mark here.
-fn needs_escape(
-    character: char,
-    previous: Option<char>,
-    next: Option<char>,
-    in_link: bool,
-) -> bool {
-    let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
-    let is_space = |neighbour: Option<char>| neighbour.is_none_or(char::is_whitespace);
-    match character {
-        '`' => true,
-        '\\' => next.is_some_and(|next| next.is_ascii_punctuation()),
-        '*' => !(is_space(previous) && is_space(next)),
-        '_' => !(is_word(previous) && is_word(next) || is_space(previous) && is_space(next)),
-        '<' => {
-            next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'))
-        }
-        '[' | ']' => in_link || (character == ']' && matches!(next, Some('(' | '['))),
-        '~' => next == Some('~') || previous == Some('~'),
-        '&' => next.is_some_and(|next| next == '#'),
-        _ => false,
-    }
-}
-
 /// A paragraph of one cell: what would begin a heading, list, quote or rule is escaped.
 pub fn paragraph(cell: &Cell<'_>) -> String {
     let mut text = String::new();
     write_cell(cell, &mut text);
-    let digits = text.chars().take_while(char::is_ascii_digit).count();
-    let at = match text.chars().next() {
-        Some('#' | '>' | '=' | '+' | '-' | '~') => Some(0),
-        Some('0'..='9') if digits <= 9 => text
-            .get(digits..)
-            .filter(|rest| rest.starts_with(". ") || rest.starts_with(") "))
-            .map(|_| digits),
-        _ => None,
-    };
-    let is_number = !matches!(cell.value, Value::Text(_));
-    match at
-        .filter(|_| !is_number)
-        .and_then(|at| text.split_at_checked(at))
-    {
-        Some((before, after)) => format!("{before}\\{after}"),
-        None => text,
+    match cell.value {
+        Value::Text(_) => escape_starts(&text),
+        _ => text,
     }
 }
 

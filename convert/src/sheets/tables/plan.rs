@@ -1,6 +1,8 @@
 //! What is written of one table: where its data begins, which columns it has and what they are
 //! called.
 
+use crate::blanks::collapsed;
+
 use super::layout::Area;
 use super::names::Names;
 use super::survey::{ColumnType, Survey};
@@ -77,7 +79,7 @@ fn title(survey: &Survey) -> String {
     let titles = survey.first_rows.iter().take(survey.head.titles);
     let texts: Vec<String> = titles
         .filter_map(|row| row.cells.iter().find(|cell| !cell.is_blank()))
-        .map(|cell| one_line(&cell.text()))
+        .map(|cell| collapsed(&cell.text()))
         .collect();
     texts.join(" – ")
 }
@@ -94,15 +96,10 @@ fn real_name(survey: &Survey, place: u32) -> String {
         let Some(cell) = row.cell(place).filter(|cell| !cell.is_blank()) else {
             continue;
         };
-        let text = one_line(&cell.text());
+        let text = collapsed(&cell.text());
         if parts.last() != Some(&text) {
             parts.push(text);
         }
     }
     parts.join(" / ")
-}
-
-/// White space to single spaces.
-pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -10,9 +10,10 @@ use super::layout::Area;
 use super::markdown::{Extent, TableWriter, paragraph};
 use super::merges::Merges;
 use super::names::Names;
-use super::plan::{Plan, one_line};
+use super::plan::Plan;
 use super::survey::{ROWS_PER_CHECK, Survey};
 use super::value::{Cell, RowSource, Value};
+use crate::blanks::collapsed;
 use crate::config::TablesConfig;
 use crate::document::EmbeddedFile;
 use crate::limits::Limits;
@@ -76,7 +77,7 @@ impl<'a> Writer<'a> {
         if !is_first {
             self.markdown.push('\u{C}');
         }
-        let heading = super::markdown::escaped(&one_line(name));
+        let heading = super::markdown::escaped(&collapsed(name));
         self.markdown.push_str(&format!("## {heading}\n\n"));
     }
 
@@ -120,7 +121,7 @@ impl<'a> Writer<'a> {
 
     /// Writes a paragraph that belongs to no cell.
     pub fn write_text(&mut self, text: &str) {
-        let cell = Cell::new(0, Value::Text(one_line(text).into()));
+        let cell = Cell::new(0, Value::Text(collapsed(text).into()));
         self.markdown.push_str(&paragraph(&cell));
         self.markdown.push_str("\n\n");
     }
@@ -138,7 +139,7 @@ impl<'a> Writer<'a> {
             if let Some(database) = &self.database {
                 database.add_note(sheet, &cell_name(row, cell.column), &cell.text())?;
             }
-            title = Some(one_line(&cell.text())).filter(|text| text.len() <= MAXIMUM_TITLE_BYTES);
+            title = Some(collapsed(&cell.text())).filter(|text| text.len() <= MAXIMUM_TITLE_BYTES);
         }
         Ok(title)
     }

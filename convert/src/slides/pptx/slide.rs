@@ -9,6 +9,7 @@ use tributary_schemas::{ImageLink, Result};
 use super::model::{Bullet, Cell, Content, Frame, LEVELS, Paragraph, Shape, TextBody};
 use super::parents::{Parents, Role};
 use super::{diagram, order};
+use crate::blanks::collapsed;
 use crate::document::EmbeddedFile;
 use crate::office::blocks::{Block, check_size, repeated, size};
 use crate::office::chart::Chart;
@@ -117,7 +118,7 @@ impl Reader<'_, '_> {
         } else {
             &chart.title
         };
-        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title = collapsed(title);
         if !title.is_empty() {
             self.blocks.push(Block::Paragraph(format!("**{title}**")));
         }

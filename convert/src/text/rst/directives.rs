@@ -5,6 +5,7 @@ use tributary_schemas::ImageLink;
 use super::explicit::Directive;
 use super::inline::plain;
 use super::parser::Parser;
+use crate::blanks::collapsed;
 use crate::block::Block;
 use crate::escape::destination;
 
@@ -219,11 +220,7 @@ impl Parser<'_> {
 
     /// The Markdown of an image, which is noted.
     pub(super) fn image_markdown(&mut self, link: &str, alt: &str) -> String {
-        let alt: String = alt
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .replace(['[', ']', '`'], "");
+        let alt: String = collapsed(alt).replace(['[', ']', '`'], "");
         let markdown = format!("![{alt}](image:{})", self.images.len());
         self.images.push(ImageLink {
             link: link.to_owned(),

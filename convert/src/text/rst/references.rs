@@ -1,6 +1,8 @@
 //! What the text says once and uses anywhere: link targets, labels of sections, substitutions,
 //! custom roles, anonymous targets.
 
+use crate::blanks::collapsed;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::LazyLock;
 
@@ -162,10 +164,7 @@ fn captures<'t>(pattern: &LazyLock<Option<Regex>>, line: &'t str) -> Option<rege
 
 /// Names are compared without regard to case and white space.
 pub fn normal(name: &str) -> String {
-    name.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_lowercase()
+    collapsed(name).to_lowercase()
 }
 
 /// The title that follows a label, after blank lines and other labels.

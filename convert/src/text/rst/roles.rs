@@ -2,6 +2,7 @@
 
 use super::inline::{unescaped, with_target};
 use super::parser::Parser;
+use crate::blanks::collapsed;
 use crate::escape::destination;
 use crate::escape::{code_span, escaped};
 use crate::positions::{lowered, raised};
@@ -73,7 +74,7 @@ impl Parser<'_> {
         let kind = name.rsplit(':').next().unwrap_or_default();
         match kind {
             "raw" | "index" => String::new(),
-            "math" => format!("${}$", raw.split_whitespace().collect::<Vec<_>>().join(" ")),
+            "math" => format!("${}$", collapsed(raw)),
             "emphasis" | "strong" => {
                 let mark = if kind == "strong" { "**" } else { "*" };
                 format!("{mark}{}{mark}", self.inline_at(raw, depth + 1))

@@ -4,7 +4,7 @@ use super::explicit::Directive;
 use super::parser::Parser;
 use crate::block::Block;
 use crate::escape::destination;
-use crate::sheets::cells::{cell, even_out};
+use crate::table::{cell, even_out};
 
 /// Cells that may be added to make the rows equally long, beside four times as many as there are.
 const SPARE_CELLS: usize = 4096;

@@ -10,10 +10,8 @@ use super::content::Selection;
 use super::mathml;
 use crate::escape::destination;
 use crate::escape::{code_span, is_invisible, is_wide, needs_escape};
+use crate::links::{is_place, scheme};
 use crate::positions::{lowered, raised};
-
-/// Longest link that is kept, in bytes; longer ones carry data or tracking, not a place.
-const MAXIMUM_LINK_BYTES: usize = 2048;
 
 /// Markdown of a run of text. Opening marks and white space are held back until text follows, so
 /// `<b> x </b>` is ` **x** `.
@@ -230,16 +228,8 @@ impl Builder<'_> {
 
     fn link(&mut self, element: ElementRef, inline: &mut Inline) {
         let link = element.attr("href").unwrap_or_default().trim();
-        let scheme = link
-            .split_once(':')
-            .map_or("", |(scheme, _)| scheme)
-            .to_ascii_lowercase();
-        let is_place = !link.is_empty()
-            && !link.starts_with('#')
-            && (self.has_address || !scheme.is_empty() || link.starts_with("//"))
-            && link.len() <= MAXIMUM_LINK_BYTES
-            && !matches!(scheme.as_str(), "javascript" | "data" | "vbscript");
-        if !is_place || inline.in_link || inline.is_heading {
+        let is_known = self.has_address || !scheme(link).is_empty() || link.starts_with("//");
+        if !is_known || !is_place(link) || inline.in_link || inline.is_heading {
             self.inline_children(*element, inline);
             return;
         }

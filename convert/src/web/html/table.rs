@@ -7,7 +7,7 @@ use super::Tree;
 use super::blocks::Builder;
 use super::inline::Inline;
 use crate::block::Block;
-use crate::sheets::cells::{cell, even_out};
+use crate::table::{cell, even_out};
 
 /// Most columns that one `colspan` covers, and most rows of one `rowspan`.
 const MAXIMUM_SPAN: usize = 200;

@@ -4,6 +4,7 @@ use tributary_schemas::{ImageLink, Result};
 
 use super::Document;
 use super::body::Story;
+use crate::blanks::collapsed;
 use crate::document::EmbeddedFile;
 use crate::office::inline::Inline;
 
@@ -82,7 +83,7 @@ impl Document<'_> {
 
 /// On one line, without the characters that would end it in Markdown.
 fn alternative_text(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = collapsed(text);
     words
         .chars()
         .filter(|character| !matches!(character, '[' | ']' | '|' | '`') && !character.is_control())

@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::escape::{is_invisible, needs_escape};
-use crate::sheets::cells::even_out;
+use crate::table::even_out;
 
 /// Cells that may be added to make the rows equally long, beside four times as many as there are.
 const SPARE_CELLS: usize = 4096;

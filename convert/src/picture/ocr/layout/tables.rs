@@ -4,6 +4,7 @@
 use super::escape::escape_cell;
 use super::frame::Item;
 use super::rows::Row;
+use crate::table::{push_row, push_rule};
 
 /// Rows that a table of two columns has at least; a wider one has one less.
 const LEAST_ROWS: usize = 3;
@@ -85,21 +86,14 @@ fn column_of(columns: &[Span], span: Span) -> Option<usize> {
 fn markdown(rows: &[Row], spans: &[Span]) -> String {
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {
-        out.push('|');
-        for column in 0..spans.len() {
-            let cell = row
-                .items
-                .iter()
-                .find(|item: &&Item| column_of(spans, (item.left, item.right)) == Some(column));
-            out.push(' ');
-            out.push_str(&cell.map_or(String::new(), |item| escape_cell(&item.text)));
-            out.push_str(" |");
-        }
-        out.push('\n');
+        let cell = |column: usize| {
+            let is_in = |item: &&Item| column_of(spans, (item.left, item.right)) == Some(column);
+            let item = row.items.iter().find(is_in);
+            item.map_or_else(String::new, |item| escape_cell(&item.text))
+        };
+        push_row((0..spans.len()).map(cell), &mut out);
         if index == 0 {
-            out.push('|');
-            out.push_str(&" --- |".repeat(spans.len()));
-            out.push('\n');
+            push_rule(spans.len(), &mut out);
         }
     }
     out

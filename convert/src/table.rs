@@ -1,6 +1,46 @@
-//! Blocks inside a table cell on one line.
+//! Tables of Markdown: rows, and what stands in a cell.
 
+use crate::blanks::collapsed;
 use crate::block::Block;
+
+/// Adds a table of ready cells; the first row is the header.
+pub fn push_table(rows: &[Vec<String>], out: &mut String) {
+    for (index, row) in rows.iter().enumerate() {
+        push_row(row, out);
+        if index == 0 {
+            push_rule(row.len(), out);
+        }
+    }
+}
+
+/// Adds a row of ready cells.
+pub fn push_row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, out: &mut String) {
+    out.push('|');
+    for cell in cells {
+        out.push(' ');
+        out.push_str(cell.as_ref());
+        out.push_str(" |");
+    }
+    out.push('\n');
+}
+
+/// Adds what parts a header of so many columns from the rows below it.
+pub fn push_rule(columns: usize, out: &mut String) {
+    out.push('|');
+    (0..columns).for_each(|_| out.push_str(" --- |"));
+    out.push('\n');
+}
+
+/// Markdown as a cell: on one line, without what would end the cell.
+pub fn ready_cell(markdown: &str) -> String {
+    markdown.replace('|', "\\|").replace('\n', "<br>")
+}
+
+/// Whether a table of that many cells may be filled up to so many rows and columns, which `spare`
+/// more cells are free for, without being multiplied by more than four.
+pub fn may_fill(rows: usize, columns: usize, cells: usize, spare: usize) -> bool {
+    rows.saturating_mul(columns) <= 4 * cells + spare
+}
 
 /// A cell on one line: blocks are joined by `<br>`, tables in it go to `inner_tables`, `|` is
 /// escaped.
@@ -17,7 +57,7 @@ pub fn cell(blocks: Vec<Block>, inner_tables: &mut Vec<Block>) -> String {
 pub fn even_out(mut rows: Vec<Vec<String>>, spare_cells: usize) -> Vec<Vec<String>> {
     let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cells: usize = rows.iter().map(Vec::len).sum();
-    let columns = if longest * rows.len() <= 4 * cells + spare_cells {
+    let columns = if may_fill(rows.len(), longest, cells, spare_cells) {
         longest
     } else {
         0
@@ -60,10 +100,7 @@ fn cell_lines(block: Block, mark: &str, lines: &mut Vec<String>, inner_tables: &
             .into_iter()
             .for_each(|block| cell_lines(block, mark, lines, inner_tables)),
         Block::Table(_) => inner_tables.push(block),
-        Block::Math(formula) => lines.push(format!(
-            "{mark}${}$",
-            formula.split_whitespace().collect::<Vec<_>>().join(" ")
-        )),
+        Block::Math(formula) => lines.push(format!("{mark}${}$", collapsed(&formula))),
         Block::Footnote(label, content) => {
             let mark = format!("{mark}[^{label}]: ");
             content
