@@ -20,7 +20,6 @@ pub mod pieces;
 pub mod properties;
 pub mod records;
 pub mod relationships;
-pub mod render;
 pub mod summary;
 pub mod symbol_fonts;
 pub mod xml;

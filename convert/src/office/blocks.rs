@@ -1,12 +1,13 @@
-//! Blocks of an office document and their Markdown: headings, paragraphs, list items by level,
-//! tables. Called by the readers of office documents, which know no nested blocks.
+//! Blocks of an office document and their Markdown. Office formats know no nested blocks: a list is
+//! a run of items, each with its level. Formats whose blocks hold others use [`crate::block`].
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use crate::escape::escape_position;
+use crate::escape::{escape_starts, fenced};
 use crate::limits::Limits;
+use crate::table::{self, even_out, ready_cell};
 
-/// A block. Its text is ready Markdown, see [`super::pieces`].
+/// A block. Its text is ready Markdown, see [`super::pieces`] and [`super::inline`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
     /// Level 1 to 6 and text on one line.
@@ -22,14 +23,38 @@ pub enum Block {
         /// Lines are parted by `\n`.
         text: String,
     },
-    /// Rows of cells; the first row is the header. Lines within a cell are parted by `\n`.
+    /// Lines of code.
+    Code(String),
+    /// A formula on lines of its own, as LaTeX.
+    Formula(String),
+    /// Quoted text.
+    Quote(String),
+    /// Rows of ready cells; the first row is the header.
     Table(Vec<Vec<String>>),
+    /// A page begins here.
+    Page,
+    /// Entries of a table of contents that stand in the field of that number, dropped once it is
+    /// known to end.
+    Contents(usize, Box<Block>),
+    /// The definition of a note, ready as Markdown.
+    Note(String),
+    /// A section ends here, the one of that number from 0; whether a page begins is known later.
+    Section(usize),
 }
 
 impl Block {
     /// A paragraph unless the text is empty.
     pub fn paragraph(text: String) -> Option<Self> {
         (!text.is_empty()).then_some(Self::Paragraph(text))
+    }
+
+    /// A table of rows of any length, whose cells have lines parted by `\n`.
+    pub fn table(rows: Vec<Vec<String>>) -> Self {
+        let mut rows = even_out(rows, SPARE_CELLS);
+        for cell in rows.iter_mut().flatten() {
+            *cell = ready_cell(cell);
+        }
+        Self::Table(rows)
     }
 }
 
@@ -39,95 +64,114 @@ const SPARE_CELLS: usize = 4096;
 const MAXIMUM_REPEATED_BYTES: usize = 400;
 /// Deepest level of a list that is indented further.
 const MAXIMUM_LEVEL: usize = 8;
+/// Largest number of an item that Markdown reads as one.
+const MAXIMUM_NUMBER: u64 = 999_999_999;
 
 /// The blocks as Markdown with a blank line between them, except between the items of a list; ends
 /// with `\n` unless empty.
 pub fn render(blocks: &[Block]) -> String {
-    let mut out = String::new();
-    // Levels of the open items and the widths of their marks.
-    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut renderer = Renderer::default();
     for block in blocks {
-        let is_item = matches!(block, Block::Item { .. });
-        if !out.is_empty() && (!is_item || open.is_empty()) {
-            out.push('\n');
-        }
+        renderer.block(block);
+    }
+    renderer.begin_pages();
+    renderer.out
+}
+
+#[derive(Default)]
+struct Renderer {
+    out: String,
+    /// Levels of the open items and the columns of their texts.
+    items: Vec<(usize, usize)>,
+    /// Pages that begin with the next block.
+    pages: usize,
+}
+
+impl Renderer {
+    fn block(&mut self, block: &Block) {
         match block {
-            Block::Heading(level, text) => out.push_str(&format!(
-                "{} {text}\n",
-                "#".repeat(usize::from(*level).clamp(1, 6))
-            )),
-            Block::Paragraph(text) => push_lines(text, "", &mut out),
+            Block::Heading(level, text) => {
+                let marks = "#".repeat(usize::from(*level).clamp(1, 6));
+                self.alone(&format!("{marks} {text}"));
+            }
+            Block::Paragraph(text) => self.alone(&escape_starts(text)),
             Block::Item {
                 level,
                 number,
                 text,
-            } => push_item(*level, *number, text, &mut open, &mut out),
-            Block::Table(rows) => push_table(rows, &mut out),
-        }
-        if !is_item {
-            open.clear();
+            } => self.item(*level, *number, text),
+            Block::Code(code) => self.alone(fenced("", code).trim_end()),
+            Block::Formula(latex) => self.alone(&format!("$$\n{latex}\n$$")),
+            Block::Quote(text) => {
+                let lines = escape_starts(text).replace('\n', "\n> ");
+                self.alone(&format!("> {lines}"));
+            }
+            Block::Table(rows) => {
+                let mut table = String::new();
+                table::push_table(rows, &mut table);
+                self.alone(table.trim_end_matches('\n'));
+            }
+            Block::Note(text) => self.alone(text),
+            Block::Page => self.pages += 1,
+            Block::Contents(_, inner) => self.block(inner),
+            Block::Section(_) => {}
         }
     }
-    out
-}
 
-fn push_item(
-    level: usize,
-    number: Option<u64>,
-    text: &str,
-    open: &mut Vec<(usize, usize)>,
-    out: &mut String,
-) {
-    let level = level.min(MAXIMUM_LEVEL);
-    // A level that was skipped has no mark to stand under; items of one level stand side by side
-    // all the same.
-    while open.pop_if(|(other, _)| *other >= level).is_some() {}
-    let indent: usize = open.iter().map(|(_, width)| width).sum();
-    let mark = number.map_or_else(|| "- ".to_owned(), |number| format!("{number}. "));
-    out.push_str(&" ".repeat(indent));
-    out.push_str(&mark);
-    open.push((level, mark.len()));
-    push_lines(text, &" ".repeat(indent + mark.len()), out);
-}
+    /// A block that stands between blank lines.
+    fn alone(&mut self, text: &str) {
+        self.items.clear();
+        self.blank_line();
+        self.begin_pages();
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
 
-/// Lines, each but the first behind `indent`.
-fn push_lines(text: &str, indent: &str, out: &mut String) {
-    for (index, line) in text.split('\n').enumerate() {
-        if index > 0 {
-            out.push_str(indent);
+    fn item(&mut self, level: usize, number: Option<u64>, text: &str) {
+        if self.items.is_empty() {
+            self.blank_line();
         }
-        match escape_position(line).and_then(|at| line.split_at_checked(at)) {
-            Some((before, after)) => out.extend([before, "\\", after]),
-            None => out.push_str(line),
+        self.begin_pages();
+        let level = level.min(MAXIMUM_LEVEL);
+        // A level that was skipped has no mark to stand under; items of one level stand side by
+        // side all the same.
+        while self.items.pop_if(|(open, _)| *open >= level).is_some() {}
+        let indent = self.items.last().map_or(0, |(_, column)| *column);
+        let mark = list_mark(number);
+        let column = indent + mark.len();
+        self.items.push((level, column));
+        self.out.push_str(&" ".repeat(indent));
+        self.out.push_str(&mark);
+        let next_line = format!("\n{}", " ".repeat(column));
+        let lines = escape_starts(text).replace('\n', &next_line);
+        self.out.push_str(&lines);
+        self.out.push('\n');
+    }
+
+    fn blank_line(&mut self) {
+        if !self.out.is_empty() && !self.out.ends_with('\u{C}') {
+            self.out.push('\n');
         }
-        out.push('\n');
+    }
+
+    fn begin_pages(&mut self) {
+        self.out.extend(std::iter::repeat_n('\u{C}', self.pages));
+        self.pages = 0;
     }
 }
 
-fn push_table(rows: &[Vec<String>], out: &mut String) {
-    let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let is_filled = may_fill(rows.len(), longest, rows.iter().map(Vec::len).sum());
-    for (index, row) in rows.iter().enumerate() {
-        let columns = if is_filled { longest } else { row.len() };
-        out.push('|');
-        for column in 0..columns {
-            let cell = row.get(column).map_or("", String::as_str);
-            out.push_str(&format!(
-                " {} |",
-                cell.replace('|', "\\|").replace('\n', "<br>")
-            ));
-        }
-        out.push('\n');
-        if index == 0 {
-            out.push_str(&format!("|{}\n", " --- |".repeat(columns)));
-        }
+/// What stands before the text of an item.
+pub fn list_mark(number: Option<u64>) -> String {
+    match number {
+        Some(number) => format!("{}. ", number.min(MAXIMUM_NUMBER)),
+        None => "- ".to_owned(),
     }
 }
 
 /// Whether a table of that many cells may be filled up to so many rows and columns without being
 /// multiplied.
 pub fn may_fill(rows: usize, columns: usize, cells: usize) -> bool {
-    rows.saturating_mul(columns) <= 4 * cells + SPARE_CELLS
+    table::may_fill(rows, columns, cells, SPARE_CELLS)
 }
 
 /// `text` for a row that a merged cell reaches down into; long text stands only once.
@@ -142,10 +186,25 @@ pub fn repeated(text: &str) -> String {
 /// Bytes of the blocks' text.
 pub fn size(blocks: &[Block]) -> usize {
     let one = |block: &Block| match block {
-        Block::Heading(_, text) | Block::Paragraph(text) | Block::Item { text, .. } => text.len(),
         Block::Table(rows) => rows.iter().flatten().map(|cell| cell.len() + 3).sum(),
+        block => text_of(block).map_or(0, str::len),
     };
     blocks.iter().map(one).sum()
+}
+
+/// The text of a block that is one, not a table or a mark of what is elsewhere.
+pub fn text_of(block: &Block) -> Option<&str> {
+    match block {
+        Block::Heading(_, text)
+        | Block::Paragraph(text)
+        | Block::Code(text)
+        | Block::Quote(text)
+        | Block::Item { text, .. } => Some(text),
+        Block::Contents(_, inner) => text_of(inner),
+        Block::Formula(_) | Block::Table(_) | Block::Page | Block::Note(_) | Block::Section(_) => {
+            None
+        }
+    }
 }
 
 /// `Invalid` if Markdown of so many bytes is over the limit.
@@ -196,7 +255,7 @@ mod tests {
             vec!["e".to_owned()],
         ];
         assert_eq!(
-            render(&[Block::Table(rows)]),
+            render(&[Block::table(rows)]),
             "| a\\|b | c<br>d |\n| --- | --- |\n| e |  |\n"
         );
     }
@@ -208,5 +267,35 @@ mod tests {
             "\\# a\n1\\. b\n\\- c\n1990 d\n"
         );
         assert_eq!(render(&[]), "");
+    }
+
+    #[test]
+    fn pages_begin_with_their_first_block() {
+        let blocks = [
+            Block::Page,
+            Block::Heading(1, "A".into()),
+            Block::Page,
+            Block::Page,
+            Block::Paragraph("b".into()),
+            Block::Page,
+        ];
+        assert_eq!(render(&blocks), "\u{C}# A\n\n\u{C}\u{C}b\n\u{C}");
+    }
+
+    #[test]
+    fn tables_formulas_code_and_quotes() {
+        let blocks = [
+            Block::Table(vec![
+                vec!["a".into(), "b".into()],
+                vec!["1".into(), String::new()],
+            ]),
+            Block::Formula("x".into()),
+            Block::Code("y".into()),
+            Block::Quote("p\nq".into()),
+        ];
+        assert_eq!(
+            render(&blocks),
+            "| a | b |\n| --- | --- |\n| 1 |  |\n\n$$\nx\n$$\n\n```\ny\n```\n\n> p\n> q\n"
+        );
     }
 }

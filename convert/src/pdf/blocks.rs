@@ -168,12 +168,7 @@ impl Region {
         if line.is_right_to_left {
             return last.area.left - self.left > line.first_word + 0.5 * line.size;
         }
-        let starts_wide = line
-            .text
-            .trim_start()
-            .chars()
-            .next()
-            .is_some_and(is_wide);
+        let starts_wide = line.text.trim_start().chars().next().is_some_and(is_wide);
         let needed = if starts_wide {
             2.5 * line.size
         } else {

@@ -143,8 +143,7 @@ pub fn append(text: &mut String, next: &str, ends_with_hyphen: bool) {
     let next = next.trim();
     let before_hyphen = text.chars().rev().nth(1);
     let has_hyphen = (ends_with_hyphen || text.ends_with('-'))
-        && before_hyphen
-            .is_some_and(|before| before.is_alphanumeric() && !is_wide(before));
+        && before_hyphen.is_some_and(|before| before.is_alphanumeric() && !is_wide(before));
     let first = next.chars().next().unwrap_or(' ');
     // `pre- and post-`: the hyphen stands for a word that follows.
     let is_suspended = ["and ", "or ", "und ", "oder ", "et ", "to "]

@@ -275,8 +275,8 @@ impl Builder {
         if self.segment.is_right_to_left {
             return last.value.is_ascii_alphanumeric() && unicode::is_right_to_left(next.value);
         }
-        let is_number = last.value.is_ascii_digit()
-            && (next.value.is_alphabetic() || is_wide(next.value));
+        let is_number =
+            last.value.is_ascii_digit() && (next.value.is_alphabetic() || is_wide(next.value));
         gap > (if is_number { NUMBER_GAP } else { WORD_GAP }) * next.style.size
     }
 

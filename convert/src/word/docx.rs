@@ -36,9 +36,9 @@ use crate::config::DocxConfig;
 use crate::document::Converted;
 use crate::document::EmbeddedFile;
 use crate::limits::Limits;
+use crate::office::blocks::{Block, render};
 use crate::office::package::{Package, TextPart};
 use crate::office::properties;
-use crate::office::render::{Block, render};
 use crate::office::xml::{Damage, XmlReader};
 
 /// Name and version; the version grows with every change of the output.

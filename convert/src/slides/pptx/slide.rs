@@ -124,7 +124,7 @@ impl Reader<'_, '_> {
         }
         let rows = chart.rows();
         if !rows.is_empty() {
-            self.blocks.push(Block::Table(rows));
+            self.blocks.push(Block::table(rows));
         }
         Ok(())
     }
@@ -305,7 +305,7 @@ pub fn table(rows: &[Vec<Cell>]) -> Option<Block> {
     grid.iter()
         .flatten()
         .any(|cell| !cell.is_empty())
-        .then_some(Block::Table(grid))
+        .then_some(Block::table(grid))
 }
 
 /// Paragraphs that have text, and their Markdown. Links that multiply the text beyond all measure

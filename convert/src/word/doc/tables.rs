@@ -5,7 +5,7 @@
 //! content stands as paragraphs.
 
 use super::properties::CellEdge;
-use crate::office::blocks::{Block, may_fill, repeated};
+use crate::office::blocks::{Block, list_mark, may_fill, repeated};
 
 /// Cells' edges nearer than this, in twips, are one edge.
 const EDGE_TOLERANCE: i16 = 60;
@@ -114,7 +114,7 @@ impl Table {
         if grid.iter().flatten().all(String::is_empty) {
             Vec::new()
         } else {
-            vec![Block::Table(grid)]
+            vec![Block::table(grid)]
         }
     }
 }
@@ -123,13 +123,8 @@ impl Table {
 fn cell_text(blocks: Vec<Block>) -> String {
     let lines = blocks.into_iter().filter_map(|block| match block {
         Block::Heading(_, text) | Block::Paragraph(text) => Some(text),
-        Block::Item {
-            number: Some(number),
-            text,
-            ..
-        } => Some(format!("{number}. {text}")),
-        Block::Item { text, .. } => Some(format!("- {text}")),
-        Block::Table(_) => None,
+        Block::Item { number, text, .. } => Some(list_mark(number) + &text),
+        _ => None,
     });
     lines.collect::<Vec<_>>().join("\n")
 }

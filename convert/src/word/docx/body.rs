@@ -6,9 +6,9 @@ use tributary_schemas::Result;
 
 use super::Document;
 use super::fields::Fields;
+use crate::office::blocks::{Block, text_of};
 use crate::office::inline::Inline;
 use crate::office::relationships::Relationships;
-use crate::office::render::Block;
 use crate::office::xml::{Element, XmlReader};
 
 /// A part that holds paragraphs, while it is read.
@@ -216,13 +216,8 @@ fn pages_in(blocks: &[Block]) -> usize {
         .iter()
         .map(|block| match block {
             Block::Page => 1,
-            Block::Heading(_, text)
-            | Block::Paragraph(text)
-            | Block::Code(text)
-            | Block::Quote(text)
-            | Block::Item { text, .. } => count(text),
             Block::Contents(_, inner) => pages_in(std::slice::from_ref(&**inner)),
-            Block::Formula(_) | Block::Table(_) | Block::Section(_) | Block::Note(_) => 0,
+            block => text_of(block).map_or(0, count),
         })
         .sum()
 }

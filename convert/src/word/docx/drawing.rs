@@ -4,10 +4,11 @@ use tributary_schemas::Result;
 
 use super::body::Story;
 use super::run_look::RunLook;
+use crate::office::blocks::Block;
 use crate::office::chart::{Chart, paragraphs};
 use crate::office::inline::{Inline, Look};
-use crate::office::render::{Block, Mark};
 use crate::office::xml::{Element, XmlReader};
+use crate::table::ready_cell;
 
 impl Story<'_, '_> {
     /// Adds what is in the drawing that was entered last: pictures to the text, text boxes and
@@ -110,7 +111,7 @@ impl Story<'_, '_> {
             .iter()
             .map(|row| {
                 row.iter()
-                    .map(|cell| markdown_of(cell).replace('|', "\\|"))
+                    .map(|cell| ready_cell(&markdown_of(cell)))
                     .collect()
             })
             .collect();
@@ -136,7 +137,7 @@ impl Story<'_, '_> {
             .check_size(texts.iter().map(|text| text.len() as u64).sum())?;
         let items = texts.iter().map(|text| Block::Item {
             level: 0,
-            mark: Mark::Bullet,
+            number: None,
             text: markdown_of(text),
         });
         self.floating.extend(items);

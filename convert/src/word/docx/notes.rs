@@ -6,8 +6,8 @@ use tributary_schemas::Result;
 
 use super::body::Story;
 use super::{Document, side_part};
+use crate::office::blocks::{Block, render};
 use crate::office::inline::Inline;
-use crate::office::render::{Block, render};
 use crate::office::xml::{Element, XmlReader};
 
 /// What kind of note it is.

@@ -6,7 +6,6 @@ use tributary_schemas::Result;
 
 use super::numerals::{Format, numeral};
 use super::styles::Styles;
-use crate::office::render::Mark;
 use crate::office::xml::{Element, XmlReader};
 
 /// Levels of a list.
@@ -129,6 +128,25 @@ struct List {
     abstract_list: String,
     starts: HashMap<usize, u32>,
     levels: HashMap<usize, Level>,
+}
+
+/// What marks a list item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A bullet.
+    Bullet,
+    /// A number.
+    Number(u32),
+}
+
+impl Mark {
+    /// The number, if it is one.
+    pub fn number(self) -> Option<u64> {
+        match self {
+            Self::Bullet => None,
+            Self::Number(number) => Some(u64::from(number)),
+        }
+    }
 }
 
 /// What marks a paragraph of a list.

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use tributary_schemas::Result;
 
 use super::body::Story;
-use super::numbering::{Numbered, Reference};
+use super::numbering::{Mark, Numbered, Reference};
 use super::run_look::RunLook;
 use super::styles::{ParagraphStyle, Role};
+use crate::office::blocks::Block;
 use crate::office::inline::Inline;
-use crate::office::render::{Block, Mark};
 use crate::office::xml::XmlReader;
 
 /// Longest heading in characters; longer paragraphs with an outline level are text.
@@ -240,18 +240,22 @@ fn block_of(text: String, numbered: Option<Numbered>, role: Role) -> Block {
     match numbered {
         Some(Numbered {
             level,
-            mark: Some(mark @ Mark::Bullet),
+            mark: Some(Mark::Bullet),
             label,
         }) if !label.is_empty() => Block::Item {
             level,
-            mark,
+            number: None,
             text: format!("{label} {text}"),
         },
         Some(Numbered {
             level,
             mark: Some(mark),
             ..
-        }) => Block::Item { level, mark, text },
+        }) => Block::Item {
+            level,
+            number: mark.number(),
+            text,
+        },
         Some(Numbered { label, .. }) if !label.is_empty() => {
             Block::Paragraph(format!("{label} {text}"))
         }

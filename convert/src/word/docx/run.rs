@@ -6,9 +6,9 @@ use super::body::{Story, is_contents_control};
 use super::fields::{Ending, Meaning, meaning};
 use super::notes::NoteKind;
 use super::run_look::RunLook;
+use crate::office::blocks::Block;
 use crate::office::inline::{Inline, Look};
 use crate::office::omml;
-use crate::office::render::Block;
 use crate::office::symbol_fonts;
 use crate::office::xml::{Element, XmlReader};
 

@@ -3,8 +3,9 @@
 use tributary_schemas::Result;
 
 use super::body::Story;
-use crate::office::render::{Block, Mark};
+use crate::office::blocks::{Block, list_mark, text_of};
 use crate::office::xml::XmlReader;
+use crate::table::ready_cell;
 
 /// Most columns that a span may cover; Word allows 63.
 const MAXIMUM_SPAN: usize = 64;
@@ -220,20 +221,10 @@ fn arranges_page(rows: &[Row]) -> bool {
     let bytes: usize = cells
         .iter()
         .flat_map(|cell| &cell.blocks)
-        .map(bytes_of)
+        .filter_map(text_of)
+        .map(str::len)
         .sum();
     bytes > cells.len() * LAYOUT_CELL_BYTES
-}
-
-fn bytes_of(block: &Block) -> usize {
-    match block {
-        Block::Heading(_, text)
-        | Block::Paragraph(text)
-        | Block::Code(text)
-        | Block::Quote(text)
-        | Block::Item { text, .. } => text.len(),
-        _ => 0,
-    }
 }
 
 /// Text of each cell, spans filled with empty cells, merged cells with short text repeated; all
@@ -325,23 +316,14 @@ fn cell_text(blocks: Vec<Block>, inner_tables: &mut Vec<Block>) -> String {
         .filter(|line| !line.is_empty())
         .collect::<Vec<_>>()
         .join("<br>");
-    text.replace('|', "\\|").replace('\n', "<br>")
+    ready_cell(&text)
 }
 
 fn cell_lines(block: Block, inner_tables: &mut Vec<Block>, lines: &mut Vec<String>) {
     match block {
         Block::Heading(_, text) => lines.push(format!("**{text}**")),
         Block::Paragraph(text) | Block::Quote(text) => lines.push(text),
-        Block::Item {
-            mark: Mark::Bullet,
-            text,
-            ..
-        } => lines.push(format!("- {text}")),
-        Block::Item {
-            mark: Mark::Number(number),
-            text,
-            ..
-        } => lines.push(format!("{number}. {text}")),
+        Block::Item { number, text, .. } => lines.push(list_mark(number) + &text),
         Block::Code(code) => lines.extend(
             code.lines()
                 .filter(|line| !line.trim().is_empty())
