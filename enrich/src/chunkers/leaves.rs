@@ -68,164 +68,179 @@ pub(super) fn cut(
     outline: &Outline<'_>,
     blocks: Range<usize>,
     counts: &[usize],
-    limits: &Limits,
-    tokens: &dyn TokenCounter,
+    measure: Measure<'_>,
 ) -> Vec<Piece> {
-    let mut units = Vec::new();
+    let mut splitting = Splitting {
+        outline,
+        measure,
+        units: Vec::new(),
+    };
     for position in blocks {
         if let (Some(block), Some(count)) = (outline.blocks.get(position), counts.get(position)) {
-            split_block(outline, block, *count, limits, tokens, &mut units);
+            splitting.block(block, *count);
         }
     }
-    Packing::new(outline, limits, tokens, &units).run()
+    let units = splitting.units;
+    Packing::new(outline, measure, &units).run()
 }
 
-fn split_block(
-    outline: &Outline<'_>,
-    block: &Block,
-    tokens_in: usize,
-    limits: &Limits,
-    tokens: &dyn TokenCounter,
-    units: &mut Vec<Unit>,
-) {
-    let whole = |after| Unit {
-        range: block.range.clone(),
-        tokens: tokens_in,
-        after,
-        unbreakable: block.kind.is_unbreakable(),
-    };
-    if block.kind.is_unbreakable() {
-        if tokens_in <= limits.block {
-            units.push(whole(Break::Block))
+/// By what lengths are measured, and how long leaves may be.
+#[derive(Clone, Copy)]
+pub(super) struct Measure<'a> {
+    pub limits: &'a Limits,
+    pub tokens: &'a dyn TokenCounter,
+}
+
+/// Splits blocks into units.
+struct Splitting<'a> {
+    outline: &'a Outline<'a>,
+    measure: Measure<'a>,
+    units: Vec<Unit>,
+}
+
+impl Splitting<'_> {
+    fn block(&mut self, block: &Block, tokens: usize) {
+        let limits = self.measure.limits;
+        if block.kind.is_unbreakable() && tokens > limits.block {
+            self.lines(block);
+            return;
+        }
+        let is_heading = matches!(block.kind, BlockKind::Heading(_));
+        let after = if block.kind.is_unbreakable() {
+            Break::Block
+        } else if is_heading && tokens <= limits.unit {
+            // A cut right after a heading is the worst one.
+            Break::Character
         } else {
-            split_lines(outline, block, limits, tokens, units)
+            self.text(&block.range);
+            self.end_with(Break::Block);
+            return;
+        };
+        self.units.push(Unit {
+            range: block.range.clone(),
+            tokens,
+            after,
+            unbreakable: block.kind.is_unbreakable(),
+        });
+    }
+
+    /// A block over the safety limit, at line ends; a single line over the limit stays whole.
+    fn lines(&mut self, block: &Block) {
+        let unit = |range, tokens, after| Unit {
+            range,
+            tokens,
+            after,
+            unbreakable: true,
+        };
+        let mut start = block.range.start;
+        let mut end = start;
+        let mut sum = 0;
+        let outline = self.outline;
+        for line in outline.text(block.range.clone()).split_inclusive('\n') {
+            let tokens = count(self.measure.tokens, line);
+            if sum + tokens > self.measure.limits.block && end > start {
+                self.units.push(unit(start..end, sum, Break::Clause));
+                (start, sum) = (end, 0);
+            }
+            end += line.len();
+            sum += tokens;
         }
-        return;
+        let rest = start..block.range.end;
+        self.units.push(unit(rest, sum, Break::Block));
     }
-    if matches!(block.kind, BlockKind::Heading(_)) && tokens_in <= limits.unit {
-        // A cut right after a heading is the worst one.
-        units.push(whole(Break::Character));
-        return;
+
+    /// Text as sentences; a long sentence as clauses; a long clause as runs of words, and of
+    /// characters if need be.
+    fn text(&mut self, range: &Range<usize>) {
+        let outline = self.outline;
+        let spans = relative(outline.spans_in(range), range.start);
+        let text = Part {
+            text: outline.text(range.clone()),
+            start: range.start,
+            spans,
+        };
+        for sentence in consecutive(&sentence_ends(text.text, &text.spans)) {
+            let sentence = text.part(&sentence);
+            let tokens = count(self.measure.tokens, sentence.text);
+            if tokens <= self.measure.limits.unit {
+                self.breakable(sentence.range(), tokens, Break::Sentence);
+                continue;
+            }
+            for clause in consecutive(&clause_ends(sentence.text, &sentence.spans)) {
+                self.clause(&sentence.part(&clause));
+            }
+            self.end_with(Break::Sentence);
+        }
     }
-    split_text(outline, &block.range, tokens, limits, units);
-    if let Some(last) = units.last_mut() {
-        last.after = Break::Block;
+
+    /// A clause in runs that fit; a run that turns out too long is halved until it fits.
+    fn clause(&mut self, clause: &Part<'_>) {
+        let mut waiting = vec![(0..clause.text.len(), Break::Clause)];
+        while let Some((range, after)) = waiting.pop() {
+            let run = clause.part(&range);
+            let tokens = count(self.measure.tokens, run.text);
+            if tokens <= self.measure.limits.unit || run.text.chars().nth(1).is_none() {
+                self.breakable(run.range(), tokens, after);
+                continue;
+            }
+            let ends = run_ends(run.text, self.run_bytes(run.text, tokens), &run.spans);
+            let mut start = range.start;
+            let mut parts: Vec<(Range<usize>, Break)> = Vec::with_capacity(ends.len());
+            for (end, kind) in ends {
+                parts.push((start..range.start + end, kind));
+                start = range.start + end;
+            }
+            if let Some(last) = parts.last_mut() {
+                last.1 = after;
+            }
+            waiting.extend(parts.into_iter().rev());
+        }
+    }
+
+    /// Bytes of a run after which it is cut: somewhat fewer than a unit may have, at most half.
+    fn run_bytes(&self, run: &str, tokens: usize) -> usize {
+        let share = self.measure.limits.unit as f64 * 0.8 / tokens as f64;
+        let bytes = (run.len() as f64 * share) as usize;
+        bytes.clamp(4, (run.len() / 2).max(4))
+    }
+
+    fn breakable(&mut self, range: Range<usize>, tokens: usize, after: Break) {
+        self.units.push(Unit {
+            range,
+            tokens,
+            after,
+            unbreakable: false,
+        });
+    }
+
+    /// Says how good a cut after the last unit is.
+    fn end_with(&mut self, after: Break) {
+        if let Some(last) = self.units.last_mut() {
+            last.after = after;
+        }
     }
 }
 
-/// A block over the safety limit, at line ends; a single line over the limit stays whole.
-fn split_lines(
-    outline: &Outline<'_>,
-    block: &Block,
-    limits: &Limits,
-    tokens: &dyn TokenCounter,
-    units: &mut Vec<Unit>,
-) {
-    let mut start = block.range.start;
-    let mut end = start;
-    let mut sum = 0;
-    for line in outline.text(block.range.clone()).split_inclusive('\n') {
-        let line_tokens = count(tokens, line);
-        if sum + line_tokens > limits.block && end > start {
-            units.push(Unit {
-                range: start..end,
-                tokens: sum,
-                after: Break::Clause,
-                unbreakable: true,
-            });
-            (start, sum) = (end, 0);
-        }
-        end += line.len();
-        sum += line_tokens;
-    }
-    units.push(Unit {
-        range: start..block.range.end,
-        tokens: sum,
-        after: Break::Block,
-        unbreakable: true,
-    });
+/// A part of the source, and the spans in it that are kept together, from its start on.
+struct Part<'a> {
+    text: &'a str,
+    start: usize,
+    spans: Vec<Range<usize>>,
 }
 
-/// Text as sentences; a long sentence as clauses; a long clause as runs of words, and of characters
-/// if need be.
-fn split_text(
-    outline: &Outline<'_>,
-    range: &Range<usize>,
-    tokens: &dyn TokenCounter,
-    limits: &Limits,
-    units: &mut Vec<Unit>,
-) {
-    let text = outline.text(range.clone());
-    let spans = relative(outline.spans_in(range), range.start);
-    for sentence in consecutive(&sentence_ends(text, &spans)) {
-        let sentence_text = text.get(sentence.clone()).unwrap_or_default();
-        let sentence_tokens = count(tokens, sentence_text);
-        if sentence_tokens <= limits.unit {
-            units.push(Unit {
-                range: shift(sentence, range.start),
-                tokens: sentence_tokens,
-                after: Break::Sentence,
-                unbreakable: false,
-            });
-            continue;
-        }
-        let inside = relative_within(&spans, &sentence);
-        for clause in consecutive(&clause_ends(sentence_text, &inside)) {
-            let clause_spans = relative_within(&inside, &clause);
-            split_clause(
-                sentence_text,
-                clause,
-                &clause_spans,
-                range.start + sentence.start,
-                tokens,
-                limits,
-                units,
-            );
-        }
-        if let Some(last) = units.last_mut() {
-            last.after = Break::Sentence;
+impl<'a> Part<'a> {
+    /// A part of this part.
+    fn part(&self, range: &Range<usize>) -> Part<'a> {
+        Part {
+            text: self.text.get(range.clone()).unwrap_or_default(),
+            start: self.start + range.start,
+            spans: relative_within(&self.spans, range),
         }
     }
-}
 
-/// A clause in runs that fit; a run that turns out too long is halved until it fits.
-fn split_clause(
-    sentence: &str,
-    clause: Range<usize>,
-    spans: &[Range<usize>],
-    base: usize,
-    tokens: &dyn TokenCounter,
-    limits: &Limits,
-    units: &mut Vec<Unit>,
-) {
-    let text = sentence.get(clause.clone()).unwrap_or_default();
-    let mut waiting = vec![(0..text.len(), Break::Clause)];
-    while let Some((run, after)) = waiting.pop() {
-        let run_text = text.get(run.clone()).unwrap_or_default();
-        let run_tokens = count(tokens, run_text);
-        if run_tokens <= limits.unit || run_text.chars().nth(1).is_none() {
-            let range = base + clause.start + run.start..base + clause.start + run.end;
-            units.push(Unit {
-                range,
-                tokens: run_tokens,
-                after,
-                unbreakable: false,
-            });
-            continue;
-        }
-        let bytes = (run_text.len() as f64 * limits.unit as f64 * 0.8 / run_tokens as f64) as usize;
-        let bytes = bytes.clamp(4, (run_text.len() / 2).max(4));
-        let ends = run_ends(run_text, bytes, &relative_within(spans, &run));
-        let mut start = run.start;
-        let mut parts: Vec<(Range<usize>, Break)> = Vec::with_capacity(ends.len());
-        for (end, kind) in ends {
-            parts.push((start..run.start + end, kind));
-            start = run.start + end;
-        }
-        if let Some(last) = parts.last_mut() {
-            last.1 = after;
-        }
-        waiting.extend(parts.into_iter().rev());
+    /// Its place in the source.
+    fn range(&self) -> Range<usize> {
+        self.start..self.start + self.text.len()
     }
 }
 
@@ -235,10 +250,6 @@ fn consecutive(ends: &[usize]) -> Vec<Range<usize>> {
         .zip(ends.iter().copied())
         .map(|(start, end)| start..end)
         .collect()
-}
-
-fn shift(range: Range<usize>, by: usize) -> Range<usize> {
-    range.start + by..range.end + by
 }
 
 fn relative(spans: &[Range<usize>], base: usize) -> Vec<Range<usize>> {
@@ -257,8 +268,7 @@ fn relative_within(spans: &[Range<usize>], range: &Range<usize>) -> Vec<Range<us
 /// Joins units to pieces.
 struct Packing<'a> {
     outline: &'a Outline<'a>,
-    limits: &'a Limits,
-    tokens: &'a dyn TokenCounter,
+    measure: Measure<'a>,
     units: &'a [Unit],
     /// Tokens before each unit, and of all of them.
     before: Vec<usize>,
@@ -273,12 +283,7 @@ struct Overlap {
 }
 
 impl<'a> Packing<'a> {
-    fn new(
-        outline: &'a Outline<'a>,
-        limits: &'a Limits,
-        tokens: &'a dyn TokenCounter,
-        units: &'a [Unit],
-    ) -> Self {
+    fn new(outline: &'a Outline<'a>, measure: Measure<'a>, units: &'a [Unit]) -> Self {
         let mut before = Vec::with_capacity(units.len() + 1);
         let mut sum = 0;
         before.push(0);
@@ -288,8 +293,7 @@ impl<'a> Packing<'a> {
         }
         Self {
             outline,
-            limits,
-            tokens,
+            measure,
             units,
             before,
             pieces: Vec::new(),
@@ -311,7 +315,9 @@ impl<'a> Packing<'a> {
             };
             let lead = overlap
                 .take()
-                .filter(|overlap: &Overlap| overlap.tokens + unit.tokens <= self.limits.maximum)
+                .filter(|overlap: &Overlap| {
+                    overlap.tokens + unit.tokens <= self.measure.limits.maximum
+                })
                 .unwrap_or(none);
             (first, overlap) = self.next_piece(first, lead);
         }
@@ -325,7 +331,7 @@ impl<'a> Packing<'a> {
         let end = match self.units.get(fitting) {
             None => fitting,
             Some(block) if self.is_long_block(block) => {
-                if self.sum(first, fitting) <= self.limits.lead_in() {
+                if self.sum(first, fitting) <= self.measure.limits.lead_in() {
                     let start = self
                         .units
                         .get(first)
@@ -356,7 +362,7 @@ impl<'a> Packing<'a> {
         let mut end = first + 1;
         while let Some(unit) = self.units.get(end) {
             if self.is_long_block(unit)
-                || lead_tokens + self.sum(first, end + 1) > self.limits.maximum
+                || lead_tokens + self.sum(first, end + 1) > self.measure.limits.maximum
             {
                 break;
             }
@@ -370,11 +376,11 @@ impl<'a> Packing<'a> {
     fn best_cut(&self, first: usize, fitting: usize, lead_tokens: usize) -> usize {
         let length = |end: usize| lead_tokens + self.sum(first, end);
         let all = lead_tokens + self.sum(first, self.units.len());
-        let leaves_rest = |end: usize| all - length(end) >= self.limits.minimum;
+        let leaves_rest = |end: usize| all - length(end) >= self.measure.limits.minimum;
         let candidates = || {
             (first + 1..=fitting)
                 .rev()
-                .filter(|end| length(*end) >= self.limits.minimum)
+                .filter(|end| length(*end) >= self.measure.limits.minimum)
         };
         let after = |end: usize| {
             self.units
@@ -399,8 +405,8 @@ impl<'a> Packing<'a> {
     /// What the piece after `first..end` repeats: whole sentences where their length allows, else
     /// the end of one.
     fn overlap(&self, first: usize, end: usize, piece_tokens: usize) -> Option<Overlap> {
-        let most = (piece_tokens as f64 * self.limits.overlap_maximum) as usize;
-        let least = (piece_tokens as f64 * self.limits.overlap_minimum).ceil() as usize;
+        let most = (piece_tokens as f64 * self.measure.limits.overlap_maximum) as usize;
+        let least = (piece_tokens as f64 * self.measure.limits.overlap_minimum).ceil() as usize;
         let mut start = end;
         while start > first + 1 {
             let unit = self.units.get(start - 1)?;
@@ -434,7 +440,7 @@ impl<'a> Packing<'a> {
         let text = self.outline.text(unit.range.clone());
         let spans = relative(self.outline.spans_in(&unit.range), unit.range.start);
         let fits = |start: usize| {
-            let tokens = count(self.tokens, text.get(start..)?);
+            let tokens = count(self.measure.tokens, text.get(start..)?);
             (least..=most).contains(&tokens).then_some(Overlap {
                 start: unit.range.start + start,
                 tokens,
@@ -467,7 +473,7 @@ impl<'a> Packing<'a> {
     }
 
     fn is_long_block(&self, unit: &Unit) -> bool {
-        unit.unbreakable && unit.tokens > self.limits.maximum
+        unit.unbreakable && unit.tokens > self.measure.limits.maximum
     }
 
     fn sum(&self, first: usize, end: usize) -> usize {

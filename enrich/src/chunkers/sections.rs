@@ -12,7 +12,7 @@ use tributary_models::TokenCounter;
 use tributary_schemas::{ChunkKind, CleanDocument};
 
 use super::assemble::{Assembly, Draft, excerpt};
-use super::leaves::{self, Limits};
+use super::leaves::{self, Limits, Measure};
 use super::{Chunked, count};
 use crate::config::ChunkerConfig;
 use crate::markdown::{BlockKind, Outline, Section};
@@ -170,13 +170,11 @@ impl<'a> Cutter<'a> {
     /// Cuts the section's own blocks.
     fn leaves(&mut self, section: &Section, section_path: Vec<String>, parent: Option<usize>) {
         let outline = self.outline;
-        let pieces = leaves::cut(
-            outline,
-            section.own_blocks.clone(),
-            &self.counts,
-            &self.limits,
-            self.tokens,
-        );
+        let measure = Measure {
+            limits: &self.limits,
+            tokens: self.tokens,
+        };
+        let pieces = leaves::cut(outline, section.own_blocks.clone(), &self.counts, measure);
         for (position, piece) in pieces.into_iter().enumerate() {
             let (text, images) = excerpt(outline, &piece.range);
             let kind = if piece.is_block {
