@@ -26,10 +26,10 @@ const MAXIMUM_STYLES: usize = 10_000;
 const MAXIMUM_HIDDEN: usize = MAXIMUM_COLUMNS as usize;
 
 /// Where in a sheet the reader is.
-struct SheetReader {
+struct SheetReader<'a> {
     name: String,
     is_hidden: bool,
-    builder: SheetBuilder,
+    builder: SheetBuilder<'a>,
     row: u32,
     row_repeats: u32,
     row_hidden: bool,
@@ -130,7 +130,7 @@ struct Reader<'a> {
     /// Table styles that are not displayed.
     hidden_styles: HashSet<String>,
     style: String,
-    sheet: Option<SheetReader>,
+    sheet: Option<SheetReader<'a>>,
     cell: Option<OpenCell>,
     sheets: usize,
     pages: usize,
@@ -207,7 +207,7 @@ impl Reader<'_> {
         self.sheet = Some(SheetReader {
             name: short_name(&attribute(tag, "name").unwrap_or_default()),
             is_hidden: is_hidden && !self.bounds.settings.hidden_sheets,
-            builder: SheetBuilder::new(self.bounds),
+            builder: SheetBuilder::new(self.bounds, self.count),
             row: 0,
             row_repeats: 1,
             row_hidden: false,
@@ -266,15 +266,12 @@ impl Reader<'_> {
                 .row
                 .saturating_add(sheet.row_repeats)
                 .min(MAXIMUM_ROWS);
-            self.count.check(
-                u64::from(last.saturating_sub(sheet.row)) * sheet.cells.row.cells.len() as u64,
-                self.bounds,
-            )?;
+            let rows = u64::from(last.saturating_sub(sheet.row));
+            let cells = sheet.cells.row.cells.len() as u64;
+            sheet.builder.check_room(rows * cells)?;
             for index in sheet.row..last {
                 sheet.cells.row.index = index;
-                sheet
-                    .builder
-                    .push(&mut sheet.cells.row, &mut self.count, self.bounds)?;
+                sheet.builder.push(&mut sheet.cells.row)?;
             }
         }
         sheet.row = sheet
@@ -295,17 +292,18 @@ impl Reader<'_> {
         let Some(sheet) = self.sheet.take() else {
             return Ok(());
         };
+        self.count = sheet.builder.count();
         if sheet.is_hidden {
             about.note("hidden_sheets", &sheet.name);
             return Ok(());
         }
         writer.begin_sheet(&sheet.name, self.pages == 0);
         self.pages += 1;
-        sheet.builder.write(&sheet.name, writer, self.bounds)
+        sheet.builder.write(&sheet.name, writer)
     }
 }
 
-impl SheetReader {
+impl SheetReader<'_> {
     fn add(&mut self, cell: OpenCell) -> Result<()> {
         let first = self.column;
         let repeats = cell.repeats;

@@ -29,7 +29,7 @@ const MAXIMUM_NAME_CHARACTERS: usize = 255;
 const MAXIMUM_LINKS: usize = 200_000;
 
 /// Cells read so far, over all sheets.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CellCount {
     cells: u64,
     rows: u64,
@@ -37,7 +37,7 @@ pub struct CellCount {
 
 impl CellCount {
     /// Counts a row; `Invalid` over the limit of cells or time.
-    pub fn add(&mut self, cells: usize, bounds: Bounds<'_>) -> Result<()> {
+    fn add(&mut self, cells: usize, bounds: Bounds<'_>) -> Result<()> {
         self.cells += cells as u64;
         self.rows += 1;
         // A wide row counts as several between two looks at the clock.
@@ -47,9 +47,8 @@ impl CellCount {
         self.check(0, bounds)
     }
 
-    /// `Invalid` if so many more cells are over the limit: nothing of a row that is repeated too
-    /// often is written.
-    pub fn check(&self, more: u64, bounds: Bounds<'_>) -> Result<()> {
+    /// `Invalid` if so many more cells are over the limit.
+    fn check(&self, more: u64, bounds: Bounds<'_>) -> Result<()> {
         let maximum = bounds.settings.maximum_cells;
         if self.cells.saturating_add(more) <= maximum {
             return Ok(());
@@ -105,7 +104,9 @@ pub fn short_name(name: &str) -> String {
 
 /// A sheet being read.
 #[derive(Debug)]
-pub struct SheetBuilder {
+pub struct SheetBuilder<'a> {
+    bounds: Bounds<'a>,
+    count: CellCount,
     spool: Spool,
     layout: Layout,
     merges: Vec<Area>,
@@ -113,17 +114,35 @@ pub struct SheetBuilder {
     next_row: u32,
 }
 
-impl SheetBuilder {
-    /// An empty sheet.
-    pub fn new(bounds: Bounds<'_>) -> Self {
-        let tables = &bounds.tables;
+impl<'a> SheetBuilder<'a> {
+    /// An empty sheet, behind so many cells of the sheets before it.
+    pub fn new(bounds: Bounds<'a>, count: CellCount) -> Self {
+        let tables = bounds.tables;
         Self {
+            bounds,
+            count,
             spool: Spool::new(tables.memory_bytes, tables.maximum_sheet_bytes),
             layout: Layout::default(),
             merges: Vec::new(),
             links: Links::new(),
             next_row: 0,
         }
+    }
+
+    /// What it keeps to.
+    pub fn bounds(&self) -> Bounds<'a> {
+        self.bounds
+    }
+
+    /// Cells read so far, those of the sheets before it included.
+    pub fn count(&self) -> CellCount {
+        self.count
+    }
+
+    /// `Invalid` if so many more cells are over the limit: nothing of a row that is repeated too
+    /// often is written.
+    pub fn check_room(&self, more: u64) -> Result<()> {
+        self.count.check(more, self.bounds)
     }
 
     /// The row after the last one.
@@ -133,13 +152,8 @@ impl SheetBuilder {
 
     /// Adds a row; blank cells are dropped, and a row that does not follow the ones before it is
     /// put after them.
-    pub fn push(
-        &mut self,
-        row: &mut Row<'_>,
-        count: &mut CellCount,
-        bounds: Bounds<'_>,
-    ) -> Result<()> {
-        count.add(row.cells.len(), bounds)?;
+    pub fn push(&mut self, row: &mut Row<'_>) -> Result<()> {
+        self.count.add(row.cells.len(), self.bounds)?;
         row.cells
             .retain(|cell| !cell.is_blank() && cell.column < MAXIMUM_COLUMNS);
         row.index = row.index.max(self.next_row);
@@ -174,9 +188,10 @@ impl SheetBuilder {
     }
 
     /// Writes the tables of the sheet.
-    pub fn write(mut self, name: &str, writer: &mut Writer<'_>, bounds: Bounds<'_>) -> Result<()> {
-        let areas = self.layout.areas(bounds.tables.maximum_tables_per_sheet);
-        let ranges = if bounds.settings.fill_merged_cells {
+    pub fn write(mut self, name: &str, writer: &mut Writer<'_>) -> Result<()> {
+        let maximum = self.bounds.tables.maximum_tables_per_sheet;
+        let areas = self.layout.areas(maximum);
+        let ranges = if self.bounds.settings.fill_merged_cells {
             self.merges
         } else {
             Vec::new()

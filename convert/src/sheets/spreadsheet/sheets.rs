@@ -24,8 +24,11 @@ pub struct Listed {
 }
 
 /// A workbook before its sheets are read.
-#[derive(Debug)]
-pub struct Workbook {
+pub struct Workbook<'a> {
+    /// Limits of the conversion.
+    pub bounds: Bounds<'a>,
+    /// How its format has a sheet.
+    pub read_sheet: ReadSheet,
     /// The folder of its main part, with `/` at the end.
     pub folder: String,
     /// Sheets in order.
@@ -55,47 +58,32 @@ pub struct Context<'a> {
 }
 
 /// Reads one sheet from a part of that name; what was read before an error stays in the builder.
-pub type ReadSheet =
-    fn(Part<'_>, &str, &Context<'_>, &mut SheetBuilder, &mut CellCount) -> Result<()>;
+pub type ReadSheet = fn(Part<'_>, &str, &Context<'_>, &mut SheetBuilder<'_>) -> Result<()>;
 
 /// Reads and writes all sheets that are wanted. A damaged sheet is noted, unless no sheet has
 /// anything that can be read.
 pub fn write_sheets(
     package: &mut Package<'_>,
-    workbook: &Workbook,
-    read_sheet: ReadSheet,
+    workbook: &Workbook<'_>,
     writer: &mut Writer<'_>,
     about: &mut About,
-    bounds: Bounds<'_>,
 ) -> Result<()> {
-    check_sheets(workbook.listed.len(), bounds)?;
+    check_sheets(workbook.listed.len(), workbook.bounds)?;
     let mut count = CellCount::default();
     let (mut pages, mut has_content, mut first_damage) = (0, false, None);
     for sheet in &workbook.listed {
-        let Some(part) = wanted_part(sheet, workbook, about, bounds) else {
+        let Some(part) = wanted_part(sheet, workbook, about) else {
             continue;
         };
         let relationships = read_relationships(package, &part).unwrap_or_default();
-        let links = relationships
-            .iter()
-            .map(|(id, relationship)| (id.clone(), relationship.target.clone()))
-            .collect();
-        let context = Context {
-            styles: &workbook.styles,
-            texts: &workbook.texts,
-            links,
-            is_1904: workbook.is_1904,
-            bounds,
-        };
-        let mut builder = SheetBuilder::new(bounds);
+        let mut builder = SheetBuilder::new(workbook.bounds, count);
+        let context = workbook.context(&relationships);
         let read = match package.part(&part) {
-            Ok(Some(content)) => read_sheet(content, &part, &context, &mut builder, &mut count),
-            Ok(None) => Err(Error::new(
-                ErrorKind::Corrupt,
-                format!("the part {part} is missing"),
-            )),
+            Ok(Some(content)) => (workbook.read_sheet)(content, &part, &context, &mut builder),
+            Ok(None) => Err(missing(&part)),
             Err(error) => Err(error),
         };
+        count = builder.count();
         has_content |= read.is_ok() || builder.next_row() > 0;
         match read {
             Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
@@ -107,7 +95,7 @@ pub fn write_sheets(
         }
         writer.begin_sheet(&sheet.name, pages == 0);
         pages += 1;
-        builder.write(&sheet.name, writer, bounds)?;
+        builder.write(&sheet.name, writer)?;
         for text in drawing_texts(package, &part, &relationships) {
             writer.write_text(&text);
         }
@@ -115,20 +103,38 @@ pub fn write_sheets(
     first_damage.filter(|_| !has_content).map_or(Ok(()), Err)
 }
 
+impl Workbook<'_> {
+    /// What a sheet with these relationships needs.
+    fn context(&self, relationships: &Relationships) -> Context<'_> {
+        let links = relationships
+            .iter()
+            .map(|(id, relationship)| (id.clone(), relationship.target.clone()))
+            .collect();
+        Context {
+            styles: &self.styles,
+            texts: &self.texts,
+            links,
+            is_1904: self.is_1904,
+            bounds: self.bounds,
+        }
+    }
+}
+
+fn missing(part: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("the part {part} is missing"))
+}
+
 /// The part of a sheet; `None`, with a note, for one that is left out.
-fn wanted_part(
-    sheet: &Listed,
-    workbook: &Workbook,
-    about: &mut About,
-    bounds: Bounds<'_>,
-) -> Option<String> {
+fn wanted_part(sheet: &Listed, workbook: &Workbook<'_>, about: &mut About) -> Option<String> {
     let Some(relationship) = workbook.relationships.get(&sheet.relationship) else {
         about.note("damaged", &format!("sheet {} has no content", sheet.name));
         return None;
     };
     let note = match relationship.kind.as_str() {
         "chartsheet" => "chart_sheets",
-        "worksheet" if sheet.is_hidden && !bounds.settings.hidden_sheets => "hidden_sheets",
+        "worksheet" if sheet.is_hidden && !workbook.bounds.settings.hidden_sheets => {
+            "hidden_sheets"
+        }
         "worksheet" => return Some(resolve(&workbook.folder, &relationship.target)),
         _ => "other_sheets",
     };

@@ -10,7 +10,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::Bounds;
 use super::number_format::NumberFormat;
-use super::sheet::CellCount;
+use super::sheet::{CellCount, SheetBuilder};
 use super::xls_records::{Record, Records, kind, u16_at, u32_at};
 use super::xls_sheet::{self, Globals};
 use super::xls_strings::{TextForm, code_page, shared_texts};
@@ -97,14 +97,19 @@ pub fn read(stream: &[u8], writer: &mut Writer<'_>, bounds: Bounds<'_>) -> Resul
             about.note("hidden_sheets", &sheet.name);
             continue;
         }
-        let (builder, is_whole) =
-            xls_sheet::read(stream, sheet.position, &globals, &mut count, bounds)?;
+        let (builder, is_whole) = xls_sheet::read(
+            stream,
+            sheet.position,
+            &globals,
+            SheetBuilder::new(bounds, count),
+        )?;
+        count = builder.count();
         if !is_whole {
             about.note("damaged", &format!("sheet {} ends early", sheet.name));
         }
         writer.begin_sheet(&sheet.name, pages == 0);
         pages += 1;
-        builder.write(&sheet.name, writer, bounds)?;
+        builder.write(&sheet.name, writer)?;
     }
     Ok(about)
 }

@@ -7,7 +7,7 @@ use tributary_schemas::Result;
 
 use super::Bounds;
 use super::number_format::NumberFormat;
-use super::sheet::{CellCount, RowBuilder, SheetBuilder};
+use super::sheet::{RowBuilder, SheetBuilder};
 use super::xls_records::{Record, Records, error_name, f64_at, kind, rk_at, u16_at, u32_at};
 use super::xls_strings::TextForm;
 use super::xlsx_styles::SharedTexts;
@@ -60,14 +60,14 @@ struct Found {
     is_whole: bool,
 }
 
-/// Reads the sheet at a position; the second value is whether its last record was found.
-pub fn read(
+/// Reads the sheet at a position into an empty builder; the second value is whether its last record was found.
+pub fn read<'a>(
     stream: &[u8],
     position: usize,
     globals: &Globals,
-    count: &mut CellCount,
-    bounds: Bounds<'_>,
-) -> Result<(SheetBuilder, bool)> {
+    mut builder: SheetBuilder<'a>,
+) -> Result<(SheetBuilder<'a>, bool)> {
+    let bounds = builder.bounds();
     let mut found = walk(stream, position, bounds)?;
     found
         .places
@@ -77,7 +77,6 @@ pub fn read(
         .dedup_by_key(|(row, column, ..)| (*row, *column));
     let mut row = RowBuilder::default();
     let keeps_hidden = bounds.settings.hidden_rows_and_columns;
-    let mut builder = SheetBuilder::new(bounds);
     for rows in found.places.chunk_by(|one, other| one.0 == other.0) {
         let Some((index, ..)) = rows.first() else {
             continue;
@@ -92,7 +91,7 @@ pub fn read(
         wanted
             .filter_map(|place| cell(stream, place, globals))
             .try_for_each(|cell| row.add(cell))?;
-        builder.push(&mut row.row, count, bounds)?;
+        builder.push(&mut row.row)?;
     }
     found
         .merges

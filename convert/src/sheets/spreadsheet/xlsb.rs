@@ -44,6 +44,8 @@ pub fn read(
     let read = read_texts(package, &mut texts, bounds);
     forgive(&mut about, "shared texts", !texts.is_empty(), read)?;
     let workbook = Workbook {
+        bounds,
+        read_sheet,
         folder: FOLDER.to_owned(),
         listed,
         relationships,
@@ -51,7 +53,7 @@ pub fn read(
         texts,
         is_1904,
     };
-    write_sheets(package, &workbook, read_sheet, writer, &mut about, bounds)?;
+    write_sheets(package, &workbook, writer, &mut about)?;
     Ok(about)
 }
 

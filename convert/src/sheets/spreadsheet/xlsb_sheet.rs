@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::package::Part;
-use super::sheet::{CellCount, MAXIMUM_COLUMNS, MAXIMUM_ROWS, RowBuilder, SheetBuilder};
+use super::sheet::{MAXIMUM_COLUMNS, MAXIMUM_ROWS, RowBuilder, SheetBuilder};
 use super::sheets::Context;
 use super::xls_records::{error_name, f64_at, rk_at, u32_at};
 use super::xlsb_records::{Records, kind, u24_at, wide_text};
@@ -20,8 +20,7 @@ pub fn read_sheet(
     part: Part<'_>,
     name: &str,
     context: &Context<'_>,
-    builder: &mut SheetBuilder,
-    count: &mut CellCount,
+    builder: &mut SheetBuilder<'_>,
 ) -> Result<()> {
     let mut records = Records::new(part, name);
     let keeps_hidden = context.bounds.settings.hidden_rows_and_columns;
@@ -32,7 +31,7 @@ pub fn read_sheet(
         match kind {
             kind::ROW => {
                 if !row_hidden || keeps_hidden {
-                    builder.push(&mut row.row, count, context.bounds)?;
+                    builder.push(&mut row.row)?;
                 }
                 row.begin(u32_at(data, 0).unwrap_or(MAXIMUM_ROWS));
                 row_hidden = data.get(11).is_some_and(|flags| flags & 0x10 != 0);
@@ -63,13 +62,13 @@ pub fn read_sheet(
                 return if row_hidden && !keeps_hidden {
                     Ok(())
                 } else {
-                    builder.push(&mut row.row, count, context.bounds)
+                    builder.push(&mut row.row)
                 };
             }
             _ => {}
         }
     }
-    builder.push(&mut row.row, count, context.bounds)?;
+    builder.push(&mut row.row)?;
     Err(Error::new(ErrorKind::Corrupt, "a sheet ends early"))
 }
 
@@ -118,7 +117,7 @@ fn area(data: &[u8]) -> Option<Area> {
         .then_some(range)
 }
 
-fn hyperlink(data: &[u8], context: &Context<'_>, builder: &mut SheetBuilder) {
+fn hyperlink(data: &[u8], context: &Context<'_>, builder: &mut SheetBuilder<'_>) {
     let Some(range) = area(data) else { return };
     let target = wide_text(data, 16).and_then(|id| context.links.get(&id).cloned());
     if let Some(target) = target.filter(|target| target.contains(':')) {

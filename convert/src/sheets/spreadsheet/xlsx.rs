@@ -56,6 +56,8 @@ pub fn read(
     .map(|_| ());
     forgive(&mut about, "shared texts", !texts.is_empty(), read)?;
     let workbook = Workbook {
+        bounds,
+        read_sheet,
         folder,
         listed,
         relationships,
@@ -63,7 +65,7 @@ pub fn read(
         texts,
         is_1904,
     };
-    write_sheets(package, &workbook, read_sheet, writer, &mut about, bounds)?;
+    write_sheets(package, &workbook, writer, &mut about)?;
     Ok(about)
 }
 

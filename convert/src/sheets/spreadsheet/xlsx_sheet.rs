@@ -7,7 +7,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::package::Part;
 use super::sheet::{
-    CellCount, MAXIMUM_COLUMNS, RowBuilder, SheetBuilder, parse_cell, parse_column, parse_range,
+    MAXIMUM_COLUMNS, RowBuilder, SheetBuilder, parse_cell, parse_column, parse_range,
 };
 use super::sheets::Context;
 use super::xml::{Xml, add_text, attribute, number, truth};
@@ -58,8 +58,7 @@ pub fn read_sheet(
     part: Part<'_>,
     name: &str,
     context: &Context<'_>,
-    builder: &mut SheetBuilder,
-    count: &mut CellCount,
+    builder: &mut SheetBuilder<'_>,
 ) -> Result<()> {
     let mut xml = Xml::new(part, name);
     let mut reader = SheetReader {
@@ -81,12 +80,12 @@ pub fn read_sheet(
             Event::Empty(tag) => {
                 has_end |= tag.local_name().as_ref() == "worksheet";
                 reader.start(&tag, builder);
-                reader.end(tag.local_name().as_ref(), builder, count)?;
+                reader.end(tag.local_name().as_ref(), builder)?;
             }
             Event::End(tag) => {
                 let name = tag.local_name();
                 has_end |= name.as_ref() == "worksheet";
-                reader.end(name.as_ref(), builder, count)?;
+                reader.end(name.as_ref(), builder)?;
             }
             Event::Eof if has_end => return Ok(()),
             Event::Eof => return Err(Error::new(ErrorKind::Corrupt, "a sheet ends early")),
@@ -104,7 +103,7 @@ pub fn read_sheet(
 }
 
 impl SheetReader<'_> {
-    fn start(&mut self, tag: &BytesStart<'_>, builder: &mut SheetBuilder) {
+    fn start(&mut self, tag: &BytesStart<'_>, builder: &mut SheetBuilder<'_>) {
         match tag.local_name().as_ref() {
             "c" => self.start_cell(tag),
             "v" => self.inside = Inside::Value,
@@ -131,7 +130,7 @@ impl SheetReader<'_> {
         }
     }
 
-    fn end(&mut self, name: &str, builder: &mut SheetBuilder, count: &mut CellCount) -> Result<()> {
+    fn end(&mut self, name: &str, builder: &mut SheetBuilder<'_>) -> Result<()> {
         match name {
             "c" => self.end_cell(builder)?,
             "v" | "t" | "f" => self.inside = Inside::Nothing,
@@ -141,7 +140,7 @@ impl SheetReader<'_> {
                     || self.is_filtered
                     || self.context.bounds.settings.hidden_rows_and_columns;
                 if keeps {
-                    builder.push(&mut self.row.row, count, self.context.bounds)?;
+                    builder.push(&mut self.row.row)?;
                 }
                 self.row.begin(self.next_row);
             }
@@ -182,7 +181,7 @@ impl SheetReader<'_> {
         self.next_column = self.open.column.saturating_add(1);
     }
 
-    fn end_cell(&mut self, builder: &mut SheetBuilder) -> Result<()> {
+    fn end_cell(&mut self, builder: &mut SheetBuilder<'_>) -> Result<()> {
         let column = self.open.column;
         let shows_hidden = self.context.bounds.settings.hidden_rows_and_columns;
         let is_hidden = self
@@ -233,7 +232,7 @@ impl SheetReader<'_> {
         Cell::new(column, value)
     }
 
-    fn hyperlink(&self, tag: &BytesStart<'_>, builder: &mut SheetBuilder) {
+    fn hyperlink(&self, tag: &BytesStart<'_>, builder: &mut SheetBuilder<'_>) {
         let Some(range) = attribute(tag, "ref").and_then(|name| parse_range(&name)) else {
             return;
         };

@@ -55,6 +55,15 @@ pub struct Written {
     pub metadata: BTreeMap<String, String>,
 }
 
+/// A table to be written.
+struct Table<'p> {
+    sheet: &'p str,
+    /// Its name in the database.
+    name: &'p str,
+    plan: &'p Plan,
+    merges: &'p Merges,
+}
+
 impl<'a> Writer<'a> {
     /// An empty document whose cells will hold about `expected_bytes`.
     pub fn new(settings: &'a TablesConfig, limits: &'a Limits<'a>, expected_bytes: u64) -> Self {
@@ -113,7 +122,19 @@ impl<'a> Writer<'a> {
                 plan.title = text;
             }
             if !plan.columns.is_empty() {
-                self.write_table(sheet, number, areas.len(), &plan, source, merges)?;
+                let wanted = if areas.len() > 1 {
+                    &format!("{sheet}_{number}")
+                } else {
+                    sheet
+                };
+                let name = self.unique_name(wanted);
+                let table = Table {
+                    sheet,
+                    name: &name,
+                    plan: &plan,
+                    merges,
+                };
+                self.write_table(&table, source)?;
             }
         }
         Ok(())
@@ -144,24 +165,19 @@ impl<'a> Writer<'a> {
         Ok(title)
     }
 
-    fn write_table(
-        &mut self,
-        sheet: &str,
-        number: usize,
-        of: usize,
-        plan: &Plan,
-        source: &mut dyn RowSource,
-        merges: &Merges,
-    ) -> Result<()> {
-        let wanted = if of > 1 {
-            format!("{sheet}_{number}")
-        } else {
-            sheet.to_owned()
-        };
-        let name = self
-            .names
-            .unique(&wanted, &format!("table{}", self.tables + 1));
+    fn unique_name(&mut self, wanted: &str) -> String {
         self.tables += 1;
+        let otherwise = format!("table{}", self.tables);
+        self.names.unique(wanted, &otherwise)
+    }
+
+    fn write_table(&mut self, table: &Table<'_>, source: &mut dyn RowSource) -> Result<()> {
+        let Table {
+            sheet,
+            name,
+            plan,
+            merges,
+        } = *table;
         self.rows += plan.data_rows();
         let columns = plan
             .columns
@@ -169,18 +185,18 @@ impl<'a> Writer<'a> {
             .unwrap_or(&plan.columns);
         let extent = Extent::of(self.settings);
         let mut inserter = match &self.database {
-            Some(database) => Some(database.add_table(&name, sheet, plan, columns)?),
+            Some(database) => Some(database.add_table(name, sheet, plan, columns)?),
             None => None,
         };
         let untyped = source.is_untyped();
-        let mut table = TableWriter::new(&mut self.markdown, plan, extent);
+        let mut text = TableWriter::new(&mut self.markdown, plan, extent);
         let mut filler = merges.filler(plan.area);
         let (mut index, head, limits) = (0, (plan.titles + plan.header_rows) as u64, self.limits);
         source.visit(plan.area.top, plan.area.bottom, &mut |row| {
             let Some(row) = filler.fill(row) else {
                 return Ok(true);
             };
-            table.add(&row);
+            text.add(&row);
             if let Some(inserter) = inserter.as_mut().filter(|_| index >= head) {
                 inserter.add(&row, columns, untyped)?;
             }
@@ -188,29 +204,29 @@ impl<'a> Writer<'a> {
             if index.is_multiple_of(ROWS_PER_CHECK) {
                 limits.check_time()?;
             }
-            Ok(inserter.is_some() || table.left_out == 0)
+            Ok(inserter.is_some() || text.left_out == 0)
         })?;
-        let left_out = plan.rows.saturating_sub(index) + table.left_out;
+        let left_out = plan.rows.saturating_sub(index) + text.left_out;
         drop(inserter);
-        self.end_table(&name, left_out, plan.columns.len() - columns.len());
+        self.end_table(name, left_out, plan.columns.len() - columns.len());
         Ok(())
     }
 
     /// Says what of a table is only in one of the two.
     fn end_table(&mut self, name: &str, rows_left_out: u64, columns_left_out: usize) {
         let name = super::markdown::escaped(name);
-        let (rows, columns) = if rows_left_out == 1 {
+        let (rows, are) = if rows_left_out == 1 {
             ("row", "is")
         } else {
             ("rows", "are")
         };
         if rows_left_out > 0 && self.database.is_some() {
             self.markdown.push_str(&format!(
-                "\n*{rows_left_out} more {rows} of this table {columns} only in the database {DATABASE_NAME}, table {name}.*\n"
+                "\n*{rows_left_out} more {rows} of this table {are} only in the database {DATABASE_NAME}, table {name}.*\n"
             ));
         } else if rows_left_out > 0 {
             self.markdown.push_str(&format!(
-                "\n*{rows_left_out} more {rows} of this table {columns} not shown.*\n"
+                "\n*{rows_left_out} more {rows} of this table {are} not shown.*\n"
             ));
         }
         if columns_left_out > 0 && self.database.is_some() {
