@@ -19,7 +19,8 @@ use crate::convert;
 use crate::document::{Converted, Job};
 use crate::limits::{Limits, check_body, too_long};
 use crate::picture::ocr::{Engine, PictureReader};
-use crate::slides::{SlideDrawing, SlideFormat, office};
+use crate::slides::office::{self, Office};
+use crate::slides::{SlideDrawing, SlideFormat};
 
 /// Last words of a worker without memory; PDFium, which is C++, throws what nothing here can catch.
 const OUT_OF_MEMORY: [&str; 4] = [
@@ -198,19 +199,16 @@ impl ConversionPool {
 
     /// A presentation as PDF.
     fn draw(&self, bytes: &[u8], format: SlideFormat) -> Result<Vec<u8>> {
-        let office = self
+        let program = self
             .office
             .as_deref()
             .ok_or_else(|| Error::new(ErrorKind::Unavailable, "LibreOffice is not installed"))?;
-        let folder = self.work_folder(DRAWING)?;
-        office::draw(
-            office,
-            self.launch.as_ref(),
-            &folder,
-            &self.config,
-            bytes,
-            format,
-        )
+        let office = Office {
+            program,
+            launch: self.launch.as_ref(),
+            config: &self.config,
+        };
+        office.draw(&self.work_folder(DRAWING)?, bytes, format)
     }
 
     fn scratch(&self) -> Result<&Path> {

@@ -70,127 +70,124 @@ pub fn find(config: &SlidesConfig) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// Draws a presentation in a folder of its own: a PDF with a page for each slide, hidden ones too.
-///
-/// `launch` says how a confined process is started; without it LibreOffice runs as it is. Errors:
-/// `Unavailable` if it cannot be started, `Timeout` if it takes too long, `Invalid` if the PDF is
-/// larger than all embedded files may be, `Corrupt` if it makes nothing of the document. Takes
-/// seconds: call it on a blocking thread.
-pub fn draw(
-    program: &Path,
-    launch: Option<&Launch>,
-    folder: &WorkFolder,
-    config: &Config,
-    bytes: &[u8],
-    format: SlideFormat,
-) -> Result<Vec<u8>> {
-    let failed =
-        |error: std::io::Error| Error::io("cannot prepare a folder for LibreOffice", &error);
-    let (input, drawn) = (
-        format!("{STEM}.{}", format.extension()),
-        format!("{STEM}.pdf"),
-    );
-    folder.write(&input, bytes).map_err(failed)?;
-    let deadline = Instant::now() + Duration::from_millis(config.slides.drawing_timeout_ms);
-    let most = config.maximum_embedded_bytes;
-    let end = run(program, launch, folder.path(), &input, deadline, config)?;
-    let pdf = folder
-        .read(&drawn, most)
-        .map_err(failed)?
-        .unwrap_or_default();
-    if pdf.len() as u64 > most {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            format!("LibreOffice makes more than {most} bytes of it"),
-        ));
-    }
-    if pdf.is_empty() {
-        Err(Error::new(
-            ErrorKind::Corrupt,
-            format!("LibreOffice makes nothing of it ({end})"),
-        ))
-    } else {
+/// LibreOffice, and how it is started.
+#[derive(Clone, Copy, Debug)]
+pub struct Office<'a> {
+    /// The program.
+    pub program: &'a Path,
+    /// How a confined process is started; without it LibreOffice runs as it is.
+    pub launch: Option<&'a Launch>,
+    /// What it keeps to.
+    pub config: &'a Config,
+}
+
+impl Office<'_> {
+    /// Draws a presentation in a folder of its own: a PDF with a page for each slide, hidden ones
+    /// too.
+    ///
+    /// Errors: `Unavailable` if it cannot be started, `Timeout` if it takes too long, `Invalid` if
+    /// the PDF is larger than all embedded files may be, `Corrupt` if it makes nothing of the
+    /// document. Takes seconds: call it on a blocking thread.
+    pub fn draw(&self, folder: &WorkFolder, bytes: &[u8], format: SlideFormat) -> Result<Vec<u8>> {
+        let failed =
+            |error: std::io::Error| Error::io("cannot prepare a folder for LibreOffice", &error);
+        let input = format!("{STEM}.{}", format.extension());
+        folder.write(&input, bytes).map_err(failed)?;
+        let end = self.run(folder.path(), &input)?;
+        let maximum = self.config.maximum_embedded_bytes;
+        let drawn = folder
+            .read(&format!("{STEM}.pdf"), maximum)
+            .map_err(failed)?;
+        let pdf = drawn.filter(|pdf| !pdf.is_empty()).ok_or_else(|| {
+            let message = format!("LibreOffice makes nothing of it ({end})");
+            Error::new(ErrorKind::Corrupt, message)
+        })?;
+        if pdf.len() as u64 > maximum {
+            let message = format!("LibreOffice makes more than {maximum} bytes of it");
+            return Err(Error::new(ErrorKind::Invalid, message));
+        }
         Ok(pdf)
     }
-}
 
-/// Runs it to its end, after which no process of it is left, and says how it ended.
-fn run(
-    program: &Path,
-    launch: Option<&Launch>,
-    folder: &Path,
-    input: &str,
-    deadline: Instant,
-    config: &Config,
-) -> Result<String> {
-    let failed = |error: std::io::Error| Error::io("cannot keep what LibreOffice says", &error);
-    // Without a name: what it can write to is no place for a file that is written to for it.
-    let said = tempfile::tempfile().map_err(failed)?;
-    let errors = said.try_clone().map_err(failed)?;
-    let mut running = start(program, launch, folder, input, errors, config)?;
-    let status = running.wait(deadline, config);
-    drop(running);
-    Ok(format!("{}{}", status?, last_words(said)))
-}
-
-fn start(
-    program: &Path,
-    launch: Option<&Launch>,
-    folder: &Path,
-    input: &str,
-    errors: File,
-    config: &Config,
-) -> Result<Running> {
-    let arguments = arguments(folder, input);
-    let mut command = Command::new(launch.map_or(program, |launch| &launch.program));
-    match launch {
-        Some(launch) => command
-            .args(&launch.program_arguments)
-            .stdin(Stdio::piped()),
-        None => command.args(&arguments).stdin(Stdio::null()),
-    };
-    let mut variables: Vec<(&str, OsString)> =
-        vec![("HOME", folder.into()), ("TMPDIR", folder.into())];
-    variables.extend([
-        ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
-        ("LANG", "C.UTF-8".into()),
-        ("SAL_USE_VCLPLUGIN", "svp".into()),
-    ]);
-    command
-        .env_clear()
-        .envs(variables)
-        .current_dir(folder)
-        .stdout(Stdio::null());
-    let unavailable = |error: std::io::Error| {
-        Error::new(
-            ErrorKind::Unavailable,
-            format!("cannot start {}: {error}", program.display()),
-        )
-    };
-    command.stderr(errors);
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut running = Running(command.spawn().map_err(unavailable)?);
-    if let Some(mut orders) = running.0.stdin.take() {
-        let bounds = ProgramBounds {
-            memory_bytes: config.slides.drawing_memory_bytes,
-            file_bytes: config.maximum_temporary_file_bytes(),
-            processor_seconds: config.slides.drawing_timeout_ms.div_ceil(1000),
-            folder: folder.to_owned(),
-            readable: installation(program).into_iter().collect(),
-        };
-        let order = Order {
-            program: program.to_owned(),
-            arguments,
-            bounds,
-            require_confinement: config.require_confinement,
-        };
-        serde_json::to_writer(&mut orders, &order)
-            .map_err(std::io::Error::from)
-            .and_then(|()| orders.flush())
-            .map_err(unavailable)?;
+    /// Runs it to its end, after which no process of it is left, and says how it ended.
+    fn run(&self, folder: &Path, input: &str) -> Result<String> {
+        let failed = |error: std::io::Error| Error::io("cannot keep what LibreOffice says", &error);
+        // Without a name: what it can write to is no place for a file that is written to for it.
+        let said = tempfile::tempfile().map_err(failed)?;
+        let errors = said.try_clone().map_err(failed)?;
+        let began = Instant::now();
+        let mut running = self.start(folder, input, errors)?;
+        let status = running.wait(began, self.config.slides.drawing_timeout_ms);
+        drop(running);
+        Ok(format!("{}{}", status?, last_words(said)))
     }
-    Ok(running)
+
+    fn start(&self, folder: &Path, input: &str, errors: File) -> Result<Running> {
+        let unavailable = |error: std::io::Error| {
+            let message = format!("cannot start {}: {error}", self.program.display());
+            Error::new(ErrorKind::Unavailable, message)
+        };
+        let arguments = arguments(folder, input);
+        let mut command = self.command(folder, &arguments);
+        command.stderr(errors);
+        let mut running = Running(command.spawn().map_err(unavailable)?);
+        if let Some(mut orders) = running.0.stdin.take() {
+            serde_json::to_writer(&mut orders, &self.order(folder, arguments))
+                .map_err(std::io::Error::from)
+                .and_then(|()| orders.flush())
+                .map_err(unavailable)?;
+        }
+        Ok(running)
+    }
+
+    /// LibreOffice itself, or the process that becomes it once it knows its order.
+    fn command(&self, folder: &Path, arguments: &[String]) -> Command {
+        let mut command = match self.launch {
+            Some(launch) => {
+                let mut command = Command::new(&launch.program);
+                command
+                    .args(&launch.program_arguments)
+                    .stdin(Stdio::piped());
+                command
+            }
+            None => {
+                let mut command = Command::new(self.program);
+                command.args(arguments).stdin(Stdio::null());
+                command
+            }
+        };
+        let variables: [(&str, OsString); 5] = [
+            ("HOME", folder.into()),
+            ("TMPDIR", folder.into()),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
+            ("LANG", "C.UTF-8".into()),
+            ("SAL_USE_VCLPLUGIN", "svp".into()),
+        ];
+        command
+            .env_clear()
+            .envs(variables)
+            .current_dir(folder)
+            .stdout(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command
+    }
+
+    fn order(&self, folder: &Path, arguments: Vec<String>) -> Order {
+        let slides = &self.config.slides;
+        Order {
+            program: self.program.to_owned(),
+            arguments,
+            bounds: ProgramBounds {
+                memory_bytes: slides.drawing_memory_bytes,
+                file_bytes: self.config.maximum_temporary_file_bytes(),
+                processor_seconds: slides.drawing_timeout_ms.div_ceil(1000),
+                folder: folder.to_owned(),
+                readable: installation(self.program).into_iter().collect(),
+            },
+            require_confinement: self.config.require_confinement,
+        }
+    }
 }
 
 /// What belongs to the program: the folder above its `program`, else the folder that it lies in.
@@ -248,21 +245,16 @@ fn last_words(mut said: File) -> String {
 struct Running(Child);
 
 impl Running {
-    fn wait(&mut self, deadline: Instant, config: &Config) -> Result<ExitStatus> {
+    fn wait(&mut self, began: Instant, timeout_ms: u64) -> Result<ExitStatus> {
+        let allowed = Duration::from_millis(timeout_ms);
+        let failed = |error: std::io::Error| Error::io("cannot wait for LibreOffice", &error);
         loop {
-            if let Some(status) = self
-                .0
-                .try_wait()
-                .map_err(|error| Error::io("cannot wait for LibreOffice", &error))?
-            {
+            if let Some(status) = self.0.try_wait().map_err(failed)? {
                 return Ok(status);
             }
-            if Instant::now() > deadline {
-                let limit = config.slides.drawing_timeout_ms;
-                return Err(Error::new(
-                    ErrorKind::Timeout,
-                    format!("LibreOffice takes longer than {limit} ms"),
-                ));
+            if began.elapsed() > allowed {
+                let message = format!("LibreOffice takes longer than {timeout_ms} ms");
+                return Err(Error::new(ErrorKind::Timeout, message));
             }
             std::thread::sleep(PAUSE);
         }
@@ -311,15 +303,13 @@ mod tests {
         assert!(
             here.is_some_and(|program| program.is_absolute() && program.ends_with("bin/soffice"))
         );
-        let error = draw(
-            Path::new("/nowhere/soffice"),
-            None,
-            &folder(&std::env::temp_dir()),
-            &Config::default(),
-            b"x",
-            SlideFormat::Pptx,
-        )
-        .err();
+        let missing = Office {
+            program: Path::new("/nowhere/soffice"),
+            launch: None,
+            config: &Config::default(),
+        };
+        let folder = folder(&std::env::temp_dir());
+        let error = missing.draw(&folder, b"x", SlideFormat::Pptx).err();
         assert_eq!(
             error.map(|error| error.kind()),
             Some(ErrorKind::Unavailable)
@@ -346,14 +336,12 @@ mod tests {
     fn what_is_drawn_comes_back_and_what_fails_says_why() {
         let scratch = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let run = |script: &str, config: &Config| {
-            draw(
-                &program(scratch.path(), script),
-                None,
-                &folder(scratch.path()),
+            let office = Office {
+                program: &program(scratch.path(), script),
+                launch: None,
                 config,
-                b"deck",
-                SlideFormat::Pptx,
-            )
+            };
+            office.draw(&folder(scratch.path()), b"deck", SlideFormat::Pptx)
         };
         let config = Config::default();
         assert_eq!(

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tributary_convert::isolation::{ConversionPool, Launch, WorkFolder};
 use tributary_convert::limits::Limits;
-use tributary_convert::slides::{SlideFormat, office};
+use tributary_convert::slides::SlideFormat;
+use tributary_convert::slides::office::Office;
 use tributary_convert::{Config, Converted, Job};
 use tributary_models::ocr::OcrUnavailable;
 use tributary_schemas::Result;
@@ -287,14 +288,12 @@ pub fn a_converter_that_was_taken_over_reaches_nothing() {
 pub fn draw(parent: &Path, document: &[u8]) -> Result<Vec<u8>> {
     let folder = WorkFolder::new_in(parent, "slides-").unwrap();
     let program = std::env::current_exe().unwrap();
-    office::draw(
-        &program,
-        Some(&launch(WORKER)),
-        &folder,
-        &config(),
-        document,
-        SlideFormat::Pptx,
-    )
+    let office = Office {
+        program: &program,
+        launch: Some(&launch(WORKER)),
+        config: &config(),
+    };
+    office.draw(&folder, document, SlideFormat::Pptx)
 }
 
 pub fn a_program_that_was_taken_over_reaches_nothing() {
