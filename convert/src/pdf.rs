@@ -54,6 +54,10 @@ pub const NAME: &str = "pdf/2";
 /// Name and version of the built-in reader.
 pub const BUILTIN_NAME: &str = "pdf-builtin/1";
 
+/// What helps with a damaged document.
+const SAVE_AGAIN: &str =
+    "open it in a PDF viewer and save it again, or fetch it again from its source";
+
 /// Media type of PDF.
 const MEDIA_TYPE: &str = "application/pdf";
 
@@ -150,56 +154,24 @@ pub fn with_pictures<T>(
 }
 
 fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {
-    let count = document.page_count();
-    check_pages(count, bounds.settings)?;
-    let mut addresses = Vec::new();
-    let mut unreadable = Vec::new();
-    let mut pages = read_pages(document, count, &mut addresses, &mut unreadable, bounds)?;
-    if unreadable.len() == count {
-        return Err(Error::new(
-            ErrorKind::Corrupt,
-            format!("none of the {count} pages can be read"),
-        )
-        .with_hint(
-            "open it in a PDF viewer and save it again, or fetch it again from its source",
-        ));
-    }
+    let read = read_pages(document, bounds)?;
     let mut metadata = document.metadata();
-    metadata.insert("pages".to_owned(), count.to_string());
-    let without_text: Vec<usize> = pages
-        .iter()
-        .enumerate()
-        .filter(|(_, page)| !page.has_text)
-        .map(|(index, _)| index)
-        .collect();
-    let scans = scans::read(document, &without_text, bounds)?;
-    let unread = page_list(
-        without_text
-            .iter()
-            .filter(|index| !scans.contains_key(index))
-            .map(|index| index + 1),
-    );
-    metadata.extend(unread.map(|list| ("pages_without_text".to_owned(), list)));
-    let damaged = page_list(unreadable.into_iter().map(|index| index + 1));
+    metadata.insert("pages".to_owned(), read.pages.len().to_string());
+    let scans = read_scans(document, &read.pages, &mut metadata, bounds)?;
+    let damaged = page_list(read.unreadable.into_iter().map(|index| index + 1));
     metadata
         .extend(damaged.map(|list| ("damaged".to_owned(), format!("pages {list} cannot be read"))));
-
+    let mut pages = read.pages;
     let removed = repeats::remove(&mut pages);
     if !removed.is_empty() {
         metadata.insert("running_lines".to_owned(), removed.join("\n"));
     }
-    let whole = Statistics::of(&pages);
-    let statistics: Vec<Statistics> = pages.iter().map(|page| whole.of_page(page)).collect();
-    let mut blocks = Vec::with_capacity(pages.len());
-    for (page, statistics) in pages.into_iter().zip(&statistics) {
-        blocks.push(layout::blocks(page, statistics, bounds.limits)?);
-    }
-    headings::mark(&mut blocks, &statistics, &document.bookmarks());
+    let blocks = page_blocks(document, pages, bounds)?;
     let with_scan = |(index, blocks): (usize, &Vec<_>)| {
         scans
             .get(&index)
             .cloned()
-            .unwrap_or_else(|| render::page(blocks, &addresses))
+            .unwrap_or_else(|| render::page(blocks, &read.addresses))
     };
     let markdown = blocks
         .iter()
@@ -216,36 +188,92 @@ fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {
     })
 }
 
-fn read_pages(
+/// The Markdown of pages without text, by their indices; those that are left unread are noted.
+fn read_scans(
     document: &Document,
-    count: usize,
-    addresses: &mut Vec<String>,
-    unreadable: &mut Vec<usize>,
+    pages: &[PageText],
+    metadata: &mut BTreeMap<String, String>,
     bounds: Bounds<'_>,
-) -> Result<Vec<PageText>> {
-    let maximum = bounds.settings.maximum_characters;
-    let mut pages = Vec::with_capacity(count);
+) -> Result<BTreeMap<usize, String>> {
+    let without_text: Vec<usize> = pages
+        .iter()
+        .enumerate()
+        .filter(|(_, page)| !page.has_text)
+        .map(|(index, _)| index)
+        .collect();
+    let scans = scans::read(document, &without_text, bounds)?;
+    let unread = without_text
+        .iter()
+        .filter(|index| !scans.contains_key(index))
+        .map(|index| index + 1);
+    metadata.extend(page_list(unread).map(|list| ("pages_without_text".to_owned(), list)));
+    Ok(scans)
+}
+
+/// The blocks of each page, with the headings among them.
+fn page_blocks(
+    document: &Document,
+    pages: Vec<PageText>,
+    bounds: Bounds<'_>,
+) -> Result<Vec<Vec<blocks::Block>>> {
+    let whole = Statistics::of(&pages);
+    let statistics: Vec<Statistics> = pages.iter().map(|page| whole.of_page(page)).collect();
+    let mut blocks = Vec::with_capacity(pages.len());
+    for (page, statistics) in pages.into_iter().zip(&statistics) {
+        blocks.push(layout::blocks(page, statistics, bounds.limits)?);
+    }
+    headings::mark(&mut blocks, &statistics, &document.bookmarks());
+    Ok(blocks)
+}
+
+/// The pages of a document, as far as they can be read.
+#[derive(Default)]
+struct ReadPages {
+    pages: Vec<PageText>,
+    /// Where the links of all pages lead.
+    addresses: Vec<String>,
+    /// Indices of pages that cannot be read.
+    unreadable: Vec<usize>,
+}
+
+fn read_pages(document: &Document, bounds: Bounds<'_>) -> Result<ReadPages> {
+    let count = document.page_count();
+    check_pages(count, bounds.settings)?;
+    let mut read = ReadPages::default();
+    let mut reader = page_text::Reader::new(document, bounds);
     let mut characters = 0;
     for index in 0..count {
         bounds.limits.check_time()?;
         let Some(page) = document.page(index) else {
-            unreadable.push(index);
-            pages.push(PageText::default());
+            read.unreadable.push(index);
+            read.pages.push(PageText::default());
             continue;
         };
-        let text = page_text::read(document, index, page, addresses, bounds)?;
+        let text = reader.page(index, page)?;
         characters += text.characters;
-        if characters > maximum {
-            let message = format!(
-                "the document has more than {maximum} characters on its first {} pages",
-                index + 1
-            );
-            return Err(Error::new(ErrorKind::Invalid, message)
-                .with_hint("split the document, or raise `convert.pdf.maximum_characters`"));
-        }
-        pages.push(text);
+        check_characters(characters, index, bounds.settings)?;
+        read.pages.push(text);
     }
-    Ok(pages)
+    read.addresses = reader.addresses;
+    if read.unreadable.len() == count {
+        let message = format!("none of the {count} pages can be read");
+        return Err(Error::new(ErrorKind::Corrupt, message).with_hint(SAVE_AGAIN));
+    }
+    Ok(read)
+}
+
+/// `Invalid` for more characters than the limit, up to the page with that index.
+fn check_characters(characters: usize, index: usize, settings: &PdfConfig) -> Result<()> {
+    let maximum = settings.maximum_characters;
+    if characters <= maximum {
+        return Ok(());
+    }
+    let message = format!(
+        "the document has more than {maximum} characters on its first {} pages",
+        index + 1
+    );
+    Err(Error::new(ErrorKind::Invalid, message)
+        .with_hint("split the document, or raise `convert.pdf.maximum_characters`"))
 }
 
 /// `Corrupt` without pages, `Invalid` with more than the limit.
@@ -253,9 +281,7 @@ fn check_pages(count: usize, settings: &PdfConfig) -> Result<()> {
     let maximum = settings.maximum_pages;
     if count == 0 {
         return Err(
-            Error::new(ErrorKind::Corrupt, "the document has no pages").with_hint(
-                "open it in a PDF viewer and save it again, or fetch it again from its source",
-            ),
+            Error::new(ErrorKind::Corrupt, "the document has no pages").with_hint(SAVE_AGAIN)
         );
     }
     if count > maximum {

@@ -124,16 +124,18 @@ impl Characters {
     }
 }
 
-/// Reads all characters of a page whose box is `page_box` (left, bottom, right, top).
-pub fn read(
-    page: &Page,
-    text: &TextPage,
-    page_box: [f32; 4],
-    links: &[PageLink],
-    bounds: Bounds<'_>,
-) -> Result<Characters> {
+/// A page, and what lies on it beside its text.
+pub struct Place<'a> {
+    pub page: &'a Page<'a>,
+    /// Left, bottom, right, top.
+    pub page_box: [f32; 4],
+    pub links: &'a [PageLink],
+}
+
+/// Reads all characters of a page.
+pub fn read(place: &Place<'_>, text: &TextPage, bounds: Bounds<'_>) -> Result<Characters> {
     // SAFETY: the text is of an open page.
-    let count = unsafe { page.pdfium.FPDFText_CountChars(text.handle) }.max(0);
+    let count = unsafe { place.page.pdfium.FPDFText_CountChars(text.handle) }.max(0);
     let maximum = bounds.settings.maximum_characters_per_page;
     if usize::try_from(count).is_ok_and(|count| count > maximum) {
         return Err(Error::new(
@@ -144,8 +146,8 @@ pub fn read(
     }
     let mut reader = Reader {
         text,
-        page_box,
-        links,
+        page_box: place.page_box,
+        links: place.links,
         object: std::ptr::null_mut(),
         style: Style::default(),
         is_guessed: false,

@@ -1,5 +1,6 @@
 //! The built-in reader (crate `unpdf`), for places without libpdfium.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -23,18 +24,7 @@ pub fn extract(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted> {
 }
 
 fn read(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted> {
-    if !bytes
-        .iter()
-        .take(1024)
-        .collect::<Vec<_>>()
-        .windows(5)
-        .any(|window| window.iter().copied().eq(b"%PDF-"))
-    {
-        return Err(Error::new(
-            ErrorKind::Corrupt,
-            "not a PDF: its first 1024 bytes hold no `%PDF-`",
-        ));
-    }
+    check_start(bytes)?;
     let options = ParseOptions::new()
         .with_resources(false)
         .sequential()
@@ -54,44 +44,46 @@ fn read(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted> {
         unpdf::render::to_markdown(&document, &rendering).map_err(|error| refused(&error))?;
     bounds.limits.check_time()?;
     let pages = pages(&markdown, count.max(1));
-    let without_text = page_list(
-        pages
-            .iter()
-            .enumerate()
-            .filter(|(_, text)| text.trim().is_empty())
-            .map(|(index, _)| index + 1),
-    );
-    let mut extracted = Extracted {
+    let mut metadata = metadata(document.metadata);
+    let is_blank = |(_, text): &(usize, &String)| text.trim().is_empty();
+    let blank = pages.iter().enumerate().filter(is_blank);
+    let without_text = page_list(blank.map(|(index, _)| index + 1));
+    metadata.extend(without_text.map(|list| ("pages_without_text".to_owned(), list)));
+    Ok(Extracted {
         markdown: pages.join("\u{c}"),
         title: None,
-        ..Extracted::default()
-    };
+        metadata,
+    })
+}
+
+/// `Corrupt` for bytes that do not begin like a PDF.
+fn check_start(bytes: &[u8]) -> Result<()> {
+    let start = bytes.get(..bytes.len().min(1024)).unwrap_or(bytes);
+    if start.windows(5).any(|window| window == b"%PDF-") {
+        return Ok(());
+    }
+    let message = "not a PDF: its first 1024 bytes hold no `%PDF-`";
+    Err(Error::new(ErrorKind::Corrupt, message))
+}
+
+/// What the document says of itself.
+fn metadata(stated: unpdf::Metadata) -> BTreeMap<String, String> {
     let texts = [
-        ("title", document.metadata.title),
-        ("author", document.metadata.author),
-        ("subject", document.metadata.subject),
-        ("keywords", document.metadata.keywords),
-        ("creator", document.metadata.creator),
-        ("producer", document.metadata.producer),
-        (
-            "created",
-            document.metadata.created.map(|time| time.to_rfc3339()),
-        ),
-        (
-            "modified",
-            document.metadata.modified.map(|time| time.to_rfc3339()),
-        ),
-        ("pages", Some(count.to_string())),
-        ("pages_without_text", without_text),
+        ("title", stated.title),
+        ("author", stated.author),
+        ("subject", stated.subject),
+        ("keywords", stated.keywords),
+        ("creator", stated.creator),
+        ("producer", stated.producer),
+        ("created", stated.created.map(|time| time.to_rfc3339())),
+        ("modified", stated.modified.map(|time| time.to_rfc3339())),
+        ("pages", Some(stated.page_count.to_string())),
     ];
-    let found = texts.into_iter().filter_map(|(name, text)| {
-        Some((
-            name.to_owned(),
-            text.filter(|text| !text.trim().is_empty())?,
-        ))
-    });
-    extracted.metadata.extend(found);
-    Ok(extracted)
+    let has_text = |text: &String| !text.trim().is_empty();
+    let found = texts
+        .into_iter()
+        .filter_map(|(name, text)| Some((name.to_owned(), text.filter(has_text)?)));
+    found.collect()
 }
 
 /// Cuts the Markdown at the marks of its pages; pages that are not marked are empty.

@@ -4,7 +4,7 @@ use pdfium_render::prelude::FS_RECTF;
 use tributary_schemas::Result;
 
 use super::Bounds;
-use super::characters::{self, Characters, Glyph};
+use super::characters::{self, Characters, Glyph, Place};
 use super::document::{Document, Page};
 use super::entries;
 use super::geometry::Turn;
@@ -39,49 +39,73 @@ pub struct PageText {
     pub has_text: bool,
 }
 
-/// Reads a page (number `index` from 0) with what was entered on it; the addresses of its links are
-/// added to those of the document.
-pub fn read(
-    document: &Document,
-    index: usize,
-    page: Page,
-    addresses: &mut Vec<String>,
-    bounds: Bounds<'_>,
-) -> Result<PageText> {
-    let links = links::read(document, &page, addresses);
-    let page_box = page_box(&page);
-    let characters_of = |page: &Page| match page.text() {
-        Some(text) => characters::read(page, &text, page_box, &links, bounds),
-        None => Ok(Characters::default()),
-    };
-    let (mut page, mut found) = (&page, characters_of(&page)?);
-    let with_entries = entries::with_entries(document, index, page);
-    if let Some(whole) = &with_entries {
-        let all = characters_of(whole)?;
-        if all.continues(&found) {
-            (page, found) = (whole, all);
+/// Reads the pages of a document.
+pub struct Reader<'a> {
+    document: &'a Document<'a>,
+    bounds: Bounds<'a>,
+    /// Where the links of the pages lead that were read.
+    pub addresses: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    /// Has read nothing yet.
+    pub fn new(document: &'a Document<'a>, bounds: Bounds<'a>) -> Self {
+        Self {
+            document,
+            bounds,
+            addresses: Vec::new(),
         }
     }
-    if found.visible == 0 || found.are_garbage() {
-        return Ok(PageText::default());
+
+    /// Reads a page (number `index` from 0) with what was entered on it.
+    pub fn page(&mut self, index: usize, page: Page) -> Result<PageText> {
+        let links = links::read(self.document, &page, &mut self.addresses);
+        let page_box = page_box(&page);
+        let characters_of = |page: &Page| match page.text() {
+            Some(text) => {
+                let place = Place {
+                    page,
+                    page_box,
+                    links: &links,
+                };
+                characters::read(&place, &text, self.bounds)
+            }
+            None => Ok(Characters::default()),
+        };
+        let (mut page, mut found) = (&page, characters_of(&page)?);
+        let with_entries = entries::with_entries(self.document, index, page);
+        if let Some(whole) = &with_entries {
+            let all = characters_of(whole)?;
+            if all.continues(&found) {
+                (page, found) = (whole, all);
+            }
+        }
+        if found.visible == 0 || found.are_garbage() {
+            return Ok(PageText::default());
+        }
+        Ok(PageText::of(layers(page, page_box, &found, self.bounds)?))
     }
-    let layers = layers(page, page_box, &found, bounds)?;
-    let characters = layers
-        .iter()
-        .flat_map(|layer| &layer.segments)
-        .map(|segment| segment.characters)
-        .sum();
-    // A scan with a stamp: the few characters are kept, but the page is one to read from its
-    // picture.
-    let is_scan = characters < STAMP_CHARACTERS
-        && layers
-            .first()
-            .is_some_and(|layer| layer.rules.largest_picture > SCAN_SHARE);
-    Ok(PageText {
-        layers,
-        characters,
-        has_text: characters > 0 && !is_scan,
-    })
+}
+
+impl PageText {
+    /// A scan with a stamp: the few characters are kept, but the page is one to read from its
+    /// picture.
+    fn of(layers: Vec<Layer>) -> Self {
+        let characters = layers
+            .iter()
+            .flat_map(|layer| &layer.segments)
+            .map(|segment| segment.characters)
+            .sum();
+        let is_scan = characters < STAMP_CHARACTERS
+            && layers
+                .first()
+                .is_some_and(|layer| layer.rules.largest_picture > SCAN_SHARE);
+        Self {
+            layers,
+            characters,
+            has_text: characters > 0 && !is_scan,
+        }
+    }
 }
 
 fn layers(

@@ -56,7 +56,10 @@ fn markdown(bytes: &[u8], config: &Config) -> String {
 /// With what is found in pictures of pages.
 fn read_by_mirror(bytes: &[u8], config: &Config) -> Converted {
     let engine = ocr::Engine::with(Box::new(Mirror::default()));
-    reading(&engine, config, |limits| convert(bytes, &config.pdf, limits)).unwrap_or_default()
+    reading(&engine, config, |limits| {
+        convert(bytes, &config.pdf, limits)
+    })
+    .unwrap_or_default()
 }
 
 /// Lines of running text from `top` downwards.
