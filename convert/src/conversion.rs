@@ -3,7 +3,7 @@
 use tributary_schemas::{Error, ErrorKind, Result, error};
 
 use crate::config::Config;
-use crate::detect::{Format, detect};
+use crate::detect::{Detected, Format, detect};
 use crate::document::{Converted, Job};
 use crate::limits::{Limits, check_body, check_size};
 use crate::office::open_document;
@@ -31,61 +31,10 @@ const SUPPORTED: &str = "Word, PowerPoint, Excel, OpenDocument (odt, odp, ods), 
 /// that is not read, `Invalid` for a body, a result or a conversion over its limit, `Corrupt` for a
 /// body that is not what it claims. Takes CPU time: call it on a blocking thread.
 pub fn convert(job: Job<'_>, config: &Config, limits: &Limits<'_>) -> Result<Converted> {
-    let bytes = job.bytes;
-    check_body(bytes, config.maximum_body_bytes)?;
-    let detected = detect(bytes, job.name, job.media_type);
-    let mut converted = match detected.format {
-        Format::Html => html::convert(bytes, &config.html, limits)?,
-        Format::Markdown => markdown::convert(bytes, limits)?,
-        Format::Rst => rst::convert(bytes, limits)?,
-        Format::Notebook => notebook::convert(bytes, &config.notebook, limits)?,
-        Format::Docx => docx::convert(bytes, &config.docx, limits)?,
-        Format::Pptx => pptx::convert(bytes, &config.slides, limits)?,
-        Format::Doc => doc::convert(bytes, &config.doc, limits)?,
-        Format::Ppt => ppt::convert(bytes, &config.slides, limits)?,
-        Format::OpenDocument(kind) => open_document::convert(bytes, kind, limits)?,
-        Format::Spreadsheet => {
-            spreadsheet::convert(bytes, &config.spreadsheet, &config.tables, limits)?
-        }
-        Format::Delimited => csv::convert(bytes, &config.csv, &config.tables, limits)?,
-        Format::Pdf => pdf::convert(bytes, &config.pdf, limits)?,
-        Format::Image => image::convert(bytes, &config.image, limits)?,
-        Format::Epub => epub::convert(bytes, limits)?,
-        Format::Mail => mail::convert(bytes, &config.mail, limits)?,
-        Format::Outlook => mail::convert_outlook(bytes, &config.mail, limits)?,
-        Format::Rtf => rtf::convert(bytes, limits)?,
-        Format::Structured(notation) => {
-            structured::convert(bytes, notation, &config.structured, limits)?
-        }
-        Format::Text { language } => plain::convert(bytes, language),
-        Format::Unsupported(what) => {
-            let message = format!("no converter for {what} ({})", detected.media_type);
-            return Err(
-                Error::new(ErrorKind::Unsupported, message).with_hint(format!(
-                    "supported are {SUPPORTED}; convert the document to one of them"
-                )),
-            );
-        }
-    };
-    if detected.format != Format::Image {
-        pictures::read_embedded(&mut converted, &config.image, limits)?;
-    }
-    let slides = match detected.format {
-        Format::Pptx => Some(SlideFormat::Pptx),
-        Format::Ppt => Some(SlideFormat::Ppt),
-        _ => None,
-    };
-    if let Some(format) = slides {
-        let drawing = Drawing {
-            slides: &config.slides,
-            pdf: &config.pdf,
-            limits,
-        };
-        drawing.add_pictures(&mut converted, format)?;
-    }
-    if let Some(pictures) = limits.pictures {
-        pictures.note(&mut converted.metadata);
-    }
+    check_body(job.bytes, config.maximum_body_bytes)?;
+    let detected = detect(job.bytes, job.name, job.media_type);
+    let mut converted = convert_as(&detected, job.bytes, config, limits)?;
+    add_pictures(&mut converted, detected.format, config, limits)?;
     converted
         .metadata
         .values_mut()
@@ -100,6 +49,71 @@ pub fn convert(job: Job<'_>, config: &Config, limits: &Limits<'_>) -> Result<Con
     converted.media_type = detected.media_type.to_owned();
     converted.title = finish_title(converted.title, job.name, config.maximum_title_characters);
     Ok(converted)
+}
+
+/// The converter of each format, with its section of the settings.
+fn convert_as(
+    detected: &Detected,
+    bytes: &[u8],
+    config: &Config,
+    limits: &Limits<'_>,
+) -> Result<Converted> {
+    match detected.format {
+        Format::Html => html::convert(bytes, &config.html, limits),
+        Format::Markdown => markdown::convert(bytes, limits),
+        Format::Rst => rst::convert(bytes, limits),
+        Format::Notebook => notebook::convert(bytes, &config.notebook, limits),
+        Format::Docx => docx::convert(bytes, &config.docx, limits),
+        Format::Pptx => pptx::convert(bytes, &config.slides, limits),
+        Format::Doc => doc::convert(bytes, &config.doc, limits),
+        Format::Ppt => ppt::convert(bytes, &config.slides, limits),
+        Format::OpenDocument(kind) => open_document::convert(bytes, kind, limits),
+        Format::Spreadsheet => {
+            spreadsheet::convert(bytes, &config.spreadsheet, &config.tables, limits)
+        }
+        Format::Delimited => csv::convert(bytes, &config.csv, &config.tables, limits),
+        Format::Pdf => pdf::convert(bytes, &config.pdf, limits),
+        Format::Image => image::convert(bytes, &config.image, limits),
+        Format::Epub => epub::convert(bytes, limits),
+        Format::Mail => mail::convert(bytes, &config.mail, limits),
+        Format::Outlook => mail::convert_outlook(bytes, &config.mail, limits),
+        Format::Rtf => rtf::convert(bytes, limits),
+        Format::Structured(notation) => {
+            structured::convert(bytes, notation, &config.structured, limits)
+        }
+        Format::Text { language } => Ok(plain::convert(bytes, language)),
+        Format::Unsupported(what) => {
+            let message = format!("no converter for {what} ({})", detected.media_type);
+            let hint = format!("supported are {SUPPORTED}; convert the document to one of them");
+            Err(Error::new(ErrorKind::Unsupported, message).with_hint(hint))
+        }
+    }
+}
+
+/// What pictures in the document show, and pictures of its slides.
+fn add_pictures(
+    converted: &mut Converted,
+    format: Format,
+    config: &Config,
+    limits: &Limits<'_>,
+) -> Result<()> {
+    if format != Format::Image {
+        pictures::read_embedded(converted, &config.image, limits)?;
+    }
+    let drawing = Drawing {
+        slides: &config.slides,
+        pdf: &config.pdf,
+        limits,
+    };
+    match format {
+        Format::Pptx => drawing.add_pictures(converted, SlideFormat::Pptx)?,
+        Format::Ppt => drawing.add_pictures(converted, SlideFormat::Ppt)?,
+        _ => {}
+    }
+    if let Some(pictures) = limits.pictures {
+        pictures.note(&mut converted.metadata);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

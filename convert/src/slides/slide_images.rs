@@ -227,34 +227,19 @@ fn show(converted: &mut Converted, drawn: Vec<Option<Drawn>>, limits: &Limits<'_
             left_out += usize::from(!hidden.contains(&(index + 1)));
             continue;
         };
-        if !text.is_empty() {
-            let before = section.trim_end();
-            *section = if before.is_empty() {
-                format!("{text}\n")
-            } else {
-                format!("{before}\n\n{text}\n")
-            };
-        }
+        append_text(section, &text);
         // A picture alone says nothing that could be found.
         if section.trim().is_empty() {
             continue;
         }
-        if jpeg.len() as u64 > room || converted.blobs.len() >= limits.maximum_embedded_files {
+        let is_full = converted.blobs.len() >= limits.maximum_embedded_files;
+        if jpeg.len() as u64 > room || is_full {
             left_out += 1;
             continue;
         }
         room -= jpeg.len() as u64;
         insert_picture(section, converted.images.len());
-        converted.images.push(ImageLink {
-            link: format!("embedded:{}", converted.blobs.len()),
-            alt: String::new(),
-        });
-        let name = format!("slide-{}.jpg", index + 1);
-        converted.blobs.push(EmbeddedFile {
-            name,
-            media_type: "image/jpeg".to_owned(),
-            bytes: jpeg,
-        });
+        embed(converted, index, jpeg);
     }
     if left_out > 0 {
         note(
@@ -265,6 +250,32 @@ fn show(converted: &mut Converted, drawn: Vec<Option<Drawn>>, limits: &Limits<'_
         );
     }
     converted.markdown = sections.join("\u{c}");
+}
+
+/// Puts what only the picture shows below a slide's text.
+fn append_text(section: &mut String, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let before = section.trim_end();
+    *section = if before.is_empty() {
+        format!("{text}\n")
+    } else {
+        format!("{before}\n\n{text}\n")
+    };
+}
+
+/// Adds the picture of a slide, counted from 0, to the document's files and images.
+fn embed(converted: &mut Converted, slide: usize, jpeg: Vec<u8>) {
+    converted.images.push(ImageLink {
+        link: format!("embedded:{}", converted.blobs.len()),
+        alt: String::new(),
+    });
+    converted.blobs.push(EmbeddedFile {
+        name: format!("slide-{}.jpg", slide + 1),
+        media_type: "image/jpeg".to_owned(),
+        bytes: jpeg,
+    });
 }
 
 /// Below the headings that a slide begins with.

@@ -3,10 +3,10 @@
 
 use std::io::{Cursor, Write};
 
-use crate::{Config, Job};
 use crate::convert;
 use crate::document::Converted;
 use crate::limits::Limits;
+use crate::{Config, Job};
 
 /// A message with these texts (property, value) and an attachment.
 fn message(texts: &[(&str, &str)], attached: &[u8]) -> Vec<u8> {

@@ -27,13 +27,82 @@ pub struct Fields(Vec<Field>);
 const MAXIMUM_FIELDS: usize = 64;
 
 /// Collects the text of a paragraph.
-struct Collector {
+struct Collector<'c, 'd> {
+    document: &'c mut Document<'d>,
+    fields: &'c mut Fields,
     pieces: Vec<Piece>,
     units: Vec<u16>,
     style: Style,
 }
 
-impl Collector {
+impl Collector<'_, '_> {
+    /// Adds the character at a position, unless it is hidden or deleted.
+    fn character(&mut self, position: usize, properties: &mut RunProperties) {
+        let unit = self.document.text.units.get(position).copied();
+        let Some(unit) = unit.filter(|unit| *unit != 0) else {
+            return;
+        };
+        let character = properties.at(self.document, position);
+        let is_hidden = character.is_hidden && !self.document.keep_hidden;
+        if character.is_deleted || (is_hidden && !matches!(unit, 0x13..=0x15)) {
+            return;
+        }
+        let style = style_of(&character, self.fields);
+        if style != self.style {
+            self.flush();
+            self.style = style;
+        }
+        self.put(position, unit, &character);
+    }
+
+    fn put(&mut self, position: usize, unit: u16, character: &Character) {
+        match unit {
+            0x13 if self.fields.0.len() < MAXIMUM_FIELDS => self.fields.0.push(Field::default()),
+            0x14 => begin_result(self.fields),
+            0x15 => {
+                self.fields.0.pop();
+            }
+            _ if self.fields.0.iter().any(|field| !field.in_result) => {
+                let innermost = self
+                    .fields
+                    .0
+                    .iter_mut()
+                    .rev()
+                    .find(|field| !field.in_result);
+                if let (Some(field), Some(letter)) = (innermost, char::from_u32(u32::from(unit))) {
+                    field.instruction.push(letter);
+                }
+            }
+            _ if self.document.references.contains_key(&position) => {
+                let mark = self.document.references.get(&position).cloned();
+                self.add(mark.map(Piece::Markdown));
+            }
+            0x01 | 0x08 if character.is_special => {
+                let markdown = if unit == 0x01 {
+                    self.document.picture(character.picture)
+                } else {
+                    self.document.floating_picture(position)
+                };
+                let is_shown = markdown.is_some();
+                self.add(markdown.map(Piece::Markdown));
+                self.add((is_shown && unit == 0x08).then_some(Piece::Break));
+            }
+            _ if character.symbol.is_some() => {
+                let letter = self.document.fonts.symbol(character);
+                self.letter(letter);
+            }
+            0x0B => self.add(Some(Piece::Break)),
+            0x09 | 0xA0 => self.units.push(0x20),
+            0x1E => self.units.push(u16::from(b'-')),
+            0xF020..=0xF0FF => {
+                let letter = self.document.fonts.character(unit, character.font);
+                self.letter(letter);
+            }
+            0x20.. => self.units.push(unit),
+            _ => {}
+        }
+    }
+
     fn flush(&mut self) {
         if !self.units.is_empty() {
             self.pieces.push(Piece::Text(
@@ -68,33 +137,15 @@ pub fn pieces(
     end: usize,
 ) -> Vec<Piece> {
     let mut collector = Collector {
+        document,
+        fields,
         pieces: Vec::new(),
         units: Vec::new(),
         style: Style::default(),
     };
     let mut properties = RunProperties::default();
     for position in start..end {
-        let Some(unit) = document
-            .text
-            .units
-            .get(position)
-            .copied()
-            .filter(|unit| *unit != 0)
-        else {
-            continue;
-        };
-        let character = properties.at(document, position);
-        if character.is_deleted
-            || (character.is_hidden && !document.keep_hidden && !matches!(unit, 0x13..=0x15))
-        {
-            continue;
-        }
-        let style = style_of(&character, fields);
-        if style != collector.style {
-            collector.flush();
-            collector.style = style;
-        }
-        put(document, fields, &mut collector, position, unit, &character);
+        collector.character(position, &mut properties);
     }
     collector.flush();
     collector.pieces
@@ -141,55 +192,6 @@ fn style_of(character: &Character, fields: &Fields) -> Style {
         is_struck: character.is_struck,
         // The outermost: Markdown has no links within links.
         link: fields.0.iter().find_map(|field| field.link.clone()),
-    }
-}
-
-fn put(
-    document: &mut Document,
-    fields: &mut Fields,
-    collector: &mut Collector,
-    position: usize,
-    unit: u16,
-    character: &Character,
-) {
-    match unit {
-        0x13 if fields.0.len() < MAXIMUM_FIELDS => fields.0.push(Field::default()),
-        0x14 => begin_result(fields),
-        0x15 => {
-            fields.0.pop();
-        }
-        _ if fields.0.iter().any(|field| !field.in_result) => {
-            let innermost = fields.0.iter_mut().rev().find(|field| !field.in_result);
-            if let (Some(field), Some(letter)) = (innermost, char::from_u32(u32::from(unit))) {
-                field.instruction.push(letter);
-            }
-        }
-        _ if document.references.contains_key(&position) => {
-            collector.add(
-                document
-                    .references
-                    .get(&position)
-                    .cloned()
-                    .map(Piece::Markdown),
-            );
-        }
-        0x01 | 0x08 if character.is_special => {
-            let markdown = if unit == 0x01 {
-                document.picture(character.picture)
-            } else {
-                document.floating_picture(position)
-            };
-            let is_shown = markdown.is_some();
-            collector.add(markdown.map(Piece::Markdown));
-            collector.add((is_shown && unit == 0x08).then_some(Piece::Break));
-        }
-        _ if character.symbol.is_some() => collector.letter(document.fonts.symbol(character)),
-        0x0B => collector.add(Some(Piece::Break)),
-        0x09 | 0xA0 => collector.units.push(0x20),
-        0x1E => collector.units.push(u16::from(b'-')),
-        0xF020..=0xF0FF => collector.letter(document.fonts.character(unit, character.font)),
-        0x20.. => collector.units.push(unit),
-        _ => {}
     }
 }
 

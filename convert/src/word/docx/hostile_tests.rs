@@ -232,7 +232,9 @@ fn late_conversions_stop() {
     };
     let started = Instant::now();
     assert_eq!(
-        super::convert(&bytes, &config.docx, &late).unwrap_err().kind(),
+        super::convert(&bytes, &config.docx, &late)
+            .unwrap_err()
+            .kind(),
         ErrorKind::Invalid
     );
     assert!(started.elapsed() < Duration::from_secs(5));

@@ -350,7 +350,6 @@ fn count(
 }
 
 fn numbered(counters: &[Option<u32>; LEVELS], levels: &[&Level], level: usize) -> Numbered {
-    let number = counters.get(level).copied().flatten().unwrap_or(1);
     let Some(definition) = levels.get(level) else {
         return Numbered {
             level,
@@ -360,56 +359,53 @@ fn numbered(counters: &[Option<u32>; LEVELS], levels: &[&Level], level: usize) -
     };
     if definition.format == Format::Bullet {
         // Boxes of a checklist say something, other bullets do not.
-        let label = if matches!(definition.text.as_str(), "☐" | "☑" | "☒") {
-            definition.text.clone()
-        } else {
-            String::new()
-        };
+        let is_box = matches!(definition.text.as_str(), "☐" | "☑" | "☒");
+        let label = Some(&definition.text).filter(|_| is_box);
         return Numbered {
             level,
             mark: Some(Mark::Bullet),
-            label,
+            label: label.cloned().unwrap_or_default(),
         };
     }
-    let mut label = String::new();
-    let mut words = false;
-    let mut characters = definition.text.chars();
-    while let Some(character) = characters.next() {
-        match (
-            character,
-            characters
-                .clone()
-                .next()
-                .and_then(|digit| digit.to_digit(10)),
-        ) {
-            ('%', Some(place @ 1..=9)) => {
-                characters.next();
-                let place = place as usize - 1;
-                let value = counters.get(place).copied().flatten().unwrap_or(1);
-                let format = levels
-                    .get(place)
-                    .map_or(Format::Decimal, |other| other.format);
-                let format = if definition.is_legal && place < level {
-                    Format::Decimal
-                } else {
-                    format
-                };
-                label.push_str(&numeral(value, format));
-            }
-            (character, _) => {
-                words |= character.is_alphabetic();
-                label.push(character);
-            }
-        }
-    }
-    let label = label.trim().to_owned();
+    let (label, has_words) = label_of(definition, counters, levels, level);
     // Words in the mark, as in `第三条` or `Article 3`, are text; a mark without text is none.
-    let mark = if words || label.is_empty() || definition.format == Format::None {
-        None
-    } else {
-        Some(Mark::Number(number))
-    };
-    Numbered { level, mark, label }
+    let is_mark = !has_words && !label.is_empty() && definition.format != Format::None;
+    let number = counters.get(level).copied().flatten().unwrap_or(1);
+    Numbered {
+        level,
+        mark: is_mark.then_some(Mark::Number(number)),
+        label,
+    }
+}
+
+/// The mark as it is shown, `%1` to `%9` in it replaced by the numbers of those levels, and whether
+/// there are words in it.
+fn label_of(
+    definition: &Level,
+    counters: &[Option<u32>; LEVELS],
+    levels: &[&Level],
+    level: usize,
+) -> (String, bool) {
+    let (mut label, mut has_words) = (String::new(), false);
+    let mut characters = definition.text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let place = characters
+            .next_if(|digit| character == '%' && matches!(digit, '1'..='9'))
+            .and_then(|digit| digit.to_digit(10));
+        let Some(place) = place.map(|place| place as usize - 1) else {
+            has_words |= character.is_alphabetic();
+            label.push(character);
+            continue;
+        };
+        let value = counters.get(place).copied().flatten().unwrap_or(1);
+        let format = match levels.get(place) {
+            _ if definition.is_legal && place < level => Format::Decimal,
+            Some(other) => other.format,
+            None => Format::Decimal,
+        };
+        label.push_str(&numeral(value, format));
+    }
+    (label.trim().to_owned(), has_words)
 }
 
 #[cfg(test)]
