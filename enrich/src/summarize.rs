@@ -1,5 +1,8 @@
-//! Summaries of sections that are too long to be chunks. [`Summarizer`] is where a language model
-//! sits; [`ExtractiveSummarizer`] needs none and is what remains when the model is away.
+//! Summaries of sections that are too long to be chunks. A [`Summarizer`] is asked while a document
+//! is cut, on a blocking thread that holds a permit for a core: it neither waits nor fails, as
+//! [`ExtractiveSummarizer`] does. A language model does both, so it does not belong behind this
+//! trait: the stage asks it, before or after cutting, for what a [`SummaryRequest`] says, and what
+//! it gives is marked as made by it.
 
 use tributary_models::TokenCounter;
 
@@ -32,8 +35,7 @@ pub struct Summary {
     pub degraded: bool,
 }
 
-/// Makes summaries. Blocking; called on a blocking thread. An implementation that can fail falls
-/// back to [`ExtractiveSummarizer`].
+/// Makes summaries from the text alone, without waiting for anything.
 pub trait Summarizer: Send + Sync {
     /// Name and version; part of what decides whether chunks are made anew.
     fn name(&self) -> &str;

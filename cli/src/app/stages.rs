@@ -16,7 +16,6 @@ use tributary_store::event_log::stage::Stage;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
 use tributary_store::manifest::unchanged::SkipGate;
 use tributary_store::parts::log_repairs;
-use tributary_taxonomy::ChunkStrategy;
 
 use super::{Parts, confinement};
 use crate::args::Service;
@@ -158,11 +157,7 @@ fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
         let recipe = &pipeline.recipe;
         let mut settings = vec![
             pipeline.fingerprint.clone(),
-            chunkers::fingerprint(
-                ChunkStrategy::Sections,
-                &recipe.chunkers.default,
-                ExtractiveSummarizer.name(),
-            ),
+            chunkers::fingerprint_of_all(&recipe.chunkers.default, ExtractiveSummarizer.name()),
             recipe.embedding_fingerprint(&embed),
             pipeline.analyzer.fingerprint(),
             pipeline.models.embedder.coarse_name().to_owned(),

@@ -1,5 +1,6 @@
-//! Cutting clean documents into chunks: one file per strategy. The chunk stage and the verb
-//! `tributary chunk` call [`chunk`].
+//! Cutting clean documents into chunks: one file per strategy, each with a version of its own code,
+//! so that a change of one leaves the chunks of the others. `leaves` cuts text by tokens and
+//! `assemble` gives chunks their ids and neighbours, for any strategy.
 
 mod assemble;
 mod leaves;
@@ -13,9 +14,6 @@ pub use tributary_taxonomy::ChunkStrategy as Strategy;
 
 use crate::config::ChunkerConfig;
 use crate::summarize::Summarizer;
-
-/// Grows with every change of the code that changes its output; part of [`fingerprint`].
-const CODE_VERSION: u32 = 1;
 
 /// What cutting a document gave.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,13 +51,20 @@ pub fn chunk_document(
     }
 }
 
-/// Hash over strategy, settings, summariser and code version; `lineage.chunker`. 16 hexadecimal
+/// [`fingerprint`] of all strategies: what changes for any document when it changes.
+pub fn fingerprint_of_all(config: &ChunkerConfig, summarizer: &str) -> String {
+    let each = Strategy::ALL.map(|strategy| fingerprint(strategy, config, summarizer));
+    each.join("/")
+}
+
+/// Hash over strategy, settings, summariser and the strategy's code version; `lineage.chunker`. 16 hexadecimal
 /// digits.
 pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig, summarizer: &str) -> String {
-    let settings = format!(
-        "{CODE_VERSION}/{}/{config:?}/{summarizer}",
-        strategy.as_str()
-    );
+    let version = match strategy {
+        Strategy::Sections => sections::CODE_VERSION,
+        Strategy::Whole => whole::CODE_VERSION,
+    };
+    let settings = format!("{version}/{}/{config:?}/{summarizer}", strategy.as_str());
     blake3::hash(settings.as_bytes())
         .to_hex()
         .chars()

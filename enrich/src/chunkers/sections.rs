@@ -19,6 +19,9 @@ use crate::markdown::{BlockKind, Outline, Section};
 use crate::plain::plain_line;
 use crate::summarize::{Summarizer, SummaryRequest};
 
+/// Grows with every change of the code that changes what this strategy gives.
+pub(super) const CODE_VERSION: u32 = 1;
+
 /// Text of the first paragraph that a summary may quote, in bytes.
 const LEAD_BYTES: usize = 4096;
 

@@ -7,6 +7,9 @@ use super::assemble::{Assembly, Draft, excerpt};
 use super::{Chunked, count};
 use crate::markdown::Outline;
 
+/// Grows with every change of the code that changes what this strategy gives.
+pub(super) const CODE_VERSION: u32 = 1;
+
 /// The document as one chunk.
 pub(super) fn chunk(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Chunked {
     let outline = Outline::parse(&clean.markdown);

@@ -33,6 +33,9 @@ pub enum ChunkStrategy {
 }
 
 impl ChunkStrategy {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Sections, Self::Whole];
+
     /// The name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
