@@ -24,7 +24,7 @@ use crate::titles::one_line;
 use crate::web::html;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "mail/2";
+pub const NAME: &str = "mail/3";
 
 /// Longest header value in characters.
 const MAXIMUM_VALUE: usize = 2000;

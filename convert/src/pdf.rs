@@ -49,7 +49,7 @@ use statistics::Statistics;
 pub use library::{LIBRARY_VARIABLE, find as find_library};
 
 /// Name and version with PDFium; the version grows with every change of the output.
-pub const NAME: &str = "pdf/2";
+pub const NAME: &str = "pdf/3";
 
 /// Name and version of the built-in reader.
 pub const BUILTIN_NAME: &str = "pdf-builtin/1";

@@ -209,7 +209,7 @@ async fn a_document_is_reported_and_passed_on() {
             document.lineage.converter.as_str(),
             document.lineage.source_profile.as_str()
         ),
-        ("markdown/1", "cases")
+        ("markdown/2", "cases")
     );
     assert_eq!(document.tags, vec!["5G"]);
     assert_eq!(

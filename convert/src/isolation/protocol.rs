@@ -187,7 +187,7 @@ pub fn read_answer(
     mut on_sign: impl FnMut(Sign) -> io::Result<()>,
 ) -> io::Result<Result<Converted, Error>> {
     let mut was_drawn = false;
-    loop {
+    let done = loop {
         let head = read_head::<AnswerHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         match head {
             AnswerHead::Working => on_sign(Sign::Working)?,
@@ -209,17 +209,9 @@ pub fn read_answer(
                     None => error,
                 }));
             }
-            AnswerHead::Done(done) => return Ok(Ok(read_document(from, done, maximum_bytes)?)),
+            AnswerHead::Done(done) => break done,
         }
-    }
-}
-
-/// Reads the parts of a converted document.
-fn read_document(
-    from: &mut impl Read,
-    done: DoneHead,
-    maximum_bytes: usize,
-) -> io::Result<Converted> {
+    };
     let mut left = maximum_bytes;
     let markdown = read_part(from, done.markdown_bytes, left)?;
     left -= markdown.len();
@@ -235,7 +227,7 @@ fn read_document(
             bytes,
         });
     }
-    Ok(Converted {
+    Ok(Ok(Converted {
         markdown,
         title: done.title,
         media_type: done.media_type,
@@ -243,7 +235,7 @@ fn read_document(
         metadata: done.metadata,
         images: done.images,
         blobs: files,
-    })
+    }))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::limits::Limits;
 use crate::picture::ocr::PictureReader;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "image/1";
+pub const NAME: &str = "image/2";
 
 /// A decoded page.
 pub struct Page {

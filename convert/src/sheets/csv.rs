@@ -29,7 +29,7 @@ use dialect::Dialect;
 use records::Records;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "csv/1";
+pub const NAME: &str = "csv/2";
 
 /// Name of the table in the database.
 const TABLE_NAME: &str = "data";

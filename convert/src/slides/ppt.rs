@@ -32,7 +32,7 @@ use persist::Objects;
 use text::{Text, texts};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "ppt/2";
+pub const NAME: &str = "ppt/3";
 /// Media type.
 pub const MEDIA_TYPE: &str = "application/vnd.ms-powerpoint";
 

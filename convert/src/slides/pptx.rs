@@ -38,7 +38,7 @@ use model::{Slide, SlideSize};
 use parents::{Parents, Role};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "pptx/1";
+pub const NAME: &str = "pptx/2";
 /// Media type.
 pub const MEDIA_TYPE: &str =
     "application/vnd.openxmlformats-officedocument.presentationml.presentation";

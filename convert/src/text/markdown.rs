@@ -19,7 +19,7 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "markdown/1";
+pub const NAME: &str = "markdown/2";
 
 /// Converts Markdown of any encoding.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {

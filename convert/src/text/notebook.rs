@@ -20,7 +20,7 @@ use crate::text::markdown;
 use crate::text_encoding::decode;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "notebook/3";
+pub const NAME: &str = "notebook/4";
 
 /// Converts a notebook. `Corrupt` if it is not JSON, `Invalid` if it has no cells.
 pub fn convert(bytes: &[u8], settings: &NotebookConfig, limits: &Limits) -> Result<Converted> {

@@ -35,7 +35,7 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "rst/3";
+pub const NAME: &str = "rst/4";
 
 /// Converts reStructuredText of any encoding.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {

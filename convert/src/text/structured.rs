@@ -22,7 +22,7 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "structured/1";
+pub const NAME: &str = "structured/2";
 
 /// Brackets of YAML that may be open at the same time: its parser looks at all of them again and
 /// again, and refuses far fewer in the end.

@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::web::html;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "epub/1";
+pub const NAME: &str = "epub/2";
 
 /// Where every book says which file is its package.
 const CONTAINER: &str = "META-INF/container.xml";

@@ -33,7 +33,7 @@ use crate::office::summary;
 use fib::{Fib, Place};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "doc/2";
+pub const NAME: &str = "doc/3";
 /// Media type.
 pub const MEDIA_TYPE: &str = "application/msword";
 

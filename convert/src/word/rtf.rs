@@ -19,7 +19,7 @@ use crate::limits::Limits;
 use crate::render::render;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "rtf/2";
+pub const NAME: &str = "rtf/3";
 
 /// Converts a document. `Corrupt` if it is no RTF or breaks off with hardly any text.
 pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
