@@ -28,6 +28,7 @@ pub mod picture;
 mod positions;
 mod render;
 mod sheets;
+mod slices;
 pub mod slides;
 mod table;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::slices::part;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
@@ -28,7 +29,7 @@ pub struct Decoded<'a> {
 /// bytes is read as UTF-8.
 pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
-        return decode_as(encoding, bytes.get(mark_length..).unwrap_or_default());
+        return decode_as(encoding, part(bytes, mark_length..));
     }
     if let Ok(text) = std::str::from_utf8(bytes)
         && !(text.contains('\0') && utf_16_without_mark(bytes).is_some())

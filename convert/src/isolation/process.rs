@@ -220,8 +220,8 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.requests = None;
-        self.child.kill().unwrap_or_default();
-        self.child.wait().map(drop).unwrap_or_default();
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 

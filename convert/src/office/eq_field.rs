@@ -2,6 +2,7 @@
 //! its instruction.
 
 use crate::blanks::collapsed;
+use crate::slices::text_part;
 
 /// Deepest nesting of its switches that is read.
 const MAXIMUM_DEPTH: usize = 16;
@@ -64,7 +65,7 @@ impl Parser<'_> {
     }
 
     fn advance(&mut self, character: char) {
-        self.rest = self.rest.get(character.len_utf8()..).unwrap_or_default();
+        self.rest = text_part(self.rest, character.len_utf8()..);
     }
 
     fn switch(&mut self, depth: usize) -> String {
@@ -90,7 +91,7 @@ impl Parser<'_> {
         if !is_plain || !self.rest.contains('(') {
             return String::new();
         }
-        self.rest = self.rest.get(options + 1..).unwrap_or_default();
+        self.rest = text_part(self.rest, options + 1..);
         let arguments = self.arguments(depth + 1);
         self.written(&name, &arguments)
     }

@@ -14,6 +14,7 @@ use super::compound;
 use super::relationships::Relationships;
 use super::xml::{XmlReader, decode};
 use crate::limits::Limits;
+use crate::slices::part;
 
 /// Unpacked bytes below which a part may have any ratio: pictures without compression of their own
 /// may be one colour.
@@ -128,10 +129,7 @@ impl<'b> Package<'b> {
             .saturating_sub(self.unpacked);
         let mut file = match self.archive.by_index(index) {
             Ok(file) => file,
-            Err(ZipError::InvalidPassword) => return Err(encrypted(name)),
-            Err(ZipError::UnsupportedArchive(reason)) if reason == ZipError::PASSWORD_REQUIRED => {
-                return Err(encrypted(name));
-            }
+            Err(error) if needs_password(&error) => return Err(encrypted(name)),
             Err(error) => {
                 return Ok(Some(BinaryPart {
                     bytes: Vec::new(),
@@ -141,8 +139,8 @@ impl<'b> Package<'b> {
         };
         let ratio = self.limits.maximum_unpacking_ratio;
         let allowed = file.compressed_size().saturating_mul(ratio).max(FREE_BYTES);
-        let mut bytes =
-            Vec::with_capacity(usize::try_from(file.size().min(FIRST_BYTES)).unwrap_or(0));
+        let first_bytes = usize::try_from(file.size().min(FIRST_BYTES)).unwrap_or(0);
+        let mut bytes = Vec::with_capacity(first_bytes);
         let outcome = file
             .by_ref()
             .take(limit.min(allowed).saturating_add(1))
@@ -150,17 +148,13 @@ impl<'b> Package<'b> {
         let size = bytes.len() as u64;
         self.unpacked = self.unpacked.saturating_add(size);
         if size > allowed {
-            return Err(over_limit(
-                &format!("the part {name} unpacks to more than {ratio} times its size"),
-                "maximum_unpacking_ratio",
-            ));
+            let what = format!("the part {name} unpacks to more than {ratio} times its size");
+            return Err(over_limit(&what, "maximum_unpacking_ratio"));
         }
         if size > limit {
             let limit = self.limits.maximum_unpacked_bytes;
-            return Err(over_limit(
-                &format!("the document unpacks to more than {limit} bytes"),
-                "maximum_unpacked_bytes",
-            ));
+            let what = format!("the document unpacks to more than {limit} bytes");
+            return Err(over_limit(&what, "maximum_unpacked_bytes"));
         }
         let damage = outcome
             .err()
@@ -299,6 +293,14 @@ fn over_limit(message: &str, key: &str) -> Error {
     ))
 }
 
+fn needs_password(error: &ZipError) -> bool {
+    match error {
+        ZipError::InvalidPassword => true,
+        ZipError::UnsupportedArchive(reason) => *reason == ZipError::PASSWORD_REQUIRED,
+        _ => false,
+    }
+}
+
 fn encrypted(part: &str) -> Error {
     Error::new(
         ErrorKind::Unsupported,
@@ -331,7 +333,7 @@ fn percent_decoded(name: &str) -> String {
         match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
+                rest = part(after, 2..);
             }
             None => {
                 bytes.push(*first);

@@ -9,6 +9,7 @@ use quick_xml::events::{BytesStart, Event};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::limits::Limits;
+use crate::slices::part;
 
 /// Events between two looks at the clock.
 const EVENTS_PER_LOOK: u32 = 4096;
@@ -321,7 +322,7 @@ fn entity(reference: &quick_xml::events::BytesRef) -> Option<char> {
 pub fn decode(bytes: Vec<u8>) -> String {
     if let Some((encoding, mark)) = encoding_rs::Encoding::for_bom(&bytes) {
         return encoding
-            .decode_without_bom_handling(bytes.get(mark..).unwrap_or_default())
+            .decode_without_bom_handling(part(&bytes, mark..))
             .0
             .into_owned();
     }

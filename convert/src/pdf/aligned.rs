@@ -6,6 +6,7 @@ use super::lines::{self, Line};
 use super::lists;
 use super::segments::Segment;
 use super::tables::Table;
+use crate::slices::part;
 
 /// Fewest rows of a table, and of one that has four columns or more, which begin at the same places
 /// in all rows.
@@ -45,7 +46,7 @@ pub fn parts(rows: Vec<Vec<Segment>>) -> Vec<Part> {
     let mut index = 0;
     while let Some(row) = rows.get(index) {
         let length = if row.len() >= 2 {
-            table_length(rows.get(index..).unwrap_or_default())
+            table_length(part(&rows, index..))
         } else {
             0
         };

@@ -269,11 +269,10 @@ impl Drop for Running {
             .and_then(rustix::process::Pid::from_raw)
         {
             // Gone already, as a rule.
-            rustix::process::kill_process_group(group, rustix::process::Signal::KILL)
-                .unwrap_or_default();
+            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
         }
-        self.0.kill().unwrap_or_default();
-        self.0.wait().map(drop).unwrap_or_default();
+        self.0.kill().ok();
+        self.0.wait().ok();
     }
 }
 

@@ -14,6 +14,7 @@ use crate::document::Converted;
 use crate::escape::destination;
 use crate::limits::Limits;
 use crate::links::MAXIMUM_LINK_BYTES;
+use crate::slices::text_part;
 use crate::text_encoding::decode;
 use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
@@ -231,10 +232,10 @@ fn apply(body: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
         if range.start < copied {
             continue;
         }
-        result.push_str(body.get(copied..range.start).unwrap_or_default());
+        result.push_str(text_part(body, copied..range.start));
         result.push_str(&replacement);
         copied = range.end;
     }
-    result.push_str(body.get(copied..).unwrap_or_default());
+    result.push_str(text_part(body, copied..));
     result
 }

@@ -17,6 +17,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use crate::document::Converted;
 use crate::limits::Limits;
 use crate::render::render;
+use crate::slices::part;
 
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "rtf/3";
@@ -27,7 +28,7 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
         .iter()
         .position(|byte| !byte.is_ascii_whitespace())
         .unwrap_or(0);
-    let body = bytes.get(start..).unwrap_or_default();
+    let body = part(bytes, start..);
     if !body.starts_with(b"{\\rtf") {
         return Err(Error::new(
             ErrorKind::Corrupt,

@@ -12,6 +12,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::{CONTENT, corrupt};
+use crate::slices::text_part;
 
 /// The text of that title: a character that no document has.
 pub(super) const MARK: char = '\u{10FFFD}';
@@ -46,7 +47,7 @@ fn with_marks(content: &str) -> String {
         match event {
             Ok(Event::Start(tag)) => {
                 if depth == SLIDE_DEPTH && tag.local_name().as_ref() == "page" {
-                    out.push_str(content.get(written..end).unwrap_or_default());
+                    out.push_str(text_part(content, written..end));
                     out.push_str(&mark);
                     written = end;
                 }
@@ -55,7 +56,7 @@ fn with_marks(content: &str) -> String {
             Ok(Event::Empty(tag))
                 if depth == SLIDE_DEPTH && tag.local_name().as_ref() == "page" =>
             {
-                let open = content.get(written..end).unwrap_or_default();
+                let open = text_part(content, written..end);
                 out.push_str(open.strip_suffix("/>").unwrap_or(open));
                 out.push_str(&format!(">{mark}</{}>", tag.name().as_ref()));
                 written = end;
@@ -65,7 +66,7 @@ fn with_marks(content: &str) -> String {
             Ok(_) => {}
         }
     }
-    out.push_str(content.get(written..).unwrap_or_default());
+    out.push_str(text_part(content, written..));
     out
 }
 

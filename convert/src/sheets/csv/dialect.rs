@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::records::Records;
+use crate::slices::text_part;
 
 /// Delimiters that are tried; of two that split equally well the first one wins.
 const CANDIDATES: [u8; 7] = [b'\t', b'|', b';', b',', 0x1F, 0x01, b'^'];
@@ -66,7 +67,7 @@ impl Dialect {
 
     /// The text without a first line that only names the delimiter.
     pub fn body(self, text: &str) -> &str {
-        text.get(self.skipped..).unwrap_or_default()
+        text_part(text, self.skipped..)
     }
 
     /// The delimiter for people.

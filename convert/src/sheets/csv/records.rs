@@ -1,5 +1,6 @@
 //! Splits delimited text into records and fields, in one linear pass.
 
+use crate::slices::text_part;
 use std::borrow::Cow;
 
 /// The records of a text that have something in them.
@@ -76,7 +77,7 @@ impl<'a> Records<'a> {
             [b'\r' | b'\n', ..] => (End::Record, 1),
             _ => (End::Field, 1),
         };
-        self.rest = after.get(length..).unwrap_or_default();
+        self.rest = text_part(after, length..);
         (field, end)
     }
 

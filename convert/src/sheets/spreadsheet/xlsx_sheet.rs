@@ -13,6 +13,7 @@ use super::sheets::Context;
 use super::xml::{Xml, add_text, attribute, number, truth};
 use crate::sheets::tables::classify::understand;
 use crate::sheets::tables::value::{Cell, Value};
+use crate::slices::text_part;
 
 /// Bytes after which no more text is added to a cell; workbooks have at most 32,767 characters in
 /// one.
@@ -287,7 +288,7 @@ fn unescaped(text: &str) -> String {
         {
             Some(character) => {
                 out.push(character);
-                rest = after.get(5..).unwrap_or_default();
+                rest = text_part(after, 5..);
             }
             None => {
                 out.push_str("_x");

@@ -9,6 +9,7 @@ use tributary_schemas::{ImageLink, Result};
 use super::destination;
 use crate::limits::Limits;
 use crate::lines::Fences;
+use crate::slices::part;
 use crate::web::html;
 
 /// Longest HTML block in lines; what goes on longer without an end is left as it is.
@@ -46,7 +47,7 @@ pub fn replace_blocks(body: &str, limits: &Limits) -> Result<String> {
         } else if start.starts_with("<table") && !no_end_of_table {
             match table_end(&lines, at) {
                 Some(end) => {
-                    let block = lines.get(at..end).unwrap_or_default().concat();
+                    let block = part(&lines, at..end).concat();
                     result.push_str(&table(&block, limits)?);
                     at = end;
                     continue;

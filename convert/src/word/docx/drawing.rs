@@ -8,6 +8,7 @@ use crate::office::blocks::Block;
 use crate::office::chart::{Chart, paragraphs};
 use crate::office::inline::{Inline, Look};
 use crate::office::xml::{Element, XmlReader};
+use crate::slices::text_part;
 use crate::table::ready_cell;
 
 impl Story<'_, '_> {
@@ -212,7 +213,7 @@ fn text_of_html(html: &str) -> String {
             "script" | "style" | "head" | "title" => {
                 let end = format!("</{name}");
                 let at = after.to_ascii_lowercase().find(&end).unwrap_or(after.len());
-                after.get(at..).unwrap_or_default()
+                text_part(after, at..)
             }
             _ => after,
         };

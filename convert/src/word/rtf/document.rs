@@ -2,6 +2,7 @@
 
 use crate::block::Block;
 use crate::escape::{is_invisible, needs_escape};
+use crate::slices::text_part;
 use crate::table::even_out;
 
 /// Cells that may be added to make the rows equally long, beside four times as many as there are.
@@ -101,7 +102,7 @@ impl Document {
         let mark = std::mem::take(&mut self.style).mark();
         if !mark.is_empty() {
             let end = self.text.trim_end().len();
-            let blanks = self.text.get(end..).unwrap_or_default().to_owned();
+            let blanks = text_part(&self.text, end..).to_owned();
             self.text.truncate(end);
             self.text.push_str(mark);
             self.text.push_str(&blanks);
