@@ -8,10 +8,10 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// Longest title kept in a section path, in characters; the heading line itself stays whole in the
 /// text.
-const TITLE_LIMIT_CHARS: usize = 200;
+const MAXIMUM_TITLE_CHARACTERS: usize = 200;
 /// How far an unclosed formula or HTML table may reach over blank lines, in blocks and bytes.
-const MERGE_LIMIT_BLOCKS: usize = 256;
-const MERGE_LIMIT_BYTES: usize = 1 << 18;
+const MAXIMUM_MERGED_BLOCKS: usize = 256;
+const MAXIMUM_MERGED_BYTES: usize = 1 << 18;
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Block {
 pub struct Section {
     /// Heading level; 0 for the document. Skipped levels are kept as they are.
     pub level: u8,
-    /// Title without marks; may be empty, at most [`TITLE_LIMIT_CHARS`] characters.
+    /// Title without marks; may be empty, at most [`MAXIMUM_TITLE_CHARACTERS`] characters.
     pub title: String,
     /// The section around it; none for the document.
     pub parent: Option<usize>,
@@ -306,9 +306,9 @@ impl<'a> Reader<'a> {
 
     fn extend_title(&mut self, text: &str) {
         if let (true, Some(title)) = (self.in_heading, self.titles.last_mut())
-            && title.len() < TITLE_LIMIT_CHARS * 8
+            && title.len() < MAXIMUM_TITLE_CHARACTERS * 8
         {
-            title.extend(text.chars().take(TITLE_LIMIT_CHARS));
+            title.extend(text.chars().take(MAXIMUM_TITLE_CHARACTERS));
         }
     }
 }
@@ -432,10 +432,10 @@ fn joined_with_following(
         .iter()
         .enumerate()
         .skip(position + 1)
-        .take(MERGE_LIMIT_BLOCKS)
+        .take(MAXIMUM_MERGED_BLOCKS)
     {
         let span = block.range.start..next.range.end;
-        if matches!(next.kind, BlockKind::Heading(_)) || span.len() > MERGE_LIMIT_BYTES {
+        if matches!(next.kind, BlockKind::Heading(_)) || span.len() > MAXIMUM_MERGED_BYTES {
             return None;
         }
         let closes = source
@@ -448,67 +448,92 @@ fn joined_with_following(
     None
 }
 
+/// The sections of a document, itself the first of them.
 fn sections(blocks: &[Block], titles: &[String]) -> Vec<Section> {
-    let document = Section {
-        level: 0,
-        title: String::new(),
-        parent: None,
-        own_blocks: 0..blocks.len(),
-        blocks: 0..blocks.len(),
-        sections_end: 0,
-    };
-    let mut sections = vec![document];
-    let mut open = vec![0_usize];
+    let mut growing = Growing::new(blocks.len());
     let mut titles = titles.iter();
     for (position, block) in blocks.iter().enumerate() {
-        let BlockKind::Heading(level) = block.kind else {
-            continue;
+        if let BlockKind::Heading(level) = block.kind {
+            let title = titles.next().map(|title| clean_title(title));
+            growing.close(level, position);
+            growing.open(level, title.unwrap_or_default(), position..blocks.len());
+        }
+    }
+    growing.finish()
+}
+
+/// Sections while headings come.
+struct Growing {
+    sections: Vec<Section>,
+    /// Indices of those that the next heading may lie in, the innermost last.
+    open: Vec<usize>,
+}
+
+impl Growing {
+    /// The document, which no heading closes.
+    fn new(blocks: usize) -> Self {
+        let mut growing = Self {
+            sections: Vec::new(),
+            open: Vec::new(),
         };
-        if let Some(previous) = sections.last_mut() {
+        growing.open(0, String::new(), 0..blocks);
+        growing
+    }
+
+    /// Ends the sections that a heading of that level is not in.
+    fn close(&mut self, level: u8, position: usize) {
+        if let Some(previous) = self.sections.last_mut() {
             previous.own_blocks.end = position;
         }
-        while let Some(top) = open
+        let end = self.sections.len();
+        while let Some(section) = self
+            .open
             .last()
-            .and_then(|top| sections.get(*top))
-            .filter(|top| top.level >= level)
+            .and_then(|index| self.sections.get_mut(*index))
+            .filter(|section| section.level >= level)
         {
-            let (closed, end) = (open.len() - 1, sections.len());
-            debug_assert!(top.level > 0, "the document is never closed by a heading");
-            if let Some(section) = open.get(closed).and_then(|index| sections.get_mut(*index)) {
-                section.blocks.end = position;
-                section.sections_end = end;
-            }
-            open.truncate(closed);
+            debug_assert!(
+                section.level > 0,
+                "the document is never closed by a heading"
+            );
+            section.blocks.end = position;
+            section.sections_end = end;
+            self.open.pop();
         }
-        let title = titles
-            .next()
-            .map(|title| clean_title(title))
-            .unwrap_or_default();
-        let parent = open.last().copied();
-        open.push(sections.len());
-        let own = position..blocks.len();
-        sections.push(Section {
+    }
+
+    fn open(&mut self, level: u8, title: String, blocks: Range<usize>) {
+        let parent = self.open.last().copied();
+        self.open.push(self.sections.len());
+        self.sections.push(Section {
             level,
             title,
             parent,
-            own_blocks: own.clone(),
-            blocks: own,
+            own_blocks: blocks.clone(),
+            blocks,
             sections_end: 0,
         });
     }
-    let end = sections.len();
-    for index in open {
-        if let Some(section) = sections.get_mut(index) {
-            section.sections_end = end;
+
+    fn finish(mut self) -> Vec<Section> {
+        let end = self.sections.len();
+        for index in self.open {
+            if let Some(section) = self.sections.get_mut(index) {
+                section.sections_end = end;
+            }
         }
+        self.sections
     }
-    sections
 }
 
 /// One line, single spaces, bounded.
 fn clean_title(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
-    words.join(" ").chars().take(TITLE_LIMIT_CHARS).collect()
+    words
+        .join(" ")
+        .chars()
+        .take(MAXIMUM_TITLE_CHARACTERS)
+        .collect()
 }
 
 #[cfg(test)]

@@ -78,6 +78,12 @@ struct Cutter<'a> {
     summary_degraded: bool,
 }
 
+/// Where chunks belong: titles down to their section, and the chunk above them.
+struct Place {
+    path: Vec<String>,
+    parent: Option<usize>,
+}
+
 impl<'a> Cutter<'a> {
     /// Walks the sections in document order; a section that became one chunk is stepped over with
     /// all below it.
@@ -101,30 +107,51 @@ impl<'a> Cutter<'a> {
         } else {
             self.config.leaf_maximum_tokens
         };
-        let path = self.path(index);
-        let parent = section
-            .parent
-            .and_then(|parent| self.summary_of.get(parent).copied().flatten());
+        let place = self.place(index, section);
         if self.is_only_a_frame(index, section) {
             return index + 1;
         }
         if self.tokens_of(&section.blocks) <= limit {
-            self.whole_section(section, path, parent);
+            self.whole_section(section, place);
             return section.sections_end;
         }
         if !has_sections {
-            self.leaves(section, path, parent);
+            self.leaves(section, &place);
             return index + 1;
         }
         let owns_leaves = self.has_text_of_its_own(section);
-        let summary = self.summary(index, section, &path, parent, !owns_leaves);
+        let heading = if owns_leaves {
+            ""
+        } else {
+            self.own_text(section)
+        };
+        let summary = self.summary(index, section, &place, heading);
         if let Some(slot) = self.summary_of.get_mut(index) {
             *slot = Some(summary);
         }
         if owns_leaves {
-            self.leaves(section, path, Some(summary));
+            let below = Place {
+                parent: Some(summary),
+                ..place
+            };
+            self.leaves(section, &below);
         }
         index + 1
+    }
+
+    /// Where the chunks of a section belong.
+    fn place(&self, index: usize, section: &Section) -> Place {
+        let summary = |section: usize| self.summary_of.get(section).copied().flatten();
+        Place {
+            path: self.path(index),
+            parent: section.parent.and_then(summary),
+        }
+    }
+
+    /// What stands before the first heading below the section's own.
+    fn own_text(&self, section: &Section) -> &'a str {
+        let range = self.outline.span(section.own_blocks.clone());
+        self.outline.text(range).trim()
     }
 
     /// The document around a single top section with all the text needs no chunk of its own.
@@ -148,30 +175,25 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    fn whole_section(
-        &mut self,
-        section: &Section,
-        section_path: Vec<String>,
-        parent: Option<usize>,
-    ) {
+    fn whole_section(&mut self, section: &Section, place: Place) {
         let outline = self.outline;
         let range = outline.span(section.blocks.clone());
         let (text, images) = excerpt(outline, &range);
         let tokens = self.tokens_of(&section.blocks);
         let draft = Draft {
             kind: ChunkKind::Section,
-            section_path,
+            section_path: place.path,
             text,
             tokens,
             range,
-            parent,
+            parent: place.parent,
             is_continuation: false,
         };
         self.assembly.push(draft, images);
     }
 
     /// Cuts the section's own blocks.
-    fn leaves(&mut self, section: &Section, section_path: Vec<String>, parent: Option<usize>) {
+    fn leaves(&mut self, section: &Section, place: &Place) {
         let outline = self.outline;
         let measure = Measure {
             limits: &self.limits,
@@ -186,71 +208,57 @@ impl<'a> Cutter<'a> {
                 ChunkKind::Leaf
             };
             let is_continuation = position > 0 || piece.is_block;
-            let section_path = section_path.clone();
             let draft = Draft {
                 kind,
-                section_path,
+                section_path: place.path.clone(),
                 text,
                 tokens: piece.tokens,
                 range: piece.range,
-                parent,
+                parent: place.parent,
                 is_continuation,
             };
             self.assembly.push(draft, images);
         }
     }
 
-    /// Adds the summary chunk of a section.
-    fn summary(
-        &mut self,
-        index: usize,
-        section: &Section,
-        path: &[String],
-        parent: Option<usize>,
-        with_heading: bool,
-    ) -> usize {
-        let outline = self.outline;
-        let range = outline.span(section.blocks.clone());
-        let heading = if with_heading {
-            outline
-                .text(outline.span(section.own_blocks.clone()))
-                .trim()
-        } else {
-            ""
-        };
+    /// Adds the summary chunk of a section, below a heading that no other chunk has.
+    fn summary(&mut self, index: usize, section: &Section, place: &Place, heading: &str) -> usize {
+        let range = self.outline.span(section.blocks.clone());
+        let limit = self.config.summary_limit_tokens;
         let request = SummaryRequest {
             document_title: &self.clean.document.title,
-            section_path: path,
-            text: outline.text(range.clone()),
+            section_path: &place.path,
+            text: self.outline.text(range.clone()),
             lead: self.lead(section.own_blocks.clone()),
             children: self.children(index, section),
-            limit_tokens: self
-                .config
-                .summary_limit_tokens
-                .saturating_sub(count(self.tokens, heading))
-                .max(16),
+            limit_tokens: limit.saturating_sub(count(self.tokens, heading)).max(16),
         };
         let summary = self.summarizer.summarize(&request, self.tokens);
         self.summary_degraded |= summary.degraded;
-        let parts: Vec<&str> = [heading, summary.text.trim()]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect();
-        let mut text = parts.join("\n\n");
-        if text.is_empty() {
-            text = path.last().unwrap_or(&self.clean.document.title).clone();
-        }
-        let tokens = count(self.tokens, &text);
+        let text = self.summary_text(heading, summary.text.trim(), place);
         let draft = Draft {
             kind: ChunkKind::Summary,
-            section_path: path.to_vec(),
+            section_path: place.path.clone(),
+            tokens: count(self.tokens, &text),
             text,
-            tokens,
             range,
-            parent,
+            parent: place.parent,
             is_continuation: false,
         };
         self.assembly.push(draft, &[])
+    }
+
+    /// Heading and summary; the section's title where both are empty.
+    fn summary_text(&self, heading: &str, summary: &str, place: &Place) -> String {
+        match (heading, summary) {
+            ("", "") => place
+                .path
+                .last()
+                .unwrap_or(&self.clean.document.title)
+                .clone(),
+            ("", text) | (text, "") => text.to_owned(),
+            _ => format!("{heading}\n\n{summary}"),
+        }
     }
 
     /// Title and first paragraph of the sections directly below, no more than could be named in a
