@@ -44,7 +44,7 @@ pub struct Recipe {
 }
 
 /// Bytes of settings that the index's own description takes; every process reads it every second.
-const LARGEST_IN_INDEX: usize = 64 << 10;
+const MAXIMUM_BYTES_IN_INDEX: usize = 64 << 10;
 const BLOBS_HINT: &str = "all processes that share a log and an index need the same bodies: set store.blobs.url to one folder that every \
                           machine reaches, or put the folder `blobs` back. If the blobs are lost for good, set the index aside (another \
                           store.search_index.elasticsearch.index_prefix, or the folder `index`) and run `tributary knowledge-sets reindex \
@@ -137,7 +137,7 @@ impl Recipe {
     /// What a generation remembers of it: its place, and itself unless it is large.
     pub async fn origin(&self, request_id: &str, blobs: &Blobs) -> Result<Origin> {
         let json = self.to_json()?;
-        let settings = if json.len() <= LARGEST_IN_INDEX {
+        let settings = if json.len() <= MAXIMUM_BYTES_IN_INDEX {
             serde_json::from_slice(&json).ok()
         } else {
             None

@@ -27,7 +27,7 @@ use crate::rewriting;
 
 /// Looks until nothing is left to change; more are needed only while another process changes the
 /// same works, which then looks too.
-const MOST_LOOKS: usize = 10;
+const MAXIMUM_LOOKS: usize = 10;
 
 /// Brings works into order.
 pub struct Editions {
@@ -143,7 +143,7 @@ impl Editions {
 
     async fn settle_generation(&self, generation: &str, touched: &Touched) -> Result<()> {
         let mut looked_at = touched.works.clone();
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAXIMUM_LOOKS {
             let mut changed = false;
             for work in self.works(generation, touched, &mut looked_at).await? {
                 match self.order(generation, &work).await {

@@ -27,11 +27,11 @@ use crate::rewriting;
 
 /// Members of a family, at most; documents beyond it, last in canonical order, are stored on their
 /// own.
-pub const MOST_MEMBERS: usize = 256;
+pub const MAXIMUM_MEMBERS: usize = 256;
 
 /// Looks until nothing is left to change; more are needed only while another process changes the
 /// same families, which then looks too.
-const MOST_LOOKS: usize = 10;
+const MAXIMUM_LOOKS: usize = 10;
 
 /// Brings families into order.
 pub struct ExactDuplicates {
@@ -187,7 +187,7 @@ impl ExactDuplicates {
     async fn settle_generation(&self, generation: &str, touched: &Touched) -> Result<Vec<Settled>> {
         let mut settled: BTreeMap<String, DocumentState> = BTreeMap::new();
         let mut looked_at = touched.hashes.clone();
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAXIMUM_LOOKS {
             let mut changed = false;
             for family in self.families(generation, touched, &mut looked_at).await? {
                 match self.order(generation, &family, touched).await {
@@ -445,7 +445,7 @@ fn in_order(family: BTreeMap<String, IndexedDocument>) -> Family {
 fn disorder(family: &Family) -> Disorder {
     let mut disorder = Disorder::default();
     let (together, alone) = family
-        .split_at_checked(MOST_MEMBERS)
+        .split_at_checked(MAXIMUM_MEMBERS)
         .unwrap_or((family.as_slice(), &[]));
     let Some((canonical, duplicates)) = together.split_first() else {
         return disorder;

@@ -409,7 +409,7 @@ async fn a_crash_before_families_were_settled_is_made_good_when_the_records_come
 #[tokio::test]
 async fn families_have_a_limit_beyond_which_documents_stay_whole() {
     let fixture = fixture().await;
-    let most = tributary_indexer::exact_duplicates::MOST_MEMBERS;
+    let most = tributary_indexer::exact_duplicates::MAXIMUM_MEMBERS;
     for number in 0..most + 3 {
         fixture
             .write(0, &document(&format!("{number:04}"), 1, "x"))

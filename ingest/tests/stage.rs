@@ -263,7 +263,7 @@ async fn bodies_come_from_base64_and_from_the_blob_store() {
 
 #[tokio::test]
 async fn what_breaks_the_rules_is_refused_with_a_reason() {
-    let long = "x".repeat(id::MAX_DOCUMENT_ID_BYTES + 1);
+    let long = "x".repeat(id::MAXIMUM_DOCUMENT_ID_BYTES + 1);
     for (value, kind, part) in [
         (
             json!({ "document_id": "d", "source": "s", "content": "x", "colour": 1 }),

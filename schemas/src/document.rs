@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{self, MAX_DOCUMENT_ID_BYTES};
+use crate::id::{self, MAXIMUM_DOCUMENT_ID_BYTES};
 use crate::limits;
 use crate::near_duplicate::{Duplicate, is_zero};
 use crate::{Attributes, Edition, Error, ErrorKind, Result, strict};
@@ -20,7 +20,7 @@ use crate::{Attributes, Edition, Error, ErrorKind, Result, strict};
 pub struct DocumentEvent {
     /// Stable id; derived from source and source path when absent. At most 1024 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = MAX_DOCUMENT_ID_BYTES))]
+    #[schemars(length(max = MAXIMUM_DOCUMENT_ID_BYTES))]
     pub document_id: Option<String>,
     /// Grows with every change; the event's time in milliseconds when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,7 +17,7 @@ pub struct Error {
 }
 
 /// Characters of a message: it travels in headers, reports and answers.
-const LONGEST_MESSAGE: usize = 4000;
+const MAXIMUM_MESSAGE_CHARACTERS: usize = 4000;
 
 /// Cuts a text after so many characters; a sign says that more was there.
 pub fn cut(text: &mut String, characters: usize) {
@@ -33,7 +33,7 @@ impl Error {
     /// characters. Whose fault it is follows from the kind, see [`ErrorKind::fault`].
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let mut message = message.into();
-        cut(&mut message, LONGEST_MESSAGE);
+        cut(&mut message, MAXIMUM_MESSAGE_CHARACTERS);
         Self {
             kind,
             fault: kind.fault(),
@@ -130,9 +130,12 @@ mod tests {
             ErrorKind::Corrupt,
             format!("expected `</a>`, but `{}`", "表".repeat(1_000_000)),
         );
-        assert_eq!(error.to_string().chars().count(), LONGEST_MESSAGE + 1);
+        assert_eq!(
+            error.to_string().chars().count(),
+            MAXIMUM_MESSAGE_CHARACTERS + 1
+        );
         assert!(error.full_message().ends_with("表…"));
-        let whole = "表".repeat(LONGEST_MESSAGE);
+        let whole = "表".repeat(MAXIMUM_MESSAGE_CHARACTERS);
         assert_eq!(
             Error::new(ErrorKind::Corrupt, whole.clone()).to_string(),
             whole

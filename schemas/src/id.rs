@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{Error, ErrorKind};
 
 /// Longest document id that is accepted, in bytes.
-pub const MAX_DOCUMENT_ID_BYTES: usize = 1024;
+pub const MAXIMUM_DOCUMENT_ID_BYTES: usize = 1024;
 
 /// `Invalid` for what no document can have as its id.
 pub fn check_document_id(document_id: &str) -> crate::Result<()> {
@@ -18,9 +18,9 @@ pub fn check_document_id(document_id: &str) -> crate::Result<()> {
         let hint = "use a hash or a path as the id, or leave it out to have one derived from source and source path";
         Err(Error::new(ErrorKind::Invalid, what).with_hint(hint))
     };
-    if document_id.trim().is_empty() || document_id.len() > MAX_DOCUMENT_ID_BYTES {
+    if document_id.trim().is_empty() || document_id.len() > MAXIMUM_DOCUMENT_ID_BYTES {
         return refused(format!(
-            "`document_id` has {} bytes, 1 to {MAX_DOCUMENT_ID_BYTES} are taken",
+            "`document_id` has {} bytes, 1 to {MAXIMUM_DOCUMENT_ID_BYTES} are taken",
             document_id.trim().len()
         ));
     }

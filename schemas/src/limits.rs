@@ -2,7 +2,7 @@
 //! over them, and so does ingest for records that came by another way: what is said of a document
 //! is kept in memory and with each of its chunks.
 
-use crate::id::MAX_DOCUMENT_ID_BYTES;
+use crate::id::MAXIMUM_DOCUMENT_ID_BYTES;
 use crate::{Attributes, DocumentEvent, Error, ErrorKind, Result};
 
 /// Longest name of a source, in bytes.
@@ -35,7 +35,7 @@ const SHOWN_CHARACTERS: usize = 80;
 pub fn check(event: &DocumentEvent) -> Result<()> {
     bytes("source", &event.source, SOURCE_BYTES)?;
     let optional = [
-        ("document_id", &event.document_id, MAX_DOCUMENT_ID_BYTES),
+        ("document_id", &event.document_id, MAXIMUM_DOCUMENT_ID_BYTES),
         ("source_path", &event.source_path, SOURCE_PATH_BYTES),
         ("title", &event.title, TITLE_BYTES),
         ("media_type", &event.media_type, MEDIA_TYPE_BYTES),
@@ -124,9 +124,11 @@ mod tests {
         ("`source` ", SOURCE_BYTES, |event, size| {
             event.source = "x".repeat(size)
         }),
-        ("`document_id` ", MAX_DOCUMENT_ID_BYTES, |event, size| {
-            event.document_id = text(size)
-        }),
+        (
+            "`document_id` ",
+            MAXIMUM_DOCUMENT_ID_BYTES,
+            |event, size| event.document_id = text(size),
+        ),
         ("`source_path` ", SOURCE_PATH_BYTES, |event, size| {
             event.source_path = text(size)
         }),

@@ -12,7 +12,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use crate::fold::fold;
 
 /// Longest term, in bytes after folding. The analyzer looks this far ahead.
-pub const MAX_TERM_BYTES: usize = 192;
+pub const MAXIMUM_TERM_BYTES: usize = 192;
 
 /// One term of a lexicon.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,9 +178,9 @@ fn parse_line(line: &str) -> std::result::Result<(String, Term), String> {
     if !key.chars().any(char::is_alphanumeric) {
         return Err(format!("term `{text}` has no letter or digit"));
     }
-    if key.len() > MAX_TERM_BYTES {
+    if key.len() > MAXIMUM_TERM_BYTES {
         return Err(format!(
-            "term of {} bytes is longer than {MAX_TERM_BYTES}",
+            "term of {} bytes is longer than {MAXIMUM_TERM_BYTES}",
             key.len()
         ));
     }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::fold::fold;
 
 /// Longest pattern, in characters.
-const MAX_PATTERN_CHARACTERS: usize = 512;
+const MAXIMUM_PATTERN_CHARACTERS: usize = 512;
 /// Largest compiled pattern, in bytes.
-const MAX_COMPILED_BYTES: usize = 1 << 20;
+const MAXIMUM_COMPILED_BYTES: usize = 1 << 20;
 
 /// One or more patterns; matches if any does. Written as a string or a list of strings.
 #[derive(Clone, Debug)]
@@ -93,9 +93,9 @@ impl<'de> Deserialize<'de> for Patterns {
 }
 
 fn compile(pattern: &str, is_path: bool) -> Result<Regex, String> {
-    if pattern.is_empty() || pattern.chars().count() > MAX_PATTERN_CHARACTERS {
+    if pattern.is_empty() || pattern.chars().count() > MAXIMUM_PATTERN_CHARACTERS {
         return Err(format!(
-            "a pattern has 1 to {MAX_PATTERN_CHARACTERS} characters"
+            "a pattern has 1 to {MAXIMUM_PATTERN_CHARACTERS} characters"
         ));
     }
     let folded = fold(pattern);
@@ -134,7 +134,7 @@ fn compile(pattern: &str, is_path: bool) -> Result<Regex, String> {
     regex.push('$');
     RegexBuilder::new(&regex)
         .dot_matches_new_line(true)
-        .size_limit(MAX_COMPILED_BYTES)
+        .size_limit(MAXIMUM_COMPILED_BYTES)
         .build()
         .map_err(|error| format!("pattern `{pattern}` cannot be used: {error}"))
 }

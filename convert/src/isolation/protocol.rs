@@ -187,7 +187,7 @@ pub fn read_answer(
     mut on_sign: impl FnMut(Sign) -> io::Result<()>,
 ) -> io::Result<Result<Converted, Error>> {
     let mut was_drawn = false;
-    let done = loop {
+    loop {
         let head = read_head::<AnswerHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         match head {
             AnswerHead::Working => on_sign(Sign::Working)?,
@@ -209,9 +209,17 @@ pub fn read_answer(
                     None => error,
                 }));
             }
-            AnswerHead::Done(done) => break done,
+            AnswerHead::Done(done) => return Ok(Ok(read_document(from, done, maximum_bytes)?)),
         }
-    };
+    }
+}
+
+/// Reads the parts of a converted document.
+fn read_document(
+    from: &mut impl Read,
+    done: DoneHead,
+    maximum_bytes: usize,
+) -> io::Result<Converted> {
     let mut left = maximum_bytes;
     let markdown = read_part(from, done.markdown_bytes, left)?;
     left -= markdown.len();
@@ -227,7 +235,7 @@ pub fn read_answer(
             bytes,
         });
     }
-    Ok(Ok(Converted {
+    Ok(Converted {
         markdown,
         title: done.title,
         media_type: done.media_type,
@@ -235,7 +243,7 @@ pub fn read_answer(
         metadata: done.metadata,
         images: done.images,
         blobs: files,
-    }))
+    })
 }
 
 #[cfg(test)]

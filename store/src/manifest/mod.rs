@@ -14,7 +14,7 @@ pub mod unchanged;
 pub mod versions;
 mod view;
 
-use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
+use tributary_schemas::id::MAXIMUM_DOCUMENT_ID_BYTES;
 use tributary_schemas::{DocumentHeader, DocumentState, Error, State, limits};
 
 use crate::event_log::stage::Output;
@@ -46,7 +46,7 @@ pub fn abandoned(input: &StoredRecord, error: &Error, now_ms: i64) -> Vec<Output
         return Vec::new();
     };
     // No document can have it, and the table would keep it for ever.
-    if document_id.len() > MAX_DOCUMENT_ID_BYTES {
+    if document_id.len() > MAXIMUM_DOCUMENT_ID_BYTES {
         return Vec::new();
     }
     let document = readable_header(input, document_id);

@@ -8,7 +8,7 @@ use crate::lexicon::{Lexicon, is_spaced};
 
 /// White space that may stand between two words of a term: more than this and it is no longer one
 /// term.
-const MAX_SPACES: usize = 4;
+const MAXIMUM_SPACES: usize = 4;
 
 /// A term as the analyzer writes it.
 pub(super) struct MatchedTerm {
@@ -225,7 +225,7 @@ fn next_of_term(
     {
         length += space.len_utf8();
         lines += usize::from(space == '\n');
-        if count >= MAX_SPACES || lines > 1 {
+        if count >= MAXIMUM_SPACES || lines > 1 {
             return None;
         }
     }

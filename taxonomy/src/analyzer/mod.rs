@@ -27,7 +27,7 @@ use output::{Output, with_stems};
 pub const ANALYZER_VERSION: u32 = 1;
 
 /// Longest token in bytes. A longer word is cut into pieces of at most this size.
-pub const MAX_TOKEN_BYTES: usize = 256;
+pub const MAXIMUM_TOKEN_BYTES: usize = 256;
 
 /// Text that is normalised at once.
 const WINDOW_BYTES: usize = 64 << 10;
@@ -37,7 +37,7 @@ const LOOK_AHEAD_BYTES: usize = 8 << 10;
 /// Chinese text handed to the dictionary at once: to the next punctuation after the first, at most
 /// the second.
 const HAN_RUN_BYTES: usize = 256;
-const MAX_HAN_RUN_BYTES: usize = 3 << 10;
+const MAXIMUM_HAN_RUN_BYTES: usize = 3 << 10;
 
 /// The dictionary is big and never changes: one for all analyzers of the process.
 static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
@@ -185,7 +185,7 @@ impl Analyzer {
                 return end;
             }
             let ends_here = match self.characters.class(character) {
-                Class::Han => offset >= MAX_HAN_RUN_BYTES,
+                Class::Han => offset >= MAXIMUM_HAN_RUN_BYTES,
                 Class::Separator => {
                     offset >= HAN_RUN_BYTES
                         || (character.is_ascii() && !character.is_ascii_whitespace())

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use rust_stemmers::{Algorithm, Stemmer};
 
 /// Words longer than this are names or noise and have no stem.
-const MAX_STEMMED_BYTES: usize = 24;
+const MAXIMUM_STEMMED_BYTES: usize = 24;
 const REMEMBERED_WORDS: usize = 4096;
 
 /// Tokens, one space between them, appended to a caller's string.
@@ -66,7 +66,7 @@ impl<'a> Output<'a> {
             return;
         };
         if word.len() < 3
-            || word.len() > MAX_STEMMED_BYTES
+            || word.len() > MAXIMUM_STEMMED_BYTES
             || !word.bytes().all(|byte| byte.is_ascii_alphabetic())
         {
             return;

@@ -1,6 +1,6 @@
 //! Scripts without a dictionary here: Japanese kana, Korean, Thai and its neighbours, pictographs.
 
-use super::{Analyzer, MAX_TOKEN_BYTES, Output};
+use super::{Analyzer, MAXIMUM_TOKEN_BYTES, Output};
 use crate::characters::Class;
 
 impl Analyzer {
@@ -20,7 +20,7 @@ impl Analyzer {
         }
         let rest = text.get(end..).unwrap_or_default();
         for character in rest.chars() {
-            let is_too_long = end + character.len_utf8() - start > MAX_TOKEN_BYTES;
+            let is_too_long = end + character.len_utf8() - start > MAXIMUM_TOKEN_BYTES;
             let is_alone = class == Class::Pictograph || self.characters.class(character) != class;
             if is_too_long || is_alone || self.matcher.longest(text, end).is_some() {
                 break;

@@ -2,7 +2,7 @@
 //! `Ping-Pong`. A compound is emitted whole and by its parts: split at `_ . - /`, and at the humps
 //! of camelCase.
 
-use super::{Analyzer, MAX_TOKEN_BYTES, Output};
+use super::{Analyzer, MAXIMUM_TOKEN_BYTES, Output};
 use crate::characters::Class;
 
 /// What a look at a run of letters, digits and joiners finds.
@@ -137,7 +137,7 @@ impl Analyzer {
             if !goes_on {
                 break;
             }
-            if offset + character.len_utf8() > MAX_TOKEN_BYTES {
+            if offset + character.len_utf8() > MAXIMUM_TOKEN_BYTES {
                 run.is_cut = true;
                 break;
             }

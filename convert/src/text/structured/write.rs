@@ -12,7 +12,7 @@ use crate::limits::Limits;
 const SHORT: usize = 240;
 
 /// Longest value of a table's cell, in characters.
-const LONGEST_CELL: usize = 400;
+const MAXIMUM_CELL_CHARACTERS: usize = 400;
 
 /// Values that name a record in a list, by preference.
 const TITLES: [&str; 12] = [
@@ -374,7 +374,7 @@ fn columns<'t>(items: &'t [Tree], settings: &StructuredConfig) -> Option<Vec<&'t
         for (name, value) in entries {
             let fits = value
                 .scalar()
-                .is_some_and(|text| text.chars().count() <= LONGEST_CELL)
+                .is_some_and(|text| text.chars().count() <= MAXIMUM_CELL_CHARACTERS)
                 || short_list(value).is_some();
             if !fits {
                 return None;

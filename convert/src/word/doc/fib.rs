@@ -77,7 +77,7 @@ const WORD_6: u16 = 0xA5DC;
 /// `nFib` of the first Word 97.
 const FIRST_WORD_97: u16 = 0x00C1;
 /// Numbers of the variable part that Word 97 has at least.
-const LEAST_LONGS: usize = 11;
+const MINIMUM_LONGS: usize = 11;
 
 impl Fib {
     /// Reads it. Errors: `Unsupported` if encrypted or older than Word 97, `Corrupt` if it is no
@@ -113,7 +113,7 @@ impl Fib {
         let longs = usize::from(u16_at(word, longs_at - 2)?);
         let places_at = longs_at + 4 * longs + 2;
         let count = usize::from(u16_at(word, places_at - 2)?);
-        if longs < LEAST_LONGS {
+        if longs < MINIMUM_LONGS {
             return None;
         }
         let long = |index: usize| size_at(word, longs_at + 4 * index);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tributary_schemas::id::MAX_DOCUMENT_ID_BYTES;
+use tributary_schemas::id::MAXIMUM_DOCUMENT_ID_BYTES;
 use tributary_schemas::{Chunk, ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
 
 use crate::search_index::{IndexSettings, Operation};
@@ -116,9 +116,9 @@ fn invalid(document_id: &str, what: impl std::fmt::Display) -> Error {
 }
 
 fn check_id(document_id: &str) -> Result<()> {
-    if document_id.is_empty() || document_id.len() > MAX_DOCUMENT_ID_BYTES {
+    if document_id.is_empty() || document_id.len() > MAXIMUM_DOCUMENT_ID_BYTES {
         let message = format!(
-            "a document id of {} bytes, 1 to {MAX_DOCUMENT_ID_BYTES} are allowed",
+            "a document id of {} bytes, 1 to {MAXIMUM_DOCUMENT_ID_BYTES} are allowed",
             document_id.len()
         );
         return Err(Error::new(ErrorKind::Invalid, message));

@@ -15,11 +15,11 @@ const MAXIMUM_DEPTH: usize = 24;
 /// Places at which a gutter is looked for.
 const PLACES: usize = 200;
 /// Share of the boxes that may cross a gutter.
-const MOST_CROSSING: f32 = 0.25;
+const MAXIMUM_CROSSING: f32 = 0.25;
 /// Half of a gutter's least width, in line heights.
 const HALF_GUTTER: f32 = 0.3;
 /// Rows that a column has at least.
-const LEAST_ROWS: usize = 3;
+const MINIMUM_ROWS: usize = 3;
 /// Share of its column's width that a row of running text fills.
 const PROSE_FILL: f32 = 0.6;
 /// Length of a line of running text in narrow characters.
@@ -116,7 +116,7 @@ fn value_of(gutter: &Gutter, items: &[Item]) -> f32 {
             .count()
     };
     let (left, right, across) = (count(Side::Left), count(Side::Right), count(Side::Across));
-    if across as f32 > MOST_CROSSING * items.len() as f32 || left.min(right) < LEAST_ROWS {
+    if across as f32 > MAXIMUM_CROSSING * items.len() as f32 || left.min(right) < MINIMUM_ROWS {
         return 0.0;
     }
     left.min(right) as f32 - 0.5 * across as f32
@@ -134,7 +134,7 @@ fn parts_columns(gutter: &Gutter, items: &[Item]) -> bool {
         )
     };
     let (left, right) = (on(Side::Left), on(Side::Right));
-    if left.len().min(right.len()) < LEAST_ROWS || !stand_side_by_side(&left, &right) {
+    if left.len().min(right.len()) < MINIMUM_ROWS || !stand_side_by_side(&left, &right) {
         return false;
     }
     (is_prose(&left) && is_prose(&right)) || aligned_share(&left, &right) < 0.5

@@ -7,14 +7,14 @@ use super::rows::Row;
 use crate::table::{push_row, push_rule};
 
 /// Rows that a table of two columns has at least; a wider one has one less.
-const LEAST_ROWS: usize = 3;
+const MINIMUM_ROWS: usize = 3;
 /// Share of the cells that must hold text.
-const LEAST_FILL: f32 = 0.7;
+const MINIMUM_FILL: f32 = 0.7;
 /// Longest cell in narrow characters: longer ones are lines of text that happen to stand side by
 /// side.
-const LONGEST_CELL: usize = 60;
+const MAXIMUM_CELL_CHARACTERS: usize = 60;
 /// Rows farther apart than this many of their heights belong to different things.
-const WIDEST_GAP: f32 = 3.0;
+const MAXIMUM_GAP: f32 = 3.0;
 
 /// Left and right end of a column.
 type Span = (f32, f32);
@@ -27,9 +27,12 @@ pub fn table_at(rows: &[Row]) -> Option<(String, usize)> {
         let follows = index == 0
             || rows
                 .get(index - 1)
-                .is_some_and(|above| row.top() - above.bottom() < WIDEST_GAP * row.height());
-        let fits =
-            row.items.len() >= 2 && row.items.iter().all(|item| item.columns() <= LONGEST_CELL);
+                .is_some_and(|above| row.top() - above.bottom() < MAXIMUM_GAP * row.height());
+        let fits = row.items.len() >= 2
+            && row
+                .items
+                .iter()
+                .all(|item| item.columns() <= MAXIMUM_CELL_CHARACTERS);
         let Some(wider) = Some(())
             .filter(|()| follows && fits)
             .and_then(|()| with_row(&spans, row))
@@ -42,8 +45,8 @@ pub fn table_at(rows: &[Row]) -> Option<(String, usize)> {
     let table = rows.get(..length)?;
     let filled: usize = table.iter().map(|row| row.items.len()).sum();
     let is_clear = spans.len() >= 2
-        && length + usize::from(spans.len() > 2) >= LEAST_ROWS
-        && filled as f32 >= LEAST_FILL * (length * spans.len()) as f32;
+        && length + usize::from(spans.len() > 2) >= MINIMUM_ROWS
+        && filled as f32 >= MINIMUM_FILL * (length * spans.len()) as f32;
     is_clear.then(|| (markdown(table, &spans), length))
 }
 
