@@ -63,7 +63,7 @@ const OWNERS: &[(&[&str], &[&str])] = &[
         ],
         &["convert"],
     ),
-    (&["serde_norway", "tiff", "unpdf"], &["convert"]),
+    (&["serde-saphyr", "tiff", "unpdf"], &["convert"]),
     // Of the command line: a test makes a system that lacks what confinement needs.
     (&["seccompiler"], &["cli", "convert"]),
     // Of the command line: its tests change documents of these kinds.

@@ -5,3 +5,5 @@ pub mod notebook;
 pub mod plain;
 pub mod rst;
 pub mod structured;
+mod tree;
+mod yaml;

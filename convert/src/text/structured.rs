@@ -2,31 +2,26 @@
 //! lists of flat records tables, long texts paragraphs. What does not parse, and data of which
 //! little is prose (settings, measurements without records), goes into a code block as it is.
 
-mod tree;
 mod write;
 mod xml;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use tributary_schemas::Result;
 
-use self::tree::Tree;
 use crate::config::StructuredConfig;
 use crate::document::Converted;
 use crate::escape::fenced;
 use crate::limits::Limits;
 use crate::render::render;
+use crate::text::tree::Tree;
+use crate::text::yaml;
 use crate::text_encoding::decode;
 use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
 pub const NAME: &str = "structured/2";
-
-/// Brackets of YAML that may be open at the same time: its parser looks at all of them again and
-/// again, and refuses far fewer in the end.
-const MAXIMUM_OPEN_BRACKETS: usize = 1000;
 
 /// A notation for nested data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,35 +113,13 @@ fn json_lines(text: &str, limits: &Limits) -> Result<Option<Tree>> {
     Ok((!records.is_empty()).then_some(Tree::List(records)))
 }
 
-/// Brackets in quoted texts count too: what is taken for too deep is shown as it is.
-fn is_too_deep(text: &str) -> bool {
-    let mut open = 0_usize;
-    text.bytes().any(|byte| {
-        match byte {
-            b'[' | b'{' => open += 1,
-            b']' | b'}' => open = open.saturating_sub(1),
-            _ => {}
-        }
-        open > MAXIMUM_OPEN_BRACKETS
-    })
-}
-
+/// Several documents are a list of them.
 fn yaml(text: &str, limits: &Limits) -> Result<Option<Tree>> {
-    if is_too_deep(text) {
+    let Some(mut documents) = yaml::documents(text, limits)? else {
         return Ok(None);
-    }
-    let mut documents = Vec::new();
-    for document in serde_norway::Deserializer::from_str(text) {
-        limits.check_time()?;
-        match Tree::deserialize(document) {
-            Ok(Tree::Nothing) => {}
-            Ok(tree) => documents.push(tree),
-            Err(_) => return Ok(None),
-        }
-    }
+    };
     Ok(match documents.len() {
-        0 => None,
-        1 => documents.pop(),
+        0 | 1 => documents.pop(),
         _ => Some(Tree::List(documents)),
     })
 }

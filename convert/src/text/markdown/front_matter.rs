@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_norway::Value;
+use crate::text::tree::Tree;
+use crate::text::yaml;
 
 /// Deepest nesting that is flattened.
 const MAXIMUM_DEPTH: usize = 8;
@@ -22,11 +23,11 @@ pub fn split(text: &str, maximum_bytes: usize) -> (BTreeMap<String, String>, &st
         if block.len() > maximum_bytes {
             return none;
         }
-        let Some(value) = parse(block, mark) else {
+        let Some(tree) = parse(block, mark) else {
             return none;
         };
         let mut metadata = BTreeMap::new();
-        flatten("", &value, 0, &mut metadata);
+        flatten("", &tree, 0, &mut metadata);
         return (metadata, rest);
     }
     none
@@ -48,46 +49,44 @@ fn block<'a>(text: &'a str, mark: &str, ends: &[&str]) -> Option<(&'a str, &'a s
     None
 }
 
-fn parse(block: &str, mark: &str) -> Option<Value> {
-    let value: Value = if mark == "---" {
-        serde_norway::from_str(block).ok()?
+fn parse(block: &str, mark: &str) -> Option<Tree> {
+    let tree = if mark == "---" {
+        yaml::document(block)?
     } else {
-        let table: toml::Table = block.parse().ok()?;
-        from_toml(toml::Value::Table(table))
+        from_toml(toml::Value::Table(block.parse().ok()?))
     };
-    match value {
-        Value::Mapping(_) => Some(value),
-        Value::Null => Some(Value::Mapping(serde_norway::Mapping::new())),
+    match tree {
+        Tree::Record(_) => Some(tree),
+        Tree::Nothing => Some(Tree::Record(Vec::new())),
         _ => None,
     }
 }
 
-/// Dates become text; everything else keeps its kind.
-fn from_toml(value: toml::Value) -> Value {
+/// Numbers, truth values and dates become text.
+fn from_toml(value: toml::Value) -> Tree {
     match value {
-        toml::Value::Table(table) => Value::Mapping(
+        toml::Value::Table(table) => Tree::Record(
             table
                 .into_iter()
-                .map(|(name, value)| (Value::String(name), from_toml(value)))
+                .map(|(name, value)| (name, from_toml(value)))
                 .collect(),
         ),
-        toml::Value::Array(items) => Value::Sequence(items.into_iter().map(from_toml).collect()),
-        toml::Value::Boolean(flag) => Value::Bool(flag),
-        toml::Value::String(text) => Value::String(text),
-        other => Value::String(other.to_string()),
+        toml::Value::Array(items) => Tree::List(items.into_iter().map(from_toml).collect()),
+        toml::Value::String(text) => Tree::Text(text),
+        other => Tree::Plain(other.to_string()),
     }
 }
 
-/// Nested names are joined by dots, list items by commas; names become lowercase.
-fn flatten(prefix: &str, value: &Value, depth: usize, metadata: &mut BTreeMap<String, String>) {
+/// Nested names are joined by dots, list items by commas; names become lowercase. Of two values
+/// with one name the last one counts.
+fn flatten(prefix: &str, tree: &Tree, depth: usize, metadata: &mut BTreeMap<String, String>) {
     if depth > MAXIMUM_DEPTH || metadata.len() >= MAXIMUM_NAMES {
         return;
     }
-    match value {
-        Value::Mapping(entries) => {
-            for (name, value) in entries {
-                let Some(name) = scalar(name) else { continue };
-                let name = name.to_lowercase();
+    match tree {
+        Tree::Record(entries) => {
+            for (name, value) in entries.iter().filter(|(name, _)| !name.is_empty()) {
+                let name = name.trim().to_lowercase();
                 let full = if prefix.is_empty() {
                     name
                 } else {
@@ -96,27 +95,25 @@ fn flatten(prefix: &str, value: &Value, depth: usize, metadata: &mut BTreeMap<St
                 flatten(&full, value, depth + 1, metadata);
             }
         }
-        Value::Sequence(items) => {
-            let texts: Vec<String> = items.iter().filter_map(scalar).collect();
+        Tree::List(items) => {
+            let texts: Vec<&str> = items.iter().filter_map(written).collect();
             if !texts.is_empty() {
                 metadata.insert(prefix.to_owned(), texts.join(", "));
             }
         }
-        Value::Tagged(tagged) => flatten(prefix, &tagged.value, depth + 1, metadata),
-        other => {
-            if let Some(text) = scalar(other) {
-                metadata.insert(prefix.to_owned(), text);
+        scalar => {
+            if let Some(text) = written(scalar) {
+                metadata.insert(prefix.to_owned(), text.to_owned());
             }
         }
     }
 }
 
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.trim().to_owned()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(flag) => Some(flag.to_string()),
-        _ => None,
+/// What a value says; `None` where there is none, and for nested ones.
+fn written(tree: &Tree) -> Option<&str> {
+    match tree {
+        Tree::Text(text) | Tree::Plain(text) => Some(text.trim()),
+        Tree::Nothing | Tree::List(_) | Tree::Record(_) => None,
     }
 }
 
@@ -150,6 +147,24 @@ mod tests {
                 .unwrap()
                 .0,
             "date"
+        );
+    }
+
+    #[test]
+    fn values_stay_as_they_are_written() {
+        let yaml = "---\nversion: 1.0\nrelease: 1_000\nbuild: 007\ndraft: no\nlimit: .inf\nowner: !person 张三\ntags: first\ntags: last\n---\n";
+        let expected = [
+            ("build", "007"),
+            ("draft", "no"),
+            ("limit", ".inf"),
+            ("owner", "张三"),
+            ("release", "1_000"),
+            ("tags", "last"),
+            ("version", "1.0"),
+        ];
+        assert_eq!(
+            names(yaml),
+            expected.map(|(name, text)| (name.to_owned(), text.to_owned()))
         );
     }
 

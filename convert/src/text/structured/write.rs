@@ -1,12 +1,12 @@
-//! A tree as blocks. Recursion is as deep as the parsers allow (128 levels).
+//! A tree as blocks. Recursion is as deep as the parsers allow (128 levels at most).
 
 use tributary_schemas::Result;
 
-use super::tree::Tree;
 use crate::block::Block;
 use crate::config::StructuredConfig;
 use crate::escape::{code_span, escaped, is_wide};
 use crate::limits::Limits;
+use crate::text::tree::Tree;
 
 /// Longest text that stands behind its name on one line, in characters.
 const SHORT: usize = 240;

@@ -5,8 +5,8 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use tributary_schemas::Result;
 
-use super::tree::Tree;
 use crate::limits::Limits;
+use crate::text::tree::Tree;
 use crate::xml_references::text_of;
 
 /// Elements that may be nested in each other; XML that is deeper does not parse.

@@ -1,8 +1,6 @@
 //! Nested data with names in their order, read from any serde format.
 
-use serde::de::{
-    Deserialize, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
-};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,8 +90,9 @@ impl<'de> Visitor<'de> for TreeVisitor {
         Ok(Tree::Plain(value.to_string()))
     }
 
+    /// A whole number keeps its point: `1.0` is often a version.
     fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
-        Ok(Tree::Plain(value.to_string()))
+        Ok(Tree::Plain(format!("{value:?}")))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Tree, E> {
@@ -130,11 +129,5 @@ impl<'de> Visitor<'de> for TreeVisitor {
             record.push((name.scalar().unwrap_or("…").to_owned(), value));
         }
         Ok(Tree::Record(record))
-    }
-
-    /// A YAML tag: its value without the tag.
-    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Tree, A::Error> {
-        let (_, value) = data.variant::<Tree>()?;
-        value.newtype_variant()
     }
 }
