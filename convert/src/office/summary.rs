@@ -75,7 +75,7 @@ fn value(section: &[u8], at: usize, encoding: &'static Encoding) -> Option<Strin
         _ => return None,
     };
     let text = text.split('\0').next().unwrap_or_default();
-    Some(collapsed(&text))
+    Some(collapsed(text))
 }
 
 /// A time in steps of 100 nanoseconds since 1601 as `2024-05-06T07:08:09Z`; `None` for times before
