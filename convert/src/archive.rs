@@ -12,7 +12,7 @@ use crate::limits::Limits;
 const RATIO_FROM_BYTES: u64 = 16 << 20;
 
 /// An open container.
-pub struct Archive<'a> {
+pub(crate) struct Archive<'a> {
     members: ZipArchive<Cursor<&'a [u8]>>,
     packed_bytes: u64,
     bytes_left: u64,
@@ -22,7 +22,7 @@ pub struct Archive<'a> {
 
 impl<'a> Archive<'a> {
     /// Opens a container. `Corrupt` if its directory cannot be read.
-    pub fn open(bytes: &'a [u8], limits: &Limits<'_>) -> Result<Self> {
+    pub(crate) fn open(bytes: &'a [u8], limits: &Limits<'_>) -> Result<Self> {
         let members = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
             Error::new(
                 ErrorKind::Corrupt,
@@ -41,7 +41,7 @@ impl<'a> Archive<'a> {
 
     /// The content of a member; `None` if there is none of that name. `Unsupported` if it is
     /// encrypted, `Invalid` over a limit, `Corrupt` if it is damaged.
-    pub fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
         let member = match self.members.by_name(name) {
             Ok(member) => member,
             Err(ZipError::FileNotFound) => return Ok(None),
@@ -74,7 +74,7 @@ impl<'a> Archive<'a> {
 }
 
 /// The error of a document that needs a password.
-pub fn encrypted() -> Error {
+pub(crate) fn encrypted() -> Error {
     Error::new(ErrorKind::Unsupported, "the document is encrypted")
         .with_hint("remove the password or the copy protection and send it again")
 }

@@ -2,7 +2,7 @@
 
 /// One block of Markdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Block {
+pub(crate) enum Block {
     /// Level 1 to 6 and text.
     Heading(u8, String),
     /// Text; `\n` where the page breaks the line.

@@ -8,7 +8,7 @@ use encoding_rs::{
 };
 
 /// The encoding of a Windows code page.
-pub fn of_code_page(number: i32) -> Option<&'static Encoding> {
+pub(crate) fn of_code_page(number: i32) -> Option<&'static Encoding> {
     Some(match number {
         874 => WINDOWS_874,
         20866 => KOI8_R,
@@ -40,7 +40,7 @@ pub fn of_code_page(number: i32) -> Option<&'static Encoding> {
 }
 
 /// The encoding of a font's character set (`\fcharset`); `None` for the document's own.
-pub fn of_character_set(number: i32) -> Option<&'static Encoding> {
+pub(crate) fn of_character_set(number: i32) -> Option<&'static Encoding> {
     Some(match number {
         0 => WINDOWS_1252,
         77 => MACINTOSH,
@@ -63,7 +63,7 @@ pub fn of_character_set(number: i32) -> Option<&'static Encoding> {
 
 /// The encoding that Windows uses for a language, by its identifier; `None` for those of Western
 /// Europe and unknown ones.
-pub fn of_language(identifier: u32) -> Option<&'static Encoding> {
+pub(crate) fn of_language(identifier: u32) -> Option<&'static Encoding> {
     if matches!(identifier, 0x0404 | 0x0C04 | 0x1404) {
         return Some(BIG5);
     }

@@ -81,7 +81,7 @@ pub struct Config {
 impl Config {
     /// Most bytes that a conversion may write to one temporary file: the rows of a sheet or the
     /// database of its tables.
-    pub fn maximum_temporary_file_bytes(&self) -> u64 {
+    pub(crate) fn maximum_temporary_file_bytes(&self) -> u64 {
         self.maximum_embedded_bytes
             .max(self.tables.maximum_sheet_bytes)
             .max(self.tables.maximum_database_bytes)
@@ -89,7 +89,7 @@ impl Config {
 
     /// Most bytes of one conversion's result: Markdown, embedded files and the database of its
     /// tables.
-    pub fn maximum_result_bytes(&self) -> u64 {
+    pub(crate) fn maximum_result_bytes(&self) -> u64 {
         self.maximum_markdown_bytes
             .saturating_add(self.maximum_embedded_bytes)
             .saturating_add(self.tables.maximum_database_bytes)
@@ -101,13 +101,13 @@ impl Config {
 #[serde(deny_unknown_fields)]
 pub struct HtmlConfig {
     /// Elements that may be nested in each other; deeper tags are dropped, their text stays.
-    pub maximum_depth: usize,
+    pub(crate) maximum_depth: usize,
     /// Whether navigation, page headers and footers, banners and forms are dropped and the main
     /// content is chosen.
-    pub main_content_only: bool,
+    pub(crate) main_content_only: bool,
     /// Share of the page's text, 0 to 1, that must remain after the dropping; if less remains, the
     /// whole page is taken.
-    pub minimum_main_share: f64,
+    pub(crate) minimum_main_share: f64,
 }
 
 /// The section `[convert.notebook]`.
@@ -117,7 +117,7 @@ pub struct NotebookConfig {
     /// Whether the outputs of code cells are kept.
     pub outputs: bool,
     /// Most characters of text that are kept of one cell's outputs; 0 keeps none.
-    pub maximum_output_characters: usize,
+    pub(crate) maximum_output_characters: usize,
 }
 
 /// The section `[convert.structured]`: JSON, JSON Lines, YAML and XML.
@@ -125,13 +125,13 @@ pub struct NotebookConfig {
 #[serde(deny_unknown_fields)]
 pub struct StructuredConfig {
     /// Levels of nested names that become headings, 0 to 6; deeper ones become nested lists.
-    pub heading_levels: usize,
+    pub(crate) heading_levels: usize,
     /// Most columns of a table that a list of flat records becomes; wider records are written one
     /// by one.
-    pub maximum_table_columns: usize,
+    pub(crate) maximum_table_columns: usize,
     /// Share of the values' characters, 0 to 1, that must be prose for data without tables to be
     /// read as text; below it the source goes into a code block.
-    pub minimum_prose_share: f64,
+    pub(crate) minimum_prose_share: f64,
 }
 
 /// The section `[convert.mail]`.
@@ -139,9 +139,9 @@ pub struct StructuredConfig {
 #[serde(deny_unknown_fields)]
 pub struct MailConfig {
     /// Messages attached to messages that are read; deeper ones are listed as attachments.
-    pub maximum_depth: usize,
+    pub(crate) maximum_depth: usize,
     /// Most parts of one message; a message with more is refused as `Invalid`.
-    pub maximum_parts: usize,
+    pub(crate) maximum_parts: usize,
 }
 
 /// The section `[convert.office]`: limits of documents that are zip packages of XML parts.
@@ -149,9 +149,9 @@ pub struct MailConfig {
 #[serde(deny_unknown_fields)]
 pub struct OfficeConfig {
     /// Most files that a package may hold; one with more is refused as `Invalid`.
-    pub maximum_parts: usize,
+    pub(crate) maximum_parts: usize,
     /// Elements that may be nested in each other in a part; a deeper part is refused as `Invalid`.
-    pub maximum_xml_depth: usize,
+    pub(crate) maximum_xml_depth: usize,
 }
 
 /// The section `[convert.docx]`.
@@ -159,12 +159,12 @@ pub struct OfficeConfig {
 #[serde(deny_unknown_fields)]
 pub struct DocxConfig {
     /// Whether comments of reviewers become footnotes; they are dropped otherwise.
-    pub include_comments: bool,
+    pub(crate) include_comments: bool,
     /// Whether text that the author hid is kept.
-    pub include_hidden_text: bool,
+    pub(crate) include_hidden_text: bool,
     /// Whether the numbers that Word computes for headings, such as `2.1` or `第一章`, stand
     /// before their text.
-    pub show_heading_numbers: bool,
+    pub(crate) show_heading_numbers: bool,
 }
 
 /// The section `[convert.doc]`: Word 97 to 2003.
@@ -172,9 +172,9 @@ pub struct DocxConfig {
 #[serde(deny_unknown_fields)]
 pub struct DocConfig {
     /// Whether comments of reviewers become footnotes; they are dropped otherwise.
-    pub include_comments: bool,
+    pub(crate) include_comments: bool,
     /// Whether text that the author hid is kept.
-    pub include_hidden_text: bool,
+    pub(crate) include_hidden_text: bool,
 }
 
 /// The section `[convert.slides]`: presentations (.pptx, .ppt).
@@ -182,23 +182,23 @@ pub struct DocConfig {
 #[serde(deny_unknown_fields)]
 pub struct SlidesConfig {
     /// Whether hidden slides and hidden shapes are kept.
-    pub include_hidden: bool,
+    pub(crate) include_hidden: bool,
     /// Whether speaker notes are kept.
-    pub include_notes: bool,
+    pub(crate) include_notes: bool,
     /// Whether comments of reviewers are kept, behind the slide that they belong to.
-    pub include_comments: bool,
+    pub(crate) include_comments: bool,
     /// Whether LibreOffice, where it is installed, draws each slide. The picture is kept and shown
     /// with the slide's text; what only the picture shows is read from it.
     pub draw: bool,
     /// Path of LibreOffice's `soffice`; empty: the first in `PATH`, then in the usual folders.
     pub program: PathBuf,
     /// Width in pixels of a slide's picture.
-    pub image_width: u16,
+    pub(crate) image_width: u16,
     /// Longest time in milliseconds for drawing one presentation; slides that remain have no
     /// picture. It comes on top of the conversion's.
     pub drawing_timeout_ms: u64,
     /// Address space in bytes of each process of LibreOffice.
-    pub drawing_memory_bytes: u64,
+    pub(crate) drawing_memory_bytes: u64,
 }
 
 /// The section `[convert.spreadsheet]`.
@@ -206,23 +206,23 @@ pub struct SlidesConfig {
 #[serde(deny_unknown_fields)]
 pub struct SpreadsheetConfig {
     /// Whether hidden sheets are read.
-    pub hidden_sheets: bool,
+    pub(crate) hidden_sheets: bool,
     /// Whether hidden rows and columns are read.
-    pub hidden_rows_and_columns: bool,
+    pub(crate) hidden_rows_and_columns: bool,
     /// Whether the text of merged cells is repeated in every row (and, in headers, every column)
     /// that they cover.
-    pub fill_merged_cells: bool,
+    pub(crate) fill_merged_cells: bool,
     /// Most sheets; a workbook with more is refused as `Invalid`.
-    pub maximum_sheets: usize,
+    pub(crate) maximum_sheets: usize,
     /// Most cells over all sheets, empty ones with a format among them; a workbook with more is
     /// refused as `Invalid`.
-    pub maximum_cells: u64,
+    pub(crate) maximum_cells: u64,
     /// Most bytes that the parts of a workbook have when unpacked; a workbook with more is refused
     /// as `Invalid`.
-    pub maximum_unpacked_bytes: u64,
+    pub(crate) maximum_unpacked_bytes: u64,
     /// Most bytes of text that cells share, which is kept in memory; a workbook with more is
     /// refused as `Invalid`.
-    pub maximum_shared_text_bytes: u64,
+    pub(crate) maximum_shared_text_bytes: u64,
 }
 
 /// The section `[convert.csv]`.
@@ -232,7 +232,7 @@ pub struct CsvConfig {
     /// Bytes at the start of the text by which the delimiter is chosen.
     pub sample_bytes: usize,
     /// Most fields of one record; a file with more is refused as `Invalid`.
-    pub maximum_columns: usize,
+    pub(crate) maximum_columns: usize,
 }
 
 /// The section `[convert.tables]`: tables of spreadsheets and delimited text.
@@ -240,23 +240,23 @@ pub struct CsvConfig {
 #[serde(deny_unknown_fields)]
 pub struct TablesConfig {
     /// Rows between two headers in Markdown: a longer table becomes several with the same header.
-    pub rows_per_group: u64,
+    pub(crate) rows_per_group: u64,
     /// Most rows of one table that are written as Markdown; a note says how many more are only in
     /// the database.
-    pub maximum_markdown_rows: u64,
+    pub(crate) maximum_markdown_rows: u64,
     /// Bytes of Markdown from which rows are left out; a note says how many more are only in the
     /// database.
     pub maximum_markdown_bytes: usize,
     /// Whether the tables are also written as an SQLite database.
-    pub write_database: bool,
+    pub(crate) write_database: bool,
     /// Largest database in bytes, which is in memory once it is finished; tables that need more
     /// are refused as `Invalid`.
-    pub maximum_database_bytes: u64,
+    pub(crate) maximum_database_bytes: u64,
     /// Most columns of a database table, at most 2000; the columns after them are only in the
     /// Markdown.
-    pub maximum_database_columns: usize,
+    pub(crate) maximum_database_columns: usize,
     /// Most tables on one sheet; a sheet with more is taken for one table with gaps.
-    pub maximum_tables_per_sheet: usize,
+    pub(crate) maximum_tables_per_sheet: usize,
     /// Most bytes that the cells of one sheet hold, repeated texts counted each time; more is
     /// refused as `Invalid`.
     pub maximum_sheet_bytes: u64,
@@ -290,16 +290,16 @@ pub struct PdfConfig {
     /// folder, then the system's.
     pub library: PathBuf,
     /// Most pages of one document.
-    pub maximum_pages: usize,
+    pub(crate) maximum_pages: usize,
     /// Most characters of one document; what is over it fails the document.
-    pub maximum_characters: usize,
+    pub(crate) maximum_characters: usize,
     /// Most characters of one page; a page over it fails the document.
-    pub maximum_characters_per_page: usize,
+    pub(crate) maximum_characters_per_page: usize,
     /// Most drawn paths of one page that are searched for the lines of tables; the tables of a
     /// busier page are read as text.
-    pub maximum_paths_per_page: usize,
+    pub(crate) maximum_paths_per_page: usize,
     /// Most pixels of one page image; a larger page is drawn with fewer dots per inch.
-    pub maximum_image_pixels: u64,
+    pub(crate) maximum_image_pixels: u64,
 }
 
 /// The section `[convert.image]`.
@@ -308,9 +308,9 @@ pub struct PdfConfig {
 pub struct ImageConfig {
     /// Most pixels of one image or page; a larger one is refused as `Invalid`. One pixel takes 3
     /// to 11 bytes of memory while it is decoded.
-    pub maximum_pixels: u64,
+    pub(crate) maximum_pixels: u64,
     /// Most pages of one image file; a file with more is refused as `Invalid`.
-    pub maximum_pages: usize,
+    pub(crate) maximum_pages: usize,
 }
 
 /// The section `[convert.ocr]`.
@@ -318,7 +318,7 @@ pub struct ImageConfig {
 #[serde(deny_unknown_fields)]
 pub struct OcrConfig {
     /// Dots per inch at which pages without text are drawn to be read.
-    pub dots_per_inch: f32,
+    pub(crate) dots_per_inch: f32,
     /// Longest time in milliseconds for one page or picture; one that takes longer is left unread.
     /// It comes on top of the conversion's time.
     pub page_timeout_ms: u64,
@@ -326,10 +326,10 @@ pub struct OcrConfig {
     /// unread.
     pub document_timeout_ms: u64,
     /// Most pages and pictures of one document that are read; those that remain are left unread.
-    pub maximum_pages: usize,
+    pub(crate) maximum_pages: usize,
     /// Whether pictures within documents are read too, their text below where they stand.
-    pub embedded_pictures: bool,
+    pub(crate) embedded_pictures: bool,
     /// Shorter side in pixels from which on a picture within a document is read: smaller ones are
     /// icons.
-    pub minimum_picture_side: u32,
+    pub(crate) minimum_picture_side: u32,
 }

@@ -10,7 +10,7 @@ use crate::text_encoding;
 
 /// A format as far as converters tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// HTML or XHTML.
     Html,
     /// Markdown.
@@ -58,7 +58,7 @@ pub enum Format {
 
 /// A format with its media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Detected {
+pub(crate) struct Detected {
     /// The format.
     pub format: Format,
     /// Its media type.
@@ -215,7 +215,7 @@ const OLE_STREAMS: &[(&str, Format, &str)] = &[
 
 /// Says what the bytes are. `name` is a file name, path or URL; `media_type` is what the producer
 /// believes.
-pub fn detect(bytes: &[u8], name: Option<&str>, media_type: Option<&str>) -> Detected {
+pub(crate) fn detect(bytes: &[u8], name: Option<&str>, media_type: Option<&str>) -> Detected {
     if let Some(binary) = by_magic(bytes, name) {
         return binary;
     }

@@ -7,7 +7,7 @@ use crate::limits::Limits;
 
 /// Collects the files of one document.
 #[derive(Debug)]
-pub struct Embedded {
+pub(crate) struct Embedded {
     /// The files so far.
     pub files: Vec<EmbeddedFile>,
     maximum_files: usize,
@@ -17,7 +17,7 @@ pub struct Embedded {
 
 impl Embedded {
     /// None yet.
-    pub fn new(limits: &Limits<'_>) -> Self {
+    pub(crate) fn new(limits: &Limits<'_>) -> Self {
         Self {
             files: Vec::new(),
             maximum_files: limits.maximum_embedded_files,
@@ -28,7 +28,7 @@ impl Embedded {
 
     /// Adds a file; its number, or `None` where a limit leaves it out. A name without folders is
     /// made from `name`.
-    pub fn add(&mut self, name: &str, media_type: &str, bytes: Vec<u8>) -> Option<usize> {
+    pub(crate) fn add(&mut self, name: &str, media_type: &str, bytes: Vec<u8>) -> Option<usize> {
         let size = bytes.len() as u64;
         if self.files.len() >= self.maximum_files || size > self.bytes_left {
             self.left_out += 1;
@@ -61,7 +61,7 @@ impl Embedded {
     }
 
     /// The files, with a note in the metadata of how many were left out.
-    pub fn finish(self, metadata: &mut BTreeMap<String, String>) -> Vec<EmbeddedFile> {
+    pub(crate) fn finish(self, metadata: &mut BTreeMap<String, String>) -> Vec<EmbeddedFile> {
         if self.left_out > 0 {
             metadata.insert(
                 "embedded_files_left_out".to_owned(),
@@ -73,7 +73,7 @@ impl Embedded {
 }
 
 /// The media type of a picture by its first bytes.
-pub fn sniffed(bytes: &[u8]) -> &'static str {
+pub(crate) fn sniffed(bytes: &[u8]) -> &'static str {
     const SIGNS: [(&[u8], &str); 7] = [
         (b"\x89PNG\r\n", "image/png"),
         (b"\xFF\xD8\xFF", "image/jpeg"),

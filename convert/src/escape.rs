@@ -3,7 +3,7 @@
 use crate::blanks::collapsed;
 
 /// Code within a line, white space collapsed; empty for nothing.
-pub fn code_span(code: &str) -> String {
+pub(crate) fn code_span(code: &str) -> String {
     let code = collapsed(code);
     if code.is_empty() {
         return code;
@@ -18,7 +18,7 @@ pub fn code_span(code: &str) -> String {
 }
 
 /// Plain text with what Markdown would read as marks escaped; line ends stay.
-pub fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut characters = text
         .chars()
@@ -40,7 +40,7 @@ pub fn escaped(text: &str) -> String {
 
 /// Zero-width characters, marks of direction, soft hyphens and control characters, of no use to a
 /// reader.
-pub fn is_invisible(character: char) -> bool {
+pub(crate) fn is_invisible(character: char) -> bool {
     matches!(
         character,
         '\u{200B}'
@@ -56,7 +56,7 @@ pub fn is_invisible(character: char) -> bool {
 
 /// Chinese and Japanese characters and full-width punctuation: no space between them where the
 /// source has a line end.
-pub fn is_wide(character: char) -> bool {
+pub(crate) fn is_wide(character: char) -> bool {
     matches!(
         character,
         '\u{2E80}'..='\u{9FFF}'
@@ -69,7 +69,7 @@ pub fn is_wide(character: char) -> bool {
 }
 
 /// Whether Markdown would read the character as a mark here.
-pub fn needs_escape(
+pub(crate) fn needs_escape(
     character: char,
     previous: Option<char>,
     next: Option<char>,
@@ -96,7 +96,7 @@ pub fn needs_escape(
 }
 
 /// Escapes line starts that Markdown would read as headings, lists, quotes, code or rules.
-pub fn escape_starts(text: &str) -> String {
+pub(crate) fn escape_starts(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for (index, line) in text.split('\n').enumerate() {
         if index > 0 {
@@ -111,7 +111,7 @@ pub fn escape_starts(text: &str) -> String {
 }
 
 /// Where a line needs a backslash for that.
-pub fn escape_position(line: &str) -> Option<usize> {
+pub(crate) fn escape_position(line: &str) -> Option<usize> {
     let first = line.chars().next()?;
     let after_run = line.trim_start_matches(first);
     let is_spaced = after_run.is_empty() || after_run.starts_with(' ');
@@ -135,7 +135,7 @@ pub fn escape_position(line: &str) -> Option<usize> {
 }
 
 /// A code block whose fence is longer than any run of backticks in it.
-pub fn fenced(language: &str, code: &str) -> String {
+pub(crate) fn fenced(language: &str, code: &str) -> String {
     let fence = "`".repeat(longest_run(code, '`').max(2) + 1);
     let end = if code.ends_with('\n') || code.is_empty() {
         ""
@@ -146,7 +146,7 @@ pub fn fenced(language: &str, code: &str) -> String {
 }
 
 /// Length of the longest run of `wanted`.
-pub fn longest_run(text: &str, wanted: char) -> usize {
+pub(crate) fn longest_run(text: &str, wanted: char) -> usize {
     let (mut longest, mut current) = (0, 0);
     for character in text.chars() {
         current = if character == wanted { current + 1 } else { 0 };
@@ -156,7 +156,7 @@ pub fn longest_run(text: &str, wanted: char) -> usize {
 }
 
 /// A link destination as Markdown writes it.
-pub fn destination(link: &str) -> String {
+pub(crate) fn destination(link: &str) -> String {
     let link = link.replace(['\n', '\r', '\t'], "");
     if link.contains([' ', '(', ')', '<', '>']) {
         format!("<{}>", link.replace('<', "%3C").replace('>', "%3E"))

@@ -13,31 +13,31 @@ use crate::slides::SlideDrawing;
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
     /// Largest Markdown in bytes.
-    pub maximum_markdown_bytes: u64,
+    pub(crate) maximum_markdown_bytes: u64,
     /// Most files that are taken out of the document.
-    pub maximum_embedded_files: usize,
+    pub(crate) maximum_embedded_files: usize,
     /// Most bytes of such files, all together.
-    pub maximum_embedded_bytes: u64,
+    pub(crate) maximum_embedded_bytes: u64,
     /// Most bytes that an archive may unpack to.
-    pub maximum_unpacked_bytes: u64,
+    pub(crate) maximum_unpacked_bytes: u64,
     /// Most bytes that one packed byte of a large member of an archive may become.
-    pub maximum_unpacking_ratio: u64,
+    pub(crate) maximum_unpacking_ratio: u64,
     /// Most parts of a package of XML parts.
-    pub maximum_package_parts: usize,
+    pub(crate) maximum_package_parts: usize,
     /// Elements of XML that may be nested in each other.
-    pub maximum_xml_depth: usize,
+    pub(crate) maximum_xml_depth: usize,
     /// Elements of HTML that may be nested in each other.
-    pub maximum_html_depth: usize,
+    pub(crate) maximum_html_depth: usize,
     /// Most front matter in bytes that is read as metadata.
-    pub maximum_front_matter_bytes: usize,
+    pub(crate) maximum_front_matter_bytes: usize,
     /// Time in milliseconds that the conversion may take.
-    pub timeout_ms: u64,
+    pub(crate) timeout_ms: u64,
     /// When it must be done, apart from the time that reading pictures and drawing slides take.
-    pub deadline: Instant,
+    pub(crate) deadline: Instant,
     /// Who reads text in pictures; `None` leaves them unread.
-    pub pictures: Option<&'a PictureReader<'a>>,
+    pub(crate) pictures: Option<&'a PictureReader<'a>>,
     /// Who draws slides; `None` leaves them without pictures of their own.
-    pub slides: Option<&'a SlideDrawing<'a>>,
+    pub(crate) slides: Option<&'a SlideDrawing<'a>>,
 }
 
 impl<'a> Limits<'a> {
@@ -62,7 +62,7 @@ impl<'a> Limits<'a> {
     }
 
     /// With somebody who reads text in pictures.
-    pub fn with_pictures(self, pictures: &'a PictureReader<'a>) -> Self {
+    pub(crate) fn with_pictures(self, pictures: &'a PictureReader<'a>) -> Self {
         Self {
             pictures: Some(pictures),
             ..self
@@ -70,26 +70,21 @@ impl<'a> Limits<'a> {
     }
 
     /// With somebody who draws slides.
-    pub fn with_slides(self, slides: &'a SlideDrawing<'a>) -> Self {
+    pub(crate) fn with_slides(self, slides: &'a SlideDrawing<'a>) -> Self {
         Self {
             slides: Some(slides),
             ..self
         }
     }
 
-    /// Whether one more picture is read; one that is not need not be decoded or drawn.
-    pub fn reads_another_picture(&self) -> bool {
-        self.pictures.is_some_and(PictureReader::takes_another)
-    }
-
     /// The Markdown of a picture; `None` if it is left unread.
-    pub fn read_picture(&self, image: &RgbImage) -> Result<Option<String>> {
+    pub(crate) fn read_picture(&self, image: &RgbImage) -> Result<Option<String>> {
         self.pictures
             .map_or(Ok(None), |pictures| pictures.read(image))
     }
 
     /// `Invalid` once the time is over.
-    pub fn check_time(&self) -> Result<()> {
+    pub(crate) fn check_time(&self) -> Result<()> {
         let reading = self.pictures.map_or(Duration::ZERO, PictureReader::spent);
         let drawing = self.slides.map_or(Duration::ZERO, SlideDrawing::spent);
         if Instant::now() < self.deadline + reading + drawing {
@@ -100,7 +95,7 @@ impl<'a> Limits<'a> {
 }
 
 /// The error for a conversion that took longer than it may.
-pub fn too_long(timeout_ms: u64) -> Error {
+pub(crate) fn too_long(timeout_ms: u64) -> Error {
     Error::new(
         ErrorKind::Invalid,
         format!("conversion took longer than {timeout_ms} ms"),
@@ -109,12 +104,12 @@ pub fn too_long(timeout_ms: u64) -> Error {
 }
 
 /// `Invalid` for a body over the limit.
-pub fn check_body(bytes: &[u8], maximum: u64) -> Result<()> {
+pub(crate) fn check_body(bytes: &[u8], maximum: u64) -> Result<()> {
     check_size("body", bytes.len(), maximum, "convert.maximum_body_bytes")
 }
 
 /// `Invalid` for what is over its limit, which `key` sets.
-pub fn check_size(what: &str, bytes: usize, maximum: u64, key: &str) -> Result<()> {
+pub(crate) fn check_size(what: &str, bytes: usize, maximum: u64, key: &str) -> Result<()> {
     if bytes as u64 <= maximum {
         return Ok(());
     }

@@ -24,14 +24,14 @@ use crate::titles::one_line;
 use crate::web::html;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "mail/3";
+pub(crate) const NAME: &str = "mail/3";
 
 /// Longest header value in characters.
 const MAXIMUM_VALUE: usize = 2000;
 
 /// Converts a message. `Corrupt` if it has no header, `Unsupported` if it is encrypted, `Invalid`
 /// with too many parts.
-pub fn convert(bytes: &[u8], settings: &MailConfig, limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], settings: &MailConfig, limits: &Limits) -> Result<Converted> {
     let message = mime::parse(bytes, settings.maximum_parts, limits)?;
     if message.headers.is_empty() {
         return Err(Error::new(ErrorKind::Corrupt, "the message has no header")
@@ -42,7 +42,11 @@ pub fn convert(bytes: &[u8], settings: &MailConfig, limits: &Limits) -> Result<C
 
 /// Converts a message that Outlook saved. `Corrupt` if it cannot be read, `Invalid` with too many
 /// attachments.
-pub fn convert_outlook(bytes: &[u8], settings: &MailConfig, limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert_outlook(
+    bytes: &[u8],
+    settings: &MailConfig,
+    limits: &Limits,
+) -> Result<Converted> {
     let message = outlook::parse(bytes, settings.maximum_parts, limits)?;
     write(&message, settings, limits)
 }

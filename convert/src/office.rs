@@ -1,25 +1,25 @@
 //! What the readers of office documents share: packages and their XML, compound files, formulas,
 //! charts, symbol fonts, runs of text, blocks of Markdown, pictures.
 
-pub mod art;
-pub mod blocks;
-pub mod bytes;
-pub mod chart;
-pub mod compound;
-pub mod eq_field;
-pub mod inline;
+pub(crate) mod art;
+pub(crate) mod blocks;
+pub(crate) mod bytes;
+pub(crate) mod chart;
+pub(crate) mod compound;
+pub(crate) mod eq_field;
+pub(crate) mod inline;
 mod inline_writer;
-pub mod ole;
-pub mod omml;
+pub(crate) mod ole;
+pub(crate) mod omml;
 mod omml_run;
 mod omml_symbols;
-pub mod open_document;
-pub mod package;
-pub mod pictures;
-pub mod pieces;
-pub mod properties;
-pub mod records;
-pub mod relationships;
-pub mod summary;
-pub mod symbol_fonts;
-pub mod xml;
+pub(crate) mod open_document;
+pub(crate) mod package;
+pub(crate) mod pictures;
+pub(crate) mod pieces;
+pub(crate) mod properties;
+pub(crate) mod records;
+pub(crate) mod relationships;
+pub(crate) mod summary;
+pub(crate) mod symbol_fonts;
+pub(crate) mod xml;

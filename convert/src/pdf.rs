@@ -49,10 +49,10 @@ use statistics::Statistics;
 pub use library::{LIBRARY_VARIABLE, find as find_library};
 
 /// Name and version with PDFium; the version grows with every change of the output.
-pub const NAME: &str = "pdf/3";
+pub(crate) const NAME: &str = "pdf/3";
 
 /// Name and version of the built-in reader.
-pub const BUILTIN_NAME: &str = "pdf-builtin/1";
+pub(crate) const BUILTIN_NAME: &str = "pdf-builtin/1";
 
 /// What helps with a damaged document.
 const SAVE_AGAIN: &str =
@@ -80,7 +80,11 @@ struct Extracted {
 ///
 /// Errors: `Unsupported` if it needs a password, `Corrupt` if no page can be read, `Invalid` over a
 /// limit, `Unavailable` without libpdfium where the configuration or the environment names it.
-pub fn convert(bytes: &[u8], settings: &PdfConfig, limits: &Limits<'_>) -> Result<Converted> {
+pub(crate) fn convert(
+    bytes: &[u8],
+    settings: &PdfConfig,
+    limits: &Limits<'_>,
+) -> Result<Converted> {
     let library = match settings.engine {
         Engine::Builtin => None,
         Engine::Pdfium => Some(library::lock(settings)?),
@@ -129,7 +133,7 @@ pub fn convert(bytes: &[u8], settings: &PdfConfig, limits: &Limits<'_>) -> Resul
 /// from 0; `work` also gets their number.
 ///
 /// Errors: `Unavailable` without libpdfium, those of opening the document and of `work`.
-pub fn with_pictures<T>(
+pub(crate) fn with_pictures<T>(
     bytes: &[u8],
     settings: &PdfConfig,
     work: impl FnOnce(usize, &dyn Fn(usize, u16) -> Result<RgbImage>) -> Result<T>,

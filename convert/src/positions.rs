@@ -4,7 +4,7 @@
 const MAXIMUM_CHARACTERS: usize = 6;
 
 /// Superscript; endings such as `th`, longer text and text with other characters stay plain.
-pub fn raised(text: &str) -> String {
+pub(crate) fn raised(text: &str) -> String {
     if matches!(text, "st" | "nd" | "rd" | "th" | "er" | "re" | "ère") {
         return text.to_owned();
     }
@@ -16,7 +16,7 @@ pub fn raised(text: &str) -> String {
 }
 
 /// Subscript; longer text and text with other characters stay plain.
-pub fn lowered(text: &str) -> String {
+pub(crate) fn lowered(text: &str) -> String {
     shifted(
         text,
         "0123456789+-−=()aehijklmnoprstuvx",

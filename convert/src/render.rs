@@ -5,7 +5,7 @@ use crate::escape::{escape_starts, fenced};
 use crate::table::{push_row, push_rule};
 
 /// The blocks as Markdown, each followed by a blank line.
-pub fn render(blocks: &[Block]) -> String {
+pub(crate) fn render(blocks: &[Block]) -> String {
     let mut out = String::new();
     write_blocks(blocks, &mut Prefix::default(), &mut out);
     while out.ends_with("\n\n") {

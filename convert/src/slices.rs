@@ -5,14 +5,14 @@ use std::slice::SliceIndex;
 
 /// A part of a slice. The caller found its bounds there; builds with debug assertions check that,
 /// others give nothing rather than end the conversion.
-pub fn part<T>(items: &[T], bounds: impl SliceIndex<[T], Output = [T]>) -> &[T] {
+pub(crate) fn part<T>(items: &[T], bounds: impl SliceIndex<[T], Output = [T]>) -> &[T] {
     let found = items.get(bounds);
     debug_assert!(found.is_some(), "bounds outside of their slice");
     found.unwrap_or_default()
 }
 
 /// The same of a text, between characters.
-pub fn text_part(text: &str, bounds: impl SliceIndex<str, Output = str>) -> &str {
+pub(crate) fn text_part(text: &str, bounds: impl SliceIndex<str, Output = str>) -> &str {
     let found = text.get(bounds);
     debug_assert!(found.is_some(), "bounds outside of their text");
     found.unwrap_or_default()

@@ -4,7 +4,7 @@ use crate::blanks::collapsed;
 use crate::block::Block;
 
 /// Adds a table of ready cells; the first row is the header.
-pub fn push_table(rows: &[Vec<String>], out: &mut String) {
+pub(crate) fn push_table(rows: &[Vec<String>], out: &mut String) {
     for (index, row) in rows.iter().enumerate() {
         push_row(row, out);
         if index == 0 {
@@ -14,7 +14,7 @@ pub fn push_table(rows: &[Vec<String>], out: &mut String) {
 }
 
 /// Adds a row of ready cells.
-pub fn push_row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, out: &mut String) {
+pub(crate) fn push_row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, out: &mut String) {
     out.push('|');
     for cell in cells {
         out.push(' ');
@@ -25,26 +25,26 @@ pub fn push_row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, out: &mut Str
 }
 
 /// Adds what parts a header of so many columns from the rows below it.
-pub fn push_rule(columns: usize, out: &mut String) {
+pub(crate) fn push_rule(columns: usize, out: &mut String) {
     out.push('|');
     (0..columns).for_each(|_| out.push_str(" --- |"));
     out.push('\n');
 }
 
 /// Markdown as a cell: on one line, without what would end the cell.
-pub fn ready_cell(markdown: &str) -> String {
+pub(crate) fn ready_cell(markdown: &str) -> String {
     markdown.replace('|', "\\|").replace('\n', "<br>")
 }
 
 /// Whether a table of that many cells may be filled up to so many rows and columns, which `spare`
 /// more cells are free for, without being multiplied by more than four.
-pub fn may_fill(rows: usize, columns: usize, cells: usize, spare: usize) -> bool {
+pub(crate) fn may_fill(rows: usize, columns: usize, cells: usize, spare: usize) -> bool {
     rows.saturating_mul(columns) <= 4 * cells + spare
 }
 
 /// A cell on one line: blocks are joined by `<br>`, tables in it go to `inner_tables`, `|` is
 /// escaped.
-pub fn cell(blocks: Vec<Block>, inner_tables: &mut Vec<Block>) -> String {
+pub(crate) fn cell(blocks: Vec<Block>, inner_tables: &mut Vec<Block>) -> String {
     let mut lines = Vec::new();
     for block in blocks {
         cell_lines(block, "", &mut lines, inner_tables);
@@ -54,7 +54,7 @@ pub fn cell(blocks: Vec<Block>, inner_tables: &mut Vec<Block>) -> String {
 
 /// Gives all rows the length of the longest, unless that would multiply the table by more than
 /// four.
-pub fn even_out(mut rows: Vec<Vec<String>>, spare_cells: usize) -> Vec<Vec<String>> {
+pub(crate) fn even_out(mut rows: Vec<Vec<String>>, spare_cells: usize) -> Vec<Vec<String>> {
     let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cells: usize = rows.iter().map(Vec::len).sum();
     let columns = if may_fill(rows.len(), longest, cells, spare_cells) {

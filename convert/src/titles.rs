@@ -1,7 +1,7 @@
 //! Titles: on one line, not too long, or from the file's name.
 
 /// The found title on one line and not too long, else the file name without extension.
-pub fn finish_title(
+pub(crate) fn finish_title(
     found: Option<String>,
     name: Option<&str>,
     maximum_characters: usize,

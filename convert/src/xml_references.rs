@@ -4,7 +4,7 @@
 use quick_xml::events::BytesRef;
 
 /// The text of a reference; a blank for `&nbsp;`, nothing for names that a document defines itself.
-pub fn text_of(reference: &BytesRef) -> String {
+pub(crate) fn text_of(reference: &BytesRef) -> String {
     if let Some(character) = reference.resolve_char_ref().ok().flatten() {
         return character.to_string();
     }

@@ -1,7 +1,7 @@
 //! Languages of source code and data by extension.
 
 /// Extensions of text that is kept in a code block: extension, language, media type.
-pub const CODE_EXTENSIONS: &[(&str, &str, &str)] = &[
+pub(super) const CODE_EXTENSIONS: &[(&str, &str, &str)] = &[
     ("toml", "toml", "application/toml"),
     ("ini", "ini", "text/plain"),
     ("conf", "ini", "text/plain"),

@@ -20,7 +20,7 @@ pub use self::report::{Confinement, Part};
 
 /// What a worker is given.
 #[derive(Clone, Debug)]
-pub struct Bounds {
+pub(super) struct Bounds {
     /// Address space in bytes.
     pub memory_bytes: u64,
     /// Largest file in bytes that it may write to its folder.
@@ -52,7 +52,7 @@ const OPEN_FILES: u64 = 128;
 const PROGRAM_OPEN_FILES: u64 = 1024;
 
 /// Confines this process for good, and says how.
-pub fn confine(bounds: &Bounds) -> Confinement {
+pub(super) fn confine(bounds: &Bounds) -> Confinement {
     let mut report = Confinement::default();
     limit_resources(
         bounds.memory_bytes,
@@ -65,7 +65,7 @@ pub fn confine(bounds: &Bounds) -> Confinement {
 }
 
 /// Confines what this process is about to become for good, and says how.
-pub fn confine_program(bounds: &ProgramBounds) -> Confinement {
+pub(super) fn confine_program(bounds: &ProgramBounds) -> Confinement {
     let mut report = Confinement::default();
     limit_resources(
         bounds.memory_bytes,
@@ -103,7 +103,7 @@ fn limit_resources(memory_bytes: u64, file_bytes: u64, open_files: u64, report: 
 
 /// Lets the process use so many seconds of processor time from now on; beyond them it is ended by a
 /// signal.
-pub fn allow_processor_time(seconds: u64) {
+pub(super) fn allow_processor_time(seconds: u64) {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).tv_sec;
     let end = u64::try_from(used)
         .unwrap_or(0)
@@ -121,7 +121,7 @@ pub fn allow_processor_time(seconds: u64) {
 /// Ctrl-C and a service manager's SIGTERM reach every process of a group; a worker ends when its
 /// input does, after what it is doing.
 #[cfg(target_os = "linux")]
-pub fn ignore_requests_to_end() {
+pub(super) fn ignore_requests_to_end() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: no handler is installed, and this process has one thread so far.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
@@ -130,7 +130,7 @@ pub fn ignore_requests_to_end() {
 
 /// Elsewhere such a document is tried again.
 #[cfg(not(target_os = "linux"))]
-pub fn ignore_requests_to_end() {}
+pub(crate) fn ignore_requests_to_end() {}
 
 #[cfg(target_os = "linux")]
 fn restrict_worker(bounds: &Bounds, report: &mut Confinement) {

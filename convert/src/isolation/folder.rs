@@ -24,7 +24,7 @@ pub struct WorkFolder {
 }
 
 /// Makes a folder for folders of processes, or one below it, whose name begins so.
-pub fn private_folder(parent: &Path, prefix: &str) -> io::Result<TempDir> {
+pub(super) fn private_folder(parent: &Path, prefix: &str) -> io::Result<TempDir> {
     tempfile::Builder::new()
         .prefix(prefix)
         .permissions(PermissionsExt::from_mode(PRIVATE))

@@ -25,7 +25,7 @@ const LAST_WORDS: usize = 4096;
 const LAST_MOMENTS: Duration = Duration::from_millis(50);
 
 /// Why there is no answer.
-pub enum Death {
+pub(super) enum Death {
     /// It was ended because it took too long.
     TooLong,
     /// It ended by itself, in these words.
@@ -37,7 +37,7 @@ pub enum Death {
 }
 
 /// How long a worker may say nothing.
-pub struct Patience {
+pub(super) struct Patience {
     /// While it converts.
     pub limit: Duration,
     /// While it waits for a drawing.
@@ -45,7 +45,7 @@ pub struct Patience {
 }
 
 /// One process.
-pub struct Worker {
+pub(super) struct Worker {
     child: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -58,7 +58,7 @@ pub struct Worker {
 
 impl Worker {
     /// Starts one in `folder`, which is that of its settings.
-    pub fn start(launch: &Launch, settings: &Settings, folder: WorkFolder) -> Result<Self> {
+    pub(super) fn start(launch: &Launch, settings: &Settings, folder: WorkFolder) -> Result<Self> {
         let failed = |error: io::Error| {
             Error::new(
                 ErrorKind::Unavailable,
@@ -113,7 +113,10 @@ impl Worker {
     }
 
     /// How it is confined, which it says before anything else, within a time.
-    pub fn confinement(&mut self, limit: Duration) -> std::result::Result<Confinement, Death> {
+    pub(super) fn confinement(
+        &mut self,
+        limit: Duration,
+    ) -> std::result::Result<Confinement, Death> {
         self.talk(limit, |_, answers, _| {
             protocol::read_head(answers)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
         })
@@ -121,7 +124,7 @@ impl Worker {
 
     /// One question and its answer, within a time. `draw` draws the presentation that the question
     /// is about.
-    pub fn ask(
+    pub(super) fn ask(
         &mut self,
         job: Job<'_>,
         patience: &Patience,

@@ -23,11 +23,11 @@ use crate::document::EmbeddedFile;
 use crate::slides::SlideFormat;
 
 /// Longest head in bytes: metadata and image links of a document lie in it.
-pub const MAXIMUM_HEAD: usize = 32 << 20;
+pub(super) const MAXIMUM_HEAD: usize = 32 << 20;
 
 /// Head of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestHead {
+pub(super) struct RequestHead {
     /// File name, path or URL.
     pub name: Option<String>,
     /// What the producer believes.
@@ -38,7 +38,7 @@ pub struct RequestHead {
 
 /// Head of an answer.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum AnswerHead {
+pub(super) enum AnswerHead {
     /// A page was read; the answer is still to come.
     Working,
     /// The document is a presentation of this format, and wants to be drawn; a [`DrawnHead`] is
@@ -59,7 +59,7 @@ pub enum AnswerHead {
 
 /// Head of what was drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DrawnHead {
+pub(super) enum DrawnHead {
     /// So many bytes of PDF follow.
     Pdf(usize),
     /// Why there is none.
@@ -68,7 +68,7 @@ pub enum DrawnHead {
 
 /// What a worker says before its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub(super) enum Sign {
     /// It goes on.
     Working,
     /// See [`AnswerHead::Draw`].
@@ -77,7 +77,7 @@ pub enum Sign {
 
 /// A [`Converted`] without its long parts.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct DoneHead {
+pub(super) struct DoneHead {
     title: Option<String>,
     media_type: String,
     converter: String,
@@ -89,7 +89,7 @@ pub struct DoneHead {
 }
 
 /// Writes a head and its parts.
-pub fn write(to: &mut impl Write, head: &impl Serialize, parts: &[&[u8]]) -> io::Result<()> {
+pub(super) fn write(to: &mut impl Write, head: &impl Serialize, parts: &[&[u8]]) -> io::Result<()> {
     let head = serde_json::to_vec(head)?;
     let length = u32::try_from(head.len()).map_err(|_| io::Error::other("head too long"))?;
     to.write_all(&length.to_le_bytes())?;
@@ -99,7 +99,7 @@ pub fn write(to: &mut impl Write, head: &impl Serialize, parts: &[&[u8]]) -> io:
 }
 
 /// Reads a head; `None` where the other side ended.
-pub fn read_head<H: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<H>> {
+pub(super) fn read_head<H: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<H>> {
     let mut length = [0; 4];
     match from.read_exact(&mut length) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -110,7 +110,11 @@ pub fn read_head<H: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option
 }
 
 /// Reads a part of at most `maximum` bytes; memory grows with what really comes.
-pub fn read_part(from: &mut impl Read, length: usize, maximum: usize) -> io::Result<Vec<u8>> {
+pub(super) fn read_part(
+    from: &mut impl Read,
+    length: usize,
+    maximum: usize,
+) -> io::Result<Vec<u8>> {
     if length > maximum {
         return Err(io::Error::other(format!(
             "a part of {length} bytes is over the limit of {maximum} bytes"
@@ -126,7 +130,10 @@ pub fn read_part(from: &mut impl Read, length: usize, maximum: usize) -> io::Res
 }
 
 /// Writes what became of a document.
-pub fn write_answer(to: &mut impl Write, result: &Result<Converted, Error>) -> io::Result<()> {
+pub(super) fn write_answer(
+    to: &mut impl Write,
+    result: &Result<Converted, Error>,
+) -> io::Result<()> {
     match result {
         Ok(converted) => {
             let head = DoneHead {
@@ -160,7 +167,7 @@ pub fn write_answer(to: &mut impl Write, result: &Result<Converted, Error>) -> i
 }
 
 /// Writes what was drawn.
-pub fn write_drawn(to: &mut impl Write, drawn: &Result<Vec<u8>, Error>) -> io::Result<()> {
+pub(super) fn write_drawn(to: &mut impl Write, drawn: &Result<Vec<u8>, Error>) -> io::Result<()> {
     match drawn {
         Ok(pdf) => write(to, &DrawnHead::Pdf(pdf.len()), &[pdf]),
         Err(error) => write(to, &DrawnHead::Failed(error.kind(), error.to_string()), &[]),
@@ -169,7 +176,7 @@ pub fn write_drawn(to: &mut impl Write, drawn: &Result<Vec<u8>, Error>) -> io::R
 
 /// Reads what was drawn, at most `maximum_bytes`; the outer error says that nobody is there who
 /// draws.
-pub fn read_drawn(
+pub(super) fn read_drawn(
     from: &mut impl Read,
     maximum_bytes: usize,
 ) -> io::Result<Result<Vec<u8>, Error>> {
@@ -181,7 +188,7 @@ pub fn read_drawn(
 
 /// Reads what became of a document, telling `on_sign` what the worker says before; the outer error
 /// says that the worker cannot be spoken to.
-pub fn read_answer(
+pub(super) fn read_answer(
     from: &mut impl Read,
     maximum_bytes: usize,
     mut on_sign: impl FnMut(Sign) -> io::Result<()>,

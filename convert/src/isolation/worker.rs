@@ -26,7 +26,7 @@ const STACK_BYTES: usize = 64 << 20;
 
 /// The first message to a worker.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Settings {
+pub(super) struct Settings {
     /// What converters keep to.
     pub config: Config,
     /// How the recogniser of text in pictures is opened, or why there is none.

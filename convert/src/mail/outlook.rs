@@ -18,7 +18,7 @@ use crate::office::ole::{Compound, Storage};
 use crate::word::rtf;
 
 /// Media type of an Outlook message.
-pub const MEDIA_TYPE: &str = "application/vnd.ms-outlook";
+pub(super) const MEDIA_TYPE: &str = "application/vnd.ms-outlook";
 
 /// Most recipients that are named.
 const MAXIMUM_RECIPIENTS: usize = 1000;
@@ -31,7 +31,7 @@ const ATTACHED_HEADER: usize = 24;
 const SMALL_HEADER: usize = 8;
 
 /// Reads a message. `Corrupt` if it cannot be read to its end, `Invalid` with too many attachments.
-pub fn parse(bytes: &[u8], maximum_parts: usize, limits: &Limits<'_>) -> Result<Part> {
+pub(super) fn parse(bytes: &[u8], maximum_parts: usize, limits: &Limits<'_>) -> Result<Part> {
     let file = Compound::open(bytes)?;
     if file.stream_in(Storage::ROOT, PROPERTIES).is_none() {
         return Err(Error::new(

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 /// Decodes base64; whatever is no digit of it is skipped.
-pub fn base64(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
     let mut digits: Vec<u8> = bytes
         .iter()
         .copied()
@@ -23,7 +23,7 @@ pub fn base64(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Decodes quoted-printable; an `=` without two hexadecimal digits stays.
-pub fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
     let mut result = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some((first, after)) = rest.split_first() {

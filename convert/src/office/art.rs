@@ -7,7 +7,7 @@ use super::bytes::{slice_at, u8_at, u16_at};
 /// `maximum`.
 ///
 /// Containers are entered, other records skipped; drawings (EMF, WMF, PICT) are left out.
-pub fn bitmaps(records: &[u8], maximum: usize) -> Vec<(&'static str, &[u8])> {
+pub(crate) fn bitmaps(records: &[u8], maximum: usize) -> Vec<(&'static str, &[u8])> {
     let (mut at, mut found) = (0, Vec::new());
     while found.len() < maximum
         && let Some((version, kind, length)) = header(records, at)
@@ -53,7 +53,7 @@ fn content(records: &[u8], at: usize, length: usize, instance: u16) -> Option<&[
 }
 
 /// The usual extension of a picture's file.
-pub fn extension(media_type: &str) -> &'static str {
+pub(crate) fn extension(media_type: &str) -> &'static str {
     match media_type {
         "image/jpeg" => "jpg",
         "image/png" => "png",

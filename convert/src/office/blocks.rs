@@ -9,7 +9,7 @@ use crate::table::{self, even_out, ready_cell};
 
 /// A block. Its text is ready Markdown, see [`super::pieces`] and [`super::inline`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Block {
+pub(crate) enum Block {
     /// Level 1 to 6 and text on one line.
     Heading(u8, String),
     /// Lines are parted by `\n`.
@@ -44,12 +44,12 @@ pub enum Block {
 
 impl Block {
     /// A paragraph unless the text is empty.
-    pub fn paragraph(text: String) -> Option<Self> {
+    pub(crate) fn paragraph(text: String) -> Option<Self> {
         (!text.is_empty()).then_some(Self::Paragraph(text))
     }
 
     /// A table of rows of any length, whose cells have lines parted by `\n`.
-    pub fn table(rows: Vec<Vec<String>>) -> Self {
+    pub(crate) fn table(rows: Vec<Vec<String>>) -> Self {
         let mut rows = even_out(rows, SPARE_CELLS);
         for cell in rows.iter_mut().flatten() {
             *cell = ready_cell(cell);
@@ -69,7 +69,7 @@ const MAXIMUM_NUMBER: u64 = 999_999_999;
 
 /// The blocks as Markdown with a blank line between them, except between the items of a list; ends
 /// with `\n` unless empty.
-pub fn render(blocks: &[Block]) -> String {
+pub(crate) fn render(blocks: &[Block]) -> String {
     let mut renderer = Renderer::default();
     for block in blocks {
         renderer.block(block);
@@ -161,7 +161,7 @@ impl Renderer {
 }
 
 /// What stands before the text of an item.
-pub fn list_mark(number: Option<u64>) -> String {
+pub(crate) fn list_mark(number: Option<u64>) -> String {
     match number {
         Some(number) => format!("{}. ", number.min(MAXIMUM_NUMBER)),
         None => "- ".to_owned(),
@@ -170,12 +170,12 @@ pub fn list_mark(number: Option<u64>) -> String {
 
 /// Whether a table of that many cells may be filled up to so many rows and columns without being
 /// multiplied.
-pub fn may_fill(rows: usize, columns: usize, cells: usize) -> bool {
+pub(crate) fn may_fill(rows: usize, columns: usize, cells: usize) -> bool {
     table::may_fill(rows, columns, cells, SPARE_CELLS)
 }
 
 /// `text` for a row that a merged cell reaches down into; long text stands only once.
-pub fn repeated(text: &str) -> String {
+pub(crate) fn repeated(text: &str) -> String {
     if text.len() <= MAXIMUM_REPEATED_BYTES {
         text.to_owned()
     } else {
@@ -184,7 +184,7 @@ pub fn repeated(text: &str) -> String {
 }
 
 /// Bytes of the blocks' text.
-pub fn size(blocks: &[Block]) -> usize {
+pub(crate) fn size(blocks: &[Block]) -> usize {
     let one = |block: &Block| match block {
         Block::Table(rows) => rows.iter().flatten().map(|cell| cell.len() + 3).sum(),
         block => text_of(block).map_or(0, str::len),
@@ -193,7 +193,7 @@ pub fn size(blocks: &[Block]) -> usize {
 }
 
 /// The text of a block that is one, not a table or a mark of what is elsewhere.
-pub fn text_of(block: &Block) -> Option<&str> {
+pub(crate) fn text_of(block: &Block) -> Option<&str> {
     match block {
         Block::Heading(_, text)
         | Block::Paragraph(text)
@@ -208,7 +208,7 @@ pub fn text_of(block: &Block) -> Option<&str> {
 }
 
 /// `Invalid` if Markdown of so many bytes is over the limit.
-pub fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
+pub(crate) fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     let maximum = limits.maximum_markdown_bytes;
     if bytes as u64 <= maximum {
         return Ok(());

@@ -1,12 +1,12 @@
 //! Little-endian numbers and text at offsets of a byte slice, `None` beyond its end.
 
 /// The byte at `at`.
-pub fn u8_at(bytes: &[u8], at: usize) -> Option<u8> {
+pub(crate) fn u8_at(bytes: &[u8], at: usize) -> Option<u8> {
     bytes.get(at).copied()
 }
 
 /// The 16-bit number at `at`.
-pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes
         .get(at..at.checked_add(2)?)?
         .first_chunk()
@@ -14,7 +14,7 @@ pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 /// The 32-bit number at `at`.
-pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes
         .get(at..at.checked_add(4)?)?
         .first_chunk()
@@ -22,17 +22,17 @@ pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// The 32-bit number at `at`, as an offset or a length.
-pub fn size_at(bytes: &[u8], at: usize) -> Option<usize> {
+pub(crate) fn size_at(bytes: &[u8], at: usize) -> Option<usize> {
     u32_at(bytes, at).and_then(|number| usize::try_from(number).ok())
 }
 
 /// `length` bytes from `at`.
-pub fn slice_at(bytes: &[u8], at: usize, length: usize) -> Option<&[u8]> {
+pub(crate) fn slice_at(bytes: &[u8], at: usize, length: usize) -> Option<&[u8]> {
     bytes.get(at..at.checked_add(length)?)
 }
 
 /// UTF-16 code units; an odd last byte is ignored.
-pub fn utf_16(bytes: &[u8]) -> String {
+pub(crate) fn utf_16(bytes: &[u8]) -> String {
     let (pairs, _) = bytes.as_chunks::<2>();
     char::decode_utf16(pairs.iter().map(|pair| u16::from_le_bytes(*pair)))
         .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))

@@ -16,7 +16,7 @@ const MAXIMUM_SERIES: usize = 100;
 
 /// A chart's data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chart {
+pub(crate) struct Chart {
     /// Its title, empty if it has none.
     pub title: String,
     /// Its series.
@@ -33,7 +33,7 @@ struct Series {
 
 impl Chart {
     /// Reads a chart part.
-    pub fn read(xml: &mut XmlReader) -> Result<Self> {
+    pub(crate) fn read(xml: &mut XmlReader) -> Result<Self> {
         let mut chart = Self::default();
         xml.child()?;
         chart.read_children(xml)?;
@@ -59,7 +59,7 @@ impl Chart {
     }
 
     /// Rows of the table, a header first; none if there is no data.
-    pub fn rows(&self) -> Vec<Vec<String>> {
+    pub(crate) fn rows(&self) -> Vec<Vec<String>> {
         let categories = self
             .series
             .iter()
@@ -180,7 +180,7 @@ fn rich_text(xml: &mut XmlReader) -> Result<String> {
 }
 
 /// Texts of the paragraphs of a drawing's data, such as the points of a diagram.
-pub fn paragraphs(xml: &mut XmlReader) -> Result<Vec<String>> {
+pub(crate) fn paragraphs(xml: &mut XmlReader) -> Result<Vec<String>> {
     let mut paragraphs: Vec<String> = Vec::new();
     loop {
         match xml.next_node()? {

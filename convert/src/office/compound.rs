@@ -7,13 +7,13 @@ use tributary_schemas::{Error, ErrorKind};
 const MAGIC: [u8; 8] = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
 
 /// Whether the bytes begin like a compound file.
-pub fn is_compound(bytes: &[u8]) -> bool {
+pub(crate) fn is_compound(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
 /// Why a compound file is no readable package: `Unsupported` if it is encrypted or of an old
 /// format, else `Corrupt`.
-pub fn refusal(bytes: &[u8]) -> Error {
+pub(crate) fn refusal(bytes: &[u8]) -> Error {
     if has_stream(bytes, "EncryptedPackage") || has_stream(bytes, "EncryptionInfo") {
         return Error::new(
             ErrorKind::Unsupported,

@@ -9,7 +9,7 @@ const MAXIMUM_DEPTH: usize = 16;
 
 /// What a field shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub(crate) enum Shown {
     /// Text, such as the base of phonetic text.
     Text(String),
     /// A formula as LaTeX.
@@ -17,7 +17,7 @@ pub enum Shown {
 }
 
 /// What the instruction after `EQ` shows; `None` if it shows nothing.
-pub fn shown(instruction: &str) -> Option<Shown> {
+pub(crate) fn shown(instruction: &str) -> Option<Shown> {
     let mut parser = Parser {
         rest: instruction.trim(),
         is_formula: false,

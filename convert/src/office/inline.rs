@@ -8,7 +8,7 @@ use crate::links::is_place;
 
 /// Raised or lowered text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Position {
+pub(crate) enum Position {
     /// On the line.
     #[default]
     Normal,
@@ -20,7 +20,7 @@ pub enum Position {
 
 /// How text looks, as far as Markdown can say it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub(crate) struct Look {
     /// Bold.
     pub bold: bool,
     /// Italic.
@@ -49,13 +49,13 @@ enum Piece {
 
 /// A paragraph's text.
 #[derive(Clone, Debug, Default)]
-pub struct Inline {
+pub(crate) struct Inline {
     pieces: Vec<Piece>,
 }
 
 impl Inline {
     /// Adds text as it stands in the document.
-    pub fn text(&mut self, text: &str, look: Look) {
+    pub(crate) fn text(&mut self, text: &str, look: Look) {
         if let Some(Piece::Text(last, last_look)) = self.pieces.last_mut()
             && (*last_look == look || text.trim().is_empty())
         {
@@ -68,22 +68,22 @@ impl Inline {
     }
 
     /// Adds ready Markdown.
-    pub fn raw(&mut self, markdown: String) {
+    pub(crate) fn raw(&mut self, markdown: String) {
         self.pieces.push(Piece::Raw(markdown));
     }
 
     /// Adds a line break.
-    pub fn line_break(&mut self) {
+    pub(crate) fn line_break(&mut self) {
         self.pieces.push(Piece::Break);
     }
 
     /// A page begins here.
-    pub fn page(&mut self) {
+    pub(crate) fn page(&mut self) {
         self.pieces.push(Piece::Page);
     }
 
     /// A link begins; its text follows. Anchors, scripts and data are no links.
-    pub fn open_link(&mut self, target: &str) {
+    pub(crate) fn open_link(&mut self, target: &str) {
         let target = target.trim();
         self.pieces.push(Piece::OpenLink(if is_place(target) {
             target.to_owned()
@@ -93,17 +93,17 @@ impl Inline {
     }
 
     /// The link that was opened last ends.
-    pub fn close_link(&mut self) {
+    pub(crate) fn close_link(&mut self) {
         self.pieces.push(Piece::CloseLink);
     }
 
     /// Adds all of another paragraph.
-    pub fn append(&mut self, other: Inline) {
+    pub(crate) fn append(&mut self, other: Inline) {
         self.pieces.extend(other.pieces);
     }
 
     /// Whether there is nothing to read in it.
-    pub fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         self.pieces.iter().all(|piece| match piece {
             Piece::Text(text, _) => text
                 .chars()
@@ -115,7 +115,7 @@ impl Inline {
 
     /// Takes the page breaks off that stand before the first and after the last thing to read; a
     /// blank paragraph's are all before it.
-    pub fn take_outer_pages(&mut self) -> (usize, usize) {
+    pub(crate) fn take_outer_pages(&mut self) -> (usize, usize) {
         let is_readable = |piece: &Piece| match piece {
             Piece::Text(text, _) => !text.trim().is_empty(),
             piece => matches!(piece, Piece::Raw(_)),
@@ -143,14 +143,14 @@ impl Inline {
     }
 
     /// Takes all page breaks off; for headings and code, in which none may stand.
-    pub fn take_pages(&mut self) -> usize {
+    pub(crate) fn take_pages(&mut self) -> usize {
         let before = self.pieces.len();
         self.pieces.retain(|piece| *piece != Piece::Page);
         before - self.pieces.len()
     }
 
     /// The text without marks, line breaks kept; for code.
-    pub fn plain(&self) -> String {
+    pub(crate) fn plain(&self) -> String {
         let mut plain = String::new();
         for piece in &self.pieces {
             match piece {
@@ -167,7 +167,7 @@ impl Inline {
     }
 
     /// The text alone on one line: no marks, pictures, formulas and notes; for titles.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let texts = self.pieces.iter().map(|piece| match piece {
             Piece::Text(text, _) => text.as_str(),
             Piece::Break => " ",
@@ -182,7 +182,7 @@ impl Inline {
     }
 
     /// Whether all readable text is code.
-    pub fn is_all_code(&self) -> bool {
+    pub(crate) fn is_all_code(&self) -> bool {
         self.pieces.iter().all(|piece| match piece {
             Piece::Text(text, look) => look.code || text.trim().is_empty(),
             Piece::Raw(_) => false,
@@ -191,7 +191,7 @@ impl Inline {
     }
 
     /// Takes the code look off; for paragraphs that are set in a code font throughout.
-    pub fn forget_code(&mut self) {
+    pub(crate) fn forget_code(&mut self) {
         for piece in &mut self.pieces {
             if let Piece::Text(_, look) = piece {
                 look.code = false;
@@ -200,12 +200,12 @@ impl Inline {
     }
 
     /// The paragraph as Markdown.
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         self.written(Writer::default())
     }
 
     /// The same on one line without emphasis and links, for headings.
-    pub fn heading(&self) -> String {
+    pub(crate) fn heading(&self) -> String {
         self.written(Writer::for_heading())
     }
 

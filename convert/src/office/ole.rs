@@ -12,7 +12,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use super::bytes::{size_at, slice_at, u8_at, u16_at, u32_at, utf_16};
 
 /// First bytes of a compound file.
-pub const SIGNATURE: [u8; 8] = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
+pub(crate) const SIGNATURE: [u8; 8] = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
 
 /// Numbers from here on mean no sector, or no entry.
 const NO_SECTOR: u32 = 0xFFFF_FFFA;
@@ -26,7 +26,7 @@ const STREAM: u8 = 2;
 
 /// An open compound file.
 #[derive(Debug)]
-pub struct Compound<'a> {
+pub(crate) struct Compound<'a> {
     bytes: &'a [u8],
     /// Bytes of a sector, and of a small one.
     sector: usize,
@@ -47,16 +47,16 @@ pub struct Compound<'a> {
 
 /// A storage of a compound file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Storage(u32);
+pub(crate) struct Storage(u32);
 
 impl Storage {
     /// The storage that all others lie in.
-    pub const ROOT: Self = Self(0);
+    pub(crate) const ROOT: Self = Self(0);
 }
 
 impl<'a> Compound<'a> {
     /// Opens it; `Corrupt` where its header or its folder is damaged.
-    pub fn open(bytes: &'a [u8]) -> Result<Self> {
+    pub(crate) fn open(bytes: &'a [u8]) -> Result<Self> {
         if !bytes.starts_with(&SIGNATURE) {
             return Err(corrupt("it does not begin like one (OLE2)"));
         }
@@ -231,7 +231,7 @@ impl<'a> Compound<'a> {
     }
 
     /// The storages in a storage, with their names in lower case.
-    pub fn storages(&self, within: Storage) -> impl Iterator<Item = (&str, Storage)> {
+    pub(crate) fn storages(&self, within: Storage) -> impl Iterator<Item = (&str, Storage)> {
         self.storages
             .iter()
             .filter(move |(storage, ..)| *storage == within)
@@ -239,21 +239,21 @@ impl<'a> Compound<'a> {
     }
 
     /// Whether there is a stream of this name in the root.
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.streams
             .contains_key(&(Storage::ROOT, name.to_lowercase()))
     }
 
     /// A stream in the root as far as its chain goes, at most as long as the file; `None` if there
     /// is none.
-    pub fn stream(&self, name: &str) -> Option<Vec<u8>> {
+    pub(crate) fn stream(&self, name: &str) -> Option<Vec<u8>> {
         self.stream_in(Storage::ROOT, name)
             .map(|(content, _)| content)
     }
 
     /// A stream in a storage as far as its chain goes, and whether that is all of it; `None` if
     /// there is none.
-    pub fn stream_in(&self, storage: Storage, name: &str) -> Option<(Vec<u8>, bool)> {
+    pub(crate) fn stream_in(&self, storage: Storage, name: &str) -> Option<(Vec<u8>, bool)> {
         let (first, size) = *self.streams.get(&(storage, name.to_lowercase()))?;
         let content = if size < self.least_large {
             self.small_chain(first, size)
@@ -265,7 +265,7 @@ impl<'a> Compound<'a> {
     }
 
     /// A stream that the format cannot do without; `Corrupt` if there is none.
-    pub fn required_stream(&self, name: &str) -> Result<Vec<u8>> {
+    pub(crate) fn required_stream(&self, name: &str) -> Result<Vec<u8>> {
         self.stream(name)
             .ok_or_else(|| corrupt(&format!("the compound file has no stream `{name}`")))
     }
@@ -282,7 +282,7 @@ fn corrupt(what: &str) -> Error {
 }
 
 /// What a password-protected document is answered with.
-pub fn encrypted() -> Error {
+pub(crate) fn encrypted() -> Error {
     Error::new(ErrorKind::Unsupported, "the document is encrypted")
         .with_hint("remove the password in the program that wrote it, and send it again")
 }

@@ -8,14 +8,14 @@ use super::omml_symbols::{accent, delimiter, function_name, group_character, ope
 use super::xml::{Element, XmlReader};
 
 /// The formula in the element that was entered last (`oMath`), whose end is read.
-pub fn formula(xml: &mut XmlReader) -> Result<String> {
+pub(crate) fn formula(xml: &mut XmlReader) -> Result<String> {
     let mut latex = Latex::default();
     content(xml, &mut latex)?;
     Ok(latex.finish())
 }
 
 /// The formulas of a paragraph of formulas (`oMathPara`), one an item.
-pub fn formulas(xml: &mut XmlReader) -> Result<Vec<String>> {
+pub(crate) fn formulas(xml: &mut XmlReader) -> Result<Vec<String>> {
     let mut found = Vec::new();
     while let Some(element) = xml.child()? {
         match element.name() {

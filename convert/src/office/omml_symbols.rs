@@ -1,7 +1,7 @@
 //! Characters of formulas as LaTeX commands.
 
 /// One character in math mode.
-pub fn symbol(character: char) -> String {
+pub(super) fn symbol(character: char) -> String {
     if let Some(latex) = alphanumeric(character) {
         return latex;
     }
@@ -104,7 +104,7 @@ fn greek(offset: u32) -> Option<String> {
 }
 
 /// The command of a large operator.
-pub fn operator(character: char) -> Option<&'static str> {
+pub(super) fn operator(character: char) -> Option<&'static str> {
     Some(match character {
         '∑' => "\\sum",
         '∏' => "\\prod",
@@ -130,7 +130,7 @@ pub fn operator(character: char) -> Option<&'static str> {
 }
 
 /// The command of an accent above.
-pub fn accent(character: char) -> Option<&'static str> {
+pub(super) fn accent(character: char) -> Option<&'static str> {
     Some(match character {
         '\u{300}' => "\\grave",
         '\u{301}' | '´' => "\\acute",
@@ -154,7 +154,7 @@ pub fn accent(character: char) -> Option<&'static str> {
 }
 
 /// The command of a character that spans a group.
-pub fn group_character(character: char, is_top: bool) -> Option<&'static str> {
+pub(super) fn group_character(character: char, is_top: bool) -> Option<&'static str> {
     Some(match (character, is_top) {
         ('\u{23DE}', _) => "\\overbrace",
         ('\u{23DF}', _) => "\\underbrace",
@@ -173,7 +173,7 @@ pub fn group_character(character: char, is_top: bool) -> Option<&'static str> {
 }
 
 /// A delimiter after `\left`, `\right`; a dot for none.
-pub fn delimiter(character: Option<char>) -> String {
+pub(super) fn delimiter(character: Option<char>) -> String {
     match character {
         None | Some(' ') => ".".to_owned(),
         Some('{') => "\\{".to_owned(),
@@ -197,7 +197,7 @@ pub fn delimiter(character: Option<char>) -> String {
 }
 
 /// The command of a named function, also where it is one already.
-pub fn function_name(name: &str) -> Option<&'static str> {
+pub(super) fn function_name(name: &str) -> Option<&'static str> {
     let name = name.strip_prefix('\\').unwrap_or(name);
     let name = name
         .strip_prefix("mathrm{")

@@ -19,14 +19,14 @@ use crate::document::Converted;
 use crate::limits::{Limits, check_size};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "open-document/1";
+pub(crate) const NAME: &str = "open-document/1";
 
 /// The part that holds text and slides.
 const CONTENT: &str = "content.xml";
 
 /// What the document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A text.
     Text,
     /// Slides.
@@ -35,7 +35,7 @@ pub enum Kind {
 
 /// Converts a text or a presentation. Errors: `Unsupported` if encrypted, `Corrupt` if it cannot be
 /// read, `Invalid` over a limit.
-pub fn convert(bytes: &[u8], kind: Kind, limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], kind: Kind, limits: &Limits) -> Result<Converted> {
     let mut archive = Archive::open(bytes, limits)?;
     // Also unpacks it within our own limits, before somebody else does within theirs.
     let content = archive

@@ -24,7 +24,7 @@ const FREE_BYTES: u64 = 16 << 20;
 const FIRST_BYTES: u64 = 1 << 20;
 
 /// An open package.
-pub struct Package<'b> {
+pub(crate) struct Package<'b> {
     archive: ZipArchive<Cursor<&'b [u8]>>,
     /// Index by normalized name.
     names: HashMap<String, usize>,
@@ -36,7 +36,7 @@ pub struct Package<'b> {
 
 /// A part as text.
 #[derive(Debug)]
-pub struct TextPart {
+pub(crate) struct TextPart {
     /// Its text.
     pub text: String,
     /// Why it is not whole.
@@ -47,7 +47,7 @@ pub struct TextPart {
 
 /// A part as bytes.
 #[derive(Debug)]
-pub struct BinaryPart {
+pub(crate) struct BinaryPart {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// Why it is not whole.
@@ -57,7 +57,7 @@ pub struct BinaryPart {
 impl<'b> Package<'b> {
     /// Opens a package. Errors: `Unsupported` if it is encrypted or of an old binary format,
     /// `Corrupt` if it is no readable zip archive, `Invalid` over a limit.
-    pub fn open(bytes: &'b [u8], limits: Limits<'b>) -> Result<Self> {
+    pub(crate) fn open(bytes: &'b [u8], limits: Limits<'b>) -> Result<Self> {
         if compound::is_compound(bytes) {
             return Err(compound::refusal(bytes));
         }
@@ -83,17 +83,17 @@ impl<'b> Package<'b> {
     }
 
     /// The limits that it was opened with.
-    pub fn limits(&self) -> Limits<'b> {
+    pub(crate) fn limits(&self) -> Limits<'b> {
         self.limits
     }
 
     /// Whether there is a part of that name.
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.index(name).is_some()
     }
 
     /// Names of all parts, normalized, in order.
-    pub fn names(&self) -> Vec<&str> {
+    pub(crate) fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.names.keys().map(String::as_str).collect();
         names.sort_unstable();
         names
@@ -108,7 +108,7 @@ impl<'b> Package<'b> {
     }
 
     /// Unpacked size in bytes that the archive claims for a part.
-    pub fn claimed_size(&mut self, name: &str) -> Option<u64> {
+    pub(crate) fn claimed_size(&mut self, name: &str) -> Option<u64> {
         let index = self.index(name)?;
         self.archive
             .by_index_raw(index)
@@ -118,7 +118,7 @@ impl<'b> Package<'b> {
 
     /// A part's bytes; `None` if there is no such part. Errors: `Unsupported` if it is encrypted,
     /// `Invalid` over a limit.
-    pub fn bytes(&mut self, name: &str) -> Result<Option<BinaryPart>> {
+    pub(crate) fn bytes(&mut self, name: &str) -> Result<Option<BinaryPart>> {
         let Some(index) = self.index(name) else {
             return Ok(None);
         };
@@ -163,7 +163,7 @@ impl<'b> Package<'b> {
     }
 
     /// A part's text, decoded; `None` if there is no such part.
-    pub fn text(&mut self, name: &str) -> Result<Option<TextPart>> {
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<TextPart>> {
         let claimed = self.claimed_size(name).unwrap_or(0);
         Ok(self.bytes(name)?.map(|part| {
             let percent = (part.bytes.len() as u64)
@@ -186,7 +186,7 @@ impl<'b> Package<'b> {
 
     /// The relationships of a part, of the package itself for an empty name; empty if there are
     /// none.
-    pub fn relationships(&mut self, part: &str) -> Result<Rc<Relationships>> {
+    pub(crate) fn relationships(&mut self, part: &str) -> Result<Rc<Relationships>> {
         if let Some(known) = self.relationships.get(part) {
             return Ok(Rc::clone(known));
         }
@@ -207,7 +207,7 @@ impl<'b> Package<'b> {
     }
 
     /// Media type of a part by the package's list, else by its extension.
-    pub fn media_type(&self, name: &str) -> String {
+    pub(crate) fn media_type(&self, name: &str) -> String {
         let name = normalized(name);
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         let declared = self
@@ -222,7 +222,11 @@ impl<'b> Package<'b> {
 
     /// The main part: by the package's relationships, else by a content type that ends with
     /// `type_suffix`, else `usual`.
-    pub fn main_part(&mut self, type_suffixes: &[&str], usual: &str) -> Result<Option<String>> {
+    pub(crate) fn main_part(
+        &mut self,
+        type_suffixes: &[&str],
+        usual: &str,
+    ) -> Result<Option<String>> {
         let relationships = self.relationships("")?;
         if let Some(target) = relationships
             .target_of_kind("officeDocument")

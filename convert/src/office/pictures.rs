@@ -9,7 +9,7 @@ use crate::document::EmbeddedFile;
 
 /// Pictures found so far.
 #[derive(Debug, Default)]
-pub struct Pictures {
+pub(crate) struct Pictures {
     /// Images in order of appearance.
     pub images: Vec<ImageLink>,
     /// Their files.
@@ -22,7 +22,7 @@ pub struct Pictures {
 
 impl Pictures {
     /// No pictures yet, and at most `maximum_bytes` of files.
-    pub fn new(maximum_bytes: u64) -> Self {
+    pub(crate) fn new(maximum_bytes: u64) -> Self {
         Self {
             maximum_bytes,
             ..Self::default()
@@ -34,7 +34,7 @@ impl Pictures {
     ///
     /// Returns the image's Markdown; the alternative text alone if there is no such file or no room
     /// for it.
-    pub fn show(
+    pub(crate) fn show(
         &mut self,
         key: &str,
         alt: &str,
@@ -58,19 +58,19 @@ impl Pictures {
     }
 
     /// The file that is called `key`, if it was shown.
-    pub fn file(&self, key: &str) -> Option<&EmbeddedFile> {
+    pub(crate) fn file(&self, key: &str) -> Option<&EmbeddedFile> {
         self.known
             .get(key)
             .and_then(|number| self.blobs.get(*number))
     }
 
     /// Whether the file of that key is here already.
-    pub fn knows(&self, key: &str) -> bool {
+    pub(crate) fn knows(&self, key: &str) -> bool {
         self.known.contains_key(key)
     }
 
     /// Shows a picture that lies elsewhere; returns the image's Markdown.
-    pub fn link(&mut self, mut image: ImageLink) -> String {
+    pub(crate) fn link(&mut self, mut image: ImageLink) -> String {
         image.alt = shown_alternative(&image.alt);
         let markdown = format!("![{}](image:{})", image.alt, self.images.len());
         self.images.push(image);

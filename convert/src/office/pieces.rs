@@ -9,7 +9,7 @@ use crate::links::is_place;
 
 /// How a run looks, as far as Markdown can say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Style {
+pub(crate) struct Style {
     /// Heavy type.
     pub is_bold: bool,
     /// Slanted type.
@@ -22,7 +22,7 @@ pub struct Style {
 
 /// A piece of a paragraph.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub(crate) enum Piece {
     /// Text as it is read; white space of any kind is one blank.
     Text(String, Style),
     /// Ready Markdown: a formula, an image, a footnote mark.
@@ -33,18 +33,18 @@ pub enum Piece {
 
 impl Piece {
     /// Text without any style.
-    pub fn plain(text: impl Into<String>) -> Self {
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self::Text(text.into(), Style::default())
     }
 }
 
 /// The paragraph's Markdown, trimmed; line ends within it are `\n`.
-pub fn to_markdown(pieces: &[Piece]) -> String {
+pub(crate) fn to_markdown(pieces: &[Piece]) -> String {
     write(pieces, true)
 }
 
 /// The same without emphasis and links, on one line: for headings, titles and the names of tables.
-pub fn to_plain_line(pieces: &[Piece]) -> String {
+pub(crate) fn to_plain_line(pieces: &[Piece]) -> String {
     write(pieces, false).replace('\n', " ")
 }
 

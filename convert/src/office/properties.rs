@@ -27,7 +27,7 @@ const NAMES: [(&str, &str); 10] = [
 ];
 
 /// The core properties that have a value; none if the package has no such part.
-pub fn read(package: &mut Package) -> Result<BTreeMap<String, String>> {
+pub(crate) fn read(package: &mut Package) -> Result<BTreeMap<String, String>> {
     let mut metadata = BTreeMap::new();
     let target = package
         .relationships("")?

@@ -9,7 +9,7 @@ use super::xml::XmlReader;
 
 /// One relationship.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Relationship {
+pub(crate) struct Relationship {
     /// Last step of the type's address, such as `image` or `hyperlink`; the same in strict and
     /// transitional documents.
     pub kind: String,
@@ -21,13 +21,13 @@ pub struct Relationship {
 
 /// The relationships of one part.
 #[derive(Clone, Debug, Default)]
-pub struct Relationships {
+pub(crate) struct Relationships {
     by_id: HashMap<String, Relationship>,
 }
 
 impl Relationships {
     /// Reads a relationships part; `source` is the part that they belong to.
-    pub fn read(xml: &mut XmlReader, source: &str) -> Result<Self> {
+    pub(crate) fn read(xml: &mut XmlReader, source: &str) -> Result<Self> {
         let mut by_id = HashMap::new();
         xml.child()?;
         while let Some(element) = xml.child()? {
@@ -63,12 +63,12 @@ impl Relationships {
     }
 
     /// The relationship of that identifier.
-    pub fn get(&self, id: &str) -> Option<&Relationship> {
+    pub(crate) fn get(&self, id: &str) -> Option<&Relationship> {
         self.by_id.get(id)
     }
 
     /// The first internal target of that kind, by name.
-    pub fn target_of_kind(&self, kind: &str) -> Option<&str> {
+    pub(crate) fn target_of_kind(&self, kind: &str) -> Option<&str> {
         let targets = self
             .by_id
             .values()

@@ -9,7 +9,7 @@ use crate::blanks::collapsed;
 use crate::code_pages::of_code_page;
 
 /// Name of the stream.
-pub const STREAM: &str = "\u{5}SummaryInformation";
+pub(crate) const STREAM: &str = "\u{5}SummaryInformation";
 
 /// Numbers of properties, and what they are called in the metadata.
 const NAMES: [(u32, &str); 8] = [
@@ -29,7 +29,7 @@ const EPOCH: u64 = 116_444_736_000_000_000;
 const STEPS_PER_SECOND: u64 = 10_000_000;
 
 /// The metadata that the stream holds; what cannot be read is left out.
-pub fn read(stream: &[u8]) -> BTreeMap<String, String> {
+pub(crate) fn read(stream: &[u8]) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
     let Some(section) = size_at(stream, 44).and_then(|offset| stream.get(offset..)) else {
         return metadata;
@@ -80,7 +80,7 @@ fn value(section: &[u8], at: usize, encoding: &'static Encoding) -> Option<Strin
 
 /// A time in steps of 100 nanoseconds since 1601 as `2024-05-06T07:08:09Z`; `None` for times before
 /// 1970, which stand for no time.
-pub fn timestamp(steps: u64) -> Option<String> {
+pub(crate) fn timestamp(steps: u64) -> Option<String> {
     let seconds = steps.checked_sub(EPOCH)? / STEPS_PER_SECOND;
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Days to a date, after Howard Hinnant's `civil_from_days`; years begin in March.

@@ -3,7 +3,7 @@
 
 /// The Unicode character that `code` of a symbol font shows; codes are those of the font, with or
 /// without 0xF000 added. `None` for other fonts and for codes without a counterpart.
-pub fn character(font: &str, code: u32) -> Option<char> {
+pub(crate) fn character(font: &str, code: u32) -> Option<char> {
     let table: &[(u8, char)] = match font.trim().to_ascii_lowercase().as_str() {
         "symbol" | "symbol mt" | "standard symbols ps" | "standardsymbolsps" => &SYMBOL,
         "wingdings" => &WINGDINGS,
@@ -30,7 +30,7 @@ pub fn character(font: &str, code: u32) -> Option<char> {
 }
 
 /// Whether the character is of the range that symbol fonts use in text.
-pub fn is_private(character: char) -> bool {
+pub(crate) fn is_private(character: char) -> bool {
     matches!(character, '\u{F000}'..='\u{F0FF}')
 }
 

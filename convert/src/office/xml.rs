@@ -21,29 +21,29 @@ const NOT_UNDERSTOOD: [&str; 9] = [
 
 /// A start tag.
 #[derive(Clone, Debug)]
-pub struct Element<'x> {
+pub(crate) struct Element<'x> {
     tag: BytesStart<'x>,
 }
 
 impl Element<'_> {
     /// Name without its prefix.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         local(self.tag.name().into_inner())
     }
 
     /// Value of the first attribute of that local name, whatever its prefix.
-    pub fn attribute(&self, name: &str) -> Option<Cow<'_, str>> {
+    pub(crate) fn attribute(&self, name: &str) -> Option<Cow<'_, str>> {
         self.find_attribute(|key| local(key) == name)
     }
 
     /// Value of the attribute of that local name that has a prefix, as relationship identifiers
     /// have.
-    pub fn prefixed_attribute(&self, name: &str) -> Option<Cow<'_, str>> {
+    pub(crate) fn prefixed_attribute(&self, name: &str) -> Option<Cow<'_, str>> {
         self.find_attribute(|key| key.split_once(':').is_some_and(|(_, local)| local == name))
     }
 
     /// Value of the attribute of exactly that name, without a prefix.
-    pub fn unprefixed_attribute(&self, name: &str) -> Option<Cow<'_, str>> {
+    pub(crate) fn unprefixed_attribute(&self, name: &str) -> Option<Cow<'_, str>> {
         self.find_attribute(|key| key == name)
     }
 
@@ -61,12 +61,12 @@ impl Element<'_> {
     }
 
     /// The attribute `val`.
-    pub fn value(&self) -> Option<Cow<'_, str>> {
+    pub(crate) fn value(&self) -> Option<Cow<'_, str>> {
         self.attribute("val")
     }
 
     /// A switch such as `<b/>` or `<b val="0"/>`.
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         !matches!(
             self.value().as_deref(),
             Some("0" | "false" | "off" | "none")
@@ -74,7 +74,7 @@ impl Element<'_> {
     }
 
     /// The attribute `val` as a number.
-    pub fn number(&self) -> Option<i64> {
+    pub(crate) fn number(&self) -> Option<i64> {
         self.value()?.trim().parse().ok()
     }
 }
@@ -85,7 +85,7 @@ fn local(name: &str) -> &str {
 
 /// What comes next in a part.
 #[derive(Debug)]
-pub enum Node<'x> {
+pub(crate) enum Node<'x> {
     /// An element begins; its end follows in any case.
     Start(Element<'x>),
     /// The innermost open element ends.
@@ -97,7 +97,7 @@ pub enum Node<'x> {
 }
 
 /// Reader of one part.
-pub struct XmlReader<'x> {
+pub(crate) struct XmlReader<'x> {
     reader: Reader<&'x [u8]>,
     part: String,
     length: usize,
@@ -112,7 +112,7 @@ pub struct XmlReader<'x> {
 
 /// Where and how a part is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
+pub(crate) struct Damage {
     /// What is wrong, with the name of the part.
     pub message: String,
     /// Share of the part, 0 to 100, that was read.
@@ -121,7 +121,7 @@ pub struct Damage {
 
 impl<'x> XmlReader<'x> {
     /// Reads `text`; `part` is its name for messages.
-    pub fn new(text: &'x str, part: &str, limits: Limits<'x>) -> Self {
+    pub(crate) fn new(text: &'x str, part: &str, limits: Limits<'x>) -> Self {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
         config.expand_empty_elements = true;
@@ -140,12 +140,12 @@ impl<'x> XmlReader<'x> {
     }
 
     /// What is wrong with the part, as far as it was read.
-    pub fn damage(&self) -> Option<&Damage> {
+    pub(crate) fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
 
     /// The next node. Errors: `Invalid` over the depth or time limit.
-    pub fn next_node(&mut self) -> Result<Node<'x>> {
+    pub(crate) fn next_node(&mut self) -> Result<Node<'x>> {
         loop {
             if self.is_over {
                 return Ok(Node::Eof);
@@ -259,7 +259,7 @@ impl<'x> XmlReader<'x> {
 
     /// The next child of the element that was entered last; `None` at its end. The child must be
     /// read to its end before the next call: by `child` until `None`, by `text` or by `skip`.
-    pub fn child(&mut self) -> Result<Option<Element<'x>>> {
+    pub(crate) fn child(&mut self) -> Result<Option<Element<'x>>> {
         loop {
             match self.next_node()? {
                 Node::Start(element) => return Ok(Some(element)),
@@ -270,7 +270,7 @@ impl<'x> XmlReader<'x> {
     }
 
     /// Reads over the rest of the element that was entered last.
-    pub fn skip(&mut self) -> Result<()> {
+    pub(crate) fn skip(&mut self) -> Result<()> {
         let outside = self.depth.saturating_sub(1);
         while self.depth > outside && !self.is_over {
             self.look_at_clock()?;
@@ -287,7 +287,7 @@ impl<'x> XmlReader<'x> {
     }
 
     /// All text in the element that was entered last, whose end is read.
-    pub fn text(&mut self) -> Result<String> {
+    pub(crate) fn text(&mut self) -> Result<String> {
         let mut text = String::new();
         let mut open = 1_usize;
         while open > 0 {
@@ -319,7 +319,7 @@ fn entity(reference: &quick_xml::events::BytesRef) -> Option<char> {
 
 /// Text of a part by its byte order mark, else by its XML declaration, else UTF-8; bytes that do
 /// not decode become U+FFFD.
-pub fn decode(bytes: Vec<u8>) -> String {
+pub(crate) fn decode(bytes: Vec<u8>) -> String {
     if let Some((encoding, mark)) = encoding_rs::Encoding::for_bom(&bytes) {
         return encoding
             .decode_without_bom_handling(part(&bytes, mark..))

@@ -32,7 +32,7 @@ const MAXIMUM_STEP: f32 = 4.2;
 
 /// Part of a region.
 #[derive(Debug, PartialEq)]
-pub enum Part {
+pub(super) enum Part {
     /// Rows of text.
     Rows(Vec<Vec<Segment>>),
     /// A table.
@@ -40,7 +40,7 @@ pub enum Part {
 }
 
 /// Finds the tables among the rows of a region.
-pub fn parts(rows: Vec<Vec<Segment>>) -> Vec<Part> {
+pub(super) fn parts(rows: Vec<Vec<Segment>>) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut text: Vec<Vec<Segment>> = Vec::new();
     let mut index = 0;

@@ -21,7 +21,7 @@ const WIDE_STEP: f32 = 1.3;
 
 /// Part of a page.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Block {
+pub(super) enum Block {
     /// Running text, or a heading that nobody has found out yet.
     Paragraph(Paragraph),
     /// A heading of level 1 to 6.
@@ -36,7 +36,7 @@ pub enum Block {
 
 /// Text with the looks by which headings are told.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Paragraph {
+pub(super) struct Paragraph {
     /// Its text, with the marks of links.
     pub text: String,
     /// Lines on the page.
@@ -53,7 +53,7 @@ pub struct Paragraph {
 
 /// An item of a list.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Item {
+pub(super) struct Item {
     /// `-`, or the number as printed, such as `3.`.
     pub marker: String,
     /// Text after the marker.
@@ -63,7 +63,7 @@ pub struct Item {
 }
 
 /// The blocks of lines that stand below each other.
-pub fn blocks(lines: &[Line], statistics: &Statistics) -> Vec<Block> {
+pub(super) fn blocks(lines: &[Line], statistics: &Statistics) -> Vec<Block> {
     let region = Region::of(lines);
     let mut blocks = Vec::new();
     let mut open: Vec<&Line> = Vec::new();

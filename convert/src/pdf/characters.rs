@@ -25,7 +25,7 @@ const PLAUSIBLE_SIZES: std::ops::Range<f32> = 0.5..400.0;
 
 /// How a character looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Style {
+pub(super) struct Style {
     /// Size in points as drawn.
     pub size: f32,
     /// Drawn bold.
@@ -40,7 +40,7 @@ pub struct Style {
 
 /// What stands at one place of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Glyph {
+pub(super) enum Glyph {
     /// A drawn character.
     Drawn(Character),
     /// A typed space.
@@ -55,7 +55,7 @@ pub enum Glyph {
 
 /// A drawn character.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Character {
+pub(super) struct Character {
     /// Its Unicode value.
     pub value: char,
     /// From its origin to the next one's; top and bottom are those of a usual letter of the size.
@@ -72,7 +72,7 @@ pub struct Character {
 
 /// The characters of a page.
 #[derive(Debug, Default)]
-pub struct Characters {
+pub(super) struct Characters {
     /// In PDFium's order.
     pub glyphs: Vec<Glyph>,
     /// Characters other than spaces, readable or not.
@@ -94,7 +94,7 @@ impl Characters {
     /// Whether the text says nothing: most of it has no Unicode value, or has guessed ones that are
     /// mostly signs, or that are Latin letters without words: hardly a small one, hardly a
     /// space.
-    pub fn are_garbage(&self) -> bool {
+    pub(super) fn are_garbage(&self) -> bool {
         let is_guesswork = self.guessed * 10 > self.visible * 8
             && (self.guessed_letters * 2 < self.guessed
                 || (self.guessed_latin * 5 > self.guessed_letters * 4
@@ -105,7 +105,7 @@ impl Characters {
 
     /// Whether these are those of `before` and more that can be read: some files lose their fonts
     /// when their entries become text.
-    pub fn continues(&self, before: &Self) -> bool {
+    pub(super) fn continues(&self, before: &Self) -> bool {
         let without_value = |characters: &Self| characters.unreadable + characters.guessed;
         self.visible > before.visible
             && without_value(self).saturating_sub(without_value(before)) * 3
@@ -125,7 +125,7 @@ impl Characters {
 }
 
 /// A page, and what lies on it beside its text.
-pub struct Place<'a> {
+pub(super) struct Place<'a> {
     pub page: &'a Page<'a>,
     /// Left, bottom, right, top.
     pub page_box: [f32; 4],
@@ -133,7 +133,7 @@ pub struct Place<'a> {
 }
 
 /// Reads all characters of a page.
-pub fn read(place: &Place<'_>, text: &TextPage, bounds: Bounds<'_>) -> Result<Characters> {
+pub(super) fn read(place: &Place<'_>, text: &TextPage, bounds: Bounds<'_>) -> Result<Characters> {
     // SAFETY: the text is of an open page.
     let count = unsafe { place.page.pdfium.FPDFText_CountChars(text.handle) }.max(0);
     let maximum = bounds.settings.maximum_characters_per_page;

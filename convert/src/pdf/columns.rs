@@ -28,7 +28,7 @@ const MAXIMUM_DEPTH: u8 = 20;
 
 /// What the layout moves about.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
+pub(super) enum Item {
     /// A run of text.
     Text(Segment),
     /// A table that was found by its lines.
@@ -37,7 +37,7 @@ pub enum Item {
 
 impl Item {
     /// Its place.
-    pub fn area(&self) -> Area {
+    pub(super) fn area(&self) -> Area {
         match self {
             Self::Text(segment) => segment.area,
             Self::Table(table) => table.area,
@@ -46,7 +46,7 @@ impl Item {
 }
 
 /// The regions of a page in reading order.
-pub fn regions(mut items: Vec<Item>) -> Vec<Vec<Item>> {
+pub(super) fn regions(mut items: Vec<Item>) -> Vec<Vec<Item>> {
     items.sort_by(|one, other| one.area().middle().total_cmp(&other.area().middle()));
     let mut regions = Vec::new();
     cut(items, 0, &mut regions);

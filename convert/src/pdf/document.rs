@@ -22,7 +22,7 @@ const ERROR_PASSWORD: c_ulong = 4;
 const ERROR_SECURITY: c_ulong = 5;
 
 /// An open document.
-pub struct Document<'a> {
+pub(super) struct Document<'a> {
     pub(super) pdfium: &'a Bindings,
     pub(super) handle: FPDF_DOCUMENT,
     bytes: PhantomData<&'a [u8]>,
@@ -30,7 +30,7 @@ pub struct Document<'a> {
 
 /// An entry of the outline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bookmark {
+pub(super) struct Bookmark {
     /// Title as the reader shows it.
     pub title: String,
     /// 1 for the outermost level.
@@ -43,7 +43,7 @@ impl<'a> Document<'a> {
     /// Opens a document without a password (or with an empty one).
     ///
     /// Errors: `Unsupported` if it needs a password, `Corrupt` if it is not a readable PDF.
-    pub fn open(pdfium: &'a Bindings, bytes: &'a [u8]) -> Result<Self> {
+    pub(super) fn open(pdfium: &'a Bindings, bytes: &'a [u8]) -> Result<Self> {
         // SAFETY: the bytes outlive the document, which borrows them.
         let handle = unsafe { pdfium.FPDF_LoadMemDocument64(bytes, None) };
         if !handle.is_null() {
@@ -70,13 +70,13 @@ impl<'a> Document<'a> {
     }
 
     /// Number of pages that the document claims.
-    pub fn page_count(&self) -> usize {
+    pub(super) fn page_count(&self) -> usize {
         // SAFETY: the handle is open.
         usize::try_from(unsafe { self.pdfium.FPDF_GetPageCount(self.handle) }).unwrap_or(0)
     }
 
     /// Opens a page (index from 0); `None` if it cannot be read.
-    pub fn page(&self, index: usize) -> Option<Page<'_>> {
+    pub(super) fn page(&self, index: usize) -> Option<Page<'_>> {
         let index = c_int::try_from(index).ok()?;
         // SAFETY: the handle is open; PDFium checks the index.
         let handle = unsafe { self.pdfium.FPDF_LoadPage(self.handle, index) };
@@ -87,7 +87,7 @@ impl<'a> Document<'a> {
     }
 
     /// Entries of the information dictionary that are not empty, by lowercase name.
-    pub fn metadata(&self) -> BTreeMap<String, String> {
+    pub(super) fn metadata(&self) -> BTreeMap<String, String> {
         let entries = [
             "Title",
             "Author",
@@ -124,7 +124,7 @@ impl<'a> Document<'a> {
     }
 
     /// The outline in order; cut off where it is too deep, too long or leads back to itself.
-    pub fn bookmarks(&self) -> Vec<Bookmark> {
+    pub(super) fn bookmarks(&self) -> Vec<Bookmark> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
         // SAFETY: the handle is open, a null bookmark stands for the root.
@@ -189,14 +189,14 @@ impl Drop for Document<'_> {
 }
 
 /// An open page.
-pub struct Page<'a> {
+pub(super) struct Page<'a> {
     pub(super) pdfium: &'a Bindings,
     pub(super) handle: FPDF_PAGE,
 }
 
 impl Page<'_> {
     /// The page's characters; `None` if its text cannot be read.
-    pub fn text(&self) -> Option<TextPage<'_>> {
+    pub(super) fn text(&self) -> Option<TextPage<'_>> {
         // SAFETY: the page is open.
         let handle = unsafe { self.pdfium.FPDFText_LoadPage(self.handle) };
         (!handle.is_null()).then_some(TextPage {
@@ -214,7 +214,7 @@ impl Drop for Page<'_> {
 }
 
 /// The characters of an open page.
-pub struct TextPage<'a> {
+pub(super) struct TextPage<'a> {
     pub(super) pdfium: &'a Bindings,
     pub(super) handle: FPDF_TEXTPAGE,
 }

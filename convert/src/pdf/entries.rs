@@ -16,7 +16,11 @@ const SUCCESS: c_int = 1;
 
 /// The page with its entries as text of its own; `None` if it has none. The page that was open
 /// before stays as it was.
-pub fn with_entries<'d>(document: &'d Document, index: usize, page: &Page) -> Option<Page<'d>> {
+pub(super) fn with_entries<'d>(
+    document: &'d Document,
+    index: usize,
+    page: &Page,
+) -> Option<Page<'d>> {
     if !has_entries(page) {
         return None;
     }

@@ -13,7 +13,7 @@ use super::{Bounds, Extracted, page_list};
 const PAGE_MARK: &str = "<!-- page ";
 
 /// Reads a PDF into pages of Markdown.
-pub fn extract(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted> {
+pub(super) fn extract(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted> {
     // A young crate: what makes it panic fails one document.
     catch_unwind(AssertUnwindSafe(|| read(bytes, bounds))).unwrap_or_else(|_| {
         Err(

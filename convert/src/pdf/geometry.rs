@@ -3,7 +3,7 @@
 
 /// A box; `left <= right`, `top <= bottom`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Area {
+pub(super) struct Area {
     /// Smallest x.
     pub left: f32,
     /// Smallest y.
@@ -16,7 +16,7 @@ pub struct Area {
 
 impl Area {
     /// A box around two opposite corners.
-    pub fn between(one: (f32, f32), other: (f32, f32)) -> Self {
+    pub(super) fn between(one: (f32, f32), other: (f32, f32)) -> Self {
         Self {
             left: one.0.min(other.0),
             top: one.1.min(other.1),
@@ -26,7 +26,7 @@ impl Area {
     }
 
     /// The box around both.
-    pub fn joined(self, other: Self) -> Self {
+    pub(super) fn joined(self, other: Self) -> Self {
         Self {
             left: self.left.min(other.left),
             top: self.top.min(other.top),
@@ -36,44 +36,44 @@ impl Area {
     }
 
     /// The box around all; `None` of none.
-    pub fn around(areas: impl IntoIterator<Item = Self>) -> Option<Self> {
+    pub(super) fn around(areas: impl IntoIterator<Item = Self>) -> Option<Self> {
         areas.into_iter().reduce(Self::joined)
     }
 
     /// Points from left to right.
-    pub fn width(self) -> f32 {
+    pub(super) fn width(self) -> f32 {
         self.right - self.left
     }
 
     /// Points from top to bottom.
-    pub fn height(self) -> f32 {
+    pub(super) fn height(self) -> f32 {
         self.bottom - self.top
     }
 
     /// Vertical middle.
-    pub fn middle(self) -> f32 {
+    pub(super) fn middle(self) -> f32 {
         f32::midpoint(self.top, self.bottom)
     }
 
     /// Horizontal middle.
-    pub fn centre(self) -> f32 {
+    pub(super) fn centre(self) -> f32 {
         f32::midpoint(self.left, self.right)
     }
 
     /// Whether a point lies inside or on the edge.
-    pub fn contains(self, x: f32, y: f32) -> bool {
+    pub(super) fn contains(self, x: f32, y: f32) -> bool {
         (self.left..=self.right).contains(&x) && (self.top..=self.bottom).contains(&y)
     }
 
     /// Points of height that both have in common, 0 or less if none.
-    pub fn shared_height(self, other: Self) -> f32 {
+    pub(super) fn shared_height(self, other: Self) -> f32 {
         self.bottom.min(other.bottom) - self.top.max(other.top)
     }
 }
 
 /// How a page is turned so that some of its text stands upright.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Turn {
+pub(super) struct Turn {
     /// Quarter turns clockwise, 0 to 3.
     pub quarters: u8,
     /// The page in PDF's own coordinates (y upwards): left, bottom, right, top.
@@ -82,7 +82,7 @@ pub struct Turn {
 
 impl Turn {
     /// A point of the PDF in reading coordinates.
-    pub fn point(self, x: f32, y: f32) -> (f32, f32) {
+    pub(super) fn point(self, x: f32, y: f32) -> (f32, f32) {
         let [left, bottom, right, top] = self.page;
         match self.quarters % 4 {
             0 => (x - left, top - y),
@@ -93,7 +93,7 @@ impl Turn {
     }
 
     /// Width and height of the turned page.
-    pub fn size(self) -> (f32, f32) {
+    pub(super) fn size(self) -> (f32, f32) {
         let [left, bottom, right, top] = self.page;
         if self.quarters.is_multiple_of(2) {
             (right - left, top - bottom)

@@ -22,7 +22,7 @@ const MAXIMUM_LEVEL: u8 = 6;
 const MAXIMUM_CHARACTERS: usize = 300;
 
 /// Turns paragraphs into headings; `statistics` are those of each page.
-pub fn mark(pages: &mut [Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark]) {
+pub(super) fn mark(pages: &mut [Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark]) {
     let outline = Outline::of(bookmarks);
     let tiers = Tiers::of(pages, statistics);
     for ((page, blocks), statistics) in pages.iter_mut().enumerate().zip(statistics) {
@@ -45,7 +45,7 @@ pub fn mark(pages: &mut [Vec<Block>], statistics: &[Statistics], bookmarks: &[Bo
 
 /// The first heading of the highest level on the first pages, one of several words if there is any:
 /// the title, if the metadata has none.
-pub fn title(pages: &[Vec<Block>]) -> Option<String> {
+pub(super) fn title(pages: &[Vec<Block>]) -> Option<String> {
     let is_long = |text: &str| {
         text.chars()
             .map(|character| if is_wide(character) { 3 } else { 1 })

@@ -18,7 +18,11 @@ use crate::limits::Limits;
 const MAXIMUM_SEGMENTS: usize = 20_000;
 
 /// The blocks of a page, one direction of its text after the other.
-pub fn blocks(page: PageText, statistics: &Statistics, limits: &Limits) -> Result<Vec<Block>> {
+pub(super) fn blocks(
+    page: PageText,
+    statistics: &Statistics,
+    limits: &Limits,
+) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for layer in page.layers {
         limits.check_time()?;

@@ -13,7 +13,7 @@ use crate::config::PdfConfig;
 pub const LIBRARY_VARIABLE: &str = "TRIBUTARY_PDFIUM";
 
 /// The functions of libpdfium.
-pub type Bindings = dyn PdfiumLibraryBindings;
+pub(super) type Bindings = dyn PdfiumLibraryBindings;
 
 static LIBRARY: OnceLock<Mutex<Box<Bindings>>> = OnceLock::new();
 static LOADING: Mutex<()> = Mutex::new(());
@@ -22,7 +22,7 @@ static LOADING: Mutex<()> = Mutex::new(());
 /// decides from where.
 ///
 /// Errors: `Unavailable` if no place has a library that can be loaded.
-pub fn lock(config: &PdfConfig) -> Result<MutexGuard<'static, Box<Bindings>>> {
+pub(super) fn lock(config: &PdfConfig) -> Result<MutexGuard<'static, Box<Bindings>>> {
     let library = match LIBRARY.get() {
         Some(library) => library,
         None => load(config)?,
@@ -55,7 +55,7 @@ fn load(config: &PdfConfig) -> Result<&'static Mutex<Box<Bindings>>> {
 
 /// Whether somebody said where the library is: then another reader must not take its place
 /// unnoticed.
-pub fn is_named(config: &PdfConfig) -> bool {
+pub(super) fn is_named(config: &PdfConfig) -> bool {
     !config.library.as_os_str().is_empty()
         || std::env::var_os(LIBRARY_VARIABLE).is_some_and(|named| !named.is_empty())
 }

@@ -18,7 +18,7 @@ const OTHER_SIZE: f32 = 1.25;
 
 /// A line of text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Line {
+pub(super) struct Line {
     /// Its text, with the marks of links.
     pub text: String,
     /// Its place.
@@ -44,7 +44,7 @@ pub struct Line {
 }
 
 /// Segments grouped by the lines on which they stand, each line in reading order.
-pub fn rows(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
+pub(super) fn rows(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
     segments.sort_by(|one, other| one.area.top.total_cmp(&other.area.top));
     let mut rows: Vec<(Area, f32, Vec<Segment>)> = Vec::new();
     for segment in segments {
@@ -87,7 +87,7 @@ fn in_reading_order(mut row: Vec<Segment>) -> Vec<Segment> {
 
 /// The lines of a row: one, or several where text of another size stands far off (a heading beside
 /// small print).
-pub fn parted(row: &[Segment]) -> Vec<Line> {
+pub(super) fn parted(row: &[Segment]) -> Vec<Line> {
     let is_near = |one: &Segment, other: &Segment| {
         let size = one.size.max(other.size);
         other.area.left - one.area.right < FAR_OFF * size
@@ -97,7 +97,7 @@ pub fn parted(row: &[Segment]) -> Vec<Line> {
 }
 
 /// One line of the segments of a row; `None` of none.
-pub fn line(row: &[Segment]) -> Option<Line> {
+pub(super) fn line(row: &[Segment]) -> Option<Line> {
     let area = Area::around(row.iter().map(|segment| segment.area))?;
     let main = row.iter().max_by(|one, other| {
         (one.characters as f32 * one.size).total_cmp(&(other.characters as f32 * other.size))
@@ -139,7 +139,7 @@ pub fn line(row: &[Segment]) -> Option<Line> {
 }
 
 /// Adds the text of the next line to a paragraph: parted words joined, Chinese without a space.
-pub fn append(text: &mut String, next: &str, ends_with_hyphen: bool) {
+pub(super) fn append(text: &mut String, next: &str, ends_with_hyphen: bool) {
     let next = next.trim();
     let before_hyphen = text.chars().rev().nth(1);
     let has_hyphen = (ends_with_hyphen || text.ends_with('-'))

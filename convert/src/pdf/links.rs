@@ -19,7 +19,7 @@ const ADDRESS_ACTION: c_ulong = 3;
 
 /// A link's place on the page, in PDF's own coordinates.
 #[derive(Clone, Copy, Debug)]
-pub struct PageLink {
+pub(super) struct PageLink {
     /// Index into the addresses of the document.
     pub number: u16,
     area: [f32; 4],
@@ -27,14 +27,14 @@ pub struct PageLink {
 
 impl PageLink {
     /// Whether a point is part of the link.
-    pub fn covers(&self, x: f32, y: f32) -> bool {
+    pub(super) fn covers(&self, x: f32, y: f32) -> bool {
         let [left, bottom, right, top] = self.area;
         (left..=right).contains(&x) && (bottom..=top).contains(&y)
     }
 }
 
 /// The links of a page; their addresses are added to those of the document.
-pub fn read(document: &Document, page: &Page, addresses: &mut Vec<String>) -> Vec<PageLink> {
+pub(super) fn read(document: &Document, page: &Page, addresses: &mut Vec<String>) -> Vec<PageLink> {
     let mut links = Vec::new();
     let mut position: c_int = 0;
     let mut link: FPDF_LINK = std::ptr::null_mut();

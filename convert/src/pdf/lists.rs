@@ -8,7 +8,7 @@ const BULLETS: [char; 22] = [
 
 /// What an item begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Marker {
+pub(super) enum Marker {
     /// A sign; the text after it.
     Bullet(String),
     /// A number or letter as printed; the text after it.
@@ -16,7 +16,7 @@ pub enum Marker {
 }
 
 /// Parts the sign of a list item from its text; `None` for other text.
-pub fn parse(line: &str) -> Option<Marker> {
+pub(super) fn parse(line: &str) -> Option<Marker> {
     let line = line.trim_start();
     let first = line.chars().next()?;
     let after = line.get(first.len_utf8()..)?;
@@ -32,7 +32,7 @@ pub fn parse(line: &str) -> Option<Marker> {
 }
 
 /// Whether a text is nothing but the sign of an item.
-pub fn is_marker(text: &str) -> bool {
+pub(super) fn is_marker(text: &str) -> bool {
     let mut characters = text.chars();
     let is_sign = characters
         .next()
@@ -68,7 +68,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Whether a text has the dots that lead to a page number.
-pub fn has_leader(text: &str) -> bool {
+pub(super) fn has_leader(text: &str) -> bool {
     longest_leader(text) >= 5
 }
 
@@ -87,7 +87,7 @@ fn longest_leader(text: &str) -> usize {
 }
 
 /// The text with each leader to a page number shortened to ` … `.
-pub fn without_leaders(text: &str) -> String {
+pub(super) fn without_leaders(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut run = String::new();
     let mut rest = text.chars();

@@ -18,7 +18,7 @@ const POINTS_PER_INCH: f32 = 72.0;
 const MAXIMUM_SIDE: f32 = 20_000.0;
 
 /// Draws an open page on white so many pixels wide, fewer where it would have too many.
-pub fn draw_wide(page: &Page, width: u16, config: &PdfConfig) -> Result<RgbImage> {
+pub(super) fn draw_wide(page: &Page, width: u16, config: &PdfConfig) -> Result<RgbImage> {
     let (page_width, _) = size(page);
     draw(
         page,
@@ -29,7 +29,7 @@ pub fn draw_wide(page: &Page, width: u16, config: &PdfConfig) -> Result<RgbImage
 
 /// Draws an open page on white with so many dots per inch, fewer where it would have too many
 /// pixels.
-pub fn draw(page: &Page, dots_per_inch: f32, config: &PdfConfig) -> Result<RgbImage> {
+pub(super) fn draw(page: &Page, dots_per_inch: f32, config: &PdfConfig) -> Result<RgbImage> {
     let (page_width, page_height) = size(page);
     let scale = scale(
         page_width,

@@ -19,7 +19,7 @@ const SCAN_SHARE: f32 = 0.6;
 
 /// Text of one direction.
 #[derive(Debug, Default)]
-pub struct Layer {
+pub(super) struct Layer {
     /// Runs of text, in PDFium's order.
     pub segments: Vec<Segment>,
     /// Lines drawn on the page; only with the first layer.
@@ -30,7 +30,7 @@ pub struct Layer {
 
 /// A page before its layout.
 #[derive(Debug, Default)]
-pub struct PageText {
+pub(super) struct PageText {
     /// The direction with most characters first.
     pub layers: Vec<Layer>,
     /// Characters that are read.
@@ -40,7 +40,7 @@ pub struct PageText {
 }
 
 /// Reads the pages of a document.
-pub struct Reader<'a> {
+pub(super) struct Reader<'a> {
     document: &'a Document<'a>,
     bounds: Bounds<'a>,
     /// Where the links of the pages lead that were read.
@@ -49,7 +49,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Has read nothing yet.
-    pub fn new(document: &'a Document<'a>, bounds: Bounds<'a>) -> Self {
+    pub(super) fn new(document: &'a Document<'a>, bounds: Bounds<'a>) -> Self {
         Self {
             document,
             bounds,
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a page (number `index` from 0) with what was entered on it.
-    pub fn page(&mut self, index: usize, page: Page) -> Result<PageText> {
+    pub(super) fn page(&mut self, index: usize, page: Page) -> Result<PageText> {
         let links = links::read(self.document, &page, &mut self.addresses);
         let page_box = page_box(&page);
         let characters_of = |page: &Page| match page.text() {

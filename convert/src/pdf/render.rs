@@ -14,7 +14,7 @@ const LIST_STEP: f32 = 4.0;
 
 /// The Markdown of a page, blocks parted by blank lines, a line end at the end; empty without
 /// blocks.
-pub fn page(blocks: &[Block], addresses: &[String]) -> String {
+pub(super) fn page(blocks: &[Block], addresses: &[String]) -> String {
     let mut out = String::new();
     let mut lists = Lists::default();
     for (index, block) in blocks.iter().enumerate() {

@@ -32,7 +32,7 @@ type Key = (String, i32);
 const MAXIMUM_HANDED_BACK: usize = 12;
 
 /// Removes repeated lines of all pages; returns the first of each kind of those that no page keeps.
-pub fn remove(pages: &mut [PageText]) -> Vec<String> {
+pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
     let mut counts: HashMap<Key, usize> = HashMap::new();
     for page in pages.iter() {
         let keys: HashSet<Key> = zone_lines(page)

@@ -48,7 +48,7 @@ const IDENTITY: FS_MATRIX = FS_MATRIX {
 
 /// A horizontal or vertical line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
+pub(super) struct Rule {
     /// y of a horizontal line, x of a vertical one.
     pub at: f32,
     /// Smaller end.
@@ -59,7 +59,7 @@ pub struct Rule {
 
 /// The lines of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rules {
+pub(super) struct Rules {
     /// From top to bottom.
     pub horizontal: Vec<Rule>,
     /// From left to right.
@@ -70,7 +70,7 @@ pub struct Rules {
 
 impl Rules {
     /// Whether a vertical line stands between two places of one line of text.
-    pub fn part(&self, left: f32, right: f32, y: f32) -> bool {
+    pub(super) fn part(&self, left: f32, right: f32, y: f32) -> bool {
         let first = self.vertical.partition_point(|rule| rule.at < left - 1.0);
         let nearby = self
             .vertical
@@ -85,7 +85,7 @@ impl Rules {
 
 /// Reads the lines of a page, in the coordinates of `turn`; none if the page has more paths than
 /// the limit.
-pub fn read(page: &Page, turn: Turn, bounds: Bounds<'_>) -> Result<Rules> {
+pub(super) fn read(page: &Page, turn: Turn, bounds: Bounds<'_>) -> Result<Rules> {
     let mut collector = Collector {
         pdfium: page.pdfium,
         turn,

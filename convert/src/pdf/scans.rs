@@ -10,7 +10,7 @@ use super::page_image;
 
 /// The Markdown of these pages (indices from 0), empty for one without text; those that are left
 /// unread are missing.
-pub fn read(
+pub(super) fn read(
     document: &Document,
     pages: &[usize],
     bounds: Bounds<'_>,

@@ -32,7 +32,7 @@ const SPACED_WORD_GAP: f32 = 1.6;
 
 /// A run of text on one line.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Segment {
+pub(super) struct Segment {
     /// Its text, with the marks of links (see `unicode`).
     pub text: String,
     /// Its place.
@@ -59,19 +59,19 @@ pub struct Segment {
 
 impl Segment {
     /// Whether all of it is bold, but for a stray sign.
-    pub fn is_bold(&self) -> bool {
+    pub(super) fn is_bold(&self) -> bool {
         self.bold * 10 >= self.characters * 9 && self.characters > 0
     }
 
     /// Whether all of it is in a font of one width.
-    pub fn is_fixed(&self) -> bool {
+    pub(super) fn is_fixed(&self) -> bool {
         self.fixed * 10 >= self.characters * 9 && self.characters > 0
     }
 }
 
 /// Segments of the glyphs that stand upright after `quarters` turns (`None`: the slanted ones), in
 /// the order of the glyphs.
-pub fn build(glyphs: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> {
+pub(super) fn build(glyphs: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> {
     let mut segments = Vec::new();
     for line in glyphs.split(|glyph| *glyph == Glyph::LineEnd) {
         let is_right_to_left = is_mostly_right_to_left(line);
@@ -106,7 +106,7 @@ pub fn build(glyphs: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segme
 
 /// Joins signs of list items that stand alone with the text beside them, so that both move
 /// together.
-pub fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
+pub(super) fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
     let (markers, mut texts): (Vec<_>, Vec<_>) = segments
         .into_iter()
         .partition(|segment| lists::is_marker(segment.text.trim()));

@@ -33,7 +33,7 @@ const MAXIMUM_SENTENCE_CHARACTERS: usize = 50;
 
 /// The looks of the running text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Statistics {
+pub(super) struct Statistics {
     /// Size of its letters in points.
     pub body_size: f32,
     /// Stands for the name of its font.
@@ -46,7 +46,7 @@ pub struct Statistics {
 
 impl Statistics {
     /// Counts the characters of all pages.
-    pub fn of(pages: &[PageText]) -> Self {
+    pub(super) fn of(pages: &[PageText]) -> Self {
         let (mut bold, mut fixed, mut all) = (0, 0, 0);
         for segment in pages.iter().flat_map(segments) {
             bold += segment.bold;
@@ -65,7 +65,7 @@ impl Statistics {
 
     /// The same with the size of the running text of one page, if it has enough of it: parts of a
     /// document differ.
-    pub fn of_page(&self, page: &PageText) -> Self {
+    pub(super) fn of_page(&self, page: &PageText) -> Self {
         let prose = || segments(page).filter(|segment| segment.characters >= PROSE_CHARACTERS);
         let characters: usize = prose().map(|segment| segment.characters).sum();
         let own = usual_size(prose()).filter(|(_, count)| {
@@ -78,13 +78,13 @@ impl Statistics {
     }
 
     /// Whether a line is code.
-    pub fn is_code(&self, line: &Line) -> bool {
+    pub(super) fn is_code(&self, line: &Line) -> bool {
         line.is_fixed && !self.is_fixed && line.size < HEADING_SIZE * self.body_size
     }
 
     /// Whether a paragraph looks like a heading: larger than the text, or short and bold, or
     /// numbered in capitals.
-    pub fn is_heading(&self, paragraph: &Paragraph) -> bool {
+    pub(super) fn is_heading(&self, paragraph: &Paragraph) -> bool {
         let text = paragraph.text.trim();
         let characters = text.chars().count();
         let letters = text
@@ -126,13 +126,13 @@ impl Statistics {
     }
 
     /// Whether a text begins like a numbered heading: `2`, `3.1`, `Chapter 4`, `第五章`.
-    pub fn is_numbered(&self, text: &str) -> bool {
+    pub(super) fn is_numbered(&self, text: &str) -> bool {
         number_depth(text) > 0
     }
 }
 
 /// How deep a heading is by its number: 1 for `2` and `Chapter 2`, 2 for `2.1`; 0 without a number.
-pub fn number_depth(text: &str) -> u8 {
+pub(super) fn number_depth(text: &str) -> u8 {
     let mut words = text.split_whitespace();
     let Some(first) = words.next() else { return 0 };
     if first.starts_with('第')

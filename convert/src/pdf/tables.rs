@@ -30,7 +30,7 @@ const MAXIMUM_UNRULED_CHARACTERS: usize = 40;
 
 /// A table as text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
+pub(super) struct Table {
     /// Its place.
     pub area: Area,
     /// Rows of cells, all of one length; `\n` parts lines of a cell. A merged cell has its text in
@@ -39,7 +39,7 @@ pub struct Table {
 }
 
 /// Takes the text that stands in drawn tables out of the segments.
-pub fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Segment>) {
+pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Segment>) {
     let mut rest = segments;
     let mut tables = Vec::new();
     for grid in grids(rules) {
@@ -57,7 +57,7 @@ pub fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Segment>)
 }
 
 /// Places of all grids on a page, tables or not.
-pub fn places(rules: &Rules) -> Vec<Area> {
+pub(super) fn places(rules: &Rules) -> Vec<Area> {
     grids(rules).iter().map(Grid::area).collect()
 }
 

@@ -9,31 +9,31 @@ use crate::escape::is_wide;
 const LINK_START: u32 = 0xF_0000;
 
 /// Stands for a drawn character without a meaning in Unicode.
-pub const UNREADABLE: char = '\u{FFFD}';
+pub(super) const UNREADABLE: char = '\u{FFFD}';
 
 /// Marks the end of a link.
-pub const LINK_END: char = '\u{10_FFFD}';
+pub(super) const LINK_END: char = '\u{10_FFFD}';
 
 /// The mark of the start of link `number`.
-pub fn link_start(number: u16) -> char {
+pub(super) fn link_start(number: u16) -> char {
     char::from_u32(LINK_START + u32::from(number).min(0xFFFD)).unwrap_or(LINK_END)
 }
 
 /// The number of the link that starts at a mark.
-pub fn link_number(mark: char) -> Option<u16> {
+pub(super) fn link_number(mark: char) -> Option<u16> {
     (0xF_0000..=0xF_FFFD)
         .contains(&u32::from(mark))
         .then(|| (u32::from(mark) - LINK_START) as u16)
 }
 
 /// Whether a character is one of our marks.
-pub fn is_mark(character: char) -> bool {
+pub(super) fn is_mark(character: char) -> bool {
     character == LINK_END || link_number(character).is_some()
 }
 
 /// The character of a code that means something in Unicode; bullets of symbol fonts become real
 /// ones.
-pub fn readable(code: u32) -> Option<char> {
+pub(super) fn readable(code: u32) -> Option<char> {
     let character = char::from_u32(code)?;
     match code {
         0..0x20 | 0x7F..0xA0 | 0xFFFD..=0xFFFF | 0xF_0000.. => None,
@@ -49,7 +49,7 @@ pub fn readable(code: u32) -> Option<char> {
 }
 
 /// Adds a character, its ligature or compatibility form spelt out.
-pub fn push(text: &mut String, character: char) {
+pub(super) fn push(text: &mut String, character: char) {
     match u32::from(character) {
         0xAD | 0x200B | 0x2060 | 0xFEFF => {}
         // Ligatures, presentation forms of Arabic and Hebrew, radicals, compatibility ideographs,
@@ -65,24 +65,24 @@ pub fn push(text: &mut String, character: char) {
 
 /// Whether two characters stand side by side without a space: both are wide, and they are not Latin
 /// letters or digits of full width, whose words are parted.
-pub fn are_unspaced(before: char, after: char) -> bool {
+pub(super) fn are_unspaced(before: char, after: char) -> bool {
     let is_latin = |character| matches!(character, '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ');
     is_wide(before) && is_wide(after) && !(is_latin(before) && is_latin(after))
 }
 
 /// Both halves of a character that PDFium gives as two code units of UTF-16.
-pub fn joined(high: u32, low: u32) -> Option<u32> {
+pub(super) fn joined(high: u32, low: u32) -> Option<u32> {
     let is_pair = (0xD800..0xDC00).contains(&high) && (0xDC00..0xE000).contains(&low);
     is_pair.then(|| 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00))
 }
 
 /// Whether a character belongs to a script that is written from right to left.
-pub fn is_right_to_left(character: char) -> bool {
+pub(super) fn is_right_to_left(character: char) -> bool {
     matches!(u32::from(character), 0x590..=0x8FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFC)
 }
 
 /// Whether a space belongs between two texts of one line or paragraph.
-pub fn needs_space(before: &str, after: &str) -> bool {
+pub(super) fn needs_space(before: &str, after: &str) -> bool {
     let last = before.chars().rev().find(|character| !is_mark(*character));
     let first = after.chars().find(|character| !is_mark(*character));
     match (last, first) {

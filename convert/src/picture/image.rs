@@ -22,10 +22,10 @@ use crate::limits::Limits;
 use crate::picture::ocr::PictureReader;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "image/2";
+pub(crate) const NAME: &str = "image/2";
 
 /// A decoded page.
-pub struct Page {
+pub(crate) struct Page {
     /// The pixels, turned upright; `None` if the page is too damaged.
     pub image: Option<RgbImage>,
     /// What is missing, if something is.
@@ -36,7 +36,11 @@ pub struct Page {
 ///
 /// Errors: `Unsupported` for a format or variant that is not read, `Corrupt` for damaged bytes,
 /// `Invalid` for an image over a limit, and those of the recogniser.
-pub fn convert(bytes: &[u8], settings: &ImageConfig, limits: &Limits<'_>) -> Result<Converted> {
+pub(crate) fn convert(
+    bytes: &[u8],
+    settings: &ImageConfig,
+    limits: &Limits<'_>,
+) -> Result<Converted> {
     let format = decode::format_of(bytes)?;
     let media_type = format.to_mime_type().to_owned();
     let mut converted = Converted {
@@ -90,13 +94,17 @@ fn keep(converted: &mut Converted, bytes: &[u8], format: image::ImageFormat) {
 }
 
 /// Whether an image is of a format that is read, by its first bytes.
-pub fn is_readable(bytes: &[u8]) -> bool {
+pub(crate) fn is_readable(bytes: &[u8]) -> bool {
     decode::format_of(bytes).is_ok()
 }
 
 /// Whether an image that lies in a document is of a format that is read and not too small for text,
 /// as its first bytes say.
-pub fn may_show_text(bytes: &[u8], settings: &ImageConfig, reader: &PictureReader<'_>) -> bool {
+pub(crate) fn may_show_text(
+    bytes: &[u8],
+    settings: &ImageConfig,
+    reader: &PictureReader<'_>,
+) -> bool {
     let Ok(format) = decode::format_of(bytes) else {
         return false;
     };
@@ -107,7 +115,7 @@ pub fn may_show_text(bytes: &[u8], settings: &ImageConfig, reader: &PictureReade
 }
 
 /// The first frame of an image that lies in a document, upright; `None` for one that cannot be read.
-pub fn embedded_picture(
+pub(crate) fn embedded_picture(
     bytes: &[u8],
     settings: &ImageConfig,
     limits: &Limits<'_>,

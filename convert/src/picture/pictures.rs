@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::picture::image;
 
 /// Reads the pictures of a converted document, each file once.
-pub fn read_embedded(
+pub(crate) fn read_embedded(
     converted: &mut Converted,
     settings: &ImageConfig,
     limits: &Limits<'_>,

@@ -29,7 +29,7 @@ use dialect::Dialect;
 use records::Records;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "csv/2";
+pub(crate) const NAME: &str = "csv/2";
 
 /// Name of the table in the database.
 const TABLE_NAME: &str = "data";
@@ -38,7 +38,7 @@ const TABLE_NAME: &str = "data";
 ///
 /// Errors: `Unsupported` for bytes that are no text, `Invalid` over a limit. An empty file is an
 /// empty document.
-pub fn convert(
+pub(crate) fn convert(
     bytes: &[u8],
     settings: &CsvConfig,
     tables: &TablesConfig,

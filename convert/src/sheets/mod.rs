@@ -1,5 +1,5 @@
 //! Workbooks, delimited text, and the tables that they become.
 
-pub mod csv;
-pub mod spreadsheet;
-pub mod tables;
+pub(crate) mod csv;
+pub(crate) mod spreadsheet;
+pub(crate) mod tables;

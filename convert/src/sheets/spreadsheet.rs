@@ -42,7 +42,7 @@ use crate::sheets::tables::writer::Writer;
 use package::Package;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "spreadsheet/2";
+pub(crate) const NAME: &str = "spreadsheet/2";
 
 /// What the readers of all formats keep to.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ impl About {
 /// Errors: `Unsupported` for encrypted workbooks and for what is no workbook, `Corrupt` for damaged
 /// ones, `Invalid` over a limit. If only a part is damaged the rest is converted, and `damaged` in
 /// the metadata says what is missing.
-pub fn convert(
+pub(crate) fn convert(
     bytes: &[u8],
     settings: &SpreadsheetConfig,
     tables: &TablesConfig,

@@ -6,17 +6,17 @@
 //! more to be written (`writer`: `markdown`, `database`). Titles of a table that has a header stand
 //! above it as text.
 
-pub mod classify;
-pub mod database;
-pub mod header;
-pub mod layout;
-pub mod markdown;
-pub mod merges;
-pub mod names;
-pub mod plan;
-pub mod spool;
-pub mod survey;
+pub(crate) mod classify;
+pub(crate) mod database;
+pub(crate) mod header;
+pub(crate) mod layout;
+pub(crate) mod markdown;
+pub(crate) mod merges;
+pub(crate) mod names;
+pub(crate) mod plan;
+pub(crate) mod spool;
+pub(crate) mod survey;
 #[cfg(test)]
 pub mod test_support;
-pub mod value;
-pub mod writer;
+pub(crate) mod value;
+pub(crate) mod writer;

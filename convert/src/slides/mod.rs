@@ -50,7 +50,7 @@ pub struct Area {
 
 impl Area {
     /// All of it.
-    pub const WHOLE: Self = Self {
+    pub(crate) const WHOLE: Self = Self {
         left: 0.0,
         top: 0.0,
         width: 1.0,
@@ -59,7 +59,7 @@ impl Area {
 }
 
 /// Draws the slides of one document, and counts the time.
-pub struct SlideDrawing<'a> {
+pub(crate) struct SlideDrawing<'a> {
     /// Gives the document as PDF.
     draw: &'a dyn Fn(SlideFormat) -> Result<Vec<u8>>,
     /// Told after each slide that work goes on; its error ends it.
@@ -90,7 +90,7 @@ impl<'a> SlideDrawing<'a> {
 
     /// Notes that a slide, counted from 0, shows something there that no converter reads: it is to
     /// be read from its picture.
-    pub fn note_unread(&self, slide: usize, area: Area) {
+    pub(crate) fn note_unread(&self, slide: usize, area: Area) {
         self.unread.borrow_mut().push((slide, area));
     }
 

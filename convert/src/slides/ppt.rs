@@ -32,9 +32,9 @@ use persist::Objects;
 use text::{Text, texts};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "ppt/3";
+pub(crate) const NAME: &str = "ppt/3";
 /// Media type.
-pub const MEDIA_TYPE: &str = "application/vnd.ms-powerpoint";
+pub(crate) const MEDIA_TYPE: &str = "application/vnd.ms-powerpoint";
 
 /// Size of a slide in 1/576 inch where the document does not say.
 const USUAL_SIZE: SlideSize = SlideSize {
@@ -53,7 +53,7 @@ struct Listed {
 
 /// Converts a presentation. Errors: `Unsupported` if encrypted or older than PowerPoint 97,
 /// `Corrupt` if damaged beyond use.
-pub fn convert(bytes: &[u8], settings: &SlidesConfig, limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], settings: &SlidesConfig, limits: &Limits) -> Result<Converted> {
     limits.check_time()?;
     let compound = Compound::open(bytes)?;
     if compound.has("EncryptedPackage") || compound.has("EncryptedSummary") {

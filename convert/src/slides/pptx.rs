@@ -38,9 +38,9 @@ use model::{Slide, SlideSize};
 use parents::{Parents, Role};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "pptx/2";
+pub(crate) const NAME: &str = "pptx/2";
 /// Media type.
-pub const MEDIA_TYPE: &str =
+pub(crate) const MEDIA_TYPE: &str =
     "application/vnd.openxmlformats-officedocument.presentationml.presentation";
 
 /// Ends of the content types of presentations, shows and templates.
@@ -69,7 +69,7 @@ struct Conversion<'b> {
 
 /// Converts a presentation. Errors: `Unsupported` if encrypted, `Corrupt` if most of it cannot be
 /// read, `Invalid` over a limit.
-pub fn convert(bytes: &[u8], settings: &SlidesConfig, limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], settings: &SlidesConfig, limits: &Limits) -> Result<Converted> {
     let package = Package::open(bytes, *limits)?;
     let pictures = Pictures::new(limits.maximum_embedded_bytes);
     let mut conversion = Conversion {

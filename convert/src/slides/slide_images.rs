@@ -45,7 +45,7 @@ struct Drawn {
 type Draw<'a> = &'a dyn Fn(usize, u16) -> Result<RgbImage>;
 
 /// What pictures of slides are made by.
-pub struct Drawing<'a> {
+pub(crate) struct Drawing<'a> {
     pub slides: &'a SlidesConfig,
     pub pdf: &'a PdfConfig,
     pub limits: &'a Limits<'a>,
@@ -54,7 +54,11 @@ pub struct Drawing<'a> {
 impl Drawing<'_> {
     /// Adds the pictures of a converted presentation. Errors: those of the recogniser and of
     /// whoever waits.
-    pub fn add_pictures(&self, converted: &mut Converted, format: SlideFormat) -> Result<()> {
+    pub(crate) fn add_pictures(
+        &self,
+        converted: &mut Converted,
+        format: SlideFormat,
+    ) -> Result<()> {
         let Some(slides) = self.limits.slides else {
             return Ok(());
         };
@@ -120,7 +124,7 @@ impl Drawing<'_> {
 }
 
 /// Notes the numbers of hidden slides that are left out.
-pub fn note_hidden(metadata: &mut BTreeMap<String, String>, numbers: &[usize]) {
+pub(crate) fn note_hidden(metadata: &mut BTreeMap<String, String>, numbers: &[usize]) {
     if !numbers.is_empty() {
         metadata.insert(
             HIDDEN_KEY.to_owned(),

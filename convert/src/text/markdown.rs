@@ -20,10 +20,10 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "markdown/2";
+pub(crate) const NAME: &str = "markdown/2";
 
 /// Converts Markdown of any encoding.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let decoded = decode(bytes, None);
     let (encoding, replaced) = (decoded.encoding, decoded.replaced_characters);
     let text = unix_line_ends(decoded.text);
@@ -33,7 +33,7 @@ pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
 }
 
 /// Converts Markdown text with `\n` line ends.
-pub fn convert_text(text: &str, limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert_text(text: &str, limits: &Limits) -> Result<Converted> {
     let (metadata, body) = front_matter::split(text, limits.maximum_front_matter_bytes);
     let body = html_inside::replace_blocks(body, limits)?;
     let rewritten = rewrite(&body, limits)?;

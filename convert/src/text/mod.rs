@@ -1,9 +1,9 @@
 //! Text with markup, data and source code.
 
-pub mod markdown;
-pub mod notebook;
-pub mod plain;
-pub mod rst;
-pub mod structured;
+pub(crate) mod markdown;
+pub(crate) mod notebook;
+pub(crate) mod plain;
+pub(crate) mod rst;
+pub(crate) mod structured;
 mod tree;
 mod yaml;

@@ -20,10 +20,14 @@ use crate::text::markdown;
 use crate::text_encoding::decode;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "notebook/4";
+pub(crate) const NAME: &str = "notebook/4";
 
 /// Converts a notebook. `Corrupt` if it is not JSON, `Invalid` if it has no cells.
-pub fn convert(bytes: &[u8], settings: &NotebookConfig, limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(
+    bytes: &[u8],
+    settings: &NotebookConfig,
+    limits: &Limits,
+) -> Result<Converted> {
     let text = decode(bytes, None).text;
     let notebook: Value =
         serde_json::from_str(text.trim_start_matches('\u{FEFF}')).map_err(|error| {

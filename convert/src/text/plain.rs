@@ -9,13 +9,13 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "text/1";
+pub(crate) const NAME: &str = "text/1";
 
 /// Longest first line that is taken for a title, in characters.
 const MAXIMUM_TITLE_LINE: usize = 100;
 
 /// Converts text; `language` names the code block that it goes into, empty for prose.
-pub fn convert(bytes: &[u8], language: &str) -> Converted {
+pub(crate) fn convert(bytes: &[u8], language: &str) -> Converted {
     let decoded = decode(bytes, None);
     let mut metadata = BTreeMap::new();
     note_encoding(&mut metadata, decoded.encoding, decoded.replaced_characters);

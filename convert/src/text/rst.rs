@@ -35,10 +35,10 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "rst/4";
+pub(crate) const NAME: &str = "rst/4";
 
 /// Converts reStructuredText of any encoding.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let decoded = decode(bytes, None);
     let mut metadata = BTreeMap::new();
     note_encoding(&mut metadata, decoded.encoding, decoded.replaced_characters);

@@ -21,11 +21,11 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "structured/2";
+pub(crate) const NAME: &str = "structured/2";
 
 /// A notation for nested data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notation {
+pub(crate) enum Notation {
     /// One JSON value.
     Json,
     /// A JSON value per line.
@@ -51,7 +51,7 @@ impl Notation {
 const TITLES: [&str; 4] = ["title", "name", "标题", "名称"];
 
 /// Converts data of any encoding.
-pub fn convert(
+pub(crate) fn convert(
     bytes: &[u8],
     notation: Notation,
     settings: &StructuredConfig,

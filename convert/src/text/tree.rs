@@ -4,7 +4,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Tree {
+pub(super) enum Tree {
     /// No value.
     Nothing,
     /// A text.
@@ -22,7 +22,7 @@ const MAXIMUM_TITLE: usize = 100;
 
 impl Tree {
     /// The text of a value that is not nested.
-    pub fn scalar(&self) -> Option<&str> {
+    pub(super) fn scalar(&self) -> Option<&str> {
         match self {
             Self::Text(text) | Self::Plain(text) => Some(text),
             Self::Nothing => Some(""),
@@ -31,7 +31,7 @@ impl Tree {
     }
 
     /// The value of a record that has one: the root element of XML.
-    pub fn only_value(&self) -> Option<&Self> {
+    pub(super) fn only_value(&self) -> Option<&Self> {
         let Self::Record(entries) = self else {
             return None;
         };
@@ -42,7 +42,7 @@ impl Tree {
     }
 
     /// The first of the named values that can name the record.
-    pub fn title(&self, names: &[&str]) -> Option<String> {
+    pub(super) fn title(&self, names: &[&str]) -> Option<String> {
         let Self::Record(entries) = self else {
             return None;
         };

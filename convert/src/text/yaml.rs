@@ -17,7 +17,7 @@ const MAXIMUM_DEPTH: usize = 64;
 const MAXIMUM_ALIASED: usize = 100_000;
 
 /// One document. `None` if the text does not parse or holds several.
-pub fn document(text: &str) -> Option<Tree> {
+pub(super) fn document(text: &str) -> Option<Tree> {
     if text.trim().is_empty() {
         return Some(Tree::Nothing);
     }
@@ -25,7 +25,7 @@ pub fn document(text: &str) -> Option<Tree> {
 }
 
 /// All documents that have something in them. `None` if one of them does not parse.
-pub fn documents(text: &str, limits: &Limits) -> Result<Option<Vec<Tree>>> {
+pub(super) fn documents(text: &str, limits: &Limits) -> Result<Option<Vec<Tree>>> {
     let mut bytes = text.as_bytes();
     let mut documents = Vec::new();
     for document in serde_saphyr::read_with_options(&mut bytes, rules()) {

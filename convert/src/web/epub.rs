@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::web::html;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "epub/2";
+pub(crate) const NAME: &str = "epub/2";
 
 /// Where every book says which file is its package.
 const CONTAINER: &str = "META-INF/container.xml";
@@ -28,7 +28,7 @@ const MINIMUM_READABLE_SHARE: f64 = 0.5;
 
 /// Converts a book. `Corrupt` if the container, the package or most chapters cannot be read,
 /// `Unsupported` if it is encrypted.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let mut archive = Archive::open(bytes, limits)?;
     let package = Package::read(&mut archive, CONTAINER)?;
     if is_protected(&mut archive, &package)? {

@@ -29,7 +29,7 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "html/5";
+pub(crate) const NAME: &str = "html/5";
 
 /// Bytes given to the parser between two looks at the clock.
 const PIECE_BYTES: usize = 32 * 1024;
@@ -40,7 +40,7 @@ const DECLARATION_BYTES: usize = 4096;
 type Tree<'a> = NodeRef<'a, Node>;
 
 /// Converts a page of any encoding.
-pub fn convert(bytes: &[u8], settings: &HtmlConfig, limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], settings: &HtmlConfig, limits: &Limits) -> Result<Converted> {
     let decoded = decode(bytes, declared_charset(bytes).as_deref());
     let (encoding, replaced) = (decoded.encoding, decoded.replaced_characters);
     let text = unix_line_ends(decoded.text);
@@ -68,7 +68,7 @@ pub fn convert(bytes: &[u8], settings: &HtmlConfig, limits: &Limits) -> Result<C
 /// Converts HTML that is a part of a document (a chapter, a message): everything in it is content,
 /// its images go on in the numbering of `images`, and pictures that it carries join the document's
 /// files.
-pub fn convert_part(
+pub(crate) fn convert_part(
     bytes: &[u8],
     limits: &Limits,
     images: &mut Vec<ImageLink>,
@@ -85,7 +85,7 @@ pub fn convert_part(
 
 /// Converts HTML that stands inside Markdown: everything is content, and images are Markdown images
 /// with their links.
-pub fn convert_fragment(html: &str, limits: &Limits) -> Result<String> {
+pub(crate) fn convert_fragment(html: &str, limits: &Limits) -> Result<String> {
     let page = parse(html, limits)?;
     let root = page.tree.root();
     let selection = content::Selection::everything(root);

@@ -1,4 +1,4 @@
 //! HTML and EPUB.
 
-pub mod epub;
-pub mod html;
+pub(crate) mod epub;
+pub(crate) mod html;

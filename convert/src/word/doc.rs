@@ -33,9 +33,9 @@ use crate::office::summary;
 use fib::{Fib, Place};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "doc/3";
+pub(crate) const NAME: &str = "doc/3";
 /// Media type.
-pub const MEDIA_TYPE: &str = "application/msword";
+pub(crate) const MEDIA_TYPE: &str = "application/msword";
 
 /// A document whose streams are read.
 struct Document<'a> {
@@ -61,7 +61,7 @@ struct Document<'a> {
 
 /// Converts a document. Errors: `Unsupported` if encrypted or older than Word 97, `Corrupt` if
 /// damaged beyond use.
-pub fn convert(bytes: &[u8], settings: &DocConfig, limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], settings: &DocConfig, limits: &Limits) -> Result<Converted> {
     limits.check_time()?;
     let compound = Compound::open(bytes)?;
     if compound.has("EncryptedPackage") {

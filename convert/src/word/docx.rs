@@ -42,10 +42,10 @@ use crate::office::properties;
 use crate::office::xml::{Damage, XmlReader};
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "docx/2";
+pub(crate) const NAME: &str = "docx/2";
 
 /// Media type of the usual kind of Word document.
-pub const MEDIA_TYPE: &str =
+pub(crate) const MEDIA_TYPE: &str =
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
 /// Share of the main part, in percent, that must be readable for a damaged document to be of use.
@@ -86,7 +86,11 @@ struct Document<'b> {
 ///
 /// Errors: `Unsupported` if it is encrypted or of the old binary format, `Corrupt` if it is no Word
 /// document or most of it cannot be read, `Invalid` over a limit.
-pub fn convert(bytes: &[u8], settings: &DocxConfig, limits: &Limits<'_>) -> Result<Converted> {
+pub(crate) fn convert(
+    bytes: &[u8],
+    settings: &DocxConfig,
+    limits: &Limits<'_>,
+) -> Result<Converted> {
     let mut package = Package::open(bytes, *limits)?;
     let main = main_part(&mut package)?;
     let mut metadata = properties::read(&mut package)?;

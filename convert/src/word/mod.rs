@@ -1,5 +1,5 @@
 //! Word and RTF.
 
-pub mod doc;
-pub mod docx;
-pub mod rtf;
+pub(crate) mod doc;
+pub(crate) mod docx;
+pub(crate) mod rtf;

@@ -20,10 +20,10 @@ use crate::render::render;
 use crate::slices::part;
 
 /// Name and version; the version grows with every change of the output.
-pub const NAME: &str = "rtf/3";
+pub(crate) const NAME: &str = "rtf/3";
 
 /// Converts a document. `Corrupt` if it is no RTF or breaks off with hardly any text.
-pub fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
+pub(crate) fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let start = bytes
         .iter()
         .position(|byte| !byte.is_ascii_whitespace())

@@ -13,7 +13,7 @@ use seccompiler::{
 
 /// What is done about calls: first those that may be made, always where they have no rules, else
 /// where one of the rules fits.
-pub struct Calls {
+pub(super) struct Calls {
     allowed: Vec<Call>,
     /// Calls that succeed without doing anything.
     pretended: &'static [i64],
@@ -228,7 +228,7 @@ const PROGRAM_OLD: &[i64] = &[38];
 const PRETENDED: &[i64] = &[libc::SYS_bind, libc::SYS_listen];
 
 /// What converters need: threads, but no processes, no programs, no sockets.
-pub fn of_worker() -> Calls {
+pub(super) fn of_worker() -> Calls {
     let mut allowed = common();
     allowed.push(Call::when(
         libc::SYS_clone,
@@ -253,7 +253,7 @@ pub fn of_worker() -> Calls {
 
 /// What a program that draws needs: parts of itself, and sockets that are connected to nothing
 /// outside.
-pub fn of_program() -> Calls {
+pub(super) fn of_program() -> Calls {
     let mut allowed = common();
     allowed.extend(
         PROGRAM
@@ -383,7 +383,7 @@ impl Condition {
 }
 
 /// Nothing but these for good; says how.
-pub fn restrict(calls: &Calls) -> Result<String, String> {
+pub(super) fn restrict(calls: &Calls) -> Result<String, String> {
     apply(calls).map_err(|error| error.to_string())?;
     Ok(format!("{} system calls by seccomp", calls.allowed.len()))
 }

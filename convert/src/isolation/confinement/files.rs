@@ -63,13 +63,13 @@ const SETTINGS: [&str; 17] = [
 ];
 
 /// Files that may be used.
-pub struct Files {
+pub(super) struct Files {
     /// Paths, and what may be done at and below each.
     rules: Vec<(PathBuf, BitFlags<AccessFs>)>,
 }
 
 /// A converter reads libraries and models, and keeps temporary files in its folder.
-pub fn of_worker(bounds: &Bounds) -> Files {
+pub(super) fn of_worker(bounds: &Bounds) -> Files {
     let mut files = Files::common(&bounds.readable);
     files.allow(
         &bounds.folder,
@@ -79,7 +79,7 @@ pub fn of_worker(bounds: &Bounds) -> Files {
 }
 
 /// A program also starts others, none of which lies in its folder, and makes folders there.
-pub fn of_program(bounds: &ProgramBounds) -> Files {
+pub(super) fn of_program(bounds: &ProgramBounds) -> Files {
     let mut files = Files::common(&bounds.readable);
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     SETTINGS
@@ -121,7 +121,7 @@ impl Files {
 }
 
 /// Nothing but these for good; says how. Errors: the kernel lacks what is needed.
-pub fn restrict(files: &Files) -> Result<String, String> {
+pub(super) fn restrict(files: &Files) -> Result<String, String> {
     let none = || "this kernel does not have it, or it is switched off".to_owned();
     let enforced = enforce(files).map_err(|error| match error {
         RulesetError::HandleAccesses(_) => none(),

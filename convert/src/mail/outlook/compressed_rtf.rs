@@ -15,7 +15,7 @@ const BEGINNING: &[u8] = b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0
 
 /// The RTF, as far as it can be unpacked; `None` if it is of no known kind or empty. A packed byte
 /// becomes nine at most.
-pub fn unpack(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn unpack(bytes: &[u8]) -> Option<Vec<u8>> {
     let size = usize::try_from(u32_at(bytes, 4)?).ok()?;
     let content = bytes.get(HEADER..)?;
     let unpacked = match u32_at(bytes, 8)? {

@@ -11,7 +11,7 @@ use crate::office::summary::timestamp;
 use crate::text_encoding::decode;
 
 /// Stream of the short properties.
-pub const PROPERTIES: &str = "__properties_version1.0";
+pub(super) const PROPERTIES: &str = "__properties_version1.0";
 
 /// Types of properties: 32 bits, a time, text of eight bits, UTF-16, bytes, an object.
 const LONG: u16 = 0x0003;
@@ -23,41 +23,41 @@ const OBJECT: u16 = 0x000D;
 /// Bytes of a short property.
 const ENTRY: usize = 16;
 /// Numbers of properties, by the names of [MS-OXPROPS].
-pub mod id {
-    pub const SUBJECT: u16 = 0x0037;
-    pub const CLIENT_SUBMIT_TIME: u16 = 0x0039;
-    pub const SENT_REPRESENTING_NAME: u16 = 0x0042;
-    pub const SENT_REPRESENTING_EMAIL_ADDRESS: u16 = 0x0065;
-    pub const TRANSPORT_MESSAGE_HEADERS: u16 = 0x007D;
-    pub const RECIPIENT_TYPE: u16 = 0x0C15;
-    pub const SENDER_NAME: u16 = 0x0C1A;
-    pub const SENDER_EMAIL_ADDRESS: u16 = 0x0C1F;
-    pub const DISPLAY_CC: u16 = 0x0E03;
-    pub const DISPLAY_TO: u16 = 0x0E04;
-    pub const MESSAGE_DELIVERY_TIME: u16 = 0x0E06;
-    pub const BODY: u16 = 0x1000;
-    pub const RTF_COMPRESSED: u16 = 0x1009;
-    pub const HTML: u16 = 0x1013;
-    pub const INTERNET_MESSAGE_ID: u16 = 0x1035;
-    pub const IN_REPLY_TO_ID: u16 = 0x1042;
-    pub const DISPLAY_NAME: u16 = 0x3001;
-    pub const EMAIL_ADDRESS: u16 = 0x3003;
-    pub const ATTACH_DATA: u16 = 0x3701;
-    pub const ATTACH_FILENAME: u16 = 0x3704;
-    pub const ATTACH_METHOD: u16 = 0x3705;
-    pub const ATTACH_LONG_FILENAME: u16 = 0x3707;
-    pub const ATTACH_MIME_TAG: u16 = 0x370E;
-    pub const ATTACH_CONTENT_ID: u16 = 0x3712;
-    pub const SMTP_ADDRESS: u16 = 0x39FE;
-    pub const INTERNET_CODEPAGE: u16 = 0x3FDE;
-    pub const MESSAGE_LOCALE_ID: u16 = 0x3FF1;
-    pub const MESSAGE_CODEPAGE: u16 = 0x3FFD;
-    pub const SENDER_SMTP_ADDRESS: u16 = 0x5D01;
-    pub const SENT_REPRESENTING_SMTP_ADDRESS: u16 = 0x5D02;
+pub(super) mod id {
+    pub(crate) const SUBJECT: u16 = 0x0037;
+    pub(crate) const CLIENT_SUBMIT_TIME: u16 = 0x0039;
+    pub(crate) const SENT_REPRESENTING_NAME: u16 = 0x0042;
+    pub(crate) const SENT_REPRESENTING_EMAIL_ADDRESS: u16 = 0x0065;
+    pub(crate) const TRANSPORT_MESSAGE_HEADERS: u16 = 0x007D;
+    pub(crate) const RECIPIENT_TYPE: u16 = 0x0C15;
+    pub(crate) const SENDER_NAME: u16 = 0x0C1A;
+    pub(crate) const SENDER_EMAIL_ADDRESS: u16 = 0x0C1F;
+    pub(crate) const DISPLAY_CC: u16 = 0x0E03;
+    pub(crate) const DISPLAY_TO: u16 = 0x0E04;
+    pub(crate) const MESSAGE_DELIVERY_TIME: u16 = 0x0E06;
+    pub(crate) const BODY: u16 = 0x1000;
+    pub(crate) const RTF_COMPRESSED: u16 = 0x1009;
+    pub(crate) const HTML: u16 = 0x1013;
+    pub(crate) const INTERNET_MESSAGE_ID: u16 = 0x1035;
+    pub(crate) const IN_REPLY_TO_ID: u16 = 0x1042;
+    pub(crate) const DISPLAY_NAME: u16 = 0x3001;
+    pub(crate) const EMAIL_ADDRESS: u16 = 0x3003;
+    pub(crate) const ATTACH_DATA: u16 = 0x3701;
+    pub(crate) const ATTACH_FILENAME: u16 = 0x3704;
+    pub(crate) const ATTACH_METHOD: u16 = 0x3705;
+    pub(crate) const ATTACH_LONG_FILENAME: u16 = 0x3707;
+    pub(crate) const ATTACH_MIME_TAG: u16 = 0x370E;
+    pub(crate) const ATTACH_CONTENT_ID: u16 = 0x3712;
+    pub(crate) const SMTP_ADDRESS: u16 = 0x39FE;
+    pub(crate) const INTERNET_CODEPAGE: u16 = 0x3FDE;
+    pub(crate) const MESSAGE_LOCALE_ID: u16 = 0x3FF1;
+    pub(crate) const MESSAGE_CODEPAGE: u16 = 0x3FFD;
+    pub(crate) const SENDER_SMTP_ADDRESS: u16 = 0x5D01;
+    pub(crate) const SENT_REPRESENTING_SMTP_ADDRESS: u16 = 0x5D02;
 }
 
 /// Properties of one storage.
-pub struct Properties<'f> {
+pub(super) struct Properties<'f> {
     file: &'f Compound<'f>,
     storage: Storage,
     /// Short properties: type, number and value.
@@ -69,7 +69,11 @@ pub struct Properties<'f> {
 
 impl<'f> Properties<'f> {
     /// Those of a message; its short ones begin after `header` bytes.
-    pub fn of_message(file: &'f Compound<'f>, storage: Storage, header: usize) -> Result<Self> {
+    pub(super) fn of_message(
+        file: &'f Compound<'f>,
+        storage: Storage,
+        header: usize,
+    ) -> Result<Self> {
         let mut message = Self {
             file,
             storage,
@@ -92,7 +96,7 @@ impl<'f> Properties<'f> {
     }
 
     /// Those of an attachment or a recipient of this message.
-    pub fn within(&self, storage: Storage, header: usize) -> Result<Self> {
+    pub(super) fn within(&self, storage: Storage, header: usize) -> Result<Self> {
         let mut properties = Self {
             storage,
             short: Vec::new(),
@@ -109,7 +113,7 @@ impl<'f> Properties<'f> {
     }
 
     /// The storage that they lie in.
-    pub fn storage(&self) -> Storage {
+    pub(super) fn storage(&self) -> Storage {
         self.storage
     }
 
@@ -123,18 +127,18 @@ impl<'f> Properties<'f> {
     }
 
     /// A number of 32 bits.
-    pub fn number(&self, number: u16) -> Option<u32> {
+    pub(super) fn number(&self, number: u16) -> Option<u32> {
         u32_at(self.short(number, LONG)?, 0)
     }
 
     /// A time as `2024-05-06T07:08:09Z`.
-    pub fn time(&self, number: u16) -> Option<String> {
+    pub(super) fn time(&self, number: u16) -> Option<String> {
         let value = self.short(number, TIME)?;
         timestamp(u64::from(u32_at(value, 0)?) | u64::from(u32_at(value, 4)?) << 32)
     }
 
     /// Text, whatever it is kept as. `Corrupt` if the file ends within it.
-    pub fn text(&self, number: u16) -> Result<Option<String>> {
+    pub(super) fn text(&self, number: u16) -> Result<Option<String>> {
         if let Some(bytes) = self.stream(&stream_name(number, TEXT_16))? {
             return Ok(Some(utf_16(&bytes).trim_end_matches('\0').to_owned()));
         }
@@ -156,12 +160,12 @@ impl<'f> Properties<'f> {
     }
 
     /// Bytes. `Corrupt` if the file ends within them.
-    pub fn bytes(&self, number: u16) -> Result<Option<Vec<u8>>> {
+    pub(super) fn bytes(&self, number: u16) -> Result<Option<Vec<u8>>> {
         self.stream(&stream_name(number, BINARY))
     }
 
     /// The storage of an object.
-    pub fn object(&self, number: u16) -> Option<Storage> {
+    pub(super) fn object(&self, number: u16) -> Option<Storage> {
         let wanted = stream_name(number, OBJECT).to_lowercase();
         self.file
             .storages(self.storage)
@@ -182,7 +186,7 @@ fn stream_name(number: u16, kind: u16) -> String {
 }
 
 /// The error of a message that cannot be read to its end.
-pub fn damaged(what: &str) -> Error {
+pub(super) fn damaged(what: &str) -> Error {
     Error::new(
         ErrorKind::Corrupt,
         format!("not a readable Outlook message: {what}"),

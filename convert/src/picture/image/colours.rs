@@ -7,7 +7,7 @@ use tributary_models::ocr::RgbImage;
 
 /// How the samples of a pixel stand in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub(super) struct Layout {
     /// 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha.
     pub channels: usize,
     /// Bytes of a sample, 1 or 2 (in the order of this machine).
@@ -15,7 +15,12 @@ pub struct Layout {
 }
 
 /// An RGB image from interleaved samples.
-pub fn to_rgb(width: u32, height: u32, mut samples: Vec<u8>, layout: Layout) -> Result<RgbImage> {
+pub(super) fn to_rgb(
+    width: u32,
+    height: u32,
+    mut samples: Vec<u8>,
+    layout: Layout,
+) -> Result<RgbImage> {
     if layout.bytes == 2 {
         samples = samples
             .chunks_exact(2)
@@ -60,13 +65,13 @@ fn on_white(pixel: &[u8]) -> [u8; 3] {
 }
 
 /// Inks (0 none, 255 full) to RGB.
-pub fn cmyk_to_rgb([cyan, magenta, yellow, black]: [u8; 4]) -> [u8; 3] {
+pub(super) fn cmyk_to_rgb([cyan, magenta, yellow, black]: [u8; 4]) -> [u8; 3] {
     [cyan, magenta, yellow]
         .map(|ink| ((255 - u32::from(ink)) * (255 - u32::from(black)) / 255) as u8)
 }
 
 /// Luma and colour differences (ITU-R BT.601, full range, as in JPEG) to RGB.
-pub fn ycbcr_to_rgb([luma, blue, red]: [u8; 3]) -> [u8; 3] {
+pub(super) fn ycbcr_to_rgb([luma, blue, red]: [u8; 3]) -> [u8; 3] {
     let (luma, blue, red) = (
         f32::from(luma),
         f32::from(blue) - 128.0,

@@ -16,14 +16,14 @@ use super::{Page, check_size, keep_most};
 use crate::config::ImageConfig;
 
 /// What helps with a damaged image.
-pub const DAMAGED_HINT: &str =
+pub(super) const DAMAGED_HINT: &str =
     "open it in an image viewer and save it again, or fetch it again from its source";
 
 /// Memory in bytes that a decoder may use besides the pixels: compressed metadata, tables.
 const WORKING_BYTES: u64 = 64 << 20;
 
 /// The format that the first bytes show.
-pub fn format_of(bytes: &[u8]) -> Result<ImageFormat> {
+pub(super) fn format_of(bytes: &[u8]) -> Result<ImageFormat> {
     let unknown = |what: &str| {
         Error::new(
             ErrorKind::Unsupported,
@@ -51,7 +51,11 @@ pub fn format_of(bytes: &[u8]) -> Result<ImageFormat> {
 }
 
 /// Width and height in pixels, before it is turned upright; `None` if the first bytes are damaged.
-pub fn size(bytes: &[u8], format: ImageFormat, settings: &ImageConfig) -> Option<(u32, u32)> {
+pub(super) fn size(
+    bytes: &[u8],
+    format: ImageFormat,
+    settings: &ImageConfig,
+) -> Option<(u32, u32)> {
     catch_unwind(AssertUnwindSafe(|| {
         open(bytes, format, settings)
             .ok()
@@ -62,7 +66,7 @@ pub fn size(bytes: &[u8], format: ImageFormat, settings: &ImageConfig) -> Option
 }
 
 /// The first frame, upright, on white.
-pub fn decode(bytes: &[u8], format: ImageFormat, settings: &ImageConfig) -> Result<Page> {
+pub(super) fn decode(bytes: &[u8], format: ImageFormat, settings: &ImageConfig) -> Result<Page> {
     // The decoders are safe code that has panicked on damaged files before.
     catch_unwind(AssertUnwindSafe(|| decode_frame(bytes, format, settings))).unwrap_or_else(|_| {
         Err(Error::new(

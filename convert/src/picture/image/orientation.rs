@@ -5,7 +5,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_models::ocr::RgbImage;
 
 /// The upright image; values that mean nothing leave it as it is.
-pub fn turn(image: RgbImage, orientation: u8) -> Result<RgbImage> {
+pub(super) fn turn(image: RgbImage, orientation: u8) -> Result<RgbImage> {
     if !(2..=8).contains(&orientation) {
         return Ok(image);
     }

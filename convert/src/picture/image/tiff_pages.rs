@@ -26,7 +26,7 @@ type PageDecoder<'a> = Decoder<Cursor<&'a [u8]>>;
 
 /// Calls `read` with each page; a damaged page comes without its image. Fails if half of the pages
 /// or more are damaged.
-pub fn each_page(
+pub(super) fn each_page(
     bytes: &[u8],
     settings: &ImageConfig,
     limits: &Limits,

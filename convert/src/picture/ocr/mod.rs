@@ -58,7 +58,7 @@ impl Engine {
 }
 
 /// Reads the pictures of one document within its limits, and counts.
-pub struct PictureReader<'a> {
+pub(crate) struct PictureReader<'a> {
     settings: &'a OcrConfig,
     engine: &'a Engine,
     /// Told after each page that work goes on; its error ends it.
@@ -102,23 +102,23 @@ impl<'a> PictureReader<'a> {
     }
 
     /// Whether pictures within documents are read too.
-    pub fn reads_embedded(&self) -> bool {
+    pub(crate) fn reads_embedded(&self) -> bool {
         self.settings.embedded_pictures
     }
 
     /// Dots per inch at which pages are drawn to be read.
-    pub fn dots_per_inch(&self) -> f32 {
+    pub(crate) fn dots_per_inch(&self) -> f32 {
         self.settings.dots_per_inch
     }
 
     /// Whether a picture of that many pixels may show text; smaller ones are icons.
-    pub fn is_large_enough(&self, width: u32, height: u32) -> bool {
+    pub(crate) fn is_large_enough(&self, width: u32, height: u32) -> bool {
         width.min(height) >= self.settings.minimum_picture_side
     }
 
     /// Whether one more picture is read. One that is not need not be decoded or drawn;
     /// [`Self::note`] tells of it.
-    pub fn takes_another(&self) -> bool {
+    pub(crate) fn takes_another(&self) -> bool {
         self.recognizer().is_some()
     }
 

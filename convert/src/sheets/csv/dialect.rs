@@ -20,7 +20,7 @@ const WEAK_SHARE: usize = 950;
 
 /// How a text is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dialect {
+pub(super) struct Dialect {
     /// The delimiter.
     pub delimiter: u8,
     /// Bytes of a first line `sep=;`, which is no record.
@@ -37,7 +37,7 @@ struct Score {
 
 impl Dialect {
     /// Chooses by the first `sample_bytes`; a comma where nothing splits.
-    pub fn sniff(text: &str, sample_bytes: usize) -> Self {
+    pub(super) fn sniff(text: &str, sample_bytes: usize) -> Self {
         if let Some(declared) = declared(text) {
             return declared;
         }
@@ -66,12 +66,12 @@ impl Dialect {
     }
 
     /// The text without a first line that only names the delimiter.
-    pub fn body(self, text: &str) -> &str {
+    pub(super) fn body(self, text: &str) -> &str {
         text_part(text, self.skipped..)
     }
 
     /// The delimiter for people.
-    pub fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         match self.delimiter {
             b'\t' => "tab".to_owned(),
             control if control < 0x20 => format!("U+{control:04X}"),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// The records of a text that have something in them.
 #[derive(Debug)]
-pub struct Records<'a> {
+pub(super) struct Records<'a> {
     rest: &'a str,
     delimiter: u8,
     /// Whether a quote without an end was found: from there on quotes are text, or each would be
@@ -23,7 +23,7 @@ enum End {
 
 impl<'a> Records<'a> {
     /// Reads a text; the delimiter is ASCII.
-    pub fn new(text: &'a str, delimiter: u8) -> Self {
+    pub(super) fn new(text: &'a str, delimiter: u8) -> Self {
         Self {
             rest: text,
             delimiter,
@@ -32,7 +32,7 @@ impl<'a> Records<'a> {
     }
 
     /// Puts the fields of the next record into `fields`; false at the end of the text.
-    pub fn next_into(&mut self, fields: &mut Vec<Cow<'a, str>>) -> bool {
+    pub(super) fn next_into(&mut self, fields: &mut Vec<Cow<'a, str>>) -> bool {
         loop {
             fields.clear();
             if self.rest.is_empty() {

@@ -14,7 +14,7 @@ const EPOCH_1904: f64 = 1462.0;
 
 /// What of a serial number is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub(super) enum Shown {
     /// The day.
     Date,
     /// Day and time.
@@ -26,7 +26,7 @@ pub enum Shown {
 }
 
 /// The date or time of a serial number; `None` outside of what workbooks can show.
-pub fn from_serial(serial: f64, shown: Shown, is_1904: bool) -> Option<Value<'static>> {
+pub(super) fn from_serial(serial: f64, shown: Shown, is_1904: bool) -> Option<Value<'static>> {
     if !serial.is_finite() {
         return None;
     }

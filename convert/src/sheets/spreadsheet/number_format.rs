@@ -16,7 +16,7 @@ const MAXIMUM_CODE_BYTES: usize = 512;
 
 /// A format as far as it is followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum NumberFormat {
+pub(super) enum NumberFormat {
     /// The plain number.
     #[default]
     General,
@@ -28,7 +28,7 @@ pub enum NumberFormat {
 
 impl NumberFormat {
     /// Understands a format code such as `#,##0.00;[Red]-#,##0.00`.
-    pub fn parse(code: &str) -> Self {
+    pub(super) fn parse(code: &str) -> Self {
         if code.len() > MAXIMUM_CODE_BYTES
             || code.eq_ignore_ascii_case("general")
             || code == "@"
@@ -43,7 +43,7 @@ impl NumberFormat {
     }
 
     /// One of the formats that have a number instead of a code; by number, as in `numFmtId`.
-    pub fn built_in(id: u32) -> Self {
+    pub(super) fn built_in(id: u32) -> Self {
         let code = match id {
             1 => "0",
             2 => "0.00",
@@ -67,7 +67,7 @@ impl NumberFormat {
     }
 
     /// The cell of a number in this format.
-    pub fn cell(&self, column: u32, number: f64, is_1904: bool) -> Cell<'static> {
+    pub(super) fn cell(&self, column: u32, number: f64, is_1904: bool) -> Cell<'static> {
         let plain = || Cell::new(column, Value::number(number));
         match self {
             Self::General => plain(),

@@ -41,7 +41,7 @@ struct SheetReader<'a> {
 }
 
 /// Reads all sheets that are wanted.
-pub fn read(
+pub(super) fn read(
     package: &mut Package<'_>,
     writer: &mut Writer<'_>,
     bounds: Bounds<'_>,

@@ -20,7 +20,7 @@ const MAXIMUM_HOURS: f64 = 1e9;
 
 /// A cell whose end has not come yet.
 #[derive(Debug, Default)]
-pub struct OpenCell {
+pub(super) struct OpenCell {
     /// Columns that it stands for.
     pub repeats: u32,
     /// Columns and rows that it covers.
@@ -39,7 +39,7 @@ pub struct OpenCell {
 
 impl OpenCell {
     /// Begins a cell.
-    pub fn new(tag: &BytesStart<'_>) -> Self {
+    pub(super) fn new(tag: &BytesStart<'_>) -> Self {
         let mut cell = Self {
             repeats: number(tag, "number-columns-repeated")
                 .unwrap_or(1)
@@ -68,7 +68,7 @@ impl OpenCell {
     }
 
     /// A tag inside the cell.
-    pub fn start(&mut self, tag: &BytesStart<'_>) {
+    pub(super) fn start(&mut self, tag: &BytesStart<'_>) {
         self.depth += 1;
         if self.ignored.is_some() || self.text.len() >= MAXIMUM_TEXT_BYTES {
             return;
@@ -98,7 +98,7 @@ impl OpenCell {
     }
 
     /// The end of a tag; whether it was the cell's own.
-    pub fn end(&mut self, _name: &str) -> bool {
+    pub(super) fn end(&mut self, _name: &str) -> bool {
         if self.depth == 0 {
             return true;
         }
@@ -110,14 +110,14 @@ impl OpenCell {
     }
 
     /// Text inside the cell; what stands between paragraphs is white space of the file.
-    pub fn text(&mut self, event: &Event<'_>) {
+    pub(super) fn text(&mut self, event: &Event<'_>) {
         if self.ignored.is_none() && self.depth > 0 && self.text.len() < MAXIMUM_TEXT_BYTES {
             add_text(event, &mut self.text);
         }
     }
 
     /// The finished cell.
-    pub fn finish(self, column: u32) -> Cell<'static> {
+    pub(super) fn finish(self, column: u32) -> Cell<'static> {
         let shown = self.text.trim().to_owned();
         let value = match self.kind.as_str() {
             "float" | "percentage" | "currency" => {

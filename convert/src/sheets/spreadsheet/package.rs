@@ -23,7 +23,7 @@ const HARMLESS_BYTES: u64 = 64 << 20;
 const MAXIMUM_EVENT_BYTES: u64 = 16 << 20;
 
 /// The parts of a ZIP container.
-pub struct Package<'a> {
+pub(super) struct Package<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
     /// Places by name: with `/`, lowercase, without a leading `/`.
     parts: HashMap<String, usize>,
@@ -39,7 +39,7 @@ struct Budget {
 }
 
 /// An unpacked part, read as a stream.
-pub struct Part<'a> {
+pub(super) struct Part<'a> {
     reader: BufReader<Counted<Box<dyn Read + 'a>>>,
     event_left: u64,
 }
@@ -53,7 +53,7 @@ struct Counted<R> {
 
 impl<'a> Package<'a> {
     /// Reads the directory.
-    pub fn open(bytes: &'a [u8], bounds: Bounds<'_>) -> Result<Self> {
+    pub(super) fn open(bytes: &'a [u8], bounds: Bounds<'_>) -> Result<Self> {
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
             let message =
                 format!("the ZIP container has no readable directory at its end: {error}");
@@ -89,17 +89,17 @@ impl<'a> Package<'a> {
     }
 
     /// Unpacked bytes of all parts, as the directory claims.
-    pub fn claimed_bytes(&self) -> u64 {
+    pub(super) fn claimed_bytes(&self) -> u64 {
         self.claimed_bytes
     }
 
     /// Whether there is a part of that name.
-    pub fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.parts.contains_key(&normal(name))
     }
 
     /// Opens a part; `None` if there is none of that name.
-    pub fn part(&mut self, name: &str) -> Result<Option<Part<'_>>> {
+    pub(super) fn part(&mut self, name: &str) -> Result<Option<Part<'_>>> {
         let Some(index) = self.parts.get(&normal(name)) else {
             return Ok(None);
         };
@@ -141,7 +141,7 @@ fn normal(name: &str) -> String {
 
 impl Part<'_> {
     /// Says that the next tag or text begins.
-    pub fn begin_event(&mut self) {
+    pub(super) fn begin_event(&mut self) {
         self.event_left = MAXIMUM_EVENT_BYTES;
     }
 }
@@ -226,7 +226,7 @@ impl std::error::Error for OverLimit {}
 impl std::error::Error for LongEvent {}
 
 /// What a failed reading of a part means: a limit of ours is `Invalid`, everything else `Corrupt`.
-pub fn part_error(name: &str, error: &io::Error) -> Error {
+pub(super) fn part_error(name: &str, error: &io::Error) -> Error {
     if error.get_ref().is_some_and(|inner| inner.is::<OverLimit>()) {
         return Error::new(
             ErrorKind::Invalid,

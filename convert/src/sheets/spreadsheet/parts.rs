@@ -25,7 +25,7 @@ const MAXIMUM_DRAWING_BYTES: usize = 1 << 20;
 
 /// A relationship of a part.
 #[derive(Debug)]
-pub struct Relationship {
+pub(super) struct Relationship {
     /// Last part of the type's address, such as `worksheet`.
     pub kind: String,
     /// Where it leads, as written.
@@ -33,11 +33,16 @@ pub struct Relationship {
 }
 
 /// Relationships by their identifiers.
-pub type Relationships = BTreeMap<String, Relationship>;
+pub(super) type Relationships = BTreeMap<String, Relationship>;
 
 /// Forgives damage to a part of which something could be used, with a note; a limit is never
 /// forgiven.
-pub fn forgive(about: &mut About, what: &str, is_usable: bool, read: Result<()>) -> Result<()> {
+pub(super) fn forgive(
+    about: &mut About,
+    what: &str,
+    is_usable: bool,
+    read: Result<()>,
+) -> Result<()> {
     match read {
         Err(error) if error.kind() == ErrorKind::Corrupt && is_usable => {
             about.note("damaged", &format!("{what}: {error}"));
@@ -48,7 +53,7 @@ pub fn forgive(about: &mut About, what: &str, is_usable: bool, read: Result<()>)
 }
 
 /// Reads a part; `None` if there is none of that name.
-pub fn read_part<T>(
+pub(super) fn read_part<T>(
     package: &mut Package<'_>,
     name: &str,
     read: impl FnOnce(Xml<'_>) -> Result<T>,
@@ -60,7 +65,7 @@ pub fn read_part<T>(
 }
 
 /// The relationships of a part; none if there is no such part. The name `` is the package itself.
-pub fn read_relationships(package: &mut Package<'_>, part: &str) -> Result<Relationships> {
+pub(super) fn read_relationships(package: &mut Package<'_>, part: &str) -> Result<Relationships> {
     let folder = folder_of(part);
     let file = part.strip_prefix(folder).unwrap_or(part);
     let name = format!("{folder}_rels/{file}.rels");
@@ -89,14 +94,14 @@ pub fn read_relationships(package: &mut Package<'_>, part: &str) -> Result<Relat
 }
 
 /// The folder of a part, with `/` at the end.
-pub fn folder_of(part: &str) -> &str {
+pub(super) fn folder_of(part: &str) -> &str {
     part.rfind('/')
         .and_then(|at| part.get(..=at))
         .unwrap_or_default()
 }
 
 /// A target as seen from a folder.
-pub fn resolve(folder: &str, target: &str) -> String {
+pub(super) fn resolve(folder: &str, target: &str) -> String {
     let target = target.replace('\\', "/");
     if let Some(absolute) = target.strip_prefix('/') {
         return absolute.to_owned();
@@ -113,7 +118,7 @@ pub fn resolve(folder: &str, target: &str) -> String {
 }
 
 /// Title and author; without them reading goes on.
-pub fn read_properties(package: &mut Package<'_>, about: &mut About) {
+pub(super) fn read_properties(package: &mut Package<'_>, about: &mut About) {
     let name = "docProps/core.xml";
     let Ok(Some(part)) = package.part(name) else {
         return;
@@ -148,7 +153,7 @@ pub fn read_properties(package: &mut Package<'_>, about: &mut About) {
 }
 
 /// Texts in the text boxes and shapes of a sheet, a paragraph each; without them reading goes on.
-pub fn drawing_texts(
+pub(super) fn drawing_texts(
     package: &mut Package<'_>,
     sheet: &str,
     relationships: &Relationships,

@@ -15,7 +15,7 @@ enum Token {
 
 /// A section as far as it is followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Section {
+pub(super) struct Section {
     whole: Vec<Token>,
     /// `0`, `#` or `?` for each decimal.
     decimals: Vec<char>,
@@ -32,7 +32,7 @@ pub struct Section {
 }
 
 /// All sections of a format; `None` for one that is not followed.
-pub fn sections_of(code: &str) -> Option<Vec<Section>> {
+pub(super) fn sections_of(code: &str) -> Option<Vec<Section>> {
     let mut parts: Vec<String> = vec![String::new()];
     let (mut quoted, mut escaped) = (false, false);
     for character in code.chars() {
@@ -161,7 +161,7 @@ impl Section {
     }
 
     /// A number that is not negative.
-    pub fn show(&self, number: f64) -> String {
+    pub(super) fn show(&self, number: f64) -> String {
         let literals = || {
             self.whole.iter().filter_map(|token| {
                 if let Token::Literal(literal) = token {

@@ -11,10 +11,10 @@ use crate::sheets::tables::value::{Cell, Row};
 use crate::sheets::tables::writer::Writer;
 
 /// Rows that a sheet of any format can have.
-pub const MAXIMUM_ROWS: u32 = 1 << 20;
+pub(super) const MAXIMUM_ROWS: u32 = 1 << 20;
 
 /// Columns that a sheet of any format can have.
-pub const MAXIMUM_COLUMNS: u32 = 1 << 14;
+pub(super) const MAXIMUM_COLUMNS: u32 = 1 << 14;
 
 /// Most bytes that the cells of one row hold: a row is in memory until it ends.
 const MAXIMUM_ROW_BYTES: usize = 64 << 20;
@@ -30,7 +30,7 @@ const MAXIMUM_LINKS: usize = 200_000;
 
 /// Cells read so far, over all sheets.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CellCount {
+pub(super) struct CellCount {
     cells: u64,
     rows: u64,
 }
@@ -63,7 +63,7 @@ impl CellCount {
 
 /// A row being read.
 #[derive(Debug, Default)]
-pub struct RowBuilder {
+pub(super) struct RowBuilder {
     /// What there is of it.
     pub row: Row<'static>,
     bytes: usize,
@@ -71,7 +71,7 @@ pub struct RowBuilder {
 
 impl RowBuilder {
     /// Begins the next row.
-    pub fn begin(&mut self, index: u32) {
+    pub(super) fn begin(&mut self, index: u32) {
         self.row.index = index;
         self.row.cells.clear();
         self.bytes = 0;
@@ -79,7 +79,7 @@ impl RowBuilder {
 
     /// Adds a cell; more cells than a row can have are dropped, and more text than memory is kept
     /// for is `Invalid`.
-    pub fn add(&mut self, cell: Cell<'static>) -> Result<()> {
+    pub(super) fn add(&mut self, cell: Cell<'static>) -> Result<()> {
         if self.row.cells.len() >= MAXIMUM_COLUMNS as usize || cell.is_blank() {
             return Ok(());
         }
@@ -98,13 +98,13 @@ impl RowBuilder {
 }
 
 /// A name as far as it is kept.
-pub fn short_name(name: &str) -> String {
+pub(super) fn short_name(name: &str) -> String {
     name.chars().take(MAXIMUM_NAME_CHARACTERS).collect()
 }
 
 /// A sheet being read.
 #[derive(Debug)]
-pub struct SheetBuilder<'a> {
+pub(super) struct SheetBuilder<'a> {
     bounds: Bounds<'a>,
     count: CellCount,
     spool: Spool,
@@ -116,7 +116,7 @@ pub struct SheetBuilder<'a> {
 
 impl<'a> SheetBuilder<'a> {
     /// An empty sheet, behind so many cells of the sheets before it.
-    pub fn new(bounds: Bounds<'a>, count: CellCount) -> Self {
+    pub(super) fn new(bounds: Bounds<'a>, count: CellCount) -> Self {
         let tables = bounds.tables;
         Self {
             bounds,
@@ -130,29 +130,29 @@ impl<'a> SheetBuilder<'a> {
     }
 
     /// What it keeps to.
-    pub fn bounds(&self) -> Bounds<'a> {
+    pub(super) fn bounds(&self) -> Bounds<'a> {
         self.bounds
     }
 
     /// Cells read so far, those of the sheets before it included.
-    pub fn count(&self) -> CellCount {
+    pub(super) fn count(&self) -> CellCount {
         self.count
     }
 
     /// `Invalid` if so many more cells are over the limit: nothing of a row that is repeated too
     /// often is written.
-    pub fn check_room(&self, more: u64) -> Result<()> {
+    pub(super) fn check_room(&self, more: u64) -> Result<()> {
         self.count.check(more, self.bounds)
     }
 
     /// The row after the last one.
-    pub fn next_row(&self) -> u32 {
+    pub(super) fn next_row(&self) -> u32 {
         self.next_row
     }
 
     /// Adds a row; blank cells are dropped, and a row that does not follow the ones before it is
     /// put after them.
-    pub fn push(&mut self, row: &mut Row<'_>) -> Result<()> {
+    pub(super) fn push(&mut self, row: &mut Row<'_>) -> Result<()> {
         self.count.add(row.cells.len(), self.bounds)?;
         row.cells
             .retain(|cell| !cell.is_blank() && cell.column < MAXIMUM_COLUMNS);
@@ -170,7 +170,7 @@ impl<'a> SheetBuilder<'a> {
     }
 
     /// Takes note of merged cells.
-    pub fn merge(&mut self, range: Area) {
+    pub(super) fn merge(&mut self, range: Area) {
         if self.merges.len() < MAXIMUM_MERGES
             && range.top <= range.bottom
             && range.left <= range.right
@@ -181,14 +181,14 @@ impl<'a> SheetBuilder<'a> {
     }
 
     /// Takes note of the link of a cell.
-    pub fn link(&mut self, row: u32, column: u32, link: String) {
+    pub(super) fn link(&mut self, row: u32, column: u32, link: String) {
         if self.links.len() < MAXIMUM_LINKS {
             self.links.insert((row, column), link);
         }
     }
 
     /// Writes the tables of the sheet.
-    pub fn write(mut self, name: &str, writer: &mut Writer<'_>) -> Result<()> {
+    pub(super) fn write(mut self, name: &str, writer: &mut Writer<'_>) -> Result<()> {
         let maximum = self.bounds.tables.maximum_tables_per_sheet;
         let areas = self.layout.areas(maximum);
         let ranges = if self.bounds.settings.fill_merged_cells {
@@ -207,7 +207,7 @@ impl<'a> SheetBuilder<'a> {
 
 /// Row and column, from 0, of a name such as `B7` or `$B$7`; `None` if it is none, or beyond what a
 /// sheet can have.
-pub fn parse_cell(name: &str) -> Option<(u32, u32)> {
+pub(super) fn parse_cell(name: &str) -> Option<(u32, u32)> {
     let (mut column, mut row, mut has_row) = (0_u32, 0_u32, false);
     for byte in name.bytes() {
         match byte {
@@ -227,7 +227,7 @@ pub fn parse_cell(name: &str) -> Option<(u32, u32)> {
 }
 
 /// Column, from 0, of a name such as `B7`, whatever its row.
-pub fn parse_column(name: &str) -> Option<u32> {
+pub(super) fn parse_column(name: &str) -> Option<u32> {
     let letters = name.bytes().take_while(u8::is_ascii_alphabetic);
     let column = letters.take(4).fold(0, |column, letter| {
         column * 26 + u32::from(letter.to_ascii_uppercase() - b'A') + 1
@@ -238,7 +238,7 @@ pub fn parse_column(name: &str) -> Option<u32> {
 }
 
 /// The range of a name such as `B7:C9` or `B7`.
-pub fn parse_range(name: &str) -> Option<Area> {
+pub(super) fn parse_range(name: &str) -> Option<Area> {
     let (first, last) = name.split_once(':').unwrap_or((name, name));
     let ((top, left), (bottom, right)) = (parse_cell(first)?, parse_cell(last)?);
     (top <= bottom && left <= right).then_some(Area {

@@ -14,7 +14,7 @@ use crate::sheets::tables::writer::Writer;
 
 /// A sheet as the workbook lists it.
 #[derive(Debug)]
-pub struct Listed {
+pub(super) struct Listed {
     /// Its name.
     pub name: String,
     /// Whether it is hidden.
@@ -24,7 +24,7 @@ pub struct Listed {
 }
 
 /// A workbook before its sheets are read.
-pub struct Workbook<'a> {
+pub(super) struct Workbook<'a> {
     /// Limits of the conversion.
     pub bounds: Bounds<'a>,
     /// How its format has a sheet.
@@ -44,7 +44,7 @@ pub struct Workbook<'a> {
 }
 
 /// What a sheet needs of its workbook.
-pub struct Context<'a> {
+pub(super) struct Context<'a> {
     /// Number formats.
     pub styles: &'a Styles,
     /// Shared texts.
@@ -58,11 +58,11 @@ pub struct Context<'a> {
 }
 
 /// Reads one sheet from a part of that name; what was read before an error stays in the builder.
-pub type ReadSheet = fn(Part<'_>, &str, &Context<'_>, &mut SheetBuilder<'_>) -> Result<()>;
+pub(super) type ReadSheet = fn(Part<'_>, &str, &Context<'_>, &mut SheetBuilder<'_>) -> Result<()>;
 
 /// Reads and writes all sheets that are wanted. A damaged sheet is noted, unless no sheet has
 /// anything that can be read.
-pub fn write_sheets(
+pub(super) fn write_sheets(
     package: &mut Package<'_>,
     workbook: &Workbook<'_>,
     writer: &mut Writer<'_>,

@@ -35,7 +35,7 @@ struct Listed {
 }
 
 /// The workbook stream of an OLE2 container.
-pub fn stream(bytes: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn stream(bytes: &[u8]) -> Result<Vec<u8>> {
     let damaged = |error: std::io::Error| {
         Error::new(
             ErrorKind::Corrupt,
@@ -72,7 +72,7 @@ pub fn stream(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Reads all sheets that are wanted.
-pub fn read(stream: &[u8], writer: &mut Writer<'_>, bounds: Bounds<'_>) -> Result<About> {
+pub(super) fn read(stream: &[u8], writer: &mut Writer<'_>, bounds: Bounds<'_>) -> Result<About> {
     let (globals, listed) = read_globals(stream, bounds)?;
     check_sheets(listed.len(), bounds)?;
     let mut about = About {

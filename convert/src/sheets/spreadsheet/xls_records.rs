@@ -1,35 +1,35 @@
 //! Records of the BIFF stream in an xls workbook ([MS-XLS] 2.1.4), and the numbers in them.
 
 /// Record types that are read ([MS-XLS] 2.3.1).
-pub mod kind {
-    pub const FORMULA: u16 = 0x0006;
-    pub const END: u16 = 0x000A;
-    pub const DATE_MODE: u16 = 0x0022;
-    pub const FILE_PASS: u16 = 0x002F;
-    pub const CONTINUE: u16 = 0x003C;
-    pub const CODE_PAGE: u16 = 0x0042;
-    pub const COLUMN_INFO: u16 = 0x007D;
-    pub const BOUND_SHEET: u16 = 0x0085;
-    pub const FILTER_MODE: u16 = 0x009B;
-    pub const MULTIPLE_RK: u16 = 0x00BD;
-    pub const RICH_STRING: u16 = 0x00D6;
-    pub const CELL_FORMAT: u16 = 0x00E0;
-    pub const MERGED_CELLS: u16 = 0x00E5;
-    pub const SHARED_STRINGS: u16 = 0x00FC;
-    pub const LABEL_SHARED: u16 = 0x00FD;
-    pub const NUMBER: u16 = 0x0203;
-    pub const LABEL: u16 = 0x0204;
-    pub const BOOLEAN_OR_ERROR: u16 = 0x0205;
-    pub const STRING: u16 = 0x0207;
-    pub const ROW: u16 = 0x0208;
-    pub const RK: u16 = 0x027E;
-    pub const FORMAT: u16 = 0x041E;
-    pub const BEGIN: u16 = 0x0809;
+pub(super) mod kind {
+    pub(crate) const FORMULA: u16 = 0x0006;
+    pub(crate) const END: u16 = 0x000A;
+    pub(crate) const DATE_MODE: u16 = 0x0022;
+    pub(crate) const FILE_PASS: u16 = 0x002F;
+    pub(crate) const CONTINUE: u16 = 0x003C;
+    pub(crate) const CODE_PAGE: u16 = 0x0042;
+    pub(crate) const COLUMN_INFO: u16 = 0x007D;
+    pub(crate) const BOUND_SHEET: u16 = 0x0085;
+    pub(crate) const FILTER_MODE: u16 = 0x009B;
+    pub(crate) const MULTIPLE_RK: u16 = 0x00BD;
+    pub(crate) const RICH_STRING: u16 = 0x00D6;
+    pub(crate) const CELL_FORMAT: u16 = 0x00E0;
+    pub(crate) const MERGED_CELLS: u16 = 0x00E5;
+    pub(crate) const SHARED_STRINGS: u16 = 0x00FC;
+    pub(crate) const LABEL_SHARED: u16 = 0x00FD;
+    pub(crate) const NUMBER: u16 = 0x0203;
+    pub(crate) const LABEL: u16 = 0x0204;
+    pub(crate) const BOOLEAN_OR_ERROR: u16 = 0x0205;
+    pub(crate) const STRING: u16 = 0x0207;
+    pub(crate) const ROW: u16 = 0x0208;
+    pub(crate) const RK: u16 = 0x027E;
+    pub(crate) const FORMAT: u16 = 0x041E;
+    pub(crate) const BEGIN: u16 = 0x0809;
 }
 
 /// A record.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
+pub(super) struct Record<'a> {
     /// Where it begins in the stream.
     pub position: usize,
     /// Its type.
@@ -40,14 +40,14 @@ pub struct Record<'a> {
 
 /// The records of a stream from a position on, as far as they are whole.
 #[derive(Clone, Debug)]
-pub struct Records<'a> {
+pub(super) struct Records<'a> {
     stream: &'a [u8],
     position: usize,
 }
 
 impl<'a> Records<'a> {
     /// Begins at a position, which may be beyond the end.
-    pub fn new(stream: &'a [u8], position: usize) -> Self {
+    pub(super) fn new(stream: &'a [u8], position: usize) -> Self {
         Self { stream, position }
     }
 }
@@ -70,21 +70,21 @@ impl<'a> Iterator for Records<'a> {
 }
 
 /// A number of two bytes, little-endian.
-pub fn u16_at(data: &[u8], at: usize) -> Option<u16> {
+pub(super) fn u16_at(data: &[u8], at: usize) -> Option<u16> {
     data.get(at..)?
         .first_chunk()
         .map(|bytes| u16::from_le_bytes(*bytes))
 }
 
 /// A number of four bytes.
-pub fn u32_at(data: &[u8], at: usize) -> Option<u32> {
+pub(super) fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     data.get(at..)?
         .first_chunk()
         .map(|bytes| u32::from_le_bytes(*bytes))
 }
 
 /// A binary fraction of eight bytes.
-pub fn f64_at(data: &[u8], at: usize) -> Option<f64> {
+pub(super) fn f64_at(data: &[u8], at: usize) -> Option<f64> {
     data.get(at..)?
         .first_chunk()
         .map(|bytes| f64::from_le_bytes(*bytes))
@@ -92,7 +92,7 @@ pub fn f64_at(data: &[u8], at: usize) -> Option<f64> {
 
 /// A number packed into four bytes ([MS-XLS] 2.5.217): bit 0 divides by 100, bit 1 says that the
 /// rest is a whole number.
-pub fn rk_at(data: &[u8], at: usize) -> Option<f64> {
+pub(super) fn rk_at(data: &[u8], at: usize) -> Option<f64> {
     let packed = u32_at(data, at)?;
     let number = if packed & 2 == 0 {
         f64::from_bits(u64::from(packed & !3) << 32)
@@ -107,7 +107,7 @@ pub fn rk_at(data: &[u8], at: usize) -> Option<f64> {
 }
 
 /// The name of an error by its code ([MS-XLS] 2.5.10).
-pub fn error_name(code: u8) -> &'static str {
+pub(super) fn error_name(code: u8) -> &'static str {
     match code {
         0x00 => "#NULL!",
         0x07 => "#DIV/0!",

@@ -22,7 +22,7 @@ const RECORDS_TO_TEXT: usize = 4;
 
 /// What all sheets share.
 #[derive(Debug)]
-pub struct Globals {
+pub(super) struct Globals {
     /// Shared texts.
     pub texts: SharedTexts,
     /// Number format of each cell format.
@@ -35,7 +35,7 @@ pub struct Globals {
 
 impl Globals {
     /// Nothing yet.
-    pub fn new(form: TextForm) -> Self {
+    pub(super) fn new(form: TextForm) -> Self {
         Self {
             texts: SharedTexts::default(),
             formats: Vec::new(),
@@ -61,7 +61,7 @@ struct Found {
 }
 
 /// Reads the sheet at a position into an empty builder; the second value is whether its last record was found.
-pub fn read<'a>(
+pub(super) fn read<'a>(
     stream: &[u8],
     position: usize,
     globals: &Globals,

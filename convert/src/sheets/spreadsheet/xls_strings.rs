@@ -17,7 +17,7 @@ const RICH: u8 = 8;
 
 /// How text is stored.
 #[derive(Clone, Copy, Debug)]
-pub struct TextForm {
+pub(super) struct TextForm {
     /// Whether texts have a byte that says how wide their characters are (Excel 97 and later).
     pub is_unicode: bool,
     /// Encoding of byte texts.
@@ -26,7 +26,7 @@ pub struct TextForm {
 
 impl TextForm {
     /// A text whose length is in the first two bytes (`length_bytes` 2) or the first byte (1).
-    pub fn text(self, data: &[u8], length_bytes: usize) -> Option<String> {
+    pub(super) fn text(self, data: &[u8], length_bytes: usize) -> Option<String> {
         let length = if length_bytes == 2 {
             usize::from(u16_at(data, 0)?)
         } else {
@@ -68,7 +68,7 @@ fn unicode(data: &[u8], length: usize, is_wide: bool) -> (String, usize) {
 }
 
 /// The encoding of a code page; Western where it is not known.
-pub fn code_page(number: u16) -> &'static Encoding {
+pub(super) fn code_page(number: u16) -> &'static Encoding {
     let label = match number {
         874 => "windows-874",
         866 => "ibm866",
@@ -92,7 +92,7 @@ pub fn code_page(number: u16) -> &'static Encoding {
 
 /// The table of shared texts that begins with a record and goes on in those after it, as far as it
 /// is whole; `Invalid` over the limit.
-pub fn shared_texts(
+pub(super) fn shared_texts(
     first: Record<'_>,
     mut following: Records<'_>,
     bounds: Bounds<'_>,

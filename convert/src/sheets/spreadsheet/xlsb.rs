@@ -25,7 +25,7 @@ const WORKBOOK: &str = "xl/workbook.bin";
 const MAXIMUM_FORMATS: usize = 70_000;
 
 /// Reads all sheets that are wanted.
-pub fn read(
+pub(super) fn read(
     package: &mut Package<'_>,
     writer: &mut Writer<'_>,
     bounds: Bounds<'_>,

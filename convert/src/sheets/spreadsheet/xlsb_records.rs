@@ -8,37 +8,37 @@ use super::package::{Part, part_error};
 use super::xls_records::{u16_at, u32_at};
 
 /// Record types that are read ([MS-XLSB] 2.3.2).
-pub mod kind {
-    pub const ROW: u32 = 0;
-    pub const CELL_RK: u32 = 2;
-    pub const CELL_ERROR: u32 = 3;
-    pub const CELL_BOOLEAN: u32 = 4;
-    pub const CELL_REAL: u32 = 5;
-    pub const CELL_TEXT: u32 = 6;
-    pub const CELL_SHARED: u32 = 7;
-    pub const FORMULA_TEXT: u32 = 8;
-    pub const FORMULA_NUMBER: u32 = 9;
-    pub const FORMULA_BOOLEAN: u32 = 10;
-    pub const FORMULA_ERROR: u32 = 11;
-    pub const SHARED_TEXT: u32 = 19;
-    pub const FORMAT: u32 = 44;
-    pub const CELL_FORMAT: u32 = 47;
-    pub const COLUMN_INFO: u32 = 60;
-    pub const CELL_RICH_TEXT: u32 = 62;
-    pub const END_SHEET: u32 = 130;
-    pub const WORKBOOK_PROPERTIES: u32 = 153;
-    pub const SHEET: u32 = 156;
-    pub const MERGED_CELLS: u32 = 176;
-    pub const HYPERLINK: u32 = 494;
-    pub const BEGIN_CELL_FORMATS: u32 = 617;
-    pub const END_CELL_FORMATS: u32 = 618;
+pub(super) mod kind {
+    pub(crate) const ROW: u32 = 0;
+    pub(crate) const CELL_RK: u32 = 2;
+    pub(crate) const CELL_ERROR: u32 = 3;
+    pub(crate) const CELL_BOOLEAN: u32 = 4;
+    pub(crate) const CELL_REAL: u32 = 5;
+    pub(crate) const CELL_TEXT: u32 = 6;
+    pub(crate) const CELL_SHARED: u32 = 7;
+    pub(crate) const FORMULA_TEXT: u32 = 8;
+    pub(crate) const FORMULA_NUMBER: u32 = 9;
+    pub(crate) const FORMULA_BOOLEAN: u32 = 10;
+    pub(crate) const FORMULA_ERROR: u32 = 11;
+    pub(crate) const SHARED_TEXT: u32 = 19;
+    pub(crate) const FORMAT: u32 = 44;
+    pub(crate) const CELL_FORMAT: u32 = 47;
+    pub(crate) const COLUMN_INFO: u32 = 60;
+    pub(crate) const CELL_RICH_TEXT: u32 = 62;
+    pub(crate) const END_SHEET: u32 = 130;
+    pub(crate) const WORKBOOK_PROPERTIES: u32 = 153;
+    pub(crate) const SHEET: u32 = 156;
+    pub(crate) const MERGED_CELLS: u32 = 176;
+    pub(crate) const HYPERLINK: u32 = 494;
+    pub(crate) const BEGIN_CELL_FORMATS: u32 = 617;
+    pub(crate) const END_CELL_FORMATS: u32 = 618;
 }
 
 /// Longest record in bytes.
 const MAXIMUM_RECORD_BYTES: u64 = 16 << 20;
 
 /// The records of one part.
-pub struct Records<'a> {
+pub(super) struct Records<'a> {
     part: Part<'a>,
     name: &'a str,
     data: Vec<u8>,
@@ -46,7 +46,7 @@ pub struct Records<'a> {
 
 impl<'a> Records<'a> {
     /// Reads the part of that name.
-    pub fn new(part: Part<'a>, name: &'a str) -> Self {
+    pub(super) fn new(part: Part<'a>, name: &'a str) -> Self {
         Self {
             part,
             name,
@@ -55,7 +55,7 @@ impl<'a> Records<'a> {
     }
 
     /// The next record's type and content; `None` at the end of the part.
-    pub fn next(&mut self) -> Result<Option<(u32, &[u8])>> {
+    pub(super) fn next(&mut self) -> Result<Option<(u32, &[u8])>> {
         self.part.begin_event();
         let Some(first) = self.byte()? else {
             return Ok(None);
@@ -108,7 +108,7 @@ impl<'a> Records<'a> {
 }
 
 /// A text whose number of characters stands in four bytes; empty where there is none.
-pub fn wide_text(data: &[u8], at: usize) -> Option<String> {
+pub(super) fn wide_text(data: &[u8], at: usize) -> Option<String> {
     let length = u32_at(data, at)?;
     if length == u32::MAX {
         return Some(String::new());
@@ -127,7 +127,7 @@ pub fn wide_text(data: &[u8], at: usize) -> Option<String> {
 }
 
 /// Bytes that a text takes.
-pub fn wide_text_bytes(data: &[u8], at: usize) -> Option<usize> {
+pub(super) fn wide_text_bytes(data: &[u8], at: usize) -> Option<usize> {
     let length = u32_at(data, at)?;
     Some(if length == u32::MAX {
         4
@@ -137,6 +137,6 @@ pub fn wide_text_bytes(data: &[u8], at: usize) -> Option<usize> {
 }
 
 /// A number of three bytes.
-pub fn u24_at(data: &[u8], at: usize) -> Option<u32> {
+pub(super) fn u24_at(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from(u16_at(data, at)?) | u32::from(*data.get(at + 2)?) << 16)
 }

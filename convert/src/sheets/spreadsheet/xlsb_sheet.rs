@@ -16,7 +16,7 @@ use crate::sheets::tables::value::{Cell, Value};
 const MAXIMUM_HIDDEN_RANGES: usize = 1000;
 
 /// Reads a sheet to its end; what was read before an error stays in the builder.
-pub fn read_sheet(
+pub(super) fn read_sheet(
     part: Part<'_>,
     name: &str,
     context: &Context<'_>,

@@ -18,7 +18,7 @@ const MEDIA_TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsh
 const MACRO_MEDIA_TYPE: &str = "application/vnd.ms-excel.sheet.macroEnabled.12";
 
 /// Reads all sheets that are wanted.
-pub fn read(
+pub(super) fn read(
     package: &mut Package<'_>,
     writer: &mut Writer<'_>,
     bounds: Bounds<'_>,

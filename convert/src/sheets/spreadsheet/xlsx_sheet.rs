@@ -55,7 +55,7 @@ struct SheetReader<'a> {
 }
 
 /// Reads a sheet to its end; what was read before an error stays in the builder.
-pub fn read_sheet(
+pub(super) fn read_sheet(
     part: Part<'_>,
     name: &str,
     context: &Context<'_>,

@@ -14,18 +14,18 @@ const MAXIMUM_FORMATS: usize = 70_000;
 
 /// Number format of each cell format (`cellXfs`); also used by `xlsb`.
 #[derive(Debug, Default)]
-pub struct Styles {
+pub(super) struct Styles {
     formats: Vec<NumberFormat>,
 }
 
 impl Styles {
     /// The number formats of a workbook, in order of its cell formats.
-    pub fn new(formats: Vec<NumberFormat>) -> Self {
+    pub(super) fn new(formats: Vec<NumberFormat>) -> Self {
         Self { formats }
     }
 
     /// Reads `styles.xml`.
-    pub fn read(mut xml: Xml<'_>) -> Result<Self> {
+    pub(super) fn read(mut xml: Xml<'_>) -> Result<Self> {
         let mut codes: HashMap<u32, NumberFormat> = HashMap::new();
         let mut formats = Vec::new();
         let mut in_cell_formats = false;
@@ -62,14 +62,14 @@ impl Styles {
     }
 
     /// The number format of a cell format.
-    pub fn format(&self, index: usize) -> &NumberFormat {
+    pub(super) fn format(&self, index: usize) -> &NumberFormat {
         self.formats.get(index).unwrap_or(&NumberFormat::General)
     }
 }
 
 /// The texts that cells name by number, one behind the other.
 #[derive(Debug, Default)]
-pub struct SharedTexts {
+pub(super) struct SharedTexts {
     text: String,
     /// Where each text ends.
     ends: Vec<usize>,
@@ -78,7 +78,7 @@ pub struct SharedTexts {
 impl SharedTexts {
     /// Reads `sharedStrings.xml`; what was read before an error stays. Phonetic readings are left
     /// out.
-    pub fn read(&mut self, mut xml: Xml<'_>, bounds: Bounds<'_>) -> Result<()> {
+    pub(super) fn read(&mut self, mut xml: Xml<'_>, bounds: Bounds<'_>) -> Result<()> {
         let maximum = bounds.settings.maximum_shared_text_bytes;
         let (mut in_text, mut phonetic) = (false, false);
         loop {
@@ -119,18 +119,18 @@ impl SharedTexts {
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
     /// Adds a text; `Invalid` over the limit.
-    pub fn push(&mut self, text: &str, bounds: Bounds<'_>) -> Result<()> {
+    pub(super) fn push(&mut self, text: &str, bounds: Bounds<'_>) -> Result<()> {
         self.text.push_str(text);
         self.end_text(bounds.settings.maximum_shared_text_bytes, bounds)
     }
 
     /// The text of a number.
-    pub fn get(&self, index: usize) -> Option<&str> {
+    pub(super) fn get(&self, index: usize) -> Option<&str> {
         let end = *self.ends.get(index)?;
         let start = index
             .checked_sub(1)

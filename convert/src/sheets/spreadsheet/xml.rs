@@ -9,7 +9,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use super::package::{Part, part_error};
 
 /// Reads one part.
-pub struct Xml<'a> {
+pub(super) struct Xml<'a> {
     reader: Reader<Part<'a>>,
     buffer: Vec<u8>,
     name: String,
@@ -17,7 +17,7 @@ pub struct Xml<'a> {
 
 impl<'a> Xml<'a> {
     /// Reads the part of that name.
-    pub fn new(part: Part<'a>, name: &str) -> Self {
+    pub(super) fn new(part: Part<'a>, name: &str) -> Self {
         let mut reader = Reader::from_reader(part);
         let config = reader.config_mut();
         // Names of open tags would pile up, and a workbook with crossed tags is still read.
@@ -31,7 +31,7 @@ impl<'a> Xml<'a> {
     }
 
     /// The next event; `Eof` at the end.
-    pub fn next(&mut self) -> Result<Event<'_>> {
+    pub(super) fn next(&mut self) -> Result<Event<'_>> {
         self.buffer.clear();
         self.reader.get_mut().begin_event();
         self.reader
@@ -48,12 +48,12 @@ impl<'a> Xml<'a> {
 }
 
 /// Whether a tag has a local name.
-pub fn is(tag: &BytesStart<'_>, name: &str) -> bool {
+pub(super) fn is(tag: &BytesStart<'_>, name: &str) -> bool {
     tag.local_name().as_ref() == name
 }
 
 /// The value of an attribute by its local name.
-pub fn attribute<'a>(tag: &'a BytesStart<'_>, name: &str) -> Option<Cow<'a, str>> {
+pub(super) fn attribute<'a>(tag: &'a BytesStart<'_>, name: &str) -> Option<Cow<'a, str>> {
     let found = tag
         .attributes()
         .with_checks(false)
@@ -71,17 +71,17 @@ pub fn attribute<'a>(tag: &'a BytesStart<'_>, name: &str) -> Option<Cow<'a, str>
 }
 
 /// An attribute that is a number.
-pub fn number<T: std::str::FromStr>(tag: &BytesStart<'_>, name: &str) -> Option<T> {
+pub(super) fn number<T: std::str::FromStr>(tag: &BytesStart<'_>, name: &str) -> Option<T> {
     attribute(tag, name)?.trim().parse().ok()
 }
 
 /// Whether an attribute says yes.
-pub fn truth(tag: &BytesStart<'_>, name: &str) -> bool {
+pub(super) fn truth(tag: &BytesStart<'_>, name: &str) -> bool {
     attribute(tag, name).is_some_and(|value| matches!(value.trim(), "1" | "true" | "on"))
 }
 
 /// Adds the text that an event stands for.
-pub fn add_text(event: &Event<'_>, out: &mut String) {
+pub(super) fn add_text(event: &Event<'_>, out: &mut String) {
     match event {
         Event::Text(text) => out.push_str(&text.xml10_content()),
         Event::CData(text) => out.push_str(&text.xml10_content()),

@@ -7,7 +7,7 @@ use super::value::Value;
 
 /// The kind of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Nothing, or a word for it such as `n/a`.
     Empty,
     /// A whole number.
@@ -37,7 +37,7 @@ const MISSING: &[&str] = &[
 const MAXIMUM_VALUE_BYTES: usize = 32;
 
 /// The kind of a typed value.
-pub fn kind_of(value: &Value<'_>) -> Kind {
+pub(crate) fn kind_of(value: &Value<'_>) -> Kind {
     match value {
         Value::Empty => Kind::Empty,
         Value::Integer(_) => Kind::Integer,
@@ -53,7 +53,7 @@ pub fn kind_of(value: &Value<'_>) -> Kind {
 }
 
 /// Whether text is a word for a missing value.
-pub fn is_missing(text: &str) -> bool {
+pub(crate) fn is_missing(text: &str) -> bool {
     let text = text.trim();
     text.len() <= 8 && MISSING.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
@@ -62,7 +62,7 @@ pub fn is_missing(text: &str) -> bool {
 ///
 /// Numbers with leading zeros or a plus sign are identifiers and stay text, as do dates whose day
 /// and month could be exchanged.
-pub fn understand(text: &str) -> Value<'_> {
+pub(crate) fn understand(text: &str) -> Value<'_> {
     let trimmed = text.trim();
     let Some(first) = trimmed.bytes().next() else {
         return Value::Empty;

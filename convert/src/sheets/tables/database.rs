@@ -35,7 +35,7 @@ const FAST: &str = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA lock
                     PRAGMA cache_size=-16000; BEGIN;";
 
 /// A database being written.
-pub struct Database {
+pub(crate) struct Database {
     connection: Connection,
     file: Option<NamedTempFile>,
     maximum_bytes: u64,
@@ -94,7 +94,7 @@ fn make_empty() -> rusqlite::Result<Vec<u8>> {
 
 impl Database {
     /// An empty database, in memory or in a temporary file, of at most `maximum_bytes`.
-    pub fn create(in_memory: bool, maximum_bytes: u64) -> Result<Self> {
+    pub(crate) fn create(in_memory: bool, maximum_bytes: u64) -> Result<Self> {
         let (connection, file, begin) = if in_memory {
             let begin = format!(
                 "PRAGMA max_page_count={}; PRAGMA journal_mode=OFF; BEGIN;",
@@ -122,7 +122,7 @@ impl Database {
     }
 
     /// Creates a table, enters it into the catalogue and prepares the adding of its rows.
-    pub fn add_table(
+    pub(crate) fn add_table(
         &self,
         name: &str,
         sheet: &str,
@@ -168,7 +168,7 @@ impl Database {
     }
 
     /// Adds the text of a cell that belongs to no table.
-    pub fn add_note(&self, sheet: &str, cell: &str, text: &str) -> Result<()> {
+    pub(crate) fn add_note(&self, sheet: &str, cell: &str, text: &str) -> Result<()> {
         self.execute("INSERT INTO _notes VALUES (?,?,?)", &[&sheet, &cell, &text])
     }
 
@@ -199,7 +199,7 @@ impl Database {
     }
 
     /// The finished database file.
-    pub fn finish(mut self) -> Result<Vec<u8>> {
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
         self.connection
             .execute_batch("COMMIT")
             .map_err(|error| self.explain(error))?;
@@ -220,14 +220,14 @@ impl Database {
 }
 
 /// Adds rows to one table.
-pub struct Inserter<'a> {
+pub(crate) struct Inserter<'a> {
     statement: Statement<'a>,
     database: &'a Database,
 }
 
 impl Inserter<'_> {
     /// Adds a row; `untyped` cells are text that the column's type tells how to read.
-    pub fn add(&mut self, row: &Row<'_>, columns: &[Column], untyped: bool) -> Result<()> {
+    pub(crate) fn add(&mut self, row: &Row<'_>, columns: &[Column], untyped: bool) -> Result<()> {
         let mut cells = row.cells.iter().peekable();
         for (column, place) in columns.iter().zip(1..) {
             while cells.next_if(|cell| cell.column < column.place).is_some() {}
@@ -290,7 +290,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// `B2:D9`.
-pub fn range_name(area: Area) -> String {
+pub(crate) fn range_name(area: Area) -> String {
     format!(
         "{}:{}",
         cell_name(area.top, area.left),
@@ -299,12 +299,12 @@ pub fn range_name(area: Area) -> String {
 }
 
 /// `A1` for row 0 and column 0.
-pub fn cell_name(row: u32, column: u32) -> String {
+pub(crate) fn cell_name(row: u32, column: u32) -> String {
     format!("{}{}", column_name(column), u64::from(row) + 1)
 }
 
 /// `A` for column 0, `AA` for column 26.
-pub fn column_name(column: u32) -> String {
+pub(crate) fn column_name(column: u32) -> String {
     let mut letters = Vec::new();
     let mut rest = u64::from(column) + 1;
     while rest > 0 {

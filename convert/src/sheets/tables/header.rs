@@ -17,7 +17,7 @@ const MAXIMUM_HEADER_CHARACTERS: usize = 120;
 
 /// Where a table's head ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub(crate) struct Head {
     /// Rows of titles.
     pub titles: usize,
     /// Rows of the header after the titles; 0 if the table has none.
@@ -27,7 +27,7 @@ pub struct Head {
 /// Decides by the first rows of a table; `untyped` cells are text that may be numbers,
 /// `merged_rows` is how many rows the merged cells of a given row reach over (1 if none are merged
 /// over columns or rows).
-pub fn find(rows: &[Row<'_>], untyped: bool, merged_rows: &dyn Fn(u32) -> usize) -> Head {
+pub(crate) fn find(rows: &[Row<'_>], untyped: bool, merged_rows: &dyn Fn(u32) -> usize) -> Head {
     let widest = rows.iter().map(filled).max().unwrap_or(0);
     let titles = if widest < 2 {
         0

@@ -11,7 +11,7 @@ const MAXIMUM_DEPTH: usize = 32;
 
 /// A rectangle of cells, all bounds included, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Area {
+pub(crate) struct Area {
     /// First row.
     pub top: u32,
     /// Last row.
@@ -24,12 +24,12 @@ pub struct Area {
 
 impl Area {
     /// Number of columns.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         (self.right - self.left) as usize + 1
     }
 
     /// Number of rows.
-    pub fn height(&self) -> usize {
+    pub(crate) fn height(&self) -> usize {
         (self.bottom - self.top) as usize + 1
     }
 
@@ -45,7 +45,7 @@ impl Area {
 
 /// Occupied rectangles of a sheet. A regular table of any length is one rectangle.
 #[derive(Debug, Default)]
-pub struct Layout {
+pub(crate) struct Layout {
     closed: Vec<Area>,
     /// Rectangles that the last row belongs to.
     open: Vec<Area>,
@@ -54,7 +54,7 @@ pub struct Layout {
 
 impl Layout {
     /// Takes note of a row; rows come in ascending order.
-    pub fn add(&mut self, row: &Row<'_>) {
+    pub(crate) fn add(&mut self, row: &Row<'_>) {
         let mut runs = runs(row);
         if self.is_coarse {
             runs = runs
@@ -100,7 +100,7 @@ impl Layout {
 
     /// The tables from top to bottom and left to right; one over everything if there would be more
     /// than `maximum`.
-    pub fn areas(mut self, maximum: usize) -> Vec<Area> {
+    pub(crate) fn areas(mut self, maximum: usize) -> Vec<Area> {
         self.closed.append(&mut self.open);
         let Some(all) = self.closed.iter().copied().reduce(Area::covering) else {
             return Vec::new();

@@ -9,7 +9,7 @@ use crate::table::{push_row, push_rule};
 
 /// How much is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub(crate) struct Extent {
     /// Data rows between two headers.
     pub rows_per_group: u64,
     /// Data rows of a table.
@@ -20,7 +20,7 @@ pub struct Extent {
 
 impl Extent {
     /// As the settings say.
-    pub fn of(config: &TablesConfig) -> Self {
+    pub(crate) fn of(config: &TablesConfig) -> Self {
         Self {
             rows_per_group: config.rows_per_group,
             maximum_rows: config.maximum_markdown_rows,
@@ -31,7 +31,7 @@ impl Extent {
 
 /// Writes one table row by row.
 #[derive(Debug)]
-pub struct TableWriter<'a> {
+pub(crate) struct TableWriter<'a> {
     out: &'a mut String,
     plan: &'a Plan,
     extent: Extent,
@@ -45,7 +45,7 @@ pub struct TableWriter<'a> {
 
 impl<'a> TableWriter<'a> {
     /// Begins a table; the Markdown ends with a blank line.
-    pub fn new(out: &'a mut String, plan: &'a Plan, extent: Extent) -> Self {
+    pub(crate) fn new(out: &'a mut String, plan: &'a Plan, extent: Extent) -> Self {
         Self {
             out,
             plan,
@@ -58,7 +58,7 @@ impl<'a> TableWriter<'a> {
     }
 
     /// Adds the next row of the table, titles and header among them.
-    pub fn add(&mut self, row: &Row<'_>) {
+    pub(crate) fn add(&mut self, row: &Row<'_>) {
         let head = (self.plan.titles + self.plan.header_rows) as u64;
         let index = self.rows;
         self.rows += 1;
@@ -149,7 +149,7 @@ fn write_row(row: &Row<'_>, plan: &Plan, out: &mut String) {
 }
 
 /// A cell's text on one line.
-pub fn write_cell(cell: &Cell<'_>, out: &mut String) {
+pub(crate) fn write_cell(cell: &Cell<'_>, out: &mut String) {
     let text = cell.text();
     let link = cell.link.as_deref().map(str::trim).filter(|link| {
         !link.is_empty() && link.len() <= MAXIMUM_LINK_BYTES && *link != text.trim()
@@ -178,7 +178,7 @@ fn clean(text: &str) -> String {
 }
 
 /// Text of a table cell.
-pub fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     write_escaped(text.trim(), false, &mut out);
     out
@@ -217,7 +217,7 @@ fn write_escaped(text: &str, in_link: bool, out: &mut String) {
 }
 
 /// A paragraph of one cell: what would begin a heading, list, quote or rule is escaped.
-pub fn paragraph(cell: &Cell<'_>) -> String {
+pub(crate) fn paragraph(cell: &Cell<'_>) -> String {
     let mut text = String::new();
     write_cell(cell, &mut text);
     match cell.value {

@@ -20,11 +20,11 @@ const HEADER_ROWS: u32 = 3;
 const MAXIMUM_REPEATED_BYTES: usize = 200;
 
 /// Links of cells by row and column.
-pub type Links = HashMap<(u32, u32), String>;
+pub(crate) type Links = HashMap<(u32, u32), String>;
 
 /// The merged ranges and the links of a sheet.
 #[derive(Debug, Default)]
-pub struct Merges {
+pub(crate) struct Merges {
     /// By first row.
     ranges: Vec<Area>,
     links: Arc<Links>,
@@ -32,7 +32,7 @@ pub struct Merges {
 
 impl Merges {
     /// The ranges of a sheet in any order, and its links.
-    pub fn new(mut ranges: Vec<Area>, links: Links) -> Self {
+    pub(crate) fn new(mut ranges: Vec<Area>, links: Links) -> Self {
         ranges.truncate(MAXIMUM_MERGES);
         ranges.sort_by_key(|range| (range.top, range.left));
         Self {
@@ -43,7 +43,7 @@ impl Merges {
 
     /// Rows that the merged cells of a row reach over within a table, 2 for cells that are merged
     /// over columns only: below a header over several columns stand the names of these.
-    pub fn height_in(&self, row: u32, area: Area) -> usize {
+    pub(crate) fn height_in(&self, row: u32, area: Area) -> usize {
         let first = self.ranges.partition_point(|range| range.top < row);
         let heights = self
             .ranges
@@ -62,7 +62,7 @@ impl Merges {
     }
 
     /// Prepares the reading of an area.
-    pub fn filler(&self, area: Area) -> Filler {
+    pub(crate) fn filler(&self, area: Area) -> Filler {
         let is_repeated = |range: &&Area| {
             is_inside(range, area) && (range.width() < area.width() || range.height() > 1)
         };
@@ -91,7 +91,7 @@ fn is_inside(range: &Area, area: Area) -> bool {
 
 /// Cuts rows to an area and fills its merged cells.
 #[derive(Debug)]
-pub struct Filler {
+pub(crate) struct Filler {
     area: Area,
     /// Ranges that begin further down, the next one last.
     waiting: Vec<Area>,
@@ -101,7 +101,7 @@ pub struct Filler {
 
 impl Filler {
     /// The row within the area; `None` if nothing of it is there. Rows come in ascending order.
-    pub fn fill<'a>(&mut self, row: &'a Row<'a>) -> Option<Cow<'a, Row<'a>>> {
+    pub(crate) fn fill<'a>(&mut self, row: &'a Row<'a>) -> Option<Cow<'a, Row<'a>>> {
         let is_own = |cell: &&Cell<'_>| (self.area.left..=self.area.right).contains(&cell.column);
         let has_all = row.cells.iter().all(|cell| is_own(&cell));
         if !row.cells.iter().filter(is_own).any(|cell| !cell.is_blank()) {

@@ -106,13 +106,13 @@ const RESERVED: &[&str] = &[
 
 /// Names that are taken.
 #[derive(Debug, Default)]
-pub struct Names {
+pub(crate) struct Names {
     taken: HashSet<String>,
 }
 
 impl Names {
     /// A safe name like `wanted` that is not taken yet; `fallback` where nothing of it remains.
-    pub fn unique(&mut self, wanted: &str, fallback: &str) -> String {
+    pub(crate) fn unique(&mut self, wanted: &str, fallback: &str) -> String {
         let base = safe(wanted, fallback);
         let mut name = base.clone();
         let mut number = 2;

@@ -9,7 +9,7 @@ use super::survey::{ColumnType, Survey};
 
 /// A column that is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub(crate) struct Column {
     /// Column of the sheet, from 0.
     pub place: u32,
     /// The header's text; empty without one.
@@ -22,7 +22,7 @@ pub struct Column {
 
 /// One table.
 #[derive(Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Where it is.
     pub area: Area,
     /// Columns that are not empty, from the left.
@@ -39,7 +39,7 @@ pub struct Plan {
 
 impl Plan {
     /// Plans a table by its survey.
-    pub fn new(survey: &Survey, area: Area) -> Self {
+    pub(crate) fn new(survey: &Survey, area: Area) -> Self {
         let mut names = Names::default();
         let occupied = survey
             .columns
@@ -69,7 +69,7 @@ impl Plan {
     }
 
     /// Rows below the header.
-    pub fn data_rows(&self) -> u64 {
+    pub(crate) fn data_rows(&self) -> u64 {
         self.rows
             .saturating_sub((self.titles + self.header_rows) as u64)
     }

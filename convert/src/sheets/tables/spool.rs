@@ -19,7 +19,7 @@ const FILE_BUFFER_BYTES: usize = 1 << 18;
 
 /// Rows being collected, then a [`RowSource`].
 #[derive(Debug)]
-pub struct Spool {
+pub(crate) struct Spool {
     memory: Vec<u8>,
     file: Option<BufWriter<File>>,
     memory_bytes: usize,
@@ -31,7 +31,7 @@ pub struct Spool {
 impl Spool {
     /// An empty spool that stays in memory up to `memory_bytes`, and is refused as `Invalid` beyond
     /// `maximum_bytes`.
-    pub fn new(memory_bytes: usize, maximum_bytes: u64) -> Self {
+    pub(crate) fn new(memory_bytes: usize, maximum_bytes: u64) -> Self {
         Self {
             memory: Vec::new(),
             file: None,
@@ -43,7 +43,7 @@ impl Spool {
     }
 
     /// Adds a row; rows come in ascending order.
-    pub fn push(&mut self, row: &Row<'_>) -> Result<()> {
+    pub(crate) fn push(&mut self, row: &Row<'_>) -> Result<()> {
         self.scratch.clear();
         row.cells
             .iter()

@@ -13,11 +13,11 @@ use crate::limits::Limits;
 const HEAD_ROWS: usize = 16;
 
 /// Rows between two looks at the clock.
-pub const ROWS_PER_CHECK: u64 = 4096;
+pub(crate) const ROWS_PER_CHECK: u64 = 4096;
 
 /// Type of a database column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnType {
+pub(crate) enum ColumnType {
     /// Whole numbers.
     Integer,
     /// Numbers.
@@ -36,7 +36,7 @@ pub enum ColumnType {
 
 impl ColumnType {
     /// The name in the schema.
-    pub fn sql(self) -> &'static str {
+    pub(crate) fn sql(self) -> &'static str {
         match self {
             Self::Integer => "INTEGER",
             Self::Real => "REAL",
@@ -51,7 +51,7 @@ impl ColumnType {
 
 /// What a column holds below the header: values by kind.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ColumnSurvey {
+pub(crate) struct ColumnSurvey {
     integers: u64,
     reals: u64,
     booleans: u64,
@@ -88,7 +88,7 @@ impl ColumnSurvey {
     }
 
     /// Whether the column holds nothing at all.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.in_head && self.missing == 0 && self.of_known_kind() == 0 && self.texts == 0
     }
 
@@ -97,7 +97,7 @@ impl ColumnSurvey {
     }
 
     /// The narrowest type for all values.
-    pub fn column_type(&self) -> ColumnType {
+    pub(crate) fn column_type(&self) -> ColumnType {
         let known = self.of_known_kind();
         match known {
             _ if self.texts > 0 || known == 0 => ColumnType::Text,
@@ -114,7 +114,7 @@ impl ColumnSurvey {
 
 /// What the first reading found.
 #[derive(Debug, Default)]
-pub struct Survey {
+pub(crate) struct Survey {
     /// Where the head ends.
     pub head: Head,
     /// The first rows, titles and header among them; merged cells are filled.
@@ -130,7 +130,7 @@ pub struct Survey {
 
 impl Survey {
     /// Reads an area once.
-    pub fn read(
+    pub(crate) fn read(
         source: &mut dyn RowSource,
         area: Area,
         merges: &Merges,

@@ -7,7 +7,7 @@ use tributary_schemas::Result;
 /// What a cell holds. Dates and times are ISO text: `2024-02-29`, `2024-02-29 13:05:00`,
 /// `13:05:00`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// Nothing.
     #[default]
     Empty,
@@ -31,7 +31,7 @@ pub enum Value<'a> {
 
 /// A cell with its place in the row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cell<'a> {
+pub(crate) struct Cell<'a> {
     /// Column, from 0.
     pub column: u32,
     /// The value.
@@ -44,7 +44,7 @@ pub struct Cell<'a> {
 
 /// The cells of one row that hold something, columns ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row<'a> {
+pub(crate) struct Row<'a> {
     /// Row, from 0.
     pub index: u32,
     /// The cells.
@@ -52,7 +52,7 @@ pub struct Row<'a> {
 }
 
 /// Rows that can be read several times, in ascending order.
-pub trait RowSource {
+pub(crate) trait RowSource {
     /// Calls `visit` for the rows from `first` to `last`; it returns whether it wants more.
     fn visit(
         &mut self,
@@ -67,7 +67,7 @@ pub trait RowSource {
 
 impl<'a> Value<'a> {
     /// A copy that borrows nothing.
-    pub fn into_owned(self) -> Value<'static> {
+    pub(crate) fn into_owned(self) -> Value<'static> {
         let owned = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
         match self {
             Self::Empty => Value::Empty,
@@ -83,7 +83,7 @@ impl<'a> Value<'a> {
     }
 
     /// A number, whole if it is.
-    pub fn number(number: f64) -> Self {
+    pub(crate) fn number(number: f64) -> Self {
         // Beyond 2^53 whole numbers are not exact any more, and stay what they were read as.
         if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
             Self::Integer(number as i64)
@@ -93,7 +93,7 @@ impl<'a> Value<'a> {
     }
 
     /// The value as text, without a number format.
-    pub fn text(&self) -> Cow<'_, str> {
+    pub(crate) fn text(&self) -> Cow<'_, str> {
         match self {
             Self::Empty => Cow::Borrowed(""),
             Self::Integer(number) => Cow::Owned(number.to_string()),
@@ -111,7 +111,7 @@ impl<'a> Value<'a> {
 
 impl<'a> Cell<'a> {
     /// A cell without number format and link.
-    pub fn new(column: u32, value: Value<'a>) -> Self {
+    pub(crate) fn new(column: u32, value: Value<'a>) -> Self {
         Self {
             column,
             value,
@@ -121,7 +121,7 @@ impl<'a> Cell<'a> {
     }
 
     /// A copy that borrows nothing.
-    pub fn into_owned(self) -> Cell<'static> {
+    pub(crate) fn into_owned(self) -> Cell<'static> {
         let owned = |text: Option<Cow<'a, str>>| text.map(|text| Cow::Owned(text.into_owned()));
         Cell {
             column: self.column,
@@ -132,7 +132,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The text that people see.
-    pub fn text(&self) -> Cow<'_, str> {
+    pub(crate) fn text(&self) -> Cow<'_, str> {
         match &self.shown {
             Some(shown) => Cow::Borrowed(shown),
             None => self.value.text(),
@@ -140,7 +140,7 @@ impl<'a> Cell<'a> {
     }
 
     /// Whether it holds nothing but white space.
-    pub fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         match &self.value {
             Value::Empty => true,
             Value::Text(text) => text.trim().is_empty(),
@@ -151,7 +151,7 @@ impl<'a> Cell<'a> {
 
 impl Row<'_> {
     /// The cell in a column.
-    pub fn cell(&self, column: u32) -> Option<&Cell<'_>> {
+    pub(crate) fn cell(&self, column: u32) -> Option<&Cell<'_>> {
         self.cells
             .binary_search_by_key(&column, |cell| cell.column)
             .ok()
@@ -159,7 +159,7 @@ impl Row<'_> {
     }
 
     /// A copy that borrows nothing.
-    pub fn to_owned_row(&self) -> Row<'static> {
+    pub(crate) fn to_owned_row(&self) -> Row<'static> {
         Row {
             index: self.index,
             cells: self
@@ -173,7 +173,7 @@ impl Row<'_> {
 
 /// A number with at most 15 significant digits, as spreadsheets show it: `0.3`, not
 /// `0.30000000000000004`.
-pub fn plain_number(number: f64) -> String {
+pub(crate) fn plain_number(number: f64) -> String {
     if !number.is_finite() {
         return if number.is_nan() {
             "#NUM!".to_owned()

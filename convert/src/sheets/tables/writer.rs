@@ -19,10 +19,10 @@ use crate::document::EmbeddedFile;
 use crate::limits::Limits;
 
 /// File name of the database.
-pub const DATABASE_NAME: &str = "tables.sqlite";
+pub(crate) const DATABASE_NAME: &str = "tables.sqlite";
 
 /// Media type of the database.
-pub const DATABASE_MEDIA_TYPE: &str = "application/vnd.sqlite3";
+pub(crate) const DATABASE_MEDIA_TYPE: &str = "application/vnd.sqlite3";
 
 /// Rows between a line of text and the table that it is the title of.
 const TITLE_DISTANCE: u32 = 3;
@@ -32,7 +32,7 @@ const MAXIMUM_TITLE_BYTES: usize = 300;
 
 /// A document being written.
 #[derive(Debug)]
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     settings: &'a TablesConfig,
     limits: &'a Limits<'a>,
     markdown: String,
@@ -46,7 +46,7 @@ pub struct Writer<'a> {
 
 /// What a document became.
 #[derive(Debug, Default)]
-pub struct Written {
+pub(crate) struct Written {
     /// All sheets as Markdown.
     pub markdown: String,
     /// The database, if there is a table.
@@ -66,7 +66,11 @@ struct Table<'p> {
 
 impl<'a> Writer<'a> {
     /// An empty document whose cells will hold about `expected_bytes`.
-    pub fn new(settings: &'a TablesConfig, limits: &'a Limits<'a>, expected_bytes: u64) -> Self {
+    pub(crate) fn new(
+        settings: &'a TablesConfig,
+        limits: &'a Limits<'a>,
+        expected_bytes: u64,
+    ) -> Self {
         let in_memory = expected_bytes <= settings.memory_bytes as u64;
         Self {
             settings,
@@ -82,7 +86,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Begins a page with the sheet's name as heading; `is_first` is the first page.
-    pub fn begin_sheet(&mut self, name: &str, is_first: bool) {
+    pub(crate) fn begin_sheet(&mut self, name: &str, is_first: bool) {
         if !is_first {
             self.markdown.push('\u{C}');
         }
@@ -91,7 +95,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the tables in the given areas of a sheet.
-    pub fn write(
+    pub(crate) fn write(
         &mut self,
         sheet: &str,
         source: &mut dyn RowSource,
@@ -141,7 +145,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a paragraph that belongs to no cell.
-    pub fn write_text(&mut self, text: &str) {
+    pub(crate) fn write_text(&mut self, text: &str) {
         let cell = Cell::new(0, Value::Text(collapsed(text).into()));
         self.markdown.push_str(&paragraph(&cell));
         self.markdown.push_str("\n\n");
@@ -239,7 +243,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The finished document.
-    pub fn finish(self) -> Result<Written> {
+    pub(crate) fn finish(self) -> Result<Written> {
         let mut markdown = self.markdown;
         while markdown.ends_with("\n\n") {
             markdown.pop();

@@ -18,7 +18,7 @@ const MAXIMUM_EDITS: usize = 4096;
 
 /// The objects of a presentation.
 #[derive(Debug)]
-pub struct Objects<'a> {
+pub(super) struct Objects<'a> {
     stream: &'a [u8],
     offsets: HashMap<u32, usize>,
     document: u32,
@@ -27,7 +27,7 @@ pub struct Objects<'a> {
 impl<'a> Objects<'a> {
     /// Follows the edits from the newest. Errors: `Unsupported` if encrypted, `Corrupt` if there is
     /// no edit.
-    pub fn read(current_user: &[u8], stream: &'a [u8]) -> Result<Self> {
+    pub(super) fn read(current_user: &[u8], stream: &'a [u8]) -> Result<Self> {
         if u32_at(current_user, 12) == Some(ENCRYPTED) {
             return Err(encrypted());
         }
@@ -90,12 +90,12 @@ impl<'a> Objects<'a> {
     }
 
     /// The object of that number.
-    pub fn get(&self, number: u32) -> Option<Record<'a>> {
+    pub(super) fn get(&self, number: u32) -> Option<Record<'a>> {
         record_at(self.stream, *self.offsets.get(&number)?)
     }
 
     /// The object that holds the lists of slides; `Corrupt` if there is none.
-    pub fn document(&self) -> Result<Record<'a>> {
+    pub(super) fn document(&self) -> Result<Record<'a>> {
         self.get(self.document).filter(|record| record.kind == kinds::DOCUMENT).ok_or_else(|| {
             Error::new(ErrorKind::Corrupt, "the stream `PowerPoint Document` has no document record where its newest edit says")
                 .with_hint("the file is damaged; open it in PowerPoint or LibreOffice and save it again")

@@ -16,7 +16,7 @@ const TABLE: u16 = 0x039F;
 
 /// The shapes of a container of a slide or of notes; `outline` holds the texts that its
 /// placeholders show.
-pub fn shapes(container: &[u8], outline: &mut [Option<Text>]) -> Vec<Shape> {
+pub(super) fn shapes(container: &[u8], outline: &mut [Option<Text>]) -> Vec<Shape> {
     let drawing =
         first(container, kinds::DRAWING).and_then(|drawing| records(drawing.content).next());
     let group = drawing.and_then(|drawing| first(drawing.content, kinds::SHAPE_GROUP));

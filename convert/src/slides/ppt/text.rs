@@ -8,7 +8,7 @@ use crate::slides::pptx::model::{Bullet, LEVELS, Paragraph, TextBody};
 
 /// What a text is for, by its header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     Title,
     /// Text whose paragraphs have bullets unless they say otherwise.
     Body,
@@ -19,7 +19,7 @@ pub enum Kind {
 
 /// One text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
+pub(super) struct Text {
     pub kind: Kind,
     pub body: TextBody,
 }
@@ -33,7 +33,7 @@ struct Run {
 }
 
 /// The texts in a row of records, each beginning with its header.
-pub fn texts<'a>(records: impl Iterator<Item = Record<'a>>) -> Vec<Text> {
+pub(super) fn texts<'a>(records: impl Iterator<Item = Record<'a>>) -> Vec<Text> {
     let mut collected: Vec<Builder> = Vec::new();
     for record in records {
         if record.kind == kinds::TEXT_HEADER {

@@ -10,7 +10,7 @@ use crate::office::relationships::Relationships;
 use crate::office::xml::{Node, XmlReader};
 
 /// `Comments:` and one list item for each comment.
-pub fn blocks(package: &mut Package, links: &Relationships) -> Result<Vec<Block>> {
+pub(super) fn blocks(package: &mut Package, links: &Relationships) -> Result<Vec<Block>> {
     let Some(part) = links.target_of_kind("comments") else {
         return Ok(Vec::new());
     };

@@ -24,7 +24,7 @@ const USUAL_SECTIONS: [&str; 6] = [
 
 /// What the presentation part says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Deck {
+pub(super) struct Deck {
     /// Identifier and relationship identifier of each slide, in order.
     pub slides: Vec<(String, String)>,
     /// Name of the section that begins with a slide, by the slide's identifier.
@@ -35,7 +35,7 @@ pub struct Deck {
 
 impl Deck {
     /// Reads the part.
-    pub fn read(xml: &mut XmlReader) -> Result<Self> {
+    pub(super) fn read(xml: &mut XmlReader) -> Result<Self> {
         let mut deck = Self {
             size: USUAL_SIZE,
             ..Self::default()

@@ -29,7 +29,7 @@ struct Diagram {
 }
 
 /// Reads the data part of a diagram as list items.
-pub fn items(xml: &mut XmlReader, links: &Relationships) -> Result<Vec<Block>> {
+pub(super) fn items(xml: &mut XmlReader, links: &Relationships) -> Result<Vec<Block>> {
     let mut diagram = Diagram::default();
     xml.child()?;
     while let Some(element) = xml.child()? {

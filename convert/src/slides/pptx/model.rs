@@ -5,11 +5,11 @@ use crate::office::pieces::Piece;
 use crate::slides::Area;
 
 /// Levels that a list style describes.
-pub const LEVELS: usize = 9;
+pub(crate) const LEVELS: usize = 9;
 
 /// What stands before a paragraph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bullet {
+pub(crate) enum Bullet {
     /// Nothing.
     None,
     /// A mark.
@@ -19,11 +19,11 @@ pub enum Bullet {
 }
 
 /// Bullets by level, as far as a style says.
-pub type Levels = [Option<Bullet>; LEVELS];
+pub(crate) type Levels = [Option<Bullet>; LEVELS];
 
 /// A paragraph of a text body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Paragraph {
+pub(crate) struct Paragraph {
     /// Level, 0 is the outermost.
     pub level: usize,
     /// Its own bullet.
@@ -36,7 +36,7 @@ pub struct Paragraph {
 
 /// Text with the list style of its shape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TextBody {
+pub(crate) struct TextBody {
     /// Bullets of the shape's own list style.
     pub levels: Levels,
     /// Paragraphs, empty ones too.
@@ -45,7 +45,7 @@ pub struct TextBody {
 
 /// A rectangle on the slide, in EMU (914,400 to the inch).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Frame {
+pub(crate) struct Frame {
     pub left: i64,
     pub top: i64,
     pub width: i64,
@@ -54,14 +54,14 @@ pub struct Frame {
 
 /// Width and height of the slides, in the unit of their frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SlideSize {
+pub(crate) struct SlideSize {
     pub width: i64,
     pub height: i64,
 }
 
 impl SlideSize {
     /// Where a frame lies; a shape without one may lie anywhere.
-    pub fn area(&self, frame: Option<Frame>) -> Area {
+    pub(crate) fn area(&self, frame: Option<Frame>) -> Area {
         let share = |length: i64, whole: i64| length as f64 / whole.max(1) as f64;
         let within = |frame: Frame| Area {
             left: share(frame.left, self.width),
@@ -75,7 +75,7 @@ impl SlideSize {
 
 /// What a placeholder holds a place for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Placeholder {
+pub(crate) struct Placeholder {
     /// Type such as `title`; empty if it is not said.
     pub kind: String,
     /// Number by which slides and layouts match.
@@ -84,7 +84,7 @@ pub struct Placeholder {
 
 /// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cell {
+pub(crate) struct Cell {
     pub body: TextBody,
     /// Whether it is merged into the one on its left.
     pub continues_left: bool,
@@ -94,7 +94,7 @@ pub struct Cell {
 
 /// What a shape shows beside its text. Strings are relationship identifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Content {
+pub(crate) enum Content {
     #[default]
     Nothing,
     Picture(String),
@@ -107,7 +107,7 @@ pub enum Content {
 
 /// A shape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub(crate) struct Shape {
     pub placeholder: Option<Placeholder>,
     pub frame: Option<Frame>,
     pub is_hidden: bool,
@@ -119,7 +119,7 @@ pub struct Shape {
 
 /// A slide, a layout or a master.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Slide {
+pub(crate) struct Slide {
     pub shapes: Vec<Shape>,
     /// Whether it is left out when the slides are shown.
     pub is_hidden: bool,

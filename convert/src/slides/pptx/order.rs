@@ -16,7 +16,7 @@ const MAXIMUM_CUTS: usize = 24;
 ///
 /// Shapes without a place come last, in their own order. Recursion is bounded by the nesting that
 /// the XML reader allows.
-pub fn arrange(shapes: &mut Vec<Shape>, slide_height: i64) {
+pub(super) fn arrange(shapes: &mut Vec<Shape>, slide_height: i64) {
     let tolerance = slide_height / TOLERANCE_SHARE;
     for shape in shapes.iter_mut() {
         let outer = shape.frame;

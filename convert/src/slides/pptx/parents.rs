@@ -7,14 +7,14 @@ use super::model::{Bullet, Frame, LEVELS, Levels, Paragraph, Placeholder, Shape,
 
 /// The layout of a slide and the master of that layout.
 #[derive(Clone, Debug, Default)]
-pub struct Parents {
+pub(crate) struct Parents {
     pub layout: Rc<Slide>,
     pub master: Rc<Slide>,
 }
 
 /// The groups of kinds that inherit from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     Title,
     Body,
     /// Date; footers, headers and slide numbers.
@@ -26,7 +26,7 @@ pub enum Role {
 
 impl Role {
     /// Role of a kind of placeholder.
-    pub fn of_kind(kind: &str) -> Self {
+    pub(crate) fn of_kind(kind: &str) -> Self {
         match kind {
             "title" | "ctrTitle" | "vertTitle" => Self::Title,
             "dt" => Self::Date,
@@ -65,7 +65,7 @@ impl Parents {
     }
 
     /// What a shape is for. A placeholder that does not say what it is for is what the layout's is.
-    pub fn role(&self, shape: &Shape) -> Role {
+    pub(crate) fn role(&self, shape: &Shape) -> Role {
         let Some(placeholder) = &shape.placeholder else {
             return Role::Free;
         };
@@ -79,7 +79,7 @@ impl Parents {
     }
 
     /// Where a shape stands.
-    pub fn frame(&self, shape: &Shape) -> Option<Frame> {
+    pub(crate) fn frame(&self, shape: &Shape) -> Option<Frame> {
         let placeholder = shape.placeholder.as_ref();
         let from_layout = || self.in_layout(placeholder?)?.frame;
         let from_master = || {
@@ -91,7 +91,7 @@ impl Parents {
     }
 
     /// The bullet of a paragraph: its own, else the nearest that a list style says for its level.
-    pub fn bullet(&self, shape: &Shape, paragraph: &Paragraph) -> Bullet {
+    pub(crate) fn bullet(&self, shape: &Shape, paragraph: &Paragraph) -> Bullet {
         let role = self.role(shape);
         let at = |levels: &Levels| {
             levels

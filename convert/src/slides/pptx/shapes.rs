@@ -12,7 +12,7 @@ use crate::office::xml::{Element, XmlReader};
 
 /// Reads a part that holds a slide, a layout or a master; its relationships name what its
 /// hyperlinks lead to.
-pub fn slide(xml: &mut XmlReader, links: &Relationships) -> Result<Slide> {
+pub(super) fn slide(xml: &mut XmlReader, links: &Relationships) -> Result<Slide> {
     let mut slide = Slide::default();
     let Some(root) = xml.child()? else {
         return Ok(slide);

@@ -32,7 +32,7 @@ const USUAL_TITLES: [&str; 5] = [
 ];
 
 /// Reads the shapes of one slide.
-pub struct Reader<'r, 'b> {
+pub(crate) struct Reader<'r, 'b> {
     pub package: &'r mut Package<'b>,
     pub pictures: &'r mut Pictures,
     pub links: &'r Relationships,
@@ -51,7 +51,7 @@ pub struct Reader<'r, 'b> {
 
 impl Reader<'_, '_> {
     /// Adds the blocks of shapes that stand in reading order.
-    pub fn shapes(&mut self, shapes: &[Shape]) -> Result<()> {
+    pub(crate) fn shapes(&mut self, shapes: &[Shape]) -> Result<()> {
         for shape in shapes {
             if !shape.is_hidden || self.include_hidden {
                 let before = self.blocks.len();
@@ -157,7 +157,7 @@ impl Reader<'_, '_> {
 
 /// Puts shapes into reading order: the title first, wherever it stands; what belongs to the margin
 /// is dropped.
-pub fn arrange(shapes: &mut Vec<Shape>, parents: &Parents, slide_height: i64) {
+pub(crate) fn arrange(shapes: &mut Vec<Shape>, parents: &Parents, slide_height: i64) {
     shapes.retain(|shape| parents.role(shape) != Role::Margin);
     shapes
         .iter_mut()
@@ -173,7 +173,7 @@ pub fn arrange(shapes: &mut Vec<Shape>, parents: &Parents, slide_height: i64) {
 }
 
 /// Adds the text of a shape; the first title becomes the slide's heading.
-pub fn add_text(
+pub(crate) fn add_text(
     shape: &Shape,
     parents: &Parents,
     blocks: &mut Vec<Block>,
@@ -196,13 +196,13 @@ pub fn add_text(
 }
 
 /// The speaker's notes behind a line that says so; nothing if there are none.
-pub fn notes(notes: Vec<Block>) -> Vec<Block> {
+pub(crate) fn notes(notes: Vec<Block>) -> Vec<Block> {
     let heading = (!notes.is_empty()).then(|| Block::Paragraph("Notes:".to_owned()));
     heading.into_iter().chain(notes).collect()
 }
 
 /// Whether a stated title is one that PowerPoint writes by itself.
-pub fn is_usual_title(title: &str) -> bool {
+pub(crate) fn is_usual_title(title: &str) -> bool {
     USUAL_TITLES.contains(&title)
 }
 
@@ -230,7 +230,7 @@ fn is_date(body: &TextBody) -> bool {
 }
 
 /// All text of a body on one line.
-pub fn plain_text(body: &TextBody) -> String {
+pub(crate) fn plain_text(body: &TextBody) -> String {
     let lines = body
         .paragraphs
         .iter()
@@ -243,7 +243,7 @@ pub fn plain_text(body: &TextBody) -> String {
 
 /// Paragraphs and list items of a body. Numbers go on until a paragraph of the same or a lower
 /// level has none.
-pub fn paragraphs(body: &TextBody, bullet: impl Fn(&Paragraph) -> Bullet) -> Vec<Block> {
+pub(crate) fn paragraphs(body: &TextBody, bullet: impl Fn(&Paragraph) -> Bullet) -> Vec<Block> {
     let mut counted: [Option<(u64, u64)>; LEVELS] = [None; LEVELS];
     let mut blocks = Vec::new();
     let lines = lines(body);
@@ -288,7 +288,7 @@ pub fn paragraphs(body: &TextBody, bullet: impl Fn(&Paragraph) -> Bullet) -> Vec
 }
 
 /// Rows of cells as a table, unless all are empty.
-pub fn table(rows: &[Vec<Cell>]) -> Option<Block> {
+pub(crate) fn table(rows: &[Vec<Cell>]) -> Option<Block> {
     let mut grid: Vec<Vec<String>> = Vec::with_capacity(rows.len());
     for row in rows {
         let above = grid.last();

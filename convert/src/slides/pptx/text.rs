@@ -12,7 +12,7 @@ use crate::office::symbol_fonts::{character, is_private};
 use crate::office::xml::{Element, XmlReader};
 
 /// Reads the text body that was entered last.
-pub fn body(xml: &mut XmlReader, links: &Relationships) -> Result<TextBody> {
+pub(super) fn body(xml: &mut XmlReader, links: &Relationships) -> Result<TextBody> {
     let mut body = TextBody::default();
     while let Some(element) = xml.child()? {
         match element.name() {
@@ -25,7 +25,7 @@ pub fn body(xml: &mut XmlReader, links: &Relationships) -> Result<TextBody> {
 }
 
 /// Reads the list style that was entered last.
-pub fn levels(xml: &mut XmlReader) -> Result<Levels> {
+pub(super) fn levels(xml: &mut XmlReader) -> Result<Levels> {
     let mut levels: Levels = [None; LEVELS];
     while let Some(element) = xml.child()? {
         // `lvl1pPr` to `lvl9pPr`.

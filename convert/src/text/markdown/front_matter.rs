@@ -14,7 +14,7 @@ const MAXIMUM_NAMES: usize = 256;
 
 /// Metadata and the text below it. A block that does not parse, is no table or is too long stays
 /// part of the text.
-pub fn split(text: &str, maximum_bytes: usize) -> (BTreeMap<String, String>, &str) {
+pub(super) fn split(text: &str, maximum_bytes: usize) -> (BTreeMap<String, String>, &str) {
     let none = (BTreeMap::new(), text);
     for (mark, ends) in [("---", &["---", "..."][..]), ("+++", &["+++"][..])] {
         let Some((block, rest)) = block(text, mark, ends) else {

@@ -24,7 +24,7 @@ static DOCS_IMAGE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Replaces HTML tables and comments that begin a line, and the image directive of docs sites, by
 /// Markdown.
-pub fn replace_blocks(body: &str, limits: &Limits) -> Result<String> {
+pub(super) fn replace_blocks(body: &str, limits: &Limits) -> Result<String> {
     if !body.contains("<table")
         && !body.contains("<TABLE")
         && !body.contains("<!--")
@@ -111,10 +111,10 @@ fn docs_image(line: &str) -> Option<String> {
 
 /// `<a>` tags whose end has not been seen: the replacement of that end.
 #[derive(Default)]
-pub struct OpenAnchors(Vec<String>);
+pub(super) struct OpenAnchors(Vec<String>);
 
 /// What a single tag within a line becomes; `None` leaves it.
-pub fn inline_replacement(
+pub(super) fn inline_replacement(
     tag: &str,
     anchors: &mut OpenAnchors,
     images: &mut Vec<ImageLink>,

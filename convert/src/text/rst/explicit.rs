@@ -17,7 +17,7 @@ static FOOTNOTE: LazyLock<Option<Regex>> =
 
 /// A directive with its parts.
 #[derive(Debug, Default)]
-pub struct Directive<'a> {
+pub(super) struct Directive<'a> {
     /// Its name, lowercase.
     pub name: String,
     /// What stands behind `::`.
@@ -34,7 +34,7 @@ pub struct Directive<'a> {
 
 impl<'a> Directive<'a> {
     /// An option's value.
-    pub fn option(&self, name: &str) -> Option<&str> {
+    pub(super) fn option(&self, name: &str) -> Option<&str> {
         self.options
             .iter()
             .find(|(known, _)| *known == name)
@@ -42,7 +42,7 @@ impl<'a> Directive<'a> {
     }
 
     /// Argument and content together, for directives that have no argument of their own.
-    pub fn body(&self) -> Vec<&'a str> {
+    pub(super) fn body(&self) -> Vec<&'a str> {
         let mut lines = vec![self.argument];
         lines.extend(&self.more);
         if self.is_parted
@@ -57,7 +57,7 @@ impl<'a> Directive<'a> {
 }
 
 /// Whether a line begins a directive.
-pub fn is_directive(line: &str) -> bool {
+pub(super) fn is_directive(line: &str) -> bool {
     line.starts_with("..")
         && DIRECTIVE
             .as_ref()

@@ -462,7 +462,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Text and target of `text <target>`.
-pub fn with_target(raw: &str) -> (String, Option<String>) {
+pub(super) fn with_target(raw: &str) -> (String, Option<String>) {
     let trimmed = raw.trim();
     let Some(inside) = trimmed
         .strip_suffix('>')
@@ -480,7 +480,7 @@ pub fn with_target(raw: &str) -> (String, Option<String>) {
 }
 
 /// Text without backslashes.
-pub fn unescaped(text: &str) -> String {
+pub(super) fn unescaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
@@ -493,7 +493,7 @@ pub fn unescaped(text: &str) -> String {
 }
 
 /// Markdown without its marks, for titles.
-pub fn plain(markdown: &str) -> String {
+pub(super) fn plain(markdown: &str) -> String {
     let mut result = String::with_capacity(markdown.len());
     let mut characters = markdown.chars().peekable();
     while let Some(character) = characters.next() {
@@ -509,7 +509,7 @@ pub fn plain(markdown: &str) -> String {
 }
 
 /// A label that Markdown's footnotes can carry.
-pub fn footnote_label(label: &str) -> String {
+pub(super) fn footnote_label(label: &str) -> String {
     let name = label.strip_prefix('#').unwrap_or(label);
     let clean: String = name
         .chars()

@@ -66,7 +66,7 @@ const DOMAINS: [&str; 9] = ["py", "c", "cpp", "js", "rst", "std", "java", "rust"
 const MAXIMUM_LEVELS: usize = 2;
 
 /// Whether a directive describes an object.
-pub fn is_object(name: &str) -> bool {
+pub(super) fn is_object(name: &str) -> bool {
     let with_domain = name
         .split_once(':')
         .filter(|(domain, _)| DOMAINS.contains(domain));

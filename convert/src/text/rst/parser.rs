@@ -15,7 +15,7 @@ use crate::limits::Limits;
 const MAXIMUM_NESTING: usize = 20;
 
 /// Reads body elements.
-pub struct Parser<'l> {
+pub(super) struct Parser<'l> {
     pub(super) references: References,
     limits: &'l Limits<'l>,
     /// Adornments in order of appearance: (character, overlined). Their place is the heading
@@ -39,7 +39,7 @@ pub struct Parser<'l> {
 
 impl<'l> Parser<'l> {
     /// A parser for a text with these references.
-    pub fn new(
+    pub(super) fn new(
         references: References,
         limits: &'l Limits<'l>,
         metadata: BTreeMap<String, String>,
@@ -61,7 +61,7 @@ impl<'l> Parser<'l> {
     }
 
     /// The blocks of a whole text. `Invalid` if it takes too long.
-    pub fn document(&mut self, lines: &[&str]) -> Result<Vec<Block>> {
+    pub(super) fn document(&mut self, lines: &[&str]) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();
         self.blocks(lines, &mut blocks);
         if self.late {

@@ -24,7 +24,7 @@ const TITLE_WINDOW: usize = 6;
 
 /// What stands for a substitution.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Substitution {
+pub(super) enum Substitution {
     /// Text with markup.
     Text(String),
     /// An image: its link and alternative text.
@@ -33,7 +33,7 @@ pub enum Substitution {
 
 /// Names of the whole text.
 #[derive(Debug, Default)]
-pub struct References {
+pub(super) struct References {
     /// Link targets by normalized name.
     targets: HashMap<String, String>,
     /// Titles of labelled sections by normalized name.
@@ -48,7 +48,7 @@ pub struct References {
 
 impl References {
     /// Reads all lines once.
-    pub fn of(lines: &[&str]) -> Self {
+    pub(super) fn of(lines: &[&str]) -> Self {
         let mut references = Self::default();
         for (index, line) in lines.iter().enumerate() {
             let start = line.trim_start();
@@ -138,7 +138,7 @@ impl References {
     }
 
     /// Where a name links to, through other names at most a few times. `None` for what is no link.
-    pub fn link(&self, name: &str) -> Option<&str> {
+    pub(super) fn link(&self, name: &str) -> Option<&str> {
         let mut link = self.targets.get(&normal(name))?;
         for _ in 0..8 {
             match link
@@ -153,7 +153,7 @@ impl References {
     }
 
     /// The title of the section that a label stands before.
-    pub fn title(&self, label: &str) -> Option<&str> {
+    pub(super) fn title(&self, label: &str) -> Option<&str> {
         self.titles.get(&normal(label)).map(String::as_str)
     }
 }
@@ -163,7 +163,7 @@ fn captures<'t>(pattern: &LazyLock<Option<Regex>>, line: &'t str) -> Option<rege
 }
 
 /// Names are compared without regard to case and white space.
-pub fn normal(name: &str) -> String {
+pub(super) fn normal(name: &str) -> String {
     collapsed(name).to_lowercase()
 }
 
@@ -199,6 +199,6 @@ fn unicode_text(argument: &str) -> String {
 
 /// How many lines an explicit block that begins at the first line takes, its indented lines
 /// included.
-pub fn explicit_length(lines: &[&str]) -> usize {
+pub(super) fn explicit_length(lines: &[&str]) -> usize {
     1 + indented(lines.get(1..).unwrap_or_default())
 }

@@ -5,7 +5,7 @@
 const TAB_STOP: usize = 8;
 
 /// Tabs to spaces; wide characters count one column, as docutils counts them here.
-pub fn expand_tabs(text: &str) -> String {
+pub(super) fn expand_tabs(text: &str) -> String {
     if !text.contains('\t') {
         return text.to_owned();
     }
@@ -32,17 +32,17 @@ pub fn expand_tabs(text: &str) -> String {
 }
 
 /// Spaces before the first other character.
-pub fn indentation(line: &str) -> usize {
+pub(super) fn indentation(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
 /// Whether nothing is on the line.
-pub fn is_blank(line: &str) -> bool {
+pub(super) fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
 /// How many lines from the start are blank or indented; blank ones at the end do not count.
-pub fn indented(lines: &[&str]) -> usize {
+pub(super) fn indented(lines: &[&str]) -> usize {
     let mut used = 0;
     for (index, line) in lines.iter().enumerate() {
         if is_blank(line) {
@@ -57,7 +57,7 @@ pub fn indented(lines: &[&str]) -> usize {
 }
 
 /// The lines without `columns` columns of indentation, or without as much of it as each has.
-pub fn cut<'a>(lines: &[&'a str], columns: usize) -> Vec<&'a str> {
+pub(super) fn cut<'a>(lines: &[&'a str], columns: usize) -> Vec<&'a str> {
     lines
         .iter()
         .map(|line| line.get(columns.min(indentation(line))..).unwrap_or(line))
@@ -65,7 +65,7 @@ pub fn cut<'a>(lines: &[&'a str], columns: usize) -> Vec<&'a str> {
 }
 
 /// The lines without the indentation that they share, and without blank lines at either end.
-pub fn dedent<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn dedent<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let shared = lines
         .iter()
         .filter(|line| !is_blank(line))
@@ -76,7 +76,7 @@ pub fn dedent<'a>(lines: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Without blank lines at either end.
-pub fn trimmed(lines: Vec<&str>) -> Vec<&str> {
+pub(super) fn trimmed(lines: Vec<&str>) -> Vec<&str> {
     let Some(first) = lines.iter().position(|line| !is_blank(line)) else {
         return Vec::new();
     };
@@ -88,7 +88,7 @@ pub fn trimmed(lines: Vec<&str>) -> Vec<&str> {
 }
 
 /// The character that a line of punctuation is made of, and how many of it.
-pub fn adornment(line: &str) -> Option<(char, usize)> {
+pub(super) fn adornment(line: &str) -> Option<(char, usize)> {
     let trimmed = line.trim_end();
     let first = trimmed.chars().next().filter(char::is_ascii_punctuation)?;
     trimmed
@@ -98,12 +98,12 @@ pub fn adornment(line: &str) -> Option<(char, usize)> {
 }
 
 /// Columns that a text takes on a screen: two for a Chinese character.
-pub fn display_width(text: &str) -> usize {
+pub(super) fn display_width(text: &str) -> usize {
     text.chars().map(character_width).sum()
 }
 
 /// Columns of one character.
-pub fn character_width(character: char) -> usize {
+pub(super) fn character_width(character: char) -> usize {
     match character {
         '\u{300}'..='\u{36F}' | '\u{200B}'..='\u{200F}' | '\u{FE00}'..='\u{FE0F}' => 0,
         '\u{1100}'..='\u{115F}'

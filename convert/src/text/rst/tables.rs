@@ -10,7 +10,11 @@ use crate::table::{cell, even_out};
 const SPARE_CELLS: usize = 4096;
 
 /// Adds a table, and after it the tables that stood in its cells.
-pub fn push_table(rows: Vec<Vec<String>>, inner_tables: Vec<Block>, blocks: &mut Vec<Block>) {
+pub(super) fn push_table(
+    rows: Vec<Vec<String>>,
+    inner_tables: Vec<Block>,
+    blocks: &mut Vec<Block>,
+) {
     let rows: Vec<Vec<String>> = rows
         .into_iter()
         .filter(|row| row.iter().any(|cell| !cell.is_empty()))

@@ -24,7 +24,7 @@ const TITLES: [&str; 12] = [
 const MAXIMUM_LIST_DEPTH: usize = 6;
 
 /// Whether the data is worth reading as text: prose in its values, or records in rows.
-pub fn is_text(tree: &Tree, settings: &StructuredConfig) -> bool {
+pub(super) fn is_text(tree: &Tree, settings: &StructuredConfig) -> bool {
     let (mut prose, mut all) = (0, 0);
     count(tree, &mut prose, &mut all);
     all > 0
@@ -80,7 +80,11 @@ fn holds_table(tree: &Tree, settings: &StructuredConfig) -> bool {
 }
 
 /// The blocks of a whole tree. `Invalid` if it takes too long.
-pub fn blocks(tree: &Tree, settings: &StructuredConfig, limits: &Limits) -> Result<Vec<Block>> {
+pub(super) fn blocks(
+    tree: &Tree,
+    settings: &StructuredConfig,
+    limits: &Limits,
+) -> Result<Vec<Block>> {
     let mut writer = Writer {
         settings,
         limits,

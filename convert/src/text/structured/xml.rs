@@ -28,7 +28,7 @@ struct Open {
 }
 
 /// The tree; `None` if it is no well-formed XML.
-pub fn parse(text: &str, limits: &Limits) -> Result<Option<Tree>> {
+pub(super) fn parse(text: &str, limits: &Limits) -> Result<Option<Tree>> {
     let mut reader = Reader::from_str(text);
     let mut open = vec![Open::default()];
     for count in 0_usize.. {
@@ -201,7 +201,7 @@ fn lines(text: &str) -> String {
 }
 
 /// The encoding that the declaration names.
-pub fn declared_encoding(bytes: &[u8]) -> Option<String> {
+pub(super) fn declared_encoding(bytes: &[u8]) -> Option<String> {
     let head =
         String::from_utf8_lossy(bytes.get(..DECLARATION_BYTES.min(bytes.len()))?).into_owned();
     let declaration = head

@@ -17,7 +17,7 @@ const MAXIMUM_TITLE: usize = 300;
 
 /// The first title of each file. A table that cannot be read gives none: chapters have headings of
 /// their own.
-pub fn titles(
+pub(super) fn titles(
     archive: &mut Archive,
     package: &Package,
     limits: &Limits,

@@ -33,7 +33,7 @@ const METADATA: [(&str, &str); 10] = [
 
 /// A file of the book.
 #[derive(Clone, Debug, Default)]
-pub struct Item {
+pub(super) struct Item {
     /// Its path in the container.
     pub path: String,
     /// Its media type.
@@ -44,7 +44,7 @@ pub struct Item {
 
 /// What a package says.
 #[derive(Debug, Default)]
-pub struct Package {
+pub(super) struct Package {
     /// Metadata by our names.
     pub metadata: BTreeMap<String, String>,
     items: HashMap<String, Item>,
@@ -56,7 +56,7 @@ pub struct Package {
 impl Package {
     /// Reads the package that the container names. `Corrupt` if there is none, or nothing in its
     /// spine.
-    pub fn read(archive: &mut Archive, container: &str) -> Result<Self> {
+    pub(super) fn read(archive: &mut Archive, container: &str) -> Result<Self> {
         let container_text = part(archive, container)?;
         let path = package_path(&container_text)
             .ok_or_else(|| corrupt(format!("the part {container} names no package")))?;
@@ -135,7 +135,7 @@ impl Package {
     }
 
     /// Pages in reading order; the table of contents is none.
-    pub fn chapters(&self) -> impl Iterator<Item = &Item> {
+    pub(super) fn chapters(&self) -> impl Iterator<Item = &Item> {
         let is_page = |item: &&Item| {
             !has_word(&item.properties, "nav")
                 && (item.media_type.contains("html") || item.media_type.is_empty())
@@ -147,7 +147,7 @@ impl Package {
     }
 
     /// The table of contents: that of EPUB 3, else that of EPUB 2.
-    pub fn contents(&self) -> Option<&Item> {
+    pub(super) fn contents(&self) -> Option<&Item> {
         let nav = self
             .items
             .values()
@@ -163,7 +163,7 @@ impl Package {
     }
 
     /// The media type of a file, empty if the package does not list it.
-    pub fn media_type(&self, path: &str) -> &str {
+    pub(super) fn media_type(&self, path: &str) -> &str {
         self.items
             .values()
             .find(|item| item.path == path)
@@ -176,7 +176,7 @@ fn has_word(words: &str, word: &str) -> bool {
 }
 
 /// The text of a part that must be there.
-pub fn part(archive: &mut Archive, path: &str) -> Result<String> {
+pub(super) fn part(archive: &mut Archive, path: &str) -> Result<String> {
     let bytes = archive
         .read(path)?
         .ok_or_else(|| corrupt(format!("the part {path} is missing")))?;
@@ -188,7 +188,7 @@ fn corrupt(what: String) -> Error {
 }
 
 /// An attribute's value, unescaped; empty if there is none.
-pub fn attribute(start: &BytesStart, name: &str) -> String {
+pub(super) fn attribute(start: &BytesStart, name: &str) -> String {
     let found = start
         .attributes()
         .with_checks(false)
@@ -217,7 +217,7 @@ fn package_path(container: &str) -> Option<String> {
 
 /// The path in the container that a link in the file `from` means: relative to its folder, percent
 /// signs decoded, no fragment.
-pub fn resolve(from: &str, link: &str) -> String {
+pub(super) fn resolve(from: &str, link: &str) -> String {
     let link = link.split(['#', '?']).next().unwrap_or_default();
     let link = percent_decoded(link);
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);

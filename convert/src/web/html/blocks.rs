@@ -78,7 +78,7 @@ const BLOCKS: [&str; 48] = [
 ];
 
 /// Builds blocks from a tree.
-pub struct Builder<'s> {
+pub(super) struct Builder<'s> {
     pub(super) selection: &'s Selection,
     /// Inline elements with a block somewhere below them.
     holders: HashSet<NodeId>,
@@ -99,7 +99,7 @@ pub struct Builder<'s> {
 
 impl<'s> Builder<'s> {
     /// A builder that leaves out what the selection leaves out and gives up at the deadline.
-    pub fn new(selection: &'s Selection, deadline: Instant) -> Self {
+    pub(super) fn new(selection: &'s Selection, deadline: Instant) -> Self {
         Self {
             selection,
             holders: HashSet::new(),
@@ -115,7 +115,7 @@ impl<'s> Builder<'s> {
     }
 
     /// The blocks below a node.
-    pub fn build(&mut self, root: Tree) -> Result<Vec<Block>> {
+    pub(super) fn build(&mut self, root: Tree) -> Result<Vec<Block>> {
         self.holders = holders(root);
         let blocks = self.blocks(root);
         if self.late {

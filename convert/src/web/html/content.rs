@@ -71,14 +71,14 @@ const BOILERPLATE_ROLES: [&str; 8] = [
 const MAIN_SHARE: f64 = 0.25;
 
 /// Which nodes of a page are left out, and where its content begins.
-pub struct Selection {
+pub(super) struct Selection {
     left_out: HashSet<NodeId>,
     root: Option<NodeId>,
 }
 
 impl Selection {
     /// Everything that can be read, hidden or not.
-    pub fn everything(root: Tree) -> Self {
+    pub(super) fn everything(root: Tree) -> Self {
         Self {
             left_out: collect(root, is_never),
             root: None,
@@ -86,7 +86,7 @@ impl Selection {
     }
 
     /// The main content.
-    pub fn main_content(root: Tree) -> Self {
+    pub(super) fn main_content(root: Tree) -> Self {
         let left_out = collect(root, |element| is_never(element) || is_boilerplate(element));
         let mut selection = Self {
             left_out,
@@ -103,17 +103,17 @@ impl Selection {
     }
 
     /// Whether a node and all below it is left out.
-    pub fn leaves_out(&self, node: Tree) -> bool {
+    pub(super) fn leaves_out(&self, node: Tree) -> bool {
         self.left_out.contains(&node.id())
     }
 
     /// The node that the content is below.
-    pub fn root<'a>(&self, root: Tree<'a>) -> Tree<'a> {
+    pub(super) fn root<'a>(&self, root: Tree<'a>) -> Tree<'a> {
         self.root.and_then(|id| root.tree().get(id)).unwrap_or(root)
     }
 
     /// Characters of text below a node, white space not counted.
-    pub fn characters(&self, node: Tree) -> usize {
+    pub(super) fn characters(&self, node: Tree) -> usize {
         let mut count = 0;
         self.visit(node, |node| {
             if let Node::Text(text) = node.value() {

@@ -16,7 +16,7 @@ use crate::positions::{lowered, raised};
 /// Markdown of a run of text. Opening marks and white space are held back until text follows, so
 /// `<b> x </b>` is ` **x** `.
 #[derive(Default)]
-pub struct Inline {
+pub(super) struct Inline {
     out: String,
     space: Option<Space>,
     /// Marks that open at the next text.
@@ -40,7 +40,7 @@ enum Space {
 
 impl Inline {
     /// For headings: they are strong already.
-    pub fn heading() -> Self {
+    pub(super) fn heading() -> Self {
         Self {
             is_heading: true,
             strong: 1,
@@ -49,12 +49,12 @@ impl Inline {
     }
 
     /// The Markdown, trimmed.
-    pub fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         self.out
     }
 
     /// Adds text of the page.
-    pub fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str) {
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {
             if character.is_whitespace() {

@@ -138,7 +138,7 @@ const SYMBOLS: [(char, &str); 103] = [
 ];
 
 /// The LaTeX of a `<math>` element, without dollar signs.
-pub fn latex(math: Tree) -> String {
+pub(super) fn latex(math: Tree) -> String {
     let mut out = String::new();
     children(math, &mut out);
     out.split_whitespace().collect::<Vec<_>>().join(" ")

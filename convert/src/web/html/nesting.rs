@@ -35,7 +35,7 @@ const END_TAG_WINDOW: usize = 64;
 const MAXIMUM_ATTRIBUTES: usize = 128;
 
 /// The same HTML with at most `maximum_depth` open elements, as far as can be told without parsing.
-pub fn bound(html: &str, maximum_depth: usize) -> String {
+pub(super) fn bound(html: &str, maximum_depth: usize) -> String {
     let mut bounded = Bounded {
         maximum_depth,
         ..Bounded::default()

@@ -37,13 +37,13 @@ const NAMES: [(&str, &str); 22] = [
 
 /// What a page says of itself.
 #[derive(Default)]
-pub struct Head {
+pub(super) struct Head {
     pub title: Option<String>,
     pub metadata: BTreeMap<String, String>,
 }
 
 /// Reads title and metadata.
-pub fn read(root: Tree) -> Head {
+pub(super) fn read(root: Tree) -> Head {
     let mut head = Head::default();
     let (mut title, mut first_headings) = (None, Vec::new());
     for node in root.descendants() {

@@ -9,7 +9,7 @@ use crate::office::ole::encrypted;
 /// Places in the table stream, as indexes into the block's array of offset and length ([MS-DOC]
 /// 2.5.6).
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub(super) enum Place {
     StyleSheet = 1,
     FootnoteReferences = 2,
     FootnoteTexts = 3,
@@ -30,7 +30,7 @@ pub enum Place {
 
 /// Characters of each part of the text, in the order in which they follow each other.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Lengths {
+pub(super) struct Lengths {
     pub main: usize,
     pub footnotes: usize,
     pub headers: usize,
@@ -42,26 +42,26 @@ pub struct Lengths {
 
 impl Lengths {
     /// Where the comments start.
-    pub fn comments_start(&self) -> usize {
+    pub(super) fn comments_start(&self) -> usize {
         [self.footnotes, self.headers, self.macros]
             .iter()
             .fold(self.main, |sum, length| sum.saturating_add(*length))
     }
 
     /// Where the endnotes start.
-    pub fn endnotes_start(&self) -> usize {
+    pub(super) fn endnotes_start(&self) -> usize {
         self.comments_start().saturating_add(self.comments)
     }
 
     /// Where the text boxes start.
-    pub fn text_boxes_start(&self) -> usize {
+    pub(super) fn text_boxes_start(&self) -> usize {
         self.endnotes_start().saturating_add(self.endnotes)
     }
 }
 
 /// What the block says.
 #[derive(Debug)]
-pub struct Fib {
+pub(super) struct Fib {
     /// Name of the table stream.
     pub table_stream: &'static str,
     /// Language of the installed Word, a Windows language identifier.
@@ -82,7 +82,7 @@ const MINIMUM_LONGS: usize = 11;
 impl Fib {
     /// Reads it. Errors: `Unsupported` if encrypted or older than Word 97, `Corrupt` if it is no
     /// such block.
-    pub fn read(word: &[u8]) -> Result<Self> {
+    pub(super) fn read(word: &[u8]) -> Result<Self> {
         let identifier = u16_at(word, 0).ok_or_else(|| damaged("ends early"))?;
         let version = u16_at(word, 2).ok_or_else(|| damaged("ends early"))?;
         if identifier == WORD_6 || (identifier == WORD_97 && version < FIRST_WORD_97) {
@@ -142,14 +142,14 @@ impl Fib {
     }
 
     /// Offset of a place in the table stream.
-    pub fn offset(&self, place: Place) -> usize {
+    pub(super) fn offset(&self, place: Place) -> usize {
         self.places
             .get(place as usize)
             .map_or(0, |(offset, _)| *offset)
     }
 
     /// The bytes of a place in the table stream; empty where there are none.
-    pub fn place<'a>(&self, table: &'a [u8], place: Place) -> &'a [u8] {
+    pub(super) fn place<'a>(&self, table: &'a [u8], place: Place) -> &'a [u8] {
         let (offset, length) = self.places.get(place as usize).copied().unwrap_or_default();
         table
             .get(offset..offset.saturating_add(length))

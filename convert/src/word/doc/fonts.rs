@@ -9,11 +9,11 @@ const BEFORE_NAME: usize = 40;
 
 /// Names of the fonts by number.
 #[derive(Debug, Default)]
-pub struct Fonts(Vec<String>);
+pub(super) struct Fonts(Vec<String>);
 
 impl Fonts {
     /// Reads the table of fonts as far as it goes.
-    pub fn read(table: &[u8]) -> Self {
+    pub(super) fn read(table: &[u8]) -> Self {
         let count = usize::from(u16_at(table, 0).unwrap_or(0));
         let (mut at, mut names) = (4, Vec::new());
         while names.len() < count
@@ -28,7 +28,7 @@ impl Fonts {
     }
 
     /// What a character of a symbol font looks like; `None` for ornaments that Unicode has not.
-    pub fn character(&self, code: u16, font: Option<u16>) -> Option<char> {
+    pub(super) fn character(&self, code: u16, font: Option<u16>) -> Option<char> {
         let name = font
             .and_then(|number| self.0.get(usize::from(number)))
             .map_or("Symbol", String::as_str);
@@ -36,7 +36,7 @@ impl Fonts {
     }
 
     /// The inserted symbol of a run.
-    pub fn symbol(&self, character: &Character) -> Option<char> {
+    pub(super) fn symbol(&self, character: &Character) -> Option<char> {
         let (font, code) = character.symbol?;
         self.character(code, Some(font))
     }

@@ -18,7 +18,7 @@ struct Level {
 
 /// The lists of a document, and how far each was counted.
 #[derive(Debug, Default)]
-pub struct Lists {
+pub(super) struct Lists {
     /// Levels by list identifier.
     levels: BTreeMap<u32, Vec<Level>>,
     /// List identifier of each entry that paragraphs name.
@@ -29,7 +29,7 @@ pub struct Lists {
 impl Lists {
     /// Reads the lists at the start of `table_from_lists` (the table stream from where they begin;
     /// `length` is that of their fixed part) and the overrides.
-    pub fn read(table_from_lists: &[u8], length: usize, overrides: &[u8]) -> Self {
+    pub(super) fn read(table_from_lists: &[u8], length: usize, overrides: &[u8]) -> Self {
         let levels = if length == 0 {
             BTreeMap::new()
         } else {
@@ -47,7 +47,7 @@ impl Lists {
     }
 
     /// Number of the next item of a list (1 is the first) at a level; `None` for a bullet.
-    pub fn next_number(&mut self, list: u16, level: u8) -> Option<u64> {
+    pub(super) fn next_number(&mut self, list: u16, level: u8) -> Option<u64> {
         let identifier = *self.overrides.get(usize::from(list).checked_sub(1)?)?;
         let level = usize::from(level).min(LEVELS - 1);
         let described = *self.levels.get(&identifier)?.get(level)?;

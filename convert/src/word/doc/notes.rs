@@ -18,13 +18,18 @@ const ANCHOR: usize = 26;
 
 /// A note and its range of the text.
 #[derive(Debug)]
-pub struct Note {
+pub(super) struct Note {
     label: String,
     range: Range<usize>,
 }
 
 /// Finds all notes, and puts their marks and the text boxes into the document.
-pub fn find(fib: &Fib, table: &[u8], keep_comments: bool, document: &mut Document) -> Vec<Note> {
+pub(super) fn find(
+    fib: &Fib,
+    table: &[u8],
+    keep_comments: bool,
+    document: &mut Document,
+) -> Vec<Note> {
     let lengths = &fib.lengths;
     let mut notes = Vec::new();
     let kinds = [
@@ -112,7 +117,7 @@ fn text_boxes(fib: &Fib, table: &[u8]) -> Vec<(usize, Range<usize>)> {
 }
 
 /// Positions that shapes hang on, by the identifiers of the shapes.
-pub fn shape_anchors(fib: &Fib, table: &[u8]) -> BTreeMap<usize, usize> {
+pub(super) fn shape_anchors(fib: &Fib, table: &[u8]) -> BTreeMap<usize, usize> {
     let anchors = fib.place(table, Place::ShapeAnchors);
     let count = anchors.len().saturating_sub(4) / (4 + ANCHOR);
     let anchor = |index: usize| {
@@ -125,7 +130,7 @@ pub fn shape_anchors(fib: &Fib, table: &[u8]) -> BTreeMap<usize, usize> {
 }
 
 /// Blocks of the text boxes whose place is not known.
-pub fn left_over_boxes(document: &mut Document, limits: &Limits) -> Result<Vec<Block>> {
+pub(super) fn left_over_boxes(document: &mut Document, limits: &Limits) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for (_, range) in std::mem::take(&mut document.text_boxes) {
         blocks.extend(story::blocks(document, range.start, range.end, limits)?);
@@ -134,7 +139,11 @@ pub fn left_over_boxes(document: &mut Document, limits: &Limits) -> Result<Vec<B
 }
 
 /// Definitions of the notes, behind a blank line.
-pub fn definitions(notes: &[Note], document: &mut Document, limits: &Limits) -> Result<String> {
+pub(super) fn definitions(
+    notes: &[Note],
+    document: &mut Document,
+    limits: &Limits,
+) -> Result<String> {
     let mut markdown = String::new();
     for note in notes {
         let blocks = story::blocks(document, note.range.start, note.range.end, limits)?;

@@ -21,7 +21,7 @@ struct Field {
 
 /// Fields that are open: they may span paragraphs.
 #[derive(Debug, Default)]
-pub struct Fields(Vec<Field>);
+pub(super) struct Fields(Vec<Field>);
 
 /// Deepest nesting of fields that is followed.
 const MAXIMUM_FIELDS: usize = 64;
@@ -130,7 +130,7 @@ impl Collector<'_, '_> {
 }
 
 /// The pieces of the characters from `start` to `end`, without the paragraph's end mark.
-pub fn pieces(
+pub(super) fn pieces(
     document: &mut Document,
     fields: &mut Fields,
     start: usize,

@@ -52,7 +52,7 @@ impl Document<'_> {
 }
 
 /// Offsets in the stream `WordDocument` of floating pictures, by the position that each hangs on.
-pub fn floating(fib: &Fib, table: &[u8]) -> BTreeMap<usize, usize> {
+pub(super) fn floating(fib: &Fib, table: &[u8]) -> BTreeMap<usize, usize> {
     let drawings = fib.place(table, Place::Drawings);
     let Some(group) = records(drawings).next() else {
         return BTreeMap::new();

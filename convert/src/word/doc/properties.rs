@@ -4,7 +4,7 @@
 use crate::office::bytes::{size_at, u8_at, u16_at};
 
 /// The modifiers of a list, as code and operand (without its length byte).
-pub fn modifiers(list: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(super) fn modifiers(list: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = list;
     std::iter::from_fn(move || {
         let code = u16_at(rest, 0)?;
@@ -42,7 +42,7 @@ fn operand(code: u16, after: &[u8]) -> Option<(&[u8], usize)> {
 
 /// What matters of a paragraph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Paragraph {
+pub(super) struct Paragraph {
     /// Number of its style.
     pub style: u16,
     /// Outline level of its own: 0 to 8 are headings, 9 is body text.
@@ -61,7 +61,7 @@ pub struct Paragraph {
 
 /// A cell of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CellEdge {
+pub(super) struct CellEdge {
     /// Right edge, in twips.
     pub right: i16,
     /// Whether the cell is merged into the one on its left, or above.
@@ -71,7 +71,7 @@ pub struct CellEdge {
 
 impl Paragraph {
     /// Takes over what a list of modifiers says.
-    pub fn apply(&mut self, list: &[u8]) {
+    pub(super) fn apply(&mut self, list: &[u8]) {
         for (code, operand) in modifiers(list) {
             let byte = operand.first().copied().unwrap_or(0);
             match code {
@@ -108,7 +108,7 @@ fn cells(operand: &[u8]) -> Vec<CellEdge> {
 
 /// What matters of a run of characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Character {
+pub(super) struct Character {
     pub is_bold: bool,
     pub is_italic: bool,
     pub is_struck: bool,
@@ -125,7 +125,7 @@ pub struct Character {
 }
 
 /// The character style that a list of modifiers names.
-pub fn character_style(list: &[u8]) -> Option<u16> {
+pub(super) fn character_style(list: &[u8]) -> Option<u16> {
     modifiers(list)
         .find(|(code, _)| *code == 0x4A30)
         .and_then(|(_, operand)| u16_at(operand, 0))
@@ -133,7 +133,7 @@ pub fn character_style(list: &[u8]) -> Option<u16> {
 
 impl Character {
     /// Takes over what a list of modifiers says.
-    pub fn apply(&mut self, list: &[u8]) {
+    pub(super) fn apply(&mut self, list: &[u8]) {
         for (code, operand) in modifiers(list) {
             // 0x80 is "as the style", 0x81 the opposite of the style: what stands here is the
             // style's.

@@ -8,7 +8,7 @@ const PAGE: usize = 512;
 
 /// A run of bytes with the same properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run<'a> {
+pub(super) struct Run<'a> {
     /// Offsets of the first byte, and of the one after the last.
     pub start: usize,
     pub end: usize,
@@ -23,16 +23,16 @@ type ReadRun<'a> = fn(&'a [u8], usize) -> Option<(u16, &'a [u8])>;
 
 /// Runs in the order of their offsets.
 #[derive(Debug, Default)]
-pub struct Runs<'a>(Vec<Run<'a>>);
+pub(super) struct Runs<'a>(Vec<Run<'a>>);
 
 impl<'a> Runs<'a> {
     /// Runs of paragraphs (`places` is the table of their pages).
-    pub fn of_paragraphs(places: &[u8], word: &'a [u8]) -> Self {
+    pub(super) fn of_paragraphs(places: &[u8], word: &'a [u8]) -> Self {
         Self::read(places, word, paragraph_run, 13)
     }
 
     /// Runs of characters.
-    pub fn of_characters(places: &[u8], word: &'a [u8]) -> Self {
+    pub(super) fn of_characters(places: &[u8], word: &'a [u8]) -> Self {
         Self::read(places, word, character_run, 1)
     }
 
@@ -76,7 +76,7 @@ impl<'a> Runs<'a> {
     }
 
     /// The run that a byte lies in.
-    pub fn at(&self, offset: usize) -> Option<Run<'a>> {
+    pub(super) fn at(&self, offset: usize) -> Option<Run<'a>> {
         let before = self
             .0
             .partition_point(|run| run.start <= offset)

@@ -22,7 +22,7 @@ fn is_end(unit: u16) -> bool {
 }
 
 /// The blocks of the characters from `start` to `end`.
-pub fn blocks(
+pub(super) fn blocks(
     document: &mut Document,
     start: usize,
     end: usize,

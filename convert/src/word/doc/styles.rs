@@ -24,11 +24,11 @@ struct Style {
 
 /// The paragraph styles by number.
 #[derive(Debug, Default)]
-pub struct Styles(Vec<Style>);
+pub(super) struct Styles(Vec<Style>);
 
 impl Styles {
     /// Reads as many styles as there are; damaged ones have no properties.
-    pub fn read(sheet: &[u8]) -> Self {
+    pub(super) fn read(sheet: &[u8]) -> Self {
         let header = usize::from(u16_at(sheet, 0).unwrap_or(0));
         let base_length = usize::from(u16_at(sheet, 4).unwrap_or(10));
         let mut at = 2 + header;
@@ -76,7 +76,7 @@ impl Styles {
     }
 
     /// What a character style says.
-    pub fn character(&self, number: u16) -> Character {
+    pub(super) fn character(&self, number: u16) -> Character {
         self.0
             .get(usize::from(number))
             .map(|style| style.characters)
@@ -85,7 +85,7 @@ impl Styles {
 
     /// Level 1 to 9 of a paragraph that is a heading: by its own outline level, else by its style
     /// or that style's bases.
-    pub fn heading_level(&self, paragraph: &Paragraph) -> Option<u8> {
+    pub(super) fn heading_level(&self, paragraph: &Paragraph) -> Option<u8> {
         let outline = |level: u8| (level < 9).then_some(level + 1);
         if let Some(level) = paragraph.outline {
             return outline(level);
@@ -102,7 +102,7 @@ impl Styles {
     }
 
     /// List (1 is the first) and level of a paragraph that stands in one.
-    pub fn list(&self, paragraph: &Paragraph) -> Option<(u16, u8)> {
+    pub(super) fn list(&self, paragraph: &Paragraph) -> Option<(u16, u8)> {
         let from_style = || self.chain(paragraph.style).find_map(|style| style.own.list);
         let list = paragraph
             .list

@@ -27,7 +27,7 @@ struct Table {
 
 /// The tables that are open, outermost first, and finished ones that lay in them.
 #[derive(Debug, Default)]
-pub struct Tables {
+pub(super) struct Tables {
     open: Vec<Table>,
     inner: Vec<Block>,
 }
@@ -35,7 +35,7 @@ pub struct Tables {
 impl Tables {
     /// Opens and closes tables until `depth` are open; returns the blocks of the outermost if that
     /// was closed.
-    pub fn set_depth(&mut self, depth: usize) -> Vec<Block> {
+    pub(super) fn set_depth(&mut self, depth: usize) -> Vec<Block> {
         let mut closed = Vec::new();
         while self.open.len() > depth {
             let Some(mut table) = self.open.pop() else {
@@ -57,14 +57,14 @@ impl Tables {
     }
 
     /// Adds a block to the current cell of the innermost table.
-    pub fn push(&mut self, block: Option<Block>) {
+    pub(super) fn push(&mut self, block: Option<Block>) {
         if let Some(table) = self.open.last_mut() {
             table.current.extend(block);
         }
     }
 
     /// Keeps blocks until the outermost open table ends; gives them back if none is open.
-    pub fn put_behind(&mut self, blocks: Vec<Block>) -> Vec<Block> {
+    pub(super) fn put_behind(&mut self, blocks: Vec<Block>) -> Vec<Block> {
         if self.open.is_empty() {
             return blocks;
         }
@@ -73,7 +73,7 @@ impl Tables {
     }
 
     /// Ends the current cell.
-    pub fn end_cell(&mut self) {
+    pub(super) fn end_cell(&mut self) {
         if let Some(table) = self.open.last_mut() {
             let cell = std::mem::take(&mut table.current);
             table.cells.push(cell);
@@ -81,7 +81,7 @@ impl Tables {
     }
 
     /// Ends the current row, whose cells have these edges.
-    pub fn end_row(&mut self, edges: &[CellEdge]) {
+    pub(super) fn end_row(&mut self, edges: &[CellEdge]) {
         if let Some(table) = self.open.last_mut() {
             table.end_row(edges);
         }

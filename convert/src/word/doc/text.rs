@@ -23,7 +23,7 @@ struct Piece {
 
 /// The text of all parts of a document, addressed by character position.
 #[derive(Debug, Default)]
-pub struct Text {
+pub(super) struct Text {
     /// UTF-16 code units; 0 where an 8-bit character of two bytes has its second one.
     pub units: Vec<u16>,
     pieces: Vec<Piece>,
@@ -36,7 +36,7 @@ pub struct Text {
 impl Text {
     /// Reads the piece table of `clx` and the text that it names. `Corrupt` if there is no usable
     /// table.
-    pub fn read(clx: &[u8], word: &[u8], language: u16) -> Result<Self> {
+    pub(super) fn read(clx: &[u8], word: &[u8], language: u16) -> Result<Self> {
         let (modifiers, table) = split(clx).ok_or_else(|| corrupt("the piece table ends early"))?;
         let count = table.len().saturating_sub(4) / 12;
         let mut text = Self {
@@ -79,12 +79,12 @@ impl Text {
     }
 
     /// Number of the piece that a character lies in.
-    pub fn piece_of(&self, position: usize) -> usize {
+    pub(super) fn piece_of(&self, position: usize) -> usize {
         self.pieces.partition_point(|piece| piece.end <= position)
     }
 
     /// Offset of a character in the stream, and its piece's number.
-    pub fn offset_of(&self, position: usize) -> Option<usize> {
+    pub(super) fn offset_of(&self, position: usize) -> Option<usize> {
         let piece = self.pieces.get(self.piece_of(position))?;
         piece.offset.checked_add(
             position
@@ -95,7 +95,7 @@ impl Text {
 
     /// Properties changed in the piece of a character since the last full save, as a list of
     /// property modifiers.
-    pub fn modifier_of(&self, position: usize) -> Vec<u8> {
+    pub(super) fn modifier_of(&self, position: usize) -> Vec<u8> {
         let modifier = self
             .pieces
             .get(self.piece_of(position))

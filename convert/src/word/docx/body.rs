@@ -38,7 +38,7 @@ pub(super) struct Story<'d, 'b> {
 }
 
 impl<'d, 'b> Story<'d, 'b> {
-    pub fn new(document: &'d mut Document<'b>, part: &str) -> Result<Self> {
+    pub(super) fn new(document: &'d mut Document<'b>, part: &str) -> Result<Self> {
         let relationships = document.package.relationships(part)?;
         Ok(Self {
             document,
@@ -58,7 +58,7 @@ impl<'d, 'b> Story<'d, 'b> {
     }
 
     /// Adds the blocks in the element that was entered last.
-    pub fn blocks(&mut self, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
+    pub(super) fn blocks(&mut self, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
         while let Some(element) = xml.child()? {
             self.any_block(&element, xml, out)?;
         }
@@ -66,7 +66,7 @@ impl<'d, 'b> Story<'d, 'b> {
     }
 
     /// Adds one block.
-    pub fn any_block(
+    pub(super) fn any_block(
         &mut self,
         element: &Element,
         xml: &mut XmlReader,
@@ -124,7 +124,7 @@ impl<'d, 'b> Story<'d, 'b> {
 
     /// A section ends (in a paragraph's properties) or the last one is described (at the end of the
     /// body).
-    pub fn section(&mut self, xml: &mut XmlReader) -> Result<()> {
+    pub(super) fn section(&mut self, xml: &mut XmlReader) -> Result<()> {
         let mut begins_page = true;
         while let Some(element) = xml.child()? {
             if element.name() == "type" {
@@ -140,19 +140,19 @@ impl<'d, 'b> Story<'d, 'b> {
     }
 
     /// Number of sections so far.
-    pub fn sections(&self) -> usize {
+    pub(super) fn sections(&self) -> usize {
         self.section_begins_page.len()
     }
 
     /// A page begins here because the author asked for it.
-    pub fn explicit_page(&mut self, inline: &mut Inline) {
+    pub(super) fn explicit_page(&mut self, inline: &mut Inline) {
         self.after_explicit_page = true;
         self.page(inline);
     }
 
     /// A page began here when Word last showed the document; the same page that the author asked
     /// for counts once.
-    pub fn rendered_page(&mut self, inline: &mut Inline) {
+    pub(super) fn rendered_page(&mut self, inline: &mut Inline) {
         if !std::mem::take(&mut self.after_explicit_page) {
             self.page(inline);
         }
@@ -171,7 +171,7 @@ impl<'d, 'b> Story<'d, 'b> {
 
     /// The blocks with what could only be known at the end: which tables of contents ended, which
     /// sections begin a page.
-    pub fn settled(&mut self, blocks: Vec<Block>) -> Vec<Block> {
+    pub(super) fn settled(&mut self, blocks: Vec<Block>) -> Vec<Block> {
         let mut finished = Vec::with_capacity(blocks.len());
         for block in blocks {
             match block {

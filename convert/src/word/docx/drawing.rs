@@ -14,7 +14,7 @@ use crate::table::ready_cell;
 impl Story<'_, '_> {
     /// Adds what is in the drawing that was entered last: pictures to the text, text boxes and
     /// charts after the paragraph.
-    pub fn drawing(&mut self, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
+    pub(super) fn drawing(&mut self, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
         self.drawn(xml, &mut String::new(), inline)
     }
 
@@ -85,7 +85,7 @@ impl Story<'_, '_> {
     }
 
     /// The blocks in the element that was entered last, as a text of their own.
-    pub fn inner_blocks(&mut self, xml: &mut XmlReader) -> Result<Vec<Block>> {
+    pub(super) fn inner_blocks(&mut self, xml: &mut XmlReader) -> Result<Vec<Block>> {
         let outer = self.joined.take();
         let mut blocks = Vec::new();
         self.blocks(xml, &mut blocks)?;
@@ -146,7 +146,7 @@ impl Story<'_, '_> {
     }
 
     /// Name and text of the part that a relationship names.
-    pub fn related_text(&mut self, id: Option<&str>) -> Result<Option<(String, String)>> {
+    pub(super) fn related_text(&mut self, id: Option<&str>) -> Result<Option<(String, String)>> {
         let relationship = id
             .and_then(|id| self.relationships.get(id))
             .filter(|relationship| !relationship.is_external);
@@ -161,7 +161,7 @@ impl Story<'_, '_> {
     }
 
     /// A part of other content (plain text or HTML) that stands where the element is.
-    pub fn alternative_chunk(&mut self, id: &str, out: &mut Vec<Block>) -> Result<()> {
+    pub(super) fn alternative_chunk(&mut self, id: &str, out: &mut Vec<Block>) -> Result<()> {
         let Some((name, text)) = self.related_text(Some(id))? else {
             return Ok(());
         };

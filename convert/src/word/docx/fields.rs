@@ -11,7 +11,7 @@ const MAXIMUM_DEPTH: usize = 64;
 
 /// What a field means for the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub(super) enum Meaning {
     /// Its result is text.
     Result,
     /// Its result is a link to that address.
@@ -38,7 +38,7 @@ struct Field {
 
 /// What the end of a field asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub(super) enum Ending {
     /// Nothing.
     Nothing,
     /// The link ends.
@@ -49,7 +49,7 @@ pub enum Ending {
 
 /// The open fields of a part.
 #[derive(Debug, Default)]
-pub struct Fields {
+pub(super) struct Fields {
     open: Vec<Field>,
     too_deep: usize,
     contents_begun: usize,
@@ -59,7 +59,7 @@ pub struct Fields {
 
 impl Fields {
     /// A field begins.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         if self.open.len() < MAXIMUM_DEPTH {
             self.open.push(Field::default());
         } else {
@@ -68,7 +68,7 @@ impl Fields {
     }
 
     /// Adds to the instruction of the innermost field.
-    pub fn instruction(&mut self, text: &str) {
+    pub(super) fn instruction(&mut self, text: &str) {
         if let Some(field) = self
             .open
             .last_mut()
@@ -79,14 +79,14 @@ impl Fields {
     }
 
     /// What the form field that has just begun shows.
-    pub fn form(&mut self, text: String) {
+    pub(super) fn form(&mut self, text: String) {
         if let Some(field) = self.open.last_mut() {
             field.form = Some(text);
         }
     }
 
     /// The result of the innermost field begins; the address if it is a link.
-    pub fn separate(&mut self) -> Option<String> {
+    pub(super) fn separate(&mut self) -> Option<String> {
         if self.too_deep > 0 {
             return None;
         }
@@ -107,7 +107,7 @@ impl Fields {
     }
 
     /// The innermost field ends.
-    pub fn end(&mut self) -> Ending {
+    pub(super) fn end(&mut self) -> Ending {
         if self.too_deep > 0 {
             self.too_deep -= 1;
             return Ending::Nothing;
@@ -133,18 +133,18 @@ impl Fields {
     }
 
     /// Whether text here is a result and not an instruction.
-    pub fn shows_text(&self) -> bool {
+    pub(super) fn shows_text(&self) -> bool {
         self.open.iter().all(|field| field.in_result)
     }
 
     /// The outermost table of contents that text here is in.
-    pub fn contents(&self) -> Option<usize> {
+    pub(super) fn contents(&self) -> Option<usize> {
         self.open.iter().find_map(|field| field.contents)
     }
 
     /// A paragraph ends: an instruction that is still open has lost its result, so what follows is
     /// text.
-    pub fn end_paragraph(&mut self) {
+    pub(super) fn end_paragraph(&mut self) {
         for field in &mut self.open {
             field.in_result = true;
         }
@@ -152,7 +152,7 @@ impl Fields {
 }
 
 /// What an instruction means.
-pub fn meaning(instruction: &str) -> Meaning {
+pub(super) fn meaning(instruction: &str) -> Meaning {
     let instruction = instruction.trim();
     let (name, rest) = instruction
         .split_once([' ', '\\', '\u{A0}'])

@@ -33,7 +33,7 @@ impl NoteKind {
 
 impl Story<'_, '_> {
     /// Adds the mark of a note.
-    pub fn note(&mut self, kind: NoteKind, element: &Element, inline: &mut Inline) {
+    pub(super) fn note(&mut self, kind: NoteKind, element: &Element, inline: &mut Inline) {
         let Some(id) = element.attribute("id").filter(|_| self.fields.shows_text()) else {
             return;
         };
@@ -56,7 +56,7 @@ impl Document<'_> {
     }
 
     /// The definitions of all notes that the text refers to, by number.
-    pub fn note_blocks(&mut self, main: &str) -> Result<Vec<Block>> {
+    pub(super) fn note_blocks(&mut self, main: &str) -> Result<Vec<Block>> {
         let mut texts: Vec<(usize, String)> = Vec::new();
         for kind in NoteKind::ALL {
             let wanted: HashMap<String, usize> = self

@@ -16,7 +16,7 @@ const MAXIMUM_MARK_CHARACTERS: usize = 100;
 
 /// A paragraph's or style's place in a list (`w:numPr`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reference {
+pub(super) struct Reference {
     /// Identifier of the list; `0` takes the paragraph out of all lists.
     pub list: Option<String>,
     /// Level from 0.
@@ -25,7 +25,7 @@ pub struct Reference {
 
 impl Reference {
     /// Reads the place in the element that was entered last.
-    pub fn read(xml: &mut XmlReader) -> Result<Self> {
+    pub(super) fn read(xml: &mut XmlReader) -> Result<Self> {
         let mut reference = Self::default();
         while let Some(element) = xml.child()? {
             match element.name() {
@@ -39,7 +39,7 @@ impl Reference {
     }
 
     /// Takes from `other` what is not given.
-    pub fn inherit(&mut self, other: &Self) {
+    pub(super) fn inherit(&mut self, other: &Self) {
         if self.list.is_none() {
             self.list.clone_from(&other.list);
         }
@@ -132,7 +132,7 @@ struct List {
 
 /// What marks a list item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub(super) enum Mark {
     /// A bullet.
     Bullet,
     /// A number.
@@ -141,7 +141,7 @@ pub enum Mark {
 
 impl Mark {
     /// The number, if it is one.
-    pub fn number(self) -> Option<u64> {
+    pub(super) fn number(self) -> Option<u64> {
         match self {
             Self::Bullet => None,
             Self::Number(number) => Some(u64::from(number)),
@@ -151,7 +151,7 @@ impl Mark {
 
 /// What marks a paragraph of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Numbered {
+pub(super) struct Numbered {
     /// Level from 0.
     pub level: usize,
     /// The mark of a Markdown list; none if the mark is text or nothing.
@@ -162,7 +162,7 @@ pub struct Numbered {
 
 /// All lists of a document and their counters.
 #[derive(Debug, Default)]
-pub struct Numbering {
+pub(super) struct Numbering {
     abstracts: HashMap<String, Abstract>,
     lists: HashMap<String, List>,
     counters: HashMap<String, [Option<u32>; LEVELS]>,
@@ -171,7 +171,7 @@ pub struct Numbering {
 
 impl Numbering {
     /// Reads the numbering part.
-    pub fn read(xml: &mut XmlReader) -> Result<Self> {
+    pub(super) fn read(xml: &mut XmlReader) -> Result<Self> {
         let mut numbering = Self::default();
         xml.child()?;
         while let Some(element) = xml.child()? {
@@ -196,7 +196,7 @@ impl Numbering {
 
     /// The mark of the next paragraph at that place; `style` is its style. `None` if it is in no
     /// list.
-    pub fn advance(
+    pub(super) fn advance(
         &mut self,
         reference: &Reference,
         style: Option<&str>,

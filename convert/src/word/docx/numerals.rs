@@ -2,7 +2,7 @@
 
 /// How a level writes its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum Format {
     /// 1, 2, 3, and all formats that are not known.
     Decimal,
     /// 01, 02, 03.
@@ -31,7 +31,7 @@ pub enum Format {
 
 impl Format {
     /// The format of that name in the numbering part.
-    pub fn named(name: &str) -> Self {
+    pub(super) fn named(name: &str) -> Self {
         match name {
             "decimalZero" => Self::DecimalZero,
             "upperRoman" => Self::Roman { is_upper: true },
@@ -62,7 +62,7 @@ impl Format {
 }
 
 /// The number in that format; in decimal where the format does not reach.
-pub fn numeral(number: u32, format: Format) -> String {
+pub(super) fn numeral(number: u32, format: Format) -> String {
     let written = match format {
         Format::Decimal => None,
         Format::DecimalZero => Some(format!("{number:02}")),

@@ -36,7 +36,7 @@ struct Finished {
 
 impl Story<'_, '_> {
     /// Adds the paragraph in the element that was entered last.
-    pub fn paragraph(&mut self, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
+    pub(super) fn paragraph(&mut self, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
         let outer_floating = std::mem::take(&mut self.floating);
         let outer_hides_text = self.hides_text;
         let mut inline = self.joined.take().unwrap_or_default();

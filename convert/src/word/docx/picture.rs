@@ -13,7 +13,7 @@ const MAXIMUM_ALT_CHARACTERS: usize = 1000;
 
 impl Story<'_, '_> {
     /// Adds the picture that a relationship names.
-    pub fn picture(&mut self, id: &str, alt: &str, inline: &mut Inline) -> Result<()> {
+    pub(super) fn picture(&mut self, id: &str, alt: &str, inline: &mut Inline) -> Result<()> {
         let Some(relationship) = self
             .relationships
             .get(id)

@@ -14,7 +14,7 @@ use crate::office::xml::{Element, XmlReader};
 
 impl Story<'_, '_> {
     /// Adds a child of a paragraph.
-    pub fn inline_child(
+    pub(super) fn inline_child(
         &mut self,
         element: &Element,
         xml: &mut XmlReader,
@@ -41,7 +41,11 @@ impl Story<'_, '_> {
     }
 
     /// Adds the children of the element that was entered last.
-    pub fn inline_children(&mut self, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
+    pub(super) fn inline_children(
+        &mut self,
+        xml: &mut XmlReader,
+        inline: &mut Inline,
+    ) -> Result<()> {
         while let Some(element) = xml.child()? {
             self.inline_child(&element, xml, inline)?;
         }
@@ -208,7 +212,7 @@ impl Story<'_, '_> {
     }
 
     /// Adds text, of symbol fonts in Unicode.
-    pub fn text(&mut self, text: &str, look: &RunLook, inline: &mut Inline) {
+    pub(super) fn text(&mut self, text: &str, look: &RunLook, inline: &mut Inline) {
         if !self.fields.shows_text() {
             return;
         }

@@ -24,7 +24,7 @@ const CODE_FONTS: [&str; 12] = [
 
 /// Properties of a run or a style; what is not given is inherited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunLook {
+pub(super) struct RunLook {
     /// Character style.
     pub style: Option<String>,
     bold: Option<bool>,
@@ -44,7 +44,7 @@ pub struct RunLook {
 
 impl RunLook {
     /// Reads the properties in the element that was entered last.
-    pub fn read(xml: &mut XmlReader) -> Result<Self> {
+    pub(super) fn read(xml: &mut XmlReader) -> Result<Self> {
         let mut look = Self::default();
         while let Some(element) = xml.child()? {
             match element.name() {
@@ -69,7 +69,7 @@ impl RunLook {
     }
 
     /// Takes from `other` what is not given.
-    pub fn inherit(&mut self, other: &Self) {
+    pub(super) fn inherit(&mut self, other: &Self) {
         self.bold = self.bold.or(other.bold);
         self.italic = self.italic.or(other.italic);
         self.strike = self.strike.or(other.strike);
@@ -82,19 +82,19 @@ impl RunLook {
     }
 
     /// Whether the author hid the text.
-    pub fn is_hidden(&self) -> bool {
+    pub(super) fn is_hidden(&self) -> bool {
         self.hidden == Some(true)
     }
 
     /// Whether the font is one for code.
-    pub fn has_code_font(&self) -> bool {
+    pub(super) fn has_code_font(&self) -> bool {
         self.font
             .as_ref()
             .is_some_and(|font| CODE_FONTS.contains(&font.trim().to_ascii_lowercase().as_str()))
     }
 
     /// How the text looks; `has_code_font` says whether the run itself asks for such a font.
-    pub fn look(&self, has_code_font: bool) -> Look {
+    pub(super) fn look(&self, has_code_font: bool) -> Look {
         Look {
             bold: self.bold == Some(true),
             italic: self.italic == Some(true),

@@ -15,7 +15,7 @@ const MAXIMUM_CHAIN: usize = 64;
 
 /// What a paragraph is by its style.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Role {
+pub(super) enum Role {
     /// Body text.
     #[default]
     Body,
@@ -31,7 +31,7 @@ pub enum Role {
 
 /// A paragraph style with all that it inherits.
 #[derive(Clone, Debug, Default)]
-pub struct ParagraphStyle {
+pub(super) struct ParagraphStyle {
     /// Outline level from 0; 9 and more is body text.
     pub outline: Option<u8>,
     /// What it is by its name.
@@ -57,7 +57,7 @@ struct Style {
 
 /// All styles of a document.
 #[derive(Debug, Default)]
-pub struct Styles {
+pub(super) struct Styles {
     styles: HashMap<String, Style>,
     paragraphs: HashMap<String, Rc<ParagraphStyle>>,
     characters: HashMap<String, Rc<RunLook>>,
@@ -66,7 +66,7 @@ pub struct Styles {
 
 impl Styles {
     /// Reads the styles part.
-    pub fn read(xml: &mut XmlReader) -> Result<Self> {
+    pub(super) fn read(xml: &mut XmlReader) -> Result<Self> {
         let mut styles = Self::default();
         xml.child()?;
         while let Some(element) = xml.child()? {
@@ -94,7 +94,7 @@ impl Styles {
     }
 
     /// The paragraph style of that identifier, of the default one without it.
-    pub fn paragraph(&mut self, id: Option<&str>) -> Rc<ParagraphStyle> {
+    pub(super) fn paragraph(&mut self, id: Option<&str>) -> Rc<ParagraphStyle> {
         let Some(id) = id.or(self.default_paragraph.as_deref()).map(str::to_owned) else {
             return Rc::default();
         };
@@ -107,7 +107,7 @@ impl Styles {
     }
 
     /// The look of a character style.
-    pub fn character(&mut self, id: &str) -> Rc<RunLook> {
+    pub(super) fn character(&mut self, id: &str) -> Rc<RunLook> {
         if let Some(known) = self.characters.get(id) {
             return Rc::clone(known);
         }
@@ -122,7 +122,7 @@ impl Styles {
     }
 
     /// The numbering that a numbering style stands for.
-    pub fn numbering(&self, id: &str) -> Option<String> {
+    pub(super) fn numbering(&self, id: &str) -> Option<String> {
         self.chain(id)
             .into_iter()
             .find_map(|style| style.numbering.list.clone())

@@ -48,7 +48,7 @@ struct Row {
 
 impl Story<'_, '_> {
     /// Adds the table in the element that was entered last.
-    pub fn table(&mut self, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
+    pub(super) fn table(&mut self, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
         self.table_depth += 1;
         let outer_pages = std::mem::take(&mut self.pages_in_cell);
         let mut rows = Vec::new();

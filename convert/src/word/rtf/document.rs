@@ -10,7 +10,7 @@ const SPARE_CELLS: usize = 4096;
 
 /// How a stretch of text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
+pub(super) struct Style {
     /// Bold.
     pub bold: bool,
     /// Italic.
@@ -30,7 +30,7 @@ impl Style {
 
 /// What kind of paragraph ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Paragraph {
+pub(super) struct Paragraph {
     /// Heading level, 1 to 6.
     pub heading: Option<u8>,
     /// Whether it is an item of a list, and whether that list is numbered.
@@ -39,7 +39,7 @@ pub struct Paragraph {
 
 /// The document so far.
 #[derive(Debug, Default)]
-pub struct Document {
+pub(super) struct Document {
     blocks: Vec<Block>,
     /// Markdown of the open paragraph.
     text: String,
@@ -52,7 +52,7 @@ pub struct Document {
 
 impl Document {
     /// Adds text.
-    pub fn push(&mut self, text: &str, style: Style) {
+    pub(super) fn push(&mut self, text: &str, style: Style) {
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {
             if is_invisible(character) && character != '\n' {
@@ -110,19 +110,19 @@ impl Document {
     }
 
     /// Adds ready Markdown, such as an image.
-    pub fn push_ready(&mut self, markdown: &str) {
+    pub(super) fn push_ready(&mut self, markdown: &str) {
         self.close_style();
         self.text.push_str(markdown);
     }
 
     /// Where the text ends now, for links around what follows.
-    pub fn position(&mut self) -> usize {
+    pub(super) fn position(&mut self) -> usize {
         self.close_style();
         self.text.len()
     }
 
     /// Makes the text from a position on a link.
-    pub fn link(&mut self, from: usize, destination: &str) {
+    pub(super) fn link(&mut self, from: usize, destination: &str) {
         self.close_style();
         if let Some((before, shown)) = self
             .text
@@ -146,7 +146,7 @@ impl Document {
     }
 
     /// Ends a paragraph outside of tables.
-    pub fn end_paragraph(&mut self, kind: Paragraph) {
+    pub(super) fn end_paragraph(&mut self, kind: Paragraph) {
         self.end_table();
         let text = self.take_text();
         if text.is_empty() {
@@ -177,7 +177,7 @@ impl Document {
     }
 
     /// Ends a paragraph inside a cell.
-    pub fn end_cell_paragraph(&mut self) {
+    pub(super) fn end_cell_paragraph(&mut self) {
         let text = self.take_text();
         if !text.is_empty() {
             self.cell
@@ -186,14 +186,14 @@ impl Document {
     }
 
     /// Ends a cell.
-    pub fn end_cell(&mut self) {
+    pub(super) fn end_cell(&mut self) {
         self.end_cell_paragraph();
         let cell = std::mem::take(&mut self.cell).join("<br>");
         self.row.push(cell);
     }
 
     /// Ends a row.
-    pub fn end_row(&mut self) {
+    pub(super) fn end_row(&mut self) {
         if !self.cell.is_empty() || !self.text.trim().is_empty() {
             self.end_cell();
         }
@@ -216,13 +216,13 @@ impl Document {
     }
 
     /// Puts the open paragraph aside, for the text of a footnote.
-    pub fn begin_note(&mut self) -> String {
+    pub(super) fn begin_note(&mut self) -> String {
         self.close_style();
         std::mem::take(&mut self.text)
     }
 
     /// Ends a footnote and goes on with the paragraph that it stands in.
-    pub fn end_note(&mut self, paragraph: String) {
+    pub(super) fn end_note(&mut self, paragraph: String) {
         let note = self.take_text();
         let label = (self.notes.len() + 1).to_string();
         self.text = paragraph;
@@ -235,7 +235,7 @@ impl Document {
     }
 
     /// All blocks, footnotes last.
-    pub fn finish(mut self) -> Vec<Block> {
+    pub(super) fn finish(mut self) -> Vec<Block> {
         self.end_paragraph(Paragraph::default());
         self.end_table();
         self.blocks.append(&mut self.notes);

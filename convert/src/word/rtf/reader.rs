@@ -53,7 +53,7 @@ pub(super) struct State {
 }
 
 /// Reads a document.
-pub struct Reader<'l> {
+pub(super) struct Reader<'l> {
     limits: &'l Limits<'l>,
     /// Text, as blocks.
     pub document: Document,
@@ -87,7 +87,7 @@ pub struct Reader<'l> {
 
 impl<'l> Reader<'l> {
     /// A reader at the start.
-    pub fn new(limits: &'l Limits<'l>) -> Self {
+    pub(super) fn new(limits: &'l Limits<'l>) -> Self {
         Self {
             limits,
             document: Document::default(),
@@ -118,12 +118,12 @@ impl<'l> Reader<'l> {
     }
 
     /// Groups that are still open.
-    pub fn open_groups(&self) -> usize {
+    pub(super) fn open_groups(&self) -> usize {
         self.stack.len() + self.overflow
     }
 
     /// Reads all tokens. `Invalid` if it takes too long.
-    pub fn read(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<()> {
         for (count, token) in Scanner::new(bytes).enumerate() {
             if count.is_multiple_of(16_384) {
                 self.limits.check_time()?;

@@ -2,7 +2,7 @@
 
 /// One token.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Token<'a> {
+pub(super) enum Token<'a> {
     /// `{`
     Open,
     /// `}`
@@ -21,13 +21,13 @@ pub enum Token<'a> {
 const MAXIMUM_NAME: usize = 32;
 
 /// Walks through the bytes.
-pub struct Scanner<'a> {
+pub(super) struct Scanner<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Scanner<'a> {
     /// A scanner of a whole document.
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 

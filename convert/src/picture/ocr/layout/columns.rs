@@ -26,7 +26,7 @@ const PROSE_FILL: f32 = 0.6;
 const PROSE_COLUMNS: f32 = 12.0;
 
 /// The boxes as blocks in reading order.
-pub fn reading_order(items: Vec<Item>) -> Vec<Vec<Item>> {
+pub(super) fn reading_order(items: Vec<Item>) -> Vec<Vec<Item>> {
     let mut blocks = Vec::new();
     cut(items, 0, &mut blocks);
     blocks

@@ -3,11 +3,11 @@
 use crate::escape::{escape_starts, escaped};
 
 /// A line of text.
-pub fn escape_line(line: &str) -> String {
+pub(super) fn escape_line(line: &str) -> String {
     escape_starts(&escaped(line.trim()))
 }
 
 /// The text of a table cell.
-pub fn escape_cell(text: &str) -> String {
+pub(super) fn escape_cell(text: &str) -> String {
     escaped(text.trim()).replace('|', "\\|")
 }

@@ -9,7 +9,7 @@ use tributary_models::ocr::{Point, RecognizedLine, is_wide};
 
 /// A line on the level page, in pixels.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub(super) struct Item {
     pub text: String,
     pub left: f32,
     pub right: f32,
@@ -18,20 +18,20 @@ pub struct Item {
 }
 
 impl Item {
-    pub fn width(&self) -> f32 {
+    pub(super) fn width(&self) -> f32 {
         self.right - self.left
     }
 
-    pub fn height(&self) -> f32 {
+    pub(super) fn height(&self) -> f32 {
         self.bottom - self.top
     }
 
-    pub fn middle(&self) -> f32 {
+    pub(super) fn middle(&self) -> f32 {
         (self.top + self.bottom) / 2.0
     }
 
     /// Length of the text, wide (Chinese) characters counted twice.
-    pub fn columns(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
         self.text
             .chars()
             .map(|character| if is_wide(character) { 2 } else { 1 })
@@ -40,7 +40,7 @@ impl Item {
 }
 
 /// All lines on the level page.
-pub fn level_items(lines: &[RecognizedLine]) -> Vec<Item> {
+pub(super) fn level_items(lines: &[RecognizedLine]) -> Vec<Item> {
     let quarter = main_quarter(lines);
     let skews = lines
         .iter()

@@ -16,7 +16,7 @@ use rows::Row;
 
 /// The page's text in reading order as Markdown; empty for a page without lines, else with a line
 /// end.
-pub fn page_markdown(page: &RecognizedPage) -> String {
+pub(super) fn page_markdown(page: &RecognizedPage) -> String {
     let items = frame::level_items(&page.lines);
     let blocks = columns::reading_order(items);
     let rows: Vec<Row> = blocks

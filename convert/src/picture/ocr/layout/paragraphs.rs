@@ -17,7 +17,11 @@ enum Break {
 
 /// Text of the first rows: those of `block`, up to a row for which `ends` is true. Gives the number
 /// of rows taken, at least one.
-pub fn text_before(rows: &[Row], ends: impl Fn(&[Row]) -> bool, block: usize) -> (String, usize) {
+pub(super) fn text_before(
+    rows: &[Row],
+    ends: impl Fn(&[Row]) -> bool,
+    block: usize,
+) -> (String, usize) {
     let same_block = rows.iter().take_while(|row| row.block == block).count();
     let length = (1..same_block)
         .find(|at| ends(rows.get(*at..).unwrap_or_default()))

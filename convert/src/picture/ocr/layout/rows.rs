@@ -5,35 +5,35 @@ use tributary_models::ocr::is_wide;
 
 /// Boxes side by side, from left to right.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(super) struct Row {
     pub items: Vec<Item>,
     /// Which block of the page it belongs to.
     pub block: usize,
 }
 
 impl Row {
-    pub fn left(&self) -> f32 {
+    pub(super) fn left(&self) -> f32 {
         self.items
             .iter()
             .map(|item| item.left)
             .fold(f32::INFINITY, f32::min)
     }
 
-    pub fn right(&self) -> f32 {
+    pub(super) fn right(&self) -> f32 {
         self.items
             .iter()
             .map(|item| item.right)
             .fold(f32::NEG_INFINITY, f32::max)
     }
 
-    pub fn top(&self) -> f32 {
+    pub(super) fn top(&self) -> f32 {
         self.items
             .iter()
             .map(|item| item.top)
             .fold(f32::INFINITY, f32::min)
     }
 
-    pub fn bottom(&self) -> f32 {
+    pub(super) fn bottom(&self) -> f32 {
         self.items
             .iter()
             .map(|item| item.bottom)
@@ -41,12 +41,12 @@ impl Row {
     }
 
     /// Height of the tallest box.
-    pub fn height(&self) -> f32 {
+    pub(super) fn height(&self) -> f32 {
         self.items.iter().map(Item::height).fold(0.0, f32::max)
     }
 
     /// The boxes' texts, parted by spaces.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.items
             .iter()
             .map(|item| item.text.as_str())
@@ -57,7 +57,7 @@ impl Row {
 
 /// Rows from top to bottom. Boxes of one row overlap in height by more than half of the lower one;
 /// boxes that stand closer together than letters of two words are one.
-pub fn rows_of(mut items: Vec<Item>, block: usize) -> Vec<Row> {
+pub(super) fn rows_of(mut items: Vec<Item>, block: usize) -> Vec<Row> {
     items.sort_by(|one, other| one.middle().total_cmp(&other.middle()));
     let mut rows: Vec<Row> = Vec::new();
     for item in items {
@@ -108,7 +108,7 @@ fn join_neighbours(row: &mut Row) {
 }
 
 /// A space, but nothing between two wide characters.
-pub fn separator(before: &str, after: &str) -> &'static str {
+pub(super) fn separator(before: &str, after: &str) -> &'static str {
     let touches = before.chars().next_back().is_some_and(is_wide)
         && after.chars().next().is_some_and(is_wide);
     if touches { "" } else { " " }

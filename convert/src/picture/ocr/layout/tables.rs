@@ -20,7 +20,7 @@ const MAXIMUM_GAP: f32 = 3.0;
 type Span = (f32, f32);
 
 /// The table that the first rows make, as Markdown, and the number of its rows.
-pub fn table_at(rows: &[Row]) -> Option<(String, usize)> {
+pub(super) fn table_at(rows: &[Row]) -> Option<(String, usize)> {
     let mut spans: Vec<Span> = Vec::new();
     let mut length = 0;
     for (index, row) in rows.iter().enumerate() {
