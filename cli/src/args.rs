@@ -253,29 +253,24 @@ pub struct Analyze {
 /// `documents …`.
 #[derive(Debug, Subcommand)]
 pub enum Documents {
-    /// List documents by id
-    List {
-        /// Only in this state: accepted, chunking, embedding, indexing, indexed, skipped, deleted,
-        /// dead
-        #[arg(long)]
-        state: Option<String>,
-        /// Only from this source
-        #[arg(long)]
-        source: Option<String>,
-        /// Start after this id
-        #[arg(long)]
-        after: Option<String>,
-        /// At most this many [default: all]
-        #[arg(long)]
-        limit: Option<usize>,
+    /// List documents, filtered and sorted, with totals
+    List(Box<ListDocuments>),
+    /// Show one document: what is searchable and what the last attempt did, attributes, tags, sets,
+    /// metadata, tables, pictures, near-duplicates, passages
+    Show {
+        /// Document id, or source/path such as handbook/radio/tilt.md
+        id: String,
         /// How results are printed.
         #[command(flatten)]
         output: Output,
     },
-    /// Show one document: state, timeline, lineage, chunks
-    Show {
-        /// Document id
+    /// Write the tables of a spreadsheet or CSV file as an SQLite database
+    Tables {
+        /// Document id, or source/path
         id: String,
+        /// File to write; nothing may be there yet
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
         /// How results are printed.
         #[command(flatten)]
         output: Output,
@@ -291,7 +286,7 @@ pub enum Documents {
     },
     /// Delete documents
     Delete {
-        /// Document ids
+        /// Document ids, or source/path
         #[arg(required = true)]
         ids: Vec<String>,
         /// Wait until they are gone from the index
@@ -301,6 +296,60 @@ pub enum Documents {
         #[command(flatten)]
         output: Output,
     },
+}
+
+/// `documents list`.
+#[derive(Debug, Args)]
+pub struct ListDocuments {
+    /// Only those whose last attempt came to this state: accepted, chunking, embedding, indexing,
+    /// indexed, skipped, deleted, dead
+    #[arg(long)]
+    pub state: Option<String>,
+    /// Only those that can be found; with `--searchable false` those that cannot
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub searchable: Option<bool>,
+    /// Only from this source
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
+    /// Only in this knowledge set
+    #[arg(long, value_name = "ID")]
+    pub set: Option<String>,
+    /// Only with this tag
+    #[arg(long)]
+    pub tag: Option<String>,
+    /// Only with this text in the title
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Only with this text in the path
+    #[arg(long, value_name = "TEXT")]
+    pub path: Option<String>,
+    /// Only with a path that begins with exactly this
+    #[arg(long, value_name = "PREFIX")]
+    pub path_prefix: Option<String>,
+    /// Only with this text in title, source/path or id
+    #[arg(long)]
+    pub text: Option<String>,
+    /// Only if the last attempt is of this time or later: 2026-11-24, 2026-11-24T08:00:00Z, 12h
+    #[arg(long, value_name = "TIME")]
+    pub changed_since: Option<String>,
+    /// Only if the last attempt is older
+    #[arg(long, value_name = "TIME")]
+    pub changed_before: Option<String>,
+    /// Sort by source, path, title, time, state or id [default: source, then path]
+    #[arg(long)]
+    pub sort: Option<String>,
+    /// The last first
+    #[arg(long)]
+    pub reverse: bool,
+    /// Go on where a list before ended, as it said
+    #[arg(long)]
+    pub after: Option<String>,
+    /// At most this many [default: all]
+    #[arg(long)]
+    pub limit: Option<usize>,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// `dead-letters …`.

@@ -125,6 +125,20 @@ impl Client {
         }
     }
 
+    /// GET of a file, written as it comes; how many bytes it has.
+    pub fn download(&self, path: &str, to: &mut impl std::io::Write) -> Result<u64> {
+        let got = self.agent.get(self.url(path)).call();
+        let mut response =
+            got.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            let body = response.body_mut().read_to_string();
+            return Err(problem(status.as_u16(), &body.unwrap_or_default()));
+        }
+        std::io::copy(&mut response.into_body().into_reader(), to)
+            .context("the server's answer broke off")
+    }
+
     /// PUT with a text body.
     pub fn put_text<T: DeserializeOwned>(
         &self,
@@ -224,7 +238,8 @@ fn problem(status: u16, body: &str) -> anyhow::Error {
     let detail = text("detail")
         .or_else(|| text("title"))
         .unwrap_or("no detail");
-    match text("hint") {
+    let hint = text("hint").map(|hint| hint_of_verbs(text("code"), hint));
+    match hint {
         Some(hint) => anyhow!("{detail}\nhint: {hint}"),
         None => anyhow!("{detail}"),
     }
@@ -240,6 +255,21 @@ fn not_ready(readiness: &Readiness) -> anyhow::Error {
     match lacking().find_map(|check| check.hint.as_ref()) {
         Some(hint) => anyhow!("{detail}\nhint: {hint}"),
         None => anyhow!("{detail}"),
+    }
+}
+
+/// A hint for people at the command line, where the server's names a route.
+fn hint_of_verbs<'a>(code: Option<&str>, hint: &'a str) -> &'a str {
+    if !hint.starts_with("GET /v1/") {
+        return hint;
+    }
+    match code {
+        Some("document_not_found") => {
+            "`tributary documents list` shows ids and paths; --text finds a part of either"
+        }
+        Some("dead_letter_not_found") => "`tributary dead-letters list` shows those that are open",
+        Some("unknown_knowledge_set") => "`tributary knowledge-sets list` shows those that exist",
+        _ => hint,
     }
 }
 
@@ -311,6 +341,19 @@ mod tests {
                 asked.get()
             ),
             (Some(200), 3)
+        );
+    }
+
+    #[test]
+    fn hints_name_verbs_and_not_routes() {
+        let error = problem(
+            404,
+            r#"{"code": "document_not_found", "detail": "no `x`", "hint": "GET /v1/documents lists those"}"#,
+        );
+        let told = error.to_string();
+        assert!(
+            told.contains("tributary documents list") && !told.contains("GET /"),
+            "{told}"
         );
     }
 

@@ -8,6 +8,7 @@ mod conversion;
 mod memory;
 mod print;
 mod telemetry;
+mod times;
 mod verbs;
 
 use std::process::ExitCode;

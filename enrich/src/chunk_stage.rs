@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use tributary_models::TokenCounter;
 use tributary_schemas::{
-    CleanDocument, DocumentHeader, Error, Result, StageTime, State, TaggedDocument, Topic, event,
+    CleanDocument, DocumentHeader, Error, Lineage, Result, StageTime, State, TaggedDocument, Topic,
+    event, limits,
 };
 use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{StoredRecord, message};
@@ -29,6 +30,8 @@ const NEXT: Next = Next {
 };
 /// What `lineage.degraded` says of an extractive summary.
 const DEGRADED_SUMMARY: &str = "summary";
+/// What it says where a document's own metadata is too long to go along with it.
+const DEGRADED_METADATA: &str = "metadata";
 
 /// What the stage needs of the rest of the product.
 pub struct ChunkParts {
@@ -111,16 +114,16 @@ impl ChunkWork {
             parts.summarizer.as_ref(),
         );
         let mut document = clean.document;
+        let (metadata, is_shortened) = limits::shortened_metadata(&clean.metadata);
+        document.metadata = metadata;
         let lineage = &mut document.lineage;
+        if is_shortened {
+            degraded(lineage, DEGRADED_METADATA);
+        }
         lineage.chunker = chunkers::fingerprint(strategy, chunker, parts.summarizer.name());
         lineage.analyzer = parts.analyzer.fingerprint();
-        if chunked.summary_degraded
-            && !lineage
-                .degraded
-                .iter()
-                .any(|degraded| degraded == DEGRADED_SUMMARY)
-        {
-            lineage.degraded.push(DEGRADED_SUMMARY.to_owned());
+        if chunked.summary_degraded {
+            degraded(lineage, DEGRADED_SUMMARY);
         }
         document.timeline.push(StageTime {
             stage: NAME.to_owned(),
@@ -132,6 +135,13 @@ impl ChunkWork {
         }
         tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), "document cut");
         Ok(TaggedDocument { document, chunks })
+    }
+}
+
+/// Names what was done in a lesser way, once.
+fn degraded(lineage: &mut Lineage, what: &str) {
+    if !lineage.degraded.iter().any(|named| named == what) {
+        lineage.degraded.push(what.to_owned());
     }
 }
 

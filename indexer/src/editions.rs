@@ -329,13 +329,7 @@ impl Editions {
             superseded_by: None,
             ..document.clone()
         };
-        let report = manifest::report(&document, State::Indexed, (self.clock)());
-        let chunks = u32::try_from(body.chunks.len()).unwrap_or(u32::MAX);
-        let state = DocumentState {
-            chunks,
-            lineage: Some(document.lineage.clone()),
-            ..report
-        };
+        let state = manifest::indexed(&document, generation, body.chunks.len(), (self.clock)());
         let written = Operation::Replace {
             document: Box::new(document),
             chunks: body.chunks,

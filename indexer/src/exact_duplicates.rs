@@ -16,7 +16,7 @@ use bytes::Bytes;
 use tributary_schemas::near_duplicate::{canonical_term, content_term, duplicate_term};
 use tributary_schemas::{
     Attributes, Chunk, ChunkId, DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind,
-    Lineage, Result, State,
+    Lineage, Result,
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::search_index::{IndexedDocument, Operation, SharedSearchIndex};
@@ -193,7 +193,7 @@ impl ExactDuplicates {
                 match self.order(generation, &family, touched).await {
                     Ok(states) => {
                         changed |= !states.is_empty();
-                        settled.extend(self.told_again(&family, touched));
+                        settled.extend(self.told_again(generation, &family, touched));
                         settled.extend(
                             states
                                 .into_iter()
@@ -298,7 +298,7 @@ impl ExactDuplicates {
         };
         let mut states = Vec::new();
         for document in whole {
-            let (operation, state) = self.whole(&body, &url, document)?;
+            let (operation, state) = self.whole(generation, &body, &url, document)?;
             if !rewriting::write(self.index.as_ref(), generation, operation).await? {
                 // A newer version came: duplicates of the one before must not lose what stands for
                 // them.
@@ -311,7 +311,7 @@ impl ExactDuplicates {
                 body: Some(url.clone()),
                 ..document
             };
-            let state = self.duplicate(&document);
+            let state = self.duplicate(generation, &document);
             let empty = Operation::Replace {
                 document: Box::new(document),
                 chunks: Vec::new(),
@@ -326,6 +326,7 @@ impl ExactDuplicates {
 
     fn whole(
         &self,
+        generation: &str,
         body: &EmbeddedDocument,
         url: &str,
         document: DocumentHeader,
@@ -341,7 +342,7 @@ impl ExactDuplicates {
             ..document
         };
         let chunks = chunks_of(body, &document.document_id)?;
-        let state = self.report(&document, chunks.len());
+        let state = self.report(generation, &document, chunks.len());
         Ok((
             Operation::Replace {
                 document: Box::new(document),
@@ -354,7 +355,12 @@ impl ExactDuplicates {
 
     /// Of those that came and were stored once already, as another batch or process left them: what
     /// the stage said of them comes last otherwise.
-    fn told_again(&self, family: &Family, touched: &Touched) -> Vec<(String, DocumentState)> {
+    fn told_again(
+        &self,
+        generation: &str,
+        family: &Family,
+        touched: &Touched,
+    ) -> Vec<(String, DocumentState)> {
         let duplicates = family
             .iter()
             .filter(|member| member.document.duplicate_of.is_some() && member.chunk_ids.is_empty());
@@ -362,26 +368,24 @@ impl ExactDuplicates {
             .map(|member| &member.document)
             .filter(|document| touched.documents.contains_key(&document.document_id));
         duplicates
-            .map(|document| (document.document_id.clone(), self.duplicate(document)))
+            .map(|document| {
+                let state = self.duplicate(generation, document);
+                (document.document_id.clone(), state)
+            })
             .collect()
     }
 
     /// What is said of a duplicate.
-    fn duplicate(&self, document: &DocumentHeader) -> DocumentState {
+    fn duplicate(&self, generation: &str, document: &DocumentHeader) -> DocumentState {
         let canonical = document.duplicate_of.as_deref().unwrap_or_default();
         DocumentState {
             reason: Some(format!("stored once: same content as {canonical}")),
-            ..self.report(document, 0)
+            ..self.report(generation, document, 0)
         }
     }
 
-    fn report(&self, document: &DocumentHeader, chunks: usize) -> DocumentState {
-        let report = manifest::report(document, State::Indexed, (self.clock)());
-        DocumentState {
-            chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
-            lineage: Some(document.lineage.clone()),
-            ..report
-        }
+    fn report(&self, generation: &str, document: &DocumentHeader, chunks: usize) -> DocumentState {
+        manifest::indexed(document, generation, chunks, (self.clock)())
     }
 
     /// The record from which members of the family are written, and where it is kept: the first

@@ -167,7 +167,7 @@ impl IndexStage {
             stage: self.name().to_owned(),
             at_ms: now_ms,
         });
-        let chunks = u32::try_from(embedded.chunks.len()).unwrap_or(u32::MAX);
+        let chunks = embedded.chunks.len();
         let written = Operation::Replace {
             document: Box::new(document.clone()),
             chunks: embedded.chunks,
@@ -177,7 +177,9 @@ impl IndexStage {
             Outcome::Older { stored } => target
                 .is_serving
                 .then(|| superseded(&document, stored, now_ms)),
-            Outcome::Applied | Outcome::Failed(_) => Some(indexed(document, chunks, now_ms)),
+            Outcome::Applied | Outcome::Failed(_) => {
+                Some(manifest::indexed(&document, &target.name, chunks, now_ms))
+            }
         })
     }
 
@@ -201,11 +203,8 @@ impl IndexStage {
             };
             return manifest::report(&document, State::Deleted, now_ms);
         };
-        indexed(
-            document,
-            u32::try_from(chunks.len()).unwrap_or(u32::MAX),
-            now_ms,
-        )
+        // Of which generation it is true is not known before it is looked up.
+        manifest::indexed(&document, "", chunks.len(), now_ms)
     }
 
     async fn delete(
@@ -252,15 +251,6 @@ pub(crate) fn is_gone(error: &Error) -> bool {
 pub(crate) fn no_generation() -> Error {
     Error::new(ErrorKind::Unavailable, "no generation of the index serves queries")
         .with_hint("if the index was removed, start again: a new one is made; `tributary knowledge-sets reindex --all` fills it")
-}
-
-fn indexed(document: DocumentHeader, chunks: u32, now_ms: i64) -> DocumentState {
-    let report = manifest::report(&document, State::Indexed, now_ms);
-    DocumentState {
-        chunks,
-        lineage: Some(document.lineage),
-        ..report
-    }
 }
 
 fn superseded(document: &DocumentHeader, stored: u64, now_ms: i64) -> DocumentState {
@@ -382,7 +372,8 @@ impl Stage for IndexStage {
                 None => self.duplicates.deleted(&generation, &document_id, version),
             }
         }
-        let served = self.unserved.served().await?;
+        let serving = self.generations.serving();
+        let served = self.unserved.served(serving.as_deref()).await?;
         // Of every generation: the last word on a document is whether it is stored once, or steps
         // aside.
         self.editions.settle().await?;

@@ -9,7 +9,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tributary_schemas::{DocumentState, Result, State};
+use tributary_schemas::{DocumentState, Labels, Result, State};
 use tributary_store::search_index::{IndexedDocument, SharedSearchIndex};
 
 use crate::index_stage::{is_gone, no_generation};
@@ -35,8 +35,8 @@ impl UnservedReports {
     }
 
     /// The reports that are true of the serving generation; the others are left to its own records.
-    /// After an error they wait on.
-    pub async fn served(&self) -> Result<Vec<DocumentState>> {
+    /// After an error they wait on. `serving` names the serving generation as it was known before.
+    pub async fn served(&self, serving: Option<&str>) -> Result<Vec<DocumentState>> {
         let mut reports = std::mem::take(&mut *self.waiting());
         if reports.is_empty() {
             return Ok(reports);
@@ -46,16 +46,11 @@ impl UnservedReports {
             .map(|report| report.document_id.clone())
             .collect();
         match self.index.documents(None, &ids).await {
-            Ok(stored) => {
-                let mut stored = stored.into_iter();
-                reports.retain(|report| {
-                    stored
-                        .next()
-                        .flatten()
-                        .is_some_and(|stored| is_true(report, &stored))
-                });
-                Ok(reports)
-            }
+            Ok(stored) => Ok(reports
+                .into_iter()
+                .zip(stored)
+                .filter_map(|(report, stored)| as_served(report, &stored?, serving))
+                .collect()),
             Err(error) => {
                 self.waiting().append(&mut reports);
                 Err(if is_gone(&error) {
@@ -70,6 +65,17 @@ impl UnservedReports {
     fn waiting(&self) -> MutexGuard<'_, Vec<DocumentState>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The report as far as it holds of what is stored, with the tags and knowledge sets that are
+/// stored there: those that it brought are of its own generation.
+fn as_served(
+    report: DocumentState,
+    stored: &IndexedDocument,
+    serving: Option<&str>,
+) -> Option<DocumentState> {
+    let labels = serving.map(|serving| Labels::of(&stored.document, serving));
+    is_true(&report, stored).then_some(DocumentState { labels, ..report })
 }
 
 /// Whether a report holds of what is stored. Of a document that steps aside there, whoever put it

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tributary_convert::isolation::ConversionPool;
 use tributary_convert::picture::ocr;
 use tributary_convert::{Converted, Job};
+use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::{
     CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result,
     StageTime, State, Topic, event, id,
@@ -19,6 +20,7 @@ use tributary_schemas::{
 use tributary_store::blobs::Blobs;
 use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{Record, StoredRecord, message};
+use tributary_store::manifest::table::IndexedVersion;
 use tributary_store::manifest::unchanged::SkipGate;
 use tributary_store::manifest::versions::VersionRule;
 use tributary_store::{Clock, manifest};
@@ -166,7 +168,7 @@ impl IngestStage {
             if is_database {
                 converted
                     .metadata
-                    .insert("tables_database".to_owned(), url.clone());
+                    .insert(TABLES_DATABASE.to_owned(), url.clone());
             }
             converted
                 .images
@@ -202,21 +204,12 @@ impl IngestStage {
                 .remove(&document.document_id, document.version)
                 .done());
         }
-        if let Some((version, chunks)) = self.gate.unchanged_since(
+        if let Some(indexed) = self.gate.unchanged_since(
             &document.document_id,
             document.version,
             &document.fingerprint,
         ) {
-            let reason = Some(format!(
-                "content and settings unchanged since version {version}"
-            ));
-            let report = manifest::report(document, State::Skipped, now_ms);
-            let state = DocumentState {
-                reason,
-                indexed_version: Some(version),
-                chunks,
-                ..report
-            };
+            let state = unchanged(document, indexed, now_ms);
             return Ok(outputs.report(&state)?.done());
         }
         let outputs = outputs.report(&manifest::report(document, State::Chunking, now_ms))?;
@@ -313,6 +306,22 @@ impl Shared {
         clean.document.signature = similarity::signature(&clean.markdown);
         clean.document.content_hash = content_hash(&clean, profile);
         Ok(clean)
+    }
+}
+
+/// The report of a document that is indexed as it is. It says all that is known of what stays
+/// indexed: once compacted, no other report does.
+fn unchanged(document: &DocumentHeader, indexed: IndexedVersion, now_ms: i64) -> DocumentState {
+    DocumentState {
+        reason: Some(format!(
+            "content and settings unchanged since version {}",
+            indexed.version
+        )),
+        indexed_version: Some(indexed.version),
+        indexed_at_ms: indexed.at_ms,
+        chunks: indexed.chunks,
+        labels: indexed.labels,
+        ..manifest::report(document, State::Skipped, now_ms)
     }
 }
 

@@ -92,7 +92,7 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             ..operation(
                 "get",
                 "/v1/documents",
-                "List documents by id",
+                "List documents: filtered, sorted, in pages, with totals",
                 200,
                 Some(answer::<DocumentPage>(schemas)),
             )
@@ -102,7 +102,7 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             ..operation(
                 "get",
                 "/v1/documents/{id}",
-                "State, timeline, lineage and chunks of a document",
+                "All that is known of a document; by its id, or by `source/path`",
                 200,
                 Some(answer::<DocumentDetail>(schemas)),
             )
@@ -110,7 +110,7 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         operation(
             "delete",
             "/v1/documents/{id}",
-            "Delete a document",
+            "Delete a document; by its id, or by `source/path`",
             202,
             Some(answer::<Accepted>(schemas)),
         ),
@@ -293,6 +293,15 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             "A picture that a document carries, as a hit's `images` name it",
             200,
             Some(json!({"image/*": {"schema": {"type": "string", "format": "binary"}}})),
+        ),
+        operation(
+            "get",
+            "/v1/tables/{id}",
+            "The tables of a document as an SQLite database, as its `tables` name them",
+            200,
+            Some(
+                json!({"application/vnd.sqlite3": {"schema": {"type": "string", "format": "binary"}}}),
+            ),
         ),
         operation(
             "get",

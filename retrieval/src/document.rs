@@ -1,14 +1,38 @@
 //! What the index has of one document, as far as a caller may see it.
 
+use std::collections::BTreeMap;
+
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result};
+use tributary_schemas::{Attributes, ChunkId, Error, ErrorKind, Filter, Result};
 use tributary_store::search_index::{IndexedDocument, SearchIndex};
 
-use crate::{families, hits};
+use crate::{families, hits, leaving};
+
+/// Chunks that are read at once for their pictures.
+const CHUNKS_AT_ONCE: usize = 500;
+
+/// How much of a document is wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DocumentParts {
+    /// Texts, at most.
+    pub passages: usize,
+    /// Chunks, from the first, whose pictures are named.
+    pub pictures_of: usize,
+}
 
 /// What the index has of a document.
 #[derive(Clone, Debug, Default)]
 pub struct DocumentView {
+    /// What the producer and its own metadata say.
+    pub attributes: Attributes,
+    /// What it says of itself.
+    pub metadata: BTreeMap<String, String>,
+    /// Detected media type.
+    pub media_type: String,
+    /// The newer edition for which it steps aside, where the caller may see all there is.
+    pub superseded_by: Option<String>,
+    /// Links of its pictures in their order, each once.
+    pub pictures: Vec<String>,
     /// The document whose chunks stand for this one's: an exact duplicate is stored once.
     pub duplicate_of: Option<String>,
     /// Near-duplicates, most similar first.
@@ -26,12 +50,12 @@ pub async fn stored(index: &dyn SearchIndex, document_id: &str) -> Result<Option
     }
 }
 
-/// The document with at most `passages` of its texts; near-duplicates are similar by at least
+/// The document with as much of it as is wanted; near-duplicates are similar by at least
 /// `threshold`. `None` where the filter does not allow it.
 pub async fn view(
     index: &dyn SearchIndex,
     document_id: &str,
-    passages: usize,
+    wanted: DocumentParts,
     threshold: f32,
     filter: &Filter,
 ) -> Result<Option<DocumentView>> {
@@ -56,12 +80,44 @@ pub async fn view(
     } else {
         own.chunk_ids
     };
-    chunk_ids.truncate(passages);
+    chunk_ids.truncate(wanted.passages.max(wanted.pictures_of));
+    let all = chunk_ids.as_slice();
+    let with_pictures = all.get(..wanted.pictures_of).unwrap_or(all);
+    let pictures = pictures(index, with_pictures, filter).await?;
+    chunk_ids.truncate(wanted.passages);
+    let superseded_by = own.document.superseded_by.clone();
     Ok(Some(DocumentView {
+        superseded_by: superseded_by.filter(|_| filter.is_unrestricted()),
+        attributes: own.document.attributes,
+        metadata: own.document.metadata,
+        media_type: own.document.media_type,
         duplicate_of,
         family,
+        pictures,
         passages: texts(index, &chunk_ids, filter).await?,
     }))
+}
+
+/// Pictures of those chunks that the filter allows.
+async fn pictures(
+    index: &dyn SearchIndex,
+    chunk_ids: &[ChunkId],
+    filter: &Filter,
+) -> Result<Vec<String>> {
+    let mut pictures: Vec<String> = Vec::new();
+    for some in chunk_ids.chunks(CHUNKS_AT_ONCE) {
+        let stored = leaving::fetch(index, None, some, filter).await?;
+        let links = stored
+            .into_iter()
+            .flatten()
+            .flat_map(|stored| stored.chunk.images);
+        for link in links {
+            if !pictures.contains(&link) {
+                pictures.push(link);
+            }
+        }
+    }
+    Ok(pictures)
 }
 
 /// `Corrupt` if some are there and damaged.

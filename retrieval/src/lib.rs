@@ -22,7 +22,7 @@ mod vector_weight;
 
 pub use access::Principal;
 pub use config::Config;
-pub use document::DocumentView;
+pub use document::{DocumentParts, DocumentView};
 pub use error::SearchError;
 pub use retriever::{Models, Outcome, Retriever};
 pub use serving::{Serving, SharedServing};

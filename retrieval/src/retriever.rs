@@ -15,7 +15,7 @@ use tributary_taxonomy::{SharedKnowledgeSets, fold};
 
 use crate::access::{self, Principal};
 use crate::config::Config;
-use crate::document::{self, DocumentView};
+use crate::document::{self, DocumentParts, DocumentView};
 use crate::embed::{QueryVectors, embed_query};
 use crate::error::SearchError;
 use crate::fine::FineChunk;
@@ -110,13 +110,13 @@ impl Retriever {
             .is_some())
     }
 
-    /// What the index has of a document, with at most `passages` of its texts, as far as the
+    /// What the index has of a document, with as much of it as is wanted, as far as the
     /// principal may see it; `None` where it has nothing that they may see. `Corrupt` if texts
     /// are damaged.
     pub async fn document(
         &self,
         document_id: &str,
-        passages: usize,
+        wanted: DocumentParts,
         principal: &Principal,
     ) -> SearchResult<Option<DocumentView>> {
         let filter = access::filter(
@@ -125,14 +125,7 @@ impl Retriever {
             &self.knowledge_sets.current(),
         )?;
         let threshold = self.config.near_duplicates.threshold;
-        Ok(document::view(
-            self.index.as_ref(),
-            document_id,
-            passages,
-            threshold,
-            &filter,
-        )
-        .await?)
+        Ok(document::view(self.index.as_ref(), document_id, wanted, threshold, &filter).await?)
     }
 
     /// Answers one request of a principal, who sees no more than they may.

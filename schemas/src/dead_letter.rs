@@ -12,6 +12,15 @@ pub struct DeadLetter {
     pub id: String,
     /// Document id (the record's key); empty if it had none.
     pub document_id: String,
+    /// Source of the document, as far as it is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// Path or URL within the source, as far as it is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source_path: String,
+    /// Title of the document, as far as it is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// Topic of the failed record.
     pub topic: String,
     /// Its partition.

@@ -109,6 +109,10 @@ impl DocumentEvent {
     }
 }
 
+/// Name in the metadata under which the blob lies that a document's tables became, an SQLite
+/// database.
+pub const TABLES_DATABASE: &str = "tables_database";
+
 /// What every message after ingest says of its document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentHeader {
@@ -162,6 +166,10 @@ pub struct DocumentHeader {
     /// for a whole one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
+    /// Metadata found in the document itself (front matter, `<meta>`), and the blob of its tables
+    /// under [`TABLES_DATABASE`]; long ones are shortened, see [`limits::shortened_metadata`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
     /// Which version of which work it is, where the source's profile keeps only the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edition: Option<Edition>,

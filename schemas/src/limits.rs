@@ -2,6 +2,9 @@
 //! over them, and so does ingest for records that came by another way: what is said of a document
 //! is kept in memory and with each of its chunks.
 
+use std::collections::BTreeMap;
+
+use crate::document::TABLES_DATABASE;
 use crate::id::MAXIMUM_DOCUMENT_ID_BYTES;
 use crate::{Attributes, DocumentEvent, Error, ErrorKind, Result};
 
@@ -27,6 +30,11 @@ pub const ATTRIBUTES_BYTES: usize = 65536;
 pub const KNOWLEDGE_SETS: usize = 256;
 /// Longest name of a knowledge set, in bytes.
 pub const KNOWLEDGE_SET_BYTES: usize = 256;
+
+/// Longest value of a document's own metadata that goes along with it, in bytes.
+pub const METADATA_VALUE_BYTES: usize = 1024;
+/// All names and values of a document's own metadata that go along with it, in bytes.
+pub const METADATA_BYTES: usize = 16384;
 
 /// Characters of a custom attribute's name that a message shows.
 const SHOWN_CHARACTERS: usize = 80;
@@ -107,6 +115,27 @@ pub fn shortened(text: &str, limit: usize) -> String {
         .find(|end| text.is_char_boundary(*end))
         .unwrap_or(0);
     text.split_at(end).0.to_owned()
+}
+
+/// The metadata that a document found in itself, as far as it goes along with the document, and
+/// whether anything was shortened or left out. What the pipeline itself put in is always kept.
+pub fn shortened_metadata(found: &BTreeMap<String, String>) -> (BTreeMap<String, String>, bool) {
+    let mut left = METADATA_BYTES;
+    let mut kept = BTreeMap::new();
+    let mut is_shortened = false;
+    for (name, value) in found {
+        let short = shortened(value, METADATA_VALUE_BYTES);
+        let bytes = name.len() + short.len();
+        let is_ours = name == TABLES_DATABASE;
+        is_shortened |= short.len() < value.len();
+        if bytes > left && !is_ours {
+            is_shortened = true;
+            continue;
+        }
+        left = left.saturating_sub(bytes);
+        kept.insert(name.clone(), short);
+    }
+    (kept, is_shortened)
 }
 
 #[cfg(test)]
@@ -209,5 +238,23 @@ mod tests {
         assert_eq!(shortened("表表", 5), "表");
         assert_eq!(shortened("ab", 5), "ab");
         assert_eq!(shortened("", 0), "");
+    }
+
+    #[test]
+    fn metadata_goes_along_up_to_its_limit_and_the_tables_always() {
+        let long = |name: String| (name, "x".repeat(METADATA_VALUE_BYTES));
+        let few: BTreeMap<String, String> = [long("a".into())].into();
+        assert_eq!(shortened_metadata(&few), (few.clone(), false));
+        let too_long = [("a".to_owned(), "x".repeat(METADATA_VALUE_BYTES + 1))].into();
+        assert_eq!(shortened_metadata(&too_long), (few, true));
+        let mut many: BTreeMap<String, String> =
+            (0..99).map(|number| long(format!("a{number}"))).collect();
+        many.insert(TABLES_DATABASE.into(), "blob:x".into());
+        let (kept, is_shortened) = shortened_metadata(&many);
+        assert!(is_shortened && kept.len() < 20, "{} are kept", kept.len());
+        assert_eq!(
+            kept.get(TABLES_DATABASE).map(String::as_str),
+            Some("blob:x")
+        );
     }
 }

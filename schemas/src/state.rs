@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChunkId, Lineage, StageTime};
+use crate::{ChunkId, DocumentHeader, Lineage, StageTime};
 
 /// Where a document version is. The first four are on the way; the others are final.
 #[derive(
@@ -103,20 +103,52 @@ pub struct DocumentState {
     /// With a skip of an unchanged document: the version and chunk count that stay indexed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed_version: Option<u64>,
+    /// With such a skip: since when that version is indexed, milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indexed_at_ms: Option<i64>,
+    /// Of what is indexed: its tags and knowledge sets. Absent in reports of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labels>,
+}
+
+/// Tags and knowledge sets of a document, as one generation of the index has them: rules that
+/// changed give other ones in the next generation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Labels {
+    /// Generation of the index; empty where it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub generation: String,
+    /// Tags from rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Knowledge sets that it belongs to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knowledge_sets: Vec<String>,
+}
+
+impl Labels {
+    /// Those of a document in a generation of the index.
+    pub fn of(document: &DocumentHeader, generation: &str) -> Self {
+        Self {
+            generation: generation.to_owned(),
+            tags: document.tags.clone(),
+            knowledge_sets: document.knowledge_sets.clone(),
+        }
+    }
 }
 
 /// What was accepted compared with what the index holds; what `tributary documents reconcile
 /// --format json` prints.
 ///
-/// The first six fields count documents by the state of their newest version; every accepted one is
-/// in exactly one of the other five.
+/// The first six fields count documents by the state of their newest version, which is what the last
+/// attempt did; every accepted one is in exactly one of the other five.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reconciliation {
     /// Documents ever accepted.
     pub accepted: u64,
-    /// Searchable.
+    /// Indexed by the last attempt.
     pub indexed: u64,
-    /// Deliberately not indexed.
+    /// Deliberately not indexed by the last attempt; an unchanged document stays searchable.
     pub skipped: u64,
     /// Deleted.
     pub deleted: u64,
@@ -124,6 +156,10 @@ pub struct Reconciliation {
     pub dead: u64,
     /// On the way.
     pub in_flight: u64,
+    /// Documents of which a version can be found, whatever became of the newest one. Absent in
+    /// answers of before.
+    #[serde(default)]
+    pub searchable: u64,
     /// Log records that stages have yet to take or to finish.
     #[serde(default)]
     pub waiting_records: u64,

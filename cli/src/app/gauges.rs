@@ -17,6 +17,7 @@ struct KeptGauges {
     data_folder: PathBuf,
     states: Gauges,
     accepted: Gauge,
+    searchable: Gauge,
     in_flight: Gauge,
     free_bytes: Gauge,
     damage: Known,
@@ -48,6 +49,10 @@ pub fn register(
             "tributary_documents_accepted",
             "Documents that were ever accepted.",
         )?,
+        searchable: registry.gauge(
+            "tributary_documents_searchable",
+            "Documents of which a version can be found, whatever became of the newest one.",
+        )?,
         in_flight: registry.gauge(
             "tributary_documents_in_flight",
             "Documents whose newest version is on its way.",
@@ -63,9 +68,11 @@ pub fn register(
 
 impl KeptGauges {
     fn refresh(&self) {
-        let (accepted, states) = self.table.counts();
+        let counts = self.table.counts();
+        let states = counts.states;
         let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        self.accepted.set(count(accepted));
+        self.accepted.set(count(counts.documents));
+        self.searchable.set(count(counts.searchable));
         for (state, documents) in State::ALL.into_iter().zip(states) {
             self.states.with(&[state.as_str()]).set(count(documents));
         }

@@ -11,6 +11,7 @@ use crate::args::{DeadLetterIds, DeadLetters, Global, Output, Service};
 use crate::client::{Client, segment};
 use crate::config::Config;
 use crate::print::{self, Outcome};
+use crate::times;
 
 /// Looks at dead letters, sends them again or drops them.
 pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcome> {
@@ -71,19 +72,30 @@ fn drop_all(client: &Client, output: Output) -> Result<Outcome> {
 fn list(client: &Client, limit: usize, output: Output) -> Result<Outcome> {
     let letters = newest(client, limit.max(1))?;
     print::result(output, &json!({"dead_letters": letters}), || {
-        let mut lines: Vec<String> = letters
-            .iter()
-            .map(|letter| {
-                format!(
-                    "{}  {} in {}: {}\n    document {}",
-                    letter.id, letter.kind, letter.stage, letter.message, letter.document_id
-                )
-            })
-            .collect();
+        let mut lines: Vec<String> = letters.iter().map(describe).collect();
         lines.push(format!("{} dead letters", letters.len()));
         lines.join("\n")
     })?;
     Ok(Outcome::Done)
+}
+
+/// Which document, what happened and when; then the id of the letter.
+fn describe(letter: &DeadLetter) -> String {
+    let place = if letter.source_path.is_empty() {
+        format!("document {}", letter.document_id)
+    } else {
+        format!("{}/{}", letter.source, letter.source_path)
+    };
+    let title = print::shorten(&letter.title, 60);
+    format!(
+        "{place}  {title}\n    {} in {} at {}: {}\n    letter {}, document {}",
+        letter.kind,
+        letter.stage,
+        times::to_the_second(letter.at_ms),
+        letter.message,
+        letter.id,
+        letter.document_id
+    )
 }
 
 fn show(client: &Client, id: &str, output: Output) -> Result<Outcome> {

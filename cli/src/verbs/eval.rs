@@ -14,7 +14,7 @@ use tributary_models::EmbedderKind;
 use tributary_schemas::{Error, ErrorKind, State};
 use tributary_store::data_folder;
 use tributary_store::manifest::documents::Documents;
-use tributary_store::manifest::table::{DocumentRow, ListFilter};
+use tributary_store::manifest::table::DocumentRow;
 
 use crate::app::{self, App};
 use crate::args::{EmbedderChoice, EvalRun, Global, Service};
@@ -86,9 +86,7 @@ async fn holds_nothing_else(
         .iter()
         .filter_map(|event| event.document_id.as_deref())
         .collect();
-    let rows = documents
-        .list(&ListFilter::default(), None, usize::MAX)
-        .await?;
+    let rows = documents.all().await?;
     let is_other = |row: &&DocumentRow| {
         row.latest.state != State::Deleted && !known.contains(row.latest.document_id.as_str())
     };

@@ -10,6 +10,7 @@ mod configuration;
 mod crash;
 mod damage;
 mod dead_letters;
+mod documents;
 mod editions;
 mod environment;
 mod evaluation;

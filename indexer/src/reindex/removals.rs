@@ -3,7 +3,7 @@
 //! again) would bring them back.
 
 use tributary_schemas::{Result, State};
-use tributary_store::manifest::table::{DocumentRow, DocumentTable, ListFilter};
+use tributary_store::manifest::table::{DocumentRow, DocumentTable};
 use tributary_store::search_index::{Operation, SharedSearchIndex};
 
 const PAGE: usize = 1000;
@@ -19,7 +19,7 @@ pub async fn remember_removals(
     let mut after: Option<String> = None;
     let mut written = 0;
     loop {
-        let page = table.page(&ListFilter::default(), after.as_deref(), PAGE);
+        let page = table.page(after.as_deref(), PAGE);
         let Some(last) = page.last() else { break };
         after = Some(last.latest.document_id.clone());
         let removals: Vec<Operation> = page

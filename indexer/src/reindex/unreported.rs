@@ -7,7 +7,7 @@ use tributary_schemas::{DocumentState, Result, State, Topic};
 use tributary_store::event_log::stage::Output;
 use tributary_store::event_log::topics::Topics;
 use tributary_store::manifest;
-use tributary_store::manifest::table::{DocumentRow, DocumentTable, ListFilter};
+use tributary_store::manifest::table::{DocumentRow, DocumentTable};
 use tributary_store::search_index::{IndexedDocument, SharedSearchIndex};
 
 const PAGE: usize = 1000;
@@ -24,7 +24,7 @@ pub async fn report_found(
     table.catch_up(topics).await?;
     let mut after: Option<String> = None;
     loop {
-        let page = table.page(&ListFilter::default(), after.as_deref(), PAGE);
+        let page = table.page(after.as_deref(), PAGE);
         let Some(last) = page.last() else {
             return Ok(());
         };
@@ -57,13 +57,13 @@ async fn found_of(
     let found = open.iter().zip(stored).filter_map(|(row, stored)| {
         let stored = stored?;
         let is_newest = stored.document.version == row.latest.version;
-        is_newest.then(|| what_is_found(stored, now_ms))
+        is_newest.then(|| what_is_found(stored, generation, now_ms))
     });
     Ok(found.collect())
 }
 
 /// What the index stage says of a document that it finds stored like this.
-fn what_is_found(stored: IndexedDocument, now_ms: i64) -> DocumentState {
+fn what_is_found(stored: IndexedDocument, generation: &str, now_ms: i64) -> DocumentState {
     let document = stored.document;
     if stored.deleted {
         return manifest::report(&document, State::Deleted, now_ms);
@@ -76,15 +76,13 @@ fn what_is_found(stored: IndexedDocument, now_ms: i64) -> DocumentState {
             ..manifest::report(&document, State::Skipped, now_ms)
         };
     }
-    let indexed = manifest::report(&document, State::Indexed, now_ms);
+    let indexed = manifest::indexed(&document, generation, stored.chunk_ids.len(), now_ms);
     let stored_once = document
         .duplicate_of
         .as_ref()
         .map(|canonical| format!("stored once: same content as {canonical}"));
     DocumentState {
-        chunks: u32::try_from(stored.chunk_ids.len()).unwrap_or(u32::MAX),
         reason: stored_once.or(indexed.reason),
-        lineage: Some(document.lineage),
         ..indexed
     }
 }

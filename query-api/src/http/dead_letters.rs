@@ -62,7 +62,11 @@ pub async fn list(
     json(
         StatusCode::OK,
         &DeadLetterPage {
-            dead_letters: page.letters,
+            dead_letters: page
+                .letters
+                .into_iter()
+                .map(|letter| with_names(&state, letter))
+                .collect(),
             next: page.next,
         },
     )
@@ -84,6 +88,7 @@ pub async fn show(
             .take(PREVIEW_CHARACTERS)
             .collect()
     });
+    let dead_letter = with_names(&state, dead_letter);
     json(
         StatusCode::OK,
         &DeadLetterDetail {
@@ -91,6 +96,20 @@ pub async fn show(
             preview,
         },
     )
+}
+
+/// A letter with what reports say of its document: its own headers name no more than the id.
+fn with_names(state: &ServerState, letter: DeadLetter) -> DeadLetter {
+    let ids = [letter.document_id.clone()];
+    let Some(row) = state.documents.get_many(&ids).pop().flatten() else {
+        return letter;
+    };
+    DeadLetter {
+        source: row.latest.source,
+        source_path: row.latest.source_path,
+        title: row.latest.title,
+        ..letter
+    }
 }
 
 /// `POST /v1/dead-letters/{id}/replay`.

@@ -1,22 +1,27 @@
 //! `/v1/documents`: publish, list, look at, delete, reconcile.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_retrieval::SearchError;
+use tributary_retrieval::{DocumentParts, DocumentView, SearchError};
+use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::{DocumentEvent, DocumentState, State};
+use tributary_schemas::{
+    Attributes, DocumentEvent, DocumentSort, DocumentState, Error, ErrorKind, Labels, State,
+};
 use tributary_store::manifest::documents::{self, Documents};
-use tributary_store::manifest::table::{DocumentRow, ListFilter};
+use tributary_store::manifest::list::{ListFilter, ListQuery, Order, Place};
+use tributary_store::manifest::table::DocumentRow;
+use tributary_store::search_index::IndexedDocument;
 
 use super::body::Incoming;
 use super::caller::Caller;
 use super::idempotency::Claim;
-use super::{body, json, large_bodies, upload};
+use super::{body, images, json, large_bodies, tables, upload};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -44,21 +49,81 @@ impl From<documents::Accepted> for Accepted {
 /// One page of documents; what `tributary documents list --format json` prints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentPage {
-    /// The newest report about each, by document id.
-    pub documents: Vec<DocumentState>,
+    /// In the order asked for.
+    pub documents: Vec<DocumentSummary>,
+    /// Documents that meet the conditions, on all pages together.
+    pub total: u64,
+    /// Of these: how many can be found.
+    pub searchable: u64,
+    /// Of these: how many there are by what the last attempt did; states that none has are left
+    /// out.
+    pub states: BTreeMap<String, u64>,
     /// Give this as `after` for the next page; `null` at the end.
     pub next: Option<String>,
 }
 
-/// Parameters of `GET /v1/documents`.
+/// A document in a list: what the last attempt did (`version`, `state`, `reason`, `at_ms`), and
+/// beside it what can be found, which may be an earlier version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentSummary {
+    /// The newest report: what the last attempt did. An unchanged document is `skipped` and stays
+    /// `searchable`.
+    #[serde(flatten)]
+    pub last_attempt: DocumentState,
+    /// What can be found; `null` if nothing.
+    pub searchable: Option<Searchable>,
+    /// Tags of what can be found.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// Knowledge sets of what can be found.
+    #[serde(default)]
+    pub knowledge_sets: Vec<String>,
+}
+
+/// The version of a document that can be found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Searchable {
+    /// Version.
+    pub version: u64,
+    /// Since when, milliseconds since 1970; `null` where it is not known.
+    pub since_ms: Option<i64>,
+    /// Chunks; 0 for an exact duplicate, which is stored once.
+    pub chunks: u32,
+}
+
+/// Parameters of `GET /v1/documents`. Conditions are joined by AND; texts are found in capitals and
+/// in small letters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListParameters {
-    /// Only documents in this state.
+    /// Only documents whose last attempt came to this state.
     state: Option<State>,
+    /// Only documents that can be found (`true`), or that cannot (`false`).
+    searchable: Option<bool>,
     /// Only documents of this source.
     source: Option<String>,
-    /// `next` of the page before.
+    /// Only documents in this knowledge set.
+    knowledge_set: Option<String>,
+    /// Only documents with this tag.
+    tag: Option<String>,
+    /// Only documents with this text in the title.
+    title: Option<String>,
+    /// Only documents with this text in the path.
+    path: Option<String>,
+    /// Only documents whose path begins with exactly this.
+    path_prefix: Option<String>,
+    /// Only documents with this text in title, `source/path` or id.
+    text: Option<String>,
+    /// Only documents whose last attempt is of this time or later, milliseconds since 1970.
+    changed_from_ms: Option<i64>,
+    /// Only documents whose last attempt is older, milliseconds since 1970.
+    changed_before_ms: Option<i64>,
+    /// What the list is sorted by; `source` when absent, or as in `after`.
+    sort: Option<DocumentSort>,
+    /// Whether the last come first.
+    descending: Option<bool>,
+    /// `next` of the page before, with the same conditions. A document that does not change itself
+    /// is then listed once, whatever else is published or deleted.
     after: Option<String>,
     /// Documents on the page; the server's maximum when absent.
     limit: Option<usize>,
@@ -73,15 +138,35 @@ pub struct GetParameters {
     passages: bool,
 }
 
-/// Answer of `GET /v1/documents/{id}`.
+/// Answer of `GET /v1/documents/{id}`; what `tributary documents show --format json` prints.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentDetail {
-    /// The newest report about it: state, timeline, lineage, chunk count.
+    /// As in a list.
     #[serde(flatten)]
-    pub state: DocumentState,
+    pub summary: DocumentSummary,
+    /// What the producer and the document's own metadata say, of what can be found.
+    #[serde(default)]
+    pub attributes: Attributes,
+    /// What the document says of itself (front matter, `<meta>`, properties), long values
+    /// shortened.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    /// Detected media type; empty where nothing can be found.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub media_type: String,
+    /// Where its tables are answered as an SQLite database, such as `/v1/tables/…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tables: Option<String>,
+    /// Links of its pictures in their order; those that the document carries are paths of the
+    /// server, such as `/v1/images/…`. Those of as many chunks as a page has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<String>,
     /// The document whose chunks stand for this one's: an exact duplicate is stored once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<String>,
+    /// The newer edition of the same work for which it steps aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
     /// Near-duplicates in the index, most similar first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub family: Vec<FamilyMember>,
@@ -184,86 +269,157 @@ pub async fn list(
     state: web::Data<ServerState>,
     parameters: web::Query<ListParameters>,
 ) -> Result<HttpResponse, Problem> {
-    let ListParameters {
-        state: wanted,
-        source,
+    let mut parameters = parameters.into_inner();
+    let limit = state.page_limit(parameters.limit)?;
+    let (order, after) = place(&mut parameters)?;
+    let query = ListQuery {
+        filter: parameters.into(),
+        order,
         after,
         limit,
-    } = parameters.into_inner();
-    let limit = state.page_limit(limit)?;
-    let mut rows = state
-        .documents
-        .list(
-            &ListFilter {
-                state: wanted,
-                source,
-            },
-            after.as_deref(),
-            limit.saturating_add(1),
-        )
-        .await?;
-    let more = rows.len() > limit;
-    rows.truncate(limit);
-    let next = rows
-        .last()
-        .filter(|_| more)
-        .map(|row| row.latest.document_id.clone());
+    };
+    let listing = state.documents.list(query).await?;
+    let states = State::ALL
+        .into_iter()
+        .map(|state| (state.as_str().to_owned(), listing.counts.in_state(state)))
+        .filter(|(_, documents)| *documents > 0)
+        .collect();
     json(
         StatusCode::OK,
         &DocumentPage {
-            documents: searchable(&state.documents, rows).await,
-            next,
+            documents: summaries(&state.documents, listing.rows).await,
+            total: listing.counts.documents,
+            searchable: listing.counts.searchable,
+            states,
+            next: listing.next.map(|next| next.to_string()),
         },
     )
+}
+
+/// The order asked for, which is that of the place where the list goes on.
+fn place(parameters: &mut ListParameters) -> Result<(Order, Option<Place>), Problem> {
+    let invalid = |error: Error| {
+        let problem = Problem::new(Code::InvalidParameter, error.to_string());
+        error
+            .hint()
+            .map(|hint| problem.clone().with_hint(hint))
+            .unwrap_or(problem)
+    };
+    let after: Option<Place> = parameters
+        .after
+        .take()
+        .map(|after| after.parse())
+        .transpose()
+        .map_err(invalid)?;
+    let known = after.as_ref().map(Place::order).unwrap_or_default();
+    let order = Order {
+        sort: parameters.sort.unwrap_or(known.sort),
+        descending: parameters.descending.unwrap_or(known.descending),
+    };
+    if after.is_some() && order != known {
+        let what = format!(
+            "`after` is a place in a list by {}, not by {}",
+            known.sort.as_str(),
+            order.sort.as_str()
+        );
+        return Err(Problem::new(Code::InvalidParameter, what)
+            .with_hint("leave `sort` and `descending` as they were, or `after` out"));
+    }
+    Ok((order, after))
+}
+
+impl From<ListParameters> for ListFilter {
+    fn from(parameters: ListParameters) -> Self {
+        Self {
+            state: parameters.state,
+            searchable: parameters.searchable,
+            source: parameters.source,
+            knowledge_set: parameters.knowledge_set,
+            tag: parameters.tag,
+            title: parameters.title,
+            path: parameters.path,
+            path_prefix: parameters.path_prefix,
+            text: parameters.text,
+            changed_from_ms: parameters.changed_from_ms,
+            changed_before_ms: parameters.changed_before_ms,
+        }
+    }
 }
 
 /// `GET /v1/documents/{id}`.
 pub async fn get(
     state: web::Data<ServerState>,
-    id: web::Path<String>,
+    name: web::Path<String>,
     parameters: web::Query<GetParameters>,
     caller: Caller,
 ) -> Result<HttpResponse, Problem> {
+    let id = resolved(&state, &name).await?;
     let row = state.documents.get(&id).await?;
-    let report = searchable(&state.documents, row.into_iter().collect())
+    let summary = summaries(&state.documents, row.into_iter().collect())
         .await
         .pop()
-        .ok_or_else(|| not_found(&id))?;
-    let most = if parameters.passages {
-        state.config.maximum_page
-    } else {
-        0
+        .ok_or_else(|| not_found(&name, None))?;
+    let page = state.config.maximum_page;
+    let wanted = DocumentParts {
+        passages: if parameters.passages { page } else { 0 },
+        pictures_of: page,
     };
     let view = state
         .retriever
-        .document(&id, most, &caller.0)
+        .document(&id, wanted, &caller.0)
         .await?
         .unwrap_or_default();
-    let passages = parameters.passages.then_some(view.passages);
-    json(
-        StatusCode::OK,
-        &DocumentDetail {
-            state: report,
-            duplicate_of: view.duplicate_of,
-            family: view.family,
-            passages,
-        },
-    )
+    json(StatusCode::OK, &detail(summary, view, parameters.passages))
+}
+
+fn detail(summary: DocumentSummary, view: DocumentView, with_passages: bool) -> DocumentDetail {
+    let mut metadata = view.metadata;
+    let tables = metadata.remove(TABLES_DATABASE);
+    DocumentDetail {
+        summary,
+        attributes: view.attributes,
+        metadata,
+        media_type: view.media_type,
+        tables: tables.map(|stored| tables::link(&stored)),
+        pictures: view
+            .pictures
+            .iter()
+            .map(|link| images::link(link))
+            .collect(),
+        duplicate_of: view.duplicate_of,
+        superseded_by: view.superseded_by,
+        family: view.family,
+        passages: with_passages.then_some(view.passages),
+    }
 }
 
 /// `DELETE /v1/documents/{id}`.
 pub async fn delete(
     state: web::Data<ServerState>,
-    id: web::Path<String>,
+    name: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    // What the index has and no report tells of, as after the loss of the log, can be deleted too.
-    if state.documents.get(&id).await?.is_none() && !state.retriever.holds(&id).await? {
-        return Err(not_found(&id));
-    }
+    let id = match resolved(&state, &name).await {
+        Ok(id) => id,
+        // What the index has and no report tells of, as after the loss of the log, can be deleted
+        // too.
+        Err(problem) => {
+            let is_held = state.retriever.holds(&name).await?;
+            is_held.then(|| name.clone()).ok_or(problem)?
+        }
+    };
     json(
         StatusCode::ACCEPTED,
         &Accepted::from(state.documents.delete(&id, None).await?),
     )
+}
+
+/// The id of the document that is called so: by its id, or by `source/path`.
+async fn resolved(state: &ServerState, name: &str) -> Result<String, Problem> {
+    let resolved = state.documents.resolve(name).await;
+    resolved.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => not_found(name, error.hint()),
+        _ => error.into(),
+    })
 }
 
 /// Body of `POST /v1/documents/states`.
@@ -278,7 +434,7 @@ pub struct StatesRequest {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StatesAnswer {
     /// The newest report about each, in the order of the ids; `null` for those never accepted.
-    documents: Vec<Option<DocumentState>>,
+    documents: Vec<Option<DocumentSummary>>,
 }
 
 /// `POST /v1/documents/states`: what became of several documents, for those who wait for them.
@@ -304,50 +460,91 @@ pub async fn reconcile(state: web::Data<ServerState>) -> Result<HttpResponse, Pr
     json(StatusCode::OK, &state.documents.reconcile().await?)
 }
 
-/// The newest report, with the chunks that were last reported searchable, whichever version they
-/// are of.
-fn reported(row: DocumentRow) -> DocumentState {
-    let chunks = row.indexed.map_or(0, |indexed| indexed.chunks);
-    DocumentState {
-        chunks,
-        ..row.latest
+/// What reports say of a document.
+fn reported(row: DocumentRow) -> DocumentSummary {
+    let indexed = row.indexed.filter(|indexed| !indexed.is_aside);
+    let labels = indexed.as_ref().and_then(|indexed| indexed.labels.clone());
+    let Labels {
+        tags,
+        knowledge_sets,
+        ..
+    } = labels.unwrap_or_default();
+    let searchable = indexed.map(|indexed| Searchable {
+        version: indexed.version,
+        since_ms: indexed.at_ms,
+        chunks: indexed.chunks,
+    });
+    DocumentSummary {
+        last_attempt: DocumentState {
+            chunks: searchable.as_ref().map_or(0, |found| found.chunks),
+            ..row.latest
+        },
+        searchable,
+        tags,
+        knowledge_sets,
     }
 }
 
-/// The newest reports, with the chunks that questions find now; as last reported while the index
-/// does not answer.
-async fn searchable(documents: &Documents, rows: Vec<DocumentRow>) -> Vec<DocumentState> {
-    let indexed = |row: &&DocumentRow| row.indexed.is_some();
+/// The same, with what questions find now; as reported while the index does not answer.
+async fn summaries(documents: &Documents, rows: Vec<DocumentRow>) -> Vec<DocumentSummary> {
     let document_ids: Vec<String> = rows
         .iter()
-        .filter(indexed)
+        .filter(|row| row.indexed.is_some())
         .map(|row| row.latest.document_id.clone())
         .collect();
-    let counts = documents
-        .searchable_chunks(&document_ids)
+    let stored = documents
+        .stored_many(&document_ids)
         .await
-        .inspect_err(|error| tracing::warn!(%error, "chunks as reported"));
-    let counts: HashMap<String, usize> = document_ids
+        .inspect_err(|error| tracing::warn!(%error, "what is searchable is as reported"));
+    let mut stored: HashMap<String, Option<IndexedDocument>> = document_ids
         .into_iter()
-        .zip(counts.unwrap_or_default())
+        .zip(stored.unwrap_or_default())
         .collect();
-    let state = |row: DocumentRow| {
-        let counted = counts
-            .get(&row.latest.document_id)
-            .map(|chunks| u32::try_from(*chunks).unwrap_or(u32::MAX));
-        let reported = reported(row);
-        DocumentState {
-            chunks: counted.unwrap_or(reported.chunks),
-            ..reported
-        }
-    };
-    rows.into_iter().map(state).collect()
+    rows.into_iter()
+        .map(|row| match stored.remove(&row.latest.document_id) {
+            Some(stored) => found(row, stored),
+            None => reported(row),
+        })
+        .collect()
 }
 
-fn not_found(id: &str) -> Problem {
+/// What is known of a document whose place in the index is known.
+fn found(row: DocumentRow, stored: Option<IndexedDocument>) -> DocumentSummary {
+    let is_found =
+        |stored: &IndexedDocument| !stored.deleted && stored.document.superseded_by.is_none();
+    let Some(stored) = stored.filter(is_found) else {
+        return reported(DocumentRow {
+            indexed: None,
+            ..row
+        });
+    };
+    let indexed = row
+        .indexed
+        .as_ref()
+        .filter(|indexed| indexed.version == stored.document.version);
+    let chunks = u32::try_from(stored.chunk_ids.len()).unwrap_or(u32::MAX);
+    DocumentSummary {
+        searchable: Some(Searchable {
+            version: stored.document.version,
+            since_ms: indexed.and_then(|indexed| indexed.at_ms),
+            chunks,
+        }),
+        last_attempt: DocumentState {
+            chunks,
+            ..row.latest
+        },
+        tags: stored.document.tags,
+        knowledge_sets: stored.document.knowledge_sets,
+    }
+}
+
+fn not_found(name: &str, near: Option<&str>) -> Problem {
+    let hint = near.unwrap_or(
+        "GET /v1/documents lists those that were accepted; percent-encode the id in the path",
+    );
     Problem::new(
         Code::DocumentNotFound,
-        format!("document `{id}` was never accepted"),
+        format!("no document has the id or the name `{name:.200}`"),
     )
-    .with_hint("GET /v1/documents lists those that were; percent-encode the id in the path")
+    .with_hint(hint)
 }

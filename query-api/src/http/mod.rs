@@ -15,6 +15,7 @@ pub mod page;
 pub mod reindex;
 pub mod search;
 pub mod search_queue;
+pub mod tables;
 pub mod trace;
 pub mod upload;
 
@@ -54,6 +55,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::delete().to(documents::delete)),
         )
         .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
+        .service(resource("/v1/tables/{id}").route(web::get().to(tables::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
         .service(
             resource("/v1/knowledge-sets")

@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tributary_models::{Reranker, TextRole};
-use tributary_retrieval::{Principal, Retriever};
+use tributary_retrieval::{DocumentParts, Principal, Retriever};
 use tributary_schemas::near_duplicate::Duplicate;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::{Attributes, Chunk, ChunkId, ChunkKind, DocumentHeader, Result};
@@ -255,10 +255,14 @@ fn request(number: u64) -> (SearchRequest, Principal) {
 /// A document as `GET /v1/documents/{id}` shows it.
 async fn document(retriever: &Retriever, number: u64) -> String {
     let id = format!("d{}", number % DOCUMENTS);
+    let parts = DocumentParts {
+        passages: 10,
+        pictures_of: 10,
+    };
     format!(
         "{:?}",
         retriever
-            .document(&id, 10, &restricted(number))
+            .document(&id, parts, &restricted(number))
             .await
             .unwrap()
     )

@@ -106,6 +106,9 @@ pub fn read(record: &Record) -> Result<DeadLetter> {
     Ok(DeadLetter {
         id: id(topic, position),
         document_id: String::from_utf8_lossy(&key(record)).into_owned(),
+        source: String::new(),
+        source_path: String::new(),
+        title: String::new(),
         topic: topic.name().to_owned(),
         partition: position.partition,
         offset: position.offset,

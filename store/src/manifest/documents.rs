@@ -1,19 +1,22 @@
 //! What users do with documents: publish, delete, look, list, reconcile.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tributary_schemas::id::check_document_id;
 use tributary_schemas::{
-    DocumentEvent, DocumentHeader, Error, ErrorKind, Reconciliation, Result, State, Topic, event,
+    DocumentEvent, DocumentHeader, Error, ErrorKind, Labels, Reconciliation, Result, State, Topic,
+    event,
 };
 
 use super::given_time::GivenTime;
+use super::list::{ListQuery, Listing, Selected};
 use super::reconcile::{on_the_way, reconcile};
-use super::report;
-use super::table::{DocumentRow, DocumentTable, ListFilter};
+use super::table::{DocumentRow, DocumentTable};
 use super::versions::{Claim, VersionRule, Versions};
+use super::{names, report};
 use crate::Clock;
 use crate::event_log::stage::Output;
 use crate::event_log::topics::Topics;
@@ -23,6 +26,12 @@ use crate::search_index::{GenerationStatus, IndexedDocument, SharedSearchIndex};
 
 /// Each may take a second of a core where there are millions of documents.
 const LISTINGS_AT_ONCE: usize = 2;
+/// How long it is taken for true which generation of the index serves.
+const SERVING_IS_KNOWN: Duration = Duration::from_secs(1);
+/// Pause before it is asked again which one does, where none or another one was found.
+const SERVING_PAUSE: Duration = Duration::from_millis(100);
+/// How long a list waits for tags and knowledge sets that the index must be asked for.
+const LABELS_WAIT: Duration = Duration::from_secs(10);
 
 /// A reader whose lag counts as work to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +82,8 @@ pub struct Documents {
     rule: VersionRule,
     versions: Versions,
     listings: Semaphore,
+    /// Which generation served, and when that was seen.
+    serving: Mutex<Option<(Instant, String)>>,
 }
 
 impl Documents {
@@ -97,6 +108,7 @@ impl Documents {
             rule,
             versions,
             listings: Semaphore::new(LISTINGS_AT_ONCE),
+            serving: Mutex::default(),
         }
     }
 
@@ -174,6 +186,18 @@ impl Documents {
         Ok(self.table.get(document_id))
     }
 
+    /// The id of the document that people call so: by its id, or by `source/path`. `NotFound` with
+    /// names like it, `Invalid` where several documents are called so.
+    pub async fn resolve(&self, name: &str) -> Result<String> {
+        self.table.catch_up(&self.topics).await?;
+        if self.table.has(name) {
+            return Ok(name.to_owned());
+        }
+        let wanted = name.to_owned();
+        self.look_through(move |table| names::find(table, &wanted).id(&wanted))
+            .await?
+    }
+
     /// What the index holds of a document.
     pub async fn stored(&self, document_id: &str) -> Result<Option<IndexedDocument>> {
         let mut found = self
@@ -183,21 +207,16 @@ impl Documents {
         Ok(found.pop().flatten().filter(|document| !document.deleted))
     }
 
-    /// How many chunks of each of these documents are searchable, as the serving generation has
-    /// them; in their order. What reports say is of the generation that was written last.
-    pub async fn searchable_chunks(&self, document_ids: &[String]) -> Result<Vec<usize>> {
+    /// What the serving generation holds of each of these documents, in their order; what reports
+    /// say is of the generation that was written last.
+    pub async fn stored_many(
+        &self,
+        document_ids: &[String],
+    ) -> Result<Vec<Option<IndexedDocument>>> {
         if document_ids.is_empty() {
             return Ok(Vec::new());
         }
-        let found = self.index.documents(None, document_ids).await?;
-        Ok(found
-            .iter()
-            .map(|found| {
-                found
-                    .as_ref()
-                    .map_or(0, |document| document.chunk_ids.len())
-            })
-            .collect())
+        self.index.documents(None, document_ids).await
     }
 
     /// What is known of several documents, in their order.
@@ -208,34 +227,89 @@ impl Documents {
             .collect()
     }
 
-    /// Documents by id after `after`, at most `limit`.
-    pub async fn list(
-        &self,
-        filter: &ListFilter,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<DocumentRow>> {
+    /// All documents by id.
+    pub async fn all(&self) -> Result<Vec<DocumentRow>> {
         self.table.catch_up(&self.topics).await?;
-        let (table, filter, after) = (
-            Arc::clone(&self.table),
-            filter.clone(),
-            after.map(str::to_owned),
-        );
-        let stopped = |error| {
-            Error::new(
-                ErrorKind::Internal,
-                format!("the listing of documents stopped: {error}"),
-            )
-        };
+        self.look_through(|table| table.page(None, usize::MAX))
+            .await
+    }
+
+    /// A page of a list. `Timeout` where tags or knowledge sets are asked for and a new generation
+    /// of the index has just begun to serve: it is asked for them document by document.
+    pub async fn list(&self, query: ListQuery) -> Result<Listing> {
+        self.table.catch_up(&self.topics).await?;
+        let query = Arc::new(query);
+        let deadline = Instant::now() + LABELS_WAIT;
+        loop {
+            let generation = match query.filter.needs_labels() {
+                true => self.serving().await?,
+                false => String::new(),
+            };
+            let (wanted, of) = (Arc::clone(&query), generation.clone());
+            match self
+                .look_through(move |table| table.list(&wanted, &of))
+                .await?
+            {
+                Selected::Page(listing) => return Ok(listing),
+                Selected::Unknown(unknown) => self.learn_labels(&generation, &unknown).await?,
+            }
+            if Instant::now() >= deadline {
+                return Err(labels_are_read(&generation));
+            }
+        }
+    }
+
+    /// Looks at rows, of which there may be millions: on a blocking thread, and not many at once.
+    async fn look_through<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&DocumentTable) -> T + Send + 'static,
+    ) -> Result<T> {
+        let internal = |what: String| Error::new(ErrorKind::Internal, what);
         let _turn = self
             .listings
             .acquire()
             .await
-            .map_err(|_| Error::new(ErrorKind::Internal, "listings are closed"))?;
-        // A filter that few documents meet looks at all of them.
-        tokio::task::spawn_blocking(move || table.page(&filter, after.as_deref(), limit))
+            .map_err(|_| internal("listings are closed".to_owned()))?;
+        let table = Arc::clone(&self.table);
+        tokio::task::spawn_blocking(move || look(&table))
             .await
-            .map_err(stopped)
+            .map_err(|error| internal(format!("the listing of documents stopped: {error}")))
+    }
+
+    /// The generation of the index that serves; empty where none does.
+    async fn serving(&self) -> Result<String> {
+        let mut serving = self.serving.lock().await;
+        if let Some((seen, name)) = serving.as_ref()
+            && seen.elapsed() < SERVING_IS_KNOWN
+        {
+            return Ok(name.clone());
+        }
+        let found = self.index.status().await?;
+        let name = found
+            .into_iter()
+            .find(|generation| generation.serving)
+            .map_or_else(String::new, |generation| generation.name);
+        *serving = Some((Instant::now(), name.clone()));
+        Ok(name)
+    }
+
+    /// Takes over tags and knowledge sets as this generation of the index has them.
+    async fn learn_labels(&self, generation: &str, document_ids: &[String]) -> Result<()> {
+        let stored = match self.index.documents(Some(generation), document_ids).await {
+            // Dropped since it was seen: the one that serves now is asked next.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                *self.serving.lock().await = None;
+                tokio::time::sleep(SERVING_PAUSE).await;
+                return Ok(());
+            }
+            stored => stored?,
+        };
+        let labels = document_ids.iter().zip(stored).map(|(id, stored)| {
+            let document = stored.map(|stored| stored.document).unwrap_or_default();
+            (id.as_str(), Labels::of(&document, generation))
+        });
+        self.table.set_labels(labels);
+        Ok(())
     }
 
     /// Compares what was accepted with what can be found.
@@ -310,4 +384,11 @@ impl Documents {
         self.versions.keep().await?;
         Ok(version)
     }
+}
+
+fn labels_are_read(generation: &str) -> Error {
+    let what = format!(
+        "tags and knowledge sets are still being read from generation `{generation}` of the index"
+    );
+    Error::new(ErrorKind::Timeout, what).with_hint("ask again: what was read is kept")
 }

@@ -185,6 +185,9 @@ impl Packed {
         DeadLetter {
             id: id.to_string(),
             document_id: self.document_id.to_string(),
+            source: String::new(),
+            source_path: String::new(),
+            title: String::new(),
             topic: id.topic.name().to_owned(),
             partition: id.position.partition,
             offset: id.position.offset,

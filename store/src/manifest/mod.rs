@@ -1,11 +1,13 @@
 //! The manifest: what became of every document. Stages report to `documents.states`;
-//! [`table::DocumentTable`] is what the reports add up to, [`documents::Documents`] what users do
-//! with it, [`reconcile`] the proof that nothing was lost.
+//! [`table::DocumentTable`] is what the reports add up to, [`list`] its documents in order,
+//! [`documents::Documents`] what users do with it, [`reconcile`] the proof that nothing was lost.
 
 pub mod dead_letters;
 pub mod documents;
 pub mod given_time;
 mod letters;
+pub mod list;
+pub mod names;
 pub mod reconcile;
 mod rows;
 pub mod table;
@@ -15,10 +17,25 @@ pub mod versions;
 mod view;
 
 use tributary_schemas::id::MAXIMUM_DOCUMENT_ID_BYTES;
-use tributary_schemas::{DocumentHeader, DocumentState, Error, State, limits};
+use tributary_schemas::{DocumentHeader, DocumentState, Error, Labels, State, limits};
 
 use crate::event_log::stage::Output;
 use crate::event_log::{StoredRecord, message};
+
+/// The report that a document is indexed, with so many chunks, in this generation of the index.
+pub fn indexed(
+    document: &DocumentHeader,
+    generation: &str,
+    chunks: usize,
+    now_ms: i64,
+) -> DocumentState {
+    DocumentState {
+        chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
+        lineage: Some(document.lineage.clone()),
+        labels: Some(Labels::of(document, generation)),
+        ..report(document, State::Indexed, now_ms)
+    }
+}
 
 /// A report that a document has come to `state`; the caller fills in what else it knows.
 pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentState {
@@ -36,6 +53,8 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
         timeline: document.timeline.clone(),
         at_ms: now_ms,
         indexed_version: None,
+        indexed_at_ms: None,
+        labels: None,
     }
 }
 

@@ -38,6 +38,7 @@ pub async fn reconcile(
     let counts = compare_chunks(&stored, &findable, table, &mut found);
     table.for_each(|document_id, row| {
         found.accepted += 1;
+        found.searchable += u64::from(row.is_searchable());
         *match row.latest.state {
             State::Indexed => &mut found.indexed,
             State::Skipped => &mut found.skipped,

@@ -6,26 +6,55 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use tributary_schemas::{DocumentState, Lineage, StageTime, State};
+use tributary_schemas::{DocumentState, Labels, Lineage, StageTime, State};
 
 use super::table::{DocumentRow, IndexedVersion};
-use super::texts::{SWEEP_AT_LEAST, Texts};
+use super::texts::{Common, SWEEP_AT_LEAST, Texts};
 
 pub use checkpoint::CheckpointFile;
+
+/// Rows that are looked at before others are let have the table.
+pub(super) const ROWS_AT_ONCE: usize = 10_000;
 
 /// Rows by document id.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     packed: BTreeMap<Box<str>, Box<Packed>>,
     shared: Shared,
-    /// Rows by state, in the order of [`State::ALL`].
-    counts: [u64; State::ALL.len()],
+    counts: Counts,
+}
+
+/// How many documents there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All of them.
+    pub documents: u64,
+    /// Those of which a version can be found, whatever became of the newest one.
+    pub searchable: u64,
+    /// By what the last attempt did, in the order of [`State::ALL`].
+    pub states: [u64; State::ALL.len()],
+}
+
+/// What a list looks at in a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Glance<'a> {
+    pub document_id: &'a str,
+    pub state: State,
+    pub source: &'a str,
+    pub source_path: &'a str,
+    pub title: &'a str,
+    pub at_ms: i64,
+    pub is_searchable: bool,
+    /// Of what is indexed, as far as they are known.
+    pub labels: Option<&'a Labels>,
 }
 
 /// Values that many rows have.
 #[derive(Debug, Default)]
 struct Shared {
     texts: Texts,
+    stages: Common<[Arc<str>]>,
+    labels: Common<Labels>,
     lineages: Vec<Arc<Lineage>>,
     /// How many lineages there may be before those are let go that no row has any more.
     sweep_at: usize,
@@ -40,14 +69,57 @@ struct Packed {
     chunks: u32,
     state: State,
     indexed_version: Option<u64>,
-    indexed: Option<(u64, u32, Arc<str>)>,
+    indexed: Option<Indexed>,
     fingerprint: Arc<str>,
     reason: Option<Box<str>>,
     source: Arc<str>,
     source_path: Box<str>,
     title: Box<str>,
     lineage: Option<Arc<Lineage>>,
-    timeline: Box<[(Arc<str>, i64)]>,
+    /// Names of the stages that finished with it, and when each did.
+    stages: Arc<[Arc<str>]>,
+    times: Box<[i64]>,
+}
+
+/// The version that is indexed.
+#[derive(Debug)]
+struct Indexed {
+    version: u64,
+    /// [`UNKNOWN_TIME`] where it is not known.
+    at_ms: i64,
+    chunks: u32,
+    is_aside: bool,
+    fingerprint: Arc<str>,
+    labels: Option<Arc<Labels>>,
+}
+
+/// Since when a version is indexed, where reports of before do not say it.
+const UNKNOWN_TIME: i64 = i64::MIN;
+
+impl Counts {
+    fn add(&mut self, packed: &Packed) {
+        self.documents += 1;
+        self.searchable += u64::from(packed.is_searchable());
+        self.states[packed.state as usize] += 1;
+    }
+
+    fn remove(&mut self, packed: &Packed) {
+        self.documents -= 1;
+        self.searchable -= u64::from(packed.is_searchable());
+        self.states[packed.state as usize] -= 1;
+    }
+
+    /// One more document, as a list sees it.
+    pub(super) fn see(&mut self, glance: &Glance<'_>) {
+        self.documents += 1;
+        self.searchable += u64::from(glance.is_searchable);
+        self.states[glance.state as usize] += 1;
+    }
+
+    /// Documents in this state.
+    pub fn in_state(&self, state: State) -> u64 {
+        self.states[state as usize]
+    }
 }
 
 impl Rows {
@@ -56,6 +128,11 @@ impl Rows {
         self.packed
             .get(document_id)
             .map(|packed| packed.unpack(document_id))
+    }
+
+    /// Whether there is such a row.
+    pub fn has(&self, document_id: &str) -> bool {
+        self.packed.contains_key(document_id)
     }
 
     /// Of a document the version of its newest report, the newest that ingest is done with, and the
@@ -88,67 +165,62 @@ impl Rows {
             .unwrap_or(0)
     }
 
-    /// Rows by document id, those after `document_id` that `shows` by state and source: at most
-    /// `limit`, among the next `rows`. Beside them the last id that was looked at, if there are
-    /// more.
-    pub fn look_through(
+    /// Calls `look` for the next `rows` rows by document id, those after `document_id`; returns the
+    /// last one's id, none at the end.
+    pub fn glance(
         &self,
         document_id: Option<&str>,
         rows: usize,
-        limit: usize,
-        shows: impl Fn(State, &str) -> bool,
-    ) -> (Vec<DocumentRow>, Option<String>) {
-        let from = document_id.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut found = Vec::new();
+        mut look: impl FnMut(Glance<'_>),
+    ) -> Option<Box<str>> {
         let mut last = None;
-        for (id, packed) in self
-            .packed
-            .range::<str, _>((from, Bound::Unbounded))
-            .take(rows)
-        {
-            if found.len() == limit {
-                break;
-            }
-            if shows(packed.state, &packed.source) {
-                found.push(packed.unpack(id));
-            }
+        for (id, packed) in self.packed_after(document_id).take(rows) {
+            look(packed.glance(id));
             last = Some(id);
         }
-        (found, last.map(|id| id.to_string()))
+        last.map(Box::from)
+    }
+
+    /// Takes over what the index has of a document, unless a report has said it meanwhile.
+    pub fn set_labels(&mut self, document_id: &str, labels: &Labels) {
+        let Some(indexed) = self
+            .packed
+            .get_mut(document_id)
+            .and_then(|packed| packed.indexed.as_mut())
+        else {
+            return;
+        };
+        let is_known = |known: &Arc<Labels>| known.generation == labels.generation;
+        if !indexed.labels.as_ref().is_some_and(is_known) {
+            indexed.labels = Some(self.shared.labels.share_with(labels, kept));
+        }
     }
 
     /// Puts a row in the place of the one with its id.
     pub fn set(&mut self, row: DocumentRow) {
         let document_id = row.latest.document_id.clone().into_boxed_str();
         let packed = Box::new(self.shared.pack(row));
-        self.counts[packed.state as usize] += 1;
+        self.counts.add(&packed);
         if let Some(replaced) = self.packed.insert(document_id, packed) {
-            self.counts[replaced.state as usize] -= 1;
+            self.counts.remove(&replaced);
         }
     }
 
-    /// How many rows there are, and how many in each state.
-    pub fn counts(&self) -> (u64, [u64; State::ALL.len()]) {
-        (self.packed.len() as u64, self.counts)
+    /// How many rows there are.
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
+}
+
+fn kept(labels: &Labels) -> Arc<Labels> {
+    Arc::new(labels.clone())
 }
 
 impl Shared {
     fn pack(&mut self, row: DocumentRow) -> Packed {
         let latest = row.latest;
         let fingerprint: Arc<str> = latest.fingerprint.into();
-        let indexed = row.indexed.map(|indexed| {
-            let same = *fingerprint == *indexed.fingerprint;
-            (
-                indexed.version,
-                indexed.chunks,
-                if same {
-                    Arc::clone(&fingerprint)
-                } else {
-                    indexed.fingerprint.into()
-                },
-            )
-        });
+        let (stages, times) = self.timeline(latest.timeline);
         Packed {
             version: latest.version,
             at_ms: latest.at_ms,
@@ -157,19 +229,45 @@ impl Shared {
             chunks: latest.chunks,
             state: latest.state,
             indexed_version: latest.indexed_version,
-            indexed,
+            indexed: row
+                .indexed
+                .map(|indexed| self.indexed(indexed, &fingerprint)),
             fingerprint,
             reason: latest.reason.map(String::into_boxed_str),
             source: self.texts.share(&latest.source),
             source_path: latest.source_path.into_boxed_str(),
             title: latest.title.into_boxed_str(),
             lineage: latest.lineage.map(|lineage| self.lineage(lineage)),
-            timeline: latest
-                .timeline
-                .into_iter()
-                .map(|time| (self.texts.share(&time.stage), time.at_ms))
-                .collect(),
+            stages,
+            times,
         }
+    }
+
+    fn indexed(&mut self, indexed: IndexedVersion, newest: &Arc<str>) -> Indexed {
+        let fingerprint = if **newest == *indexed.fingerprint {
+            Arc::clone(newest)
+        } else {
+            indexed.fingerprint.into()
+        };
+        let labels = indexed.labels.as_ref();
+        Indexed {
+            version: indexed.version,
+            at_ms: indexed.at_ms.unwrap_or(UNKNOWN_TIME),
+            chunks: indexed.chunks,
+            is_aside: indexed.is_aside,
+            fingerprint,
+            labels: labels.map(|labels| self.labels.share_with(labels, kept)),
+        }
+    }
+
+    /// Nearly all documents went through the same stages.
+    fn timeline(&mut self, timeline: Vec<StageTime>) -> (Arc<[Arc<str>]>, Box<[i64]>) {
+        let times = timeline.iter().map(|time| time.at_ms).collect();
+        let stages: Vec<Arc<str>> = timeline
+            .iter()
+            .map(|time| self.texts.share(&time.stage))
+            .collect();
+        (self.stages.share(&stages), times)
     }
 
     /// Settings change seldom, so there are few lineages; the newest are looked at first.
@@ -202,8 +300,9 @@ impl Packed {
             fingerprint: self.fingerprint.to_string(),
             lineage: self.lineage.as_deref().cloned(),
             timeline: self
-                .timeline
+                .stages
                 .iter()
+                .zip(&self.times)
                 .map(|(stage, at_ms)| StageTime {
                     stage: stage.to_string(),
                     at_ms: *at_ms,
@@ -211,20 +310,51 @@ impl Packed {
                 .collect(),
             at_ms: self.at_ms,
             indexed_version: self.indexed_version,
+            indexed_at_ms: None,
+            labels: None,
         };
-        let indexed = self
-            .indexed
-            .as_ref()
-            .map(|(version, chunks, fingerprint)| IndexedVersion {
-                version: *version,
-                chunks: *chunks,
-                fingerprint: fingerprint.to_string(),
-            });
+        let indexed = self.indexed.as_ref().map(Indexed::unpack);
         DocumentRow {
             latest,
             indexed,
             passed: self.passed,
             taken: self.taken,
+        }
+    }
+
+    fn glance<'a>(&'a self, document_id: &'a str) -> Glance<'a> {
+        let labels = self
+            .indexed
+            .as_ref()
+            .and_then(|indexed| indexed.labels.as_deref());
+        Glance {
+            document_id,
+            state: self.state,
+            source: &self.source,
+            source_path: &self.source_path,
+            title: &self.title,
+            at_ms: self.at_ms,
+            is_searchable: self.is_searchable(),
+            labels,
+        }
+    }
+
+    fn is_searchable(&self) -> bool {
+        self.indexed
+            .as_ref()
+            .is_some_and(|indexed| !indexed.is_aside)
+    }
+}
+
+impl Indexed {
+    fn unpack(&self) -> IndexedVersion {
+        IndexedVersion {
+            version: self.version,
+            at_ms: Some(self.at_ms).filter(|at_ms| *at_ms != UNKNOWN_TIME),
+            chunks: self.chunks,
+            is_aside: self.is_aside,
+            fingerprint: self.fingerprint.to_string(),
+            labels: self.labels.as_deref().cloned(),
         }
     }
 }
@@ -257,11 +387,20 @@ mod tests {
                 }],
                 at_ms: 9,
                 indexed_version: Some(6),
+                indexed_at_ms: None,
+                labels: None,
             },
             indexed: Some(IndexedVersion {
                 version: 6,
+                at_ms: Some(4),
                 chunks: 3,
+                is_aside: false,
                 fingerprint: "f".into(),
+                labels: Some(Labels {
+                    generation: "g1".into(),
+                    tags: vec!["radio".into()],
+                    knowledge_sets: vec!["common".into()],
+                }),
             }),
             passed: 6,
             taken: 7,
@@ -271,9 +410,15 @@ mod tests {
         rows.set(row("y"));
         assert_eq!(rows.get("x").unwrap(), row("x"));
         assert_eq!(rows.after(Some("x")).collect::<Vec<_>>(), [row("y")]);
+        let shared = &rows.shared;
         assert_eq!(
-            (rows.shared.lineages.len(), rows.shared.texts.len()),
-            (1, 2)
+            [
+                shared.lineages.len(),
+                shared.texts.len(),
+                shared.stages.len(),
+                shared.labels.len()
+            ],
+            [1, 2, 1, 1]
         );
     }
 

@@ -5,17 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
-use tributary_schemas::{DocumentState, Error, ErrorKind, Result, State, Topic};
+use tributary_schemas::{DocumentState, Error, ErrorKind, Labels, Result, State, Topic};
 
-use super::rows::Rows;
+use super::list::{ListQuery, Selected, Selection};
+use super::rows::{Glance, ROWS_AT_ONCE, Rows};
 use super::view::{Applied, Fold, GROUP, View, ended};
 use crate::event_log::topics::Topics;
 use crate::event_log::{Position, StoredRecord, message};
 
-pub use super::rows::CheckpointFile;
-
-/// Rows that a listing looks at before it lets others have the table.
-const ROWS_AT_ONCE: usize = 10_000;
+pub use super::rows::{CheckpointFile, Counts};
 
 /// What is known of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,24 +29,30 @@ pub struct DocumentRow {
     pub taken: u64,
 }
 
-/// A version that is searchable.
+impl DocumentRow {
+    /// Whether a version of it can be found, whatever became of the newest one.
+    pub fn is_searchable(&self) -> bool {
+        self.indexed
+            .as_ref()
+            .is_some_and(|indexed| !indexed.is_aside)
+    }
+}
+
+/// A version that is indexed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexedVersion {
     /// Version.
     pub version: u64,
+    /// Since when, milliseconds since 1970, where reports say it.
+    pub at_ms: Option<i64>,
     /// Chunks in the index.
     pub chunks: u32,
+    /// Whether it steps aside for a newer edition of its work and cannot be found.
+    pub is_aside: bool,
     /// See [`tributary_schemas::DocumentHeader::fingerprint`].
     pub fingerprint: String,
-}
-
-/// Which documents a listing shows.
-#[derive(Clone, Debug, Default)]
-pub struct ListFilter {
-    /// In this state.
-    pub state: Option<State>,
-    /// From this source.
-    pub source: Option<String>,
+    /// Its tags and knowledge sets, as far as they are known.
+    pub labels: Option<Labels>,
 }
 
 /// A checkpoint that is being read on a thread of its own: with many documents that takes as long
@@ -187,31 +191,42 @@ impl DocumentTable {
         self.read(|rows| rows.get(document_id))
     }
 
+    /// Whether a document of this id was ever accepted.
+    pub fn has(&self, document_id: &str) -> bool {
+        self.read(|rows| rows.has(document_id))
+    }
+
     /// Documents by id after `after`, at most `limit`.
-    pub fn page(&self, filter: &ListFilter, after: Option<&str>, limit: usize) -> Vec<DocumentRow> {
-        let mut page = Vec::new();
-        let mut after = after.map(str::to_owned);
-        // The table is not held for longer than some rows take: reports about documents wait
-        // meanwhile.
+    pub fn page(&self, after: Option<&str>, limit: usize) -> Vec<DocumentRow> {
+        self.read(|rows| rows.after(after).take(limit).collect())
+    }
+
+    /// A page of a list. With conditions on tags or knowledge sets those of this generation of the
+    /// index count; where some are not known, it says of which documents.
+    pub(super) fn list(&self, query: &ListQuery, generation: &str) -> Selected {
+        Selection::new(query, generation).run(|look| self.read(|rows| look(rows)))
+    }
+
+    /// Takes over tags and knowledge sets as the index has them, where no report says them.
+    pub(super) fn set_labels<'a>(&self, found: impl Iterator<Item = (&'a str, Labels)>) {
+        self.view.write(|rows| {
+            found.for_each(|(document_id, labels)| rows.set_labels(document_id, &labels));
+        });
+    }
+
+    /// Looks at every document; reports are applied in between.
+    pub(super) fn glance(&self, mut look: impl FnMut(Glance<'_>)) {
+        let mut last: Option<Box<str>> = None;
         loop {
-            let (found, last_looked_at) = self.read(|rows| {
-                rows.look_through(
-                    after.as_deref(),
-                    ROWS_AT_ONCE,
-                    limit - page.len(),
-                    |state, source| filter.shows(state, source),
-                )
-            });
-            page.extend(found);
-            after = last_looked_at;
-            if after.is_none() || page.len() >= limit {
-                return page;
+            last = self.read(|rows| rows.glance(last.as_deref(), ROWS_AT_ONCE, &mut look));
+            if last.is_none() {
+                return;
             }
         }
     }
 
-    /// How many documents there are, and how many in each state, in the order of [`State::ALL`].
-    pub fn counts(&self) -> (u64, [u64; State::ALL.len()]) {
+    /// How many documents there are.
+    pub fn counts(&self) -> Counts {
         self.read(Rows::counts)
     }
 
@@ -245,13 +260,6 @@ impl DocumentTable {
 
     fn read<T>(&self, look: impl FnOnce(&Rows) -> T) -> T {
         self.view.read(look)
-    }
-}
-
-impl ListFilter {
-    fn shows(&self, state: State, source: &str) -> bool {
-        self.state.is_none_or(|wanted| wanted == state)
-            && self.source.as_ref().is_none_or(|wanted| wanted == source)
     }
 }
 
@@ -322,6 +330,14 @@ fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
         {
             row.indexed = None
         }
+        // Its chunks are gone until it is the newest edition again, which is reported.
+        State::Skipped if state.indexed_version.is_none() => {
+            if let Some(indexed) = row.indexed.as_mut()
+                && indexed.version == state.version
+            {
+                indexed.is_aside = true;
+            }
+        }
         // It cannot be found again as it was: the same content, published again, is to pass.
         State::Dead
             if row
@@ -372,15 +388,18 @@ impl IndexedVersion {
     /// What a report says is searchable. An unchanged document's skip names the version that stays
     /// so, which matters once compaction has removed that version's own report.
     fn reported_by(state: &DocumentState) -> Option<Self> {
-        let version = match state.state {
-            State::Indexed => state.version,
-            State::Skipped => state.indexed_version?,
+        let (version, at_ms) = match state.state {
+            State::Indexed => (state.version, Some(state.at_ms)),
+            State::Skipped => (state.indexed_version?, state.indexed_at_ms),
             _ => return None,
         };
         Some(Self {
             version,
+            at_ms,
             chunks: state.chunks,
+            is_aside: false,
             fingerprint: state.fingerprint.clone(),
+            labels: state.labels.clone(),
         })
     }
 }
@@ -434,55 +453,6 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_a_filter_are_the_same_however_far_apart_its_documents_are() {
-        let count = 3 * ROWS_AT_ONCE;
-        let of = |number: usize| {
-            let source = if number.is_multiple_of(7000) {
-                "rare"
-            } else {
-                "usual"
-            };
-            DocumentState {
-                document_id: format!("{number:06}"),
-                source: source.into(),
-                ..state(1, State::Indexed)
-            }
-        };
-        let table = DocumentTable::with_reports(&(0..count).map(of).collect::<Vec<_>>());
-        let filter = |source: &str, state| ListFilter {
-            source: Some(source.into()),
-            state,
-        };
-        let page = |filter: &ListFilter, after: Option<&str>, limit| -> Vec<String> {
-            table
-                .page(filter, after, limit)
-                .into_iter()
-                .map(|row| row.latest.document_id)
-                .collect()
-        };
-        let rare = filter("rare", None);
-        assert_eq!(
-            page(&rare, None, 9),
-            ["000000", "007000", "014000", "021000", "028000"]
-        );
-        assert_eq!(page(&rare, Some("007000"), 2), ["014000", "021000"]);
-        assert!(
-            page(&rare, Some("028000"), 2).is_empty()
-                && page(&filter("rare", Some(State::Dead)), None, 2).is_empty()
-        );
-        assert!(page(&filter("absent", None), None, 2).is_empty());
-        assert_eq!(
-            page(&filter("usual", Some(State::Indexed)), None, count).len(),
-            count - 5
-        );
-        assert_eq!(
-            page(&ListFilter::default(), Some("000001"), 2),
-            ["000002", "000003"]
-        );
-        assert!(page(&ListFilter::default(), None, 0).is_empty());
-    }
-
-    #[test]
     fn counts_follow_every_change() {
         let reports = [
             State::Accepted,
@@ -494,9 +464,14 @@ mod tests {
         let mut rows = Rows::default();
         for (version, state_now) in [1, 1, 1, 2, 2].into_iter().zip(reports) {
             apply(&mut rows, state(version, state_now));
-            let mut expected = [0; State::ALL.len()];
-            expected[rows.get("d").unwrap().latest.state as usize] = 1;
-            assert_eq!(rows.counts(), (1, expected));
+            let row = rows.get("d").unwrap();
+            let mut expected = Counts {
+                documents: 1,
+                searchable: u64::from(row.indexed.is_some()),
+                ..Counts::default()
+            };
+            expected.states[row.latest.state as usize] = 1;
+            assert_eq!(rows.counts(), expected);
         }
         assert_eq!(
             State::ALL.map(|state| state as usize),
@@ -544,6 +519,7 @@ mod tests {
     fn a_skip_of_an_unchanged_document_leaves_it_searchable() {
         let skipped = DocumentState {
             indexed_version: Some(1),
+            indexed_at_ms: Some(77),
             fingerprint: "f1".into(),
             chunks: 3,
             ..state(2, State::Skipped)
@@ -555,10 +531,27 @@ mod tests {
             compacted.indexed.unwrap(),
             IndexedVersion {
                 version: 1,
+                at_ms: Some(77),
                 chunks: 3,
-                fingerprint: "f1".into()
+                is_aside: false,
+                fingerprint: "f1".into(),
+                labels: None,
             }
         );
+    }
+
+    #[test]
+    fn an_edition_that_steps_aside_is_not_searchable_until_it_is_the_newest_again() {
+        let reports = [
+            state(1, State::Indexed),
+            state(1, State::Skipped),
+            state(1, State::Indexed),
+        ];
+        let is_searchable = |count: usize| {
+            let table = DocumentTable::with_reports(&reports[..count]);
+            table.counts().searchable == 1
+        };
+        assert_eq!([1, 2, 3].map(is_searchable), [true, false, true]);
     }
 
     #[test]

@@ -1,37 +1,58 @@
-//! Texts that many rows have in common, kept once.
+//! Values that many rows have in common, kept once.
 
 use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::Arc;
 
-/// Texts that are kept at least before any is let go.
+/// Values that are kept at least before any is let go.
 pub(super) const SWEEP_AT_LEAST: usize = 1000;
 
-/// The texts.
-#[derive(Debug, Default)]
-pub(super) struct Texts {
-    known: HashSet<Arc<str>>,
+/// The values.
+#[derive(Debug)]
+pub(super) struct Common<T: ?Sized> {
+    known: HashSet<Arc<T>>,
     /// How many there may be before those are let go that nobody has any more.
     sweep_at: usize,
 }
 
-impl Texts {
-    /// The one copy of a text.
-    pub fn share(&mut self, text: &str) -> Arc<str> {
-        if let Some(known) = self.known.get(text) {
+/// Texts that many rows have in common.
+pub(super) type Texts = Common<str>;
+
+impl<T: ?Sized> Default for Common<T> {
+    fn default() -> Self {
+        Self {
+            known: HashSet::new(),
+            sweep_at: 0,
+        }
+    }
+}
+
+impl<T: ?Sized + Eq + Hash + 'static> Common<T> {
+    /// The one copy of a value; `keep` makes it.
+    pub fn share_with(&mut self, value: &T, keep: impl FnOnce(&T) -> Arc<T>) -> Arc<T> {
+        if let Some(known) = self.known.get(value) {
             return Arc::clone(known);
         }
         if self.known.len() >= self.sweep_at.max(SWEEP_AT_LEAST) {
-            self.known.retain(|text| Arc::strong_count(text) > 1);
+            self.known.retain(|value| Arc::strong_count(value) > 1);
             self.sweep_at = 2 * self.known.len();
         }
-        let new: Arc<str> = text.into();
+        let new = keep(value);
         self.known.insert(Arc::clone(&new));
         new
     }
 
+    /// The one copy of a text or a list.
+    pub fn share(&mut self, value: &T) -> Arc<T>
+    where
+        Arc<T>: for<'a> From<&'a T>,
+    {
+        self.share_with(value, |value| Arc::from(value))
+    }
+
     /// Takes over copies that somebody has already.
-    pub fn take_over(&mut self, texts: Vec<Arc<str>>) {
-        self.known.extend(texts);
+    pub fn take_over(&mut self, values: impl IntoIterator<Item = Arc<T>>) {
+        self.known.extend(values);
     }
 
     /// How many there are.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::table::DocumentTable;
+use super::table::{DocumentTable, IndexedVersion};
 
 /// Documents that are remembered before those are forgotten that the table knows of by now.
 const SWEEP_AT: usize = 10_000;
@@ -51,7 +51,7 @@ impl SkipGate {
         passed.insert(document_id.to_owned(), version);
     }
 
-    /// The searchable version and its chunk count, if it has this fingerprint, is older than
+    /// The searchable version, if it has this fingerprint, is older than
     /// `version`, and nothing newer is on its way. Otherwise the document passes, and that is
     /// remembered.
     pub fn unchanged_since(
@@ -59,7 +59,7 @@ impl SkipGate {
         document_id: &str,
         version: u64,
         fingerprint: &str,
-    ) -> Option<(u64, u32)> {
+    ) -> Option<IndexedVersion> {
         let row = self.table.get(document_id);
         let mut passed = self.passed();
         let passed_here = passed.get(document_id).copied().unwrap_or(0);
@@ -67,8 +67,7 @@ impl SkipGate {
             let indexed = row.indexed?;
             let nothing_newer =
                 row.passed.max(passed_here) <= indexed.version && indexed.version < version;
-            (nothing_newer && indexed.fingerprint == fingerprint)
-                .then_some((indexed.version, indexed.chunks))
+            (nothing_newer && indexed.fingerprint == fingerprint).then_some(indexed)
         });
         if unchanged.is_some() {
             passed.remove(document_id);
@@ -106,10 +105,9 @@ mod tests {
 
     #[test]
     fn an_unchanged_document_is_seen() {
-        assert_eq!(
-            gate(&[(1, State::Indexed), (2, State::Accepted)]).unchanged_since("d", 2, "f1"),
-            Some((1, 0))
-        );
+        let found =
+            gate(&[(1, State::Indexed), (2, State::Accepted)]).unchanged_since("d", 2, "f1");
+        assert_eq!(found.map(|indexed| indexed.version), Some(1));
         assert_eq!(
             gate(&[(1, State::Indexed)]).unchanged_since("d", 2, "f2"),
             None

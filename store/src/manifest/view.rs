@@ -126,6 +126,11 @@ impl<F: Fold> View<F> {
     pub fn read<T>(&self, look: impl FnOnce(&F) -> T) -> T {
         look(&self.fold.read().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Changes what is in the fold beside what its topic says.
+    pub fn write<T>(&self, change: impl FnOnce(&mut F) -> T) -> T {
+        change(&mut self.fold.write().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Completes when the receiver's view follows nothing any more.

@@ -26,7 +26,7 @@ use tributary_store::event_log::{Position, Record, StoredRecord, message};
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::manifest::given_time::GivenTime;
-use tributary_store::manifest::table::{DocumentTable, ListFilter};
+use tributary_store::manifest::table::DocumentTable;
 use tributary_store::manifest::versions::VersionRule;
 use tributary_store::metrics::MetricRegistry;
 use tributary_store::{manifest, system_clock};
@@ -144,11 +144,7 @@ impl Kept {
 
     /// How many documents there are.
     pub async fn count(&self) -> usize {
-        self.documents
-            .list(&ListFilter::default(), None, usize::MAX)
-            .await
-            .unwrap()
-            .len()
+        self.documents.all().await.unwrap().len()
     }
 
     /// What a stage reports.

@@ -4,7 +4,7 @@
 //! file   = frame(header) frame(block)* frame(end)
 //! frame  = length u32 LE, CRC-32 of the payload u32 LE, payload (postcard)
 //! header = magic, format version, id of the data folder, per partition the offset after the last report applied
-//! block  = texts and lineages that are new, rows that refer to texts and lineages by their number, by document id
+//! block  = texts, lineages and labels that are new, rows that refer to them by their number, by document id
 //! end    = number of rows
 //! ```
 //! A new file takes the place of the old one when it is whole and synced. One that is damaged,
@@ -12,19 +12,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
+use std::hash::Hash;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tributary_schemas::{Error, ErrorKind, Lineage, Result, State};
+use tributary_schemas::{Error, ErrorKind, Labels, Lineage, Result, State};
 
-use super::{Packed, Rows};
+use super::{Indexed, Packed, Rows};
 use crate::event_log::embedded::folder::{create_folder, failed, publish, unfinished};
+use crate::manifest::texts::Common;
 use crate::manifest::view::Applied;
 
 const MAGIC: &str = "tributary document table";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Rows of a block. The table stands still while one is written.
 const BLOCK_ROWS: usize = 5_000;
 /// A frame above this is damage.
@@ -60,6 +62,8 @@ struct Block<'a> {
     texts: Vec<&'a str>,
     /// JSON: postcard cannot leave fields out.
     lineages: Vec<String>,
+    /// Generation, tags and knowledge sets.
+    labels: Vec<(String, Vec<String>, Vec<String>)>,
     rows: Vec<StoredRow<'a>>,
 }
 
@@ -73,9 +77,8 @@ struct StoredRow<'a> {
     taken: u64,
     chunks: u32,
     indexed_version: Option<u64>,
-    /// Version, chunks, and the fingerprint where it is another one.
     #[serde(borrow)]
-    indexed: Option<(u64, u32, Option<&'a str>)>,
+    indexed: Option<StoredIndexed<'a>>,
     fingerprint: &'a str,
     reason: Option<&'a str>,
     source: u32,
@@ -83,6 +86,17 @@ struct StoredRow<'a> {
     title: &'a str,
     lineage: Option<u32>,
     timeline: Vec<(u32, i64)>,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize)]
+struct StoredIndexed<'a> {
+    version: u64,
+    at_ms: i64,
+    chunks: u32,
+    is_aside: bool,
+    /// Where it is another one than the newest report's.
+    fingerprint: Option<&'a str>,
+    labels: Option<u32>,
 }
 
 impl CheckpointFile {
@@ -181,12 +195,14 @@ struct Writing {
     rows: u64,
     texts: HashMap<Arc<str>, u32>,
     lineages: Vec<Arc<Lineage>>,
+    labels: HashMap<Arc<Labels>, u32>,
 }
 
 impl Writing {
     /// The next rows, encoded.
     fn block(&mut self, rows: &Rows) -> Result<Vec<u8>> {
-        let (known_texts, known_lineages) = (self.texts.len(), self.lineages.len());
+        let known = [self.texts.len(), self.lineages.len(), self.labels.len()];
+        let [known_texts, known_lineages, known_labels] = known;
         let after = self.after.take();
         let mut next = rows.packed_after(after.as_deref());
         let page: Vec<(&str, &Packed)> = next.by_ref().take(BLOCK_ROWS).collect();
@@ -197,13 +213,8 @@ impl Writing {
             .iter()
             .map(|(document_id, packed)| self.row(document_id, packed))
             .collect();
-        let mut new_texts: Vec<(u32, &str)> = self
-            .texts
-            .iter()
-            .map(|(text, number)| (*number, &**text))
-            .filter(|(number, _)| *number as usize >= known_texts)
-            .collect();
-        new_texts.sort_unstable();
+        let new_texts = added(&self.texts, known_texts);
+        let new_labels = added(&self.labels, known_labels);
         let lineages: Vec<String> = self.lineages[known_lineages..]
             .iter()
             .map(|lineage| {
@@ -212,8 +223,9 @@ impl Writing {
             })
             .collect::<Result<_>>()?;
         encoded(&Part::Block(Block {
-            texts: new_texts.into_iter().map(|(_, text)| text).collect(),
+            texts: new_texts.into_iter().map(|text| &**text).collect(),
             lineages,
+            labels: new_labels.into_iter().map(stored_labels).collect(),
             rows,
         }))
     }
@@ -229,37 +241,30 @@ impl Writing {
             taken: packed.taken,
             chunks: packed.chunks,
             indexed_version: packed.indexed_version,
-            indexed: packed
-                .indexed
-                .as_ref()
-                .map(|(version, chunks, fingerprint)| {
-                    (
-                        *version,
-                        *chunks,
-                        (!same(fingerprint)).then_some(&**fingerprint),
-                    )
-                }),
+            indexed: packed.indexed.as_ref().map(|indexed| StoredIndexed {
+                version: indexed.version,
+                at_ms: indexed.at_ms,
+                chunks: indexed.chunks,
+                is_aside: indexed.is_aside,
+                fingerprint: (!same(&indexed.fingerprint)).then_some(&*indexed.fingerprint),
+                labels: indexed
+                    .labels
+                    .as_ref()
+                    .map(|labels| number(&mut self.labels, labels)),
+            }),
             fingerprint: &packed.fingerprint,
             reason: packed.reason.as_deref(),
-            source: self.text(&packed.source),
+            source: number(&mut self.texts, &packed.source),
             source_path: &packed.source_path,
             title: &packed.title,
             lineage: packed.lineage.as_ref().map(|lineage| self.lineage(lineage)),
             timeline: packed
-                .timeline
+                .stages
                 .iter()
-                .map(|(stage, at_ms)| (self.text(stage), *at_ms))
+                .zip(&packed.times)
+                .map(|(stage, at_ms)| (number(&mut self.texts, stage), *at_ms))
                 .collect(),
         }
-    }
-
-    fn text(&mut self, text: &Arc<str>) -> u32 {
-        if let Some(number) = self.texts.get(text) {
-            return *number;
-        }
-        let number = self.texts.len() as u32;
-        self.texts.insert(Arc::clone(text), number);
-        number
     }
 
     fn lineage(&mut self, lineage: &Arc<Lineage>) -> u32 {
@@ -275,12 +280,44 @@ impl Writing {
     }
 }
 
+/// The number of a value; the next one for a new value.
+fn number<T: ?Sized + Eq + Hash>(known: &mut HashMap<Arc<T>, u32>, value: &Arc<T>) -> u32 {
+    if let Some(number) = known.get(value) {
+        return *number;
+    }
+    let number = known.len() as u32;
+    known.insert(Arc::clone(value), number);
+    number
+}
+
+/// The values from a number on, in their order.
+fn added<T: ?Sized>(known: &HashMap<Arc<T>, u32>, from: usize) -> Vec<&Arc<T>> {
+    let mut new: Vec<(u32, &Arc<T>)> = known
+        .iter()
+        .map(|(value, number)| (*number, value))
+        .filter(|(number, _)| *number as usize >= from)
+        .collect();
+    new.sort_unstable_by_key(|(number, _)| *number);
+    new.into_iter().map(|(_, value)| value).collect()
+}
+
+fn stored_labels(labels: &Arc<Labels>) -> (String, Vec<String>, Vec<String>) {
+    let Labels {
+        generation,
+        tags,
+        knowledge_sets,
+    } = (**labels).clone();
+    (generation, tags, knowledge_sets)
+}
+
 /// The reading of rows, block by block.
 #[derive(Default)]
 struct Reading {
     rows: Vec<(Box<str>, Box<Packed>)>,
     texts: Vec<Arc<str>>,
+    stages: Common<[Arc<str>]>,
     lineages: Vec<Arc<Lineage>>,
+    labels: Vec<Arc<Labels>>,
 }
 
 impl Reading {
@@ -291,6 +328,17 @@ impl Reading {
                 .map_err(|error| damaged(&format!("a lineage cannot be read: {error}")))?;
             self.lineages.push(Arc::new(lineage));
         }
+        let labels = block
+            .labels
+            .into_iter()
+            .map(|(generation, tags, knowledge_sets)| {
+                Arc::new(Labels {
+                    generation,
+                    tags,
+                    knowledge_sets,
+                })
+            });
+        self.labels.extend(labels);
         for row in block.rows {
             let packed = self
                 .packed(&row)
@@ -300,25 +348,22 @@ impl Reading {
         Ok(())
     }
 
-    fn packed(&self, row: &StoredRow<'_>) -> Option<Packed> {
-        let text = |number: u32| self.texts.get(number as usize).cloned();
+    fn packed(&mut self, row: &StoredRow<'_>) -> Option<Packed> {
         let fingerprint: Arc<str> = row.fingerprint.into();
-        let indexed = row.indexed.map(|(version, chunks, other)| {
-            (
-                version,
-                chunks,
-                other.map_or_else(|| Arc::clone(&fingerprint), Arc::from),
-            )
-        });
+        let indexed = match row.indexed {
+            Some(indexed) => Some(self.indexed(indexed, &fingerprint)?),
+            None => None,
+        };
         let lineage = match row.lineage {
             Some(number) => Some(Arc::clone(self.lineages.get(number as usize)?)),
             None => None,
         };
-        let timeline: Option<Box<[_]>> = row
+        let stages: Option<Vec<Arc<str>>> = row
             .timeline
             .iter()
-            .map(|(stage, at_ms)| Some((text(*stage)?, *at_ms)))
+            .map(|(stage, _)| self.text(*stage))
             .collect();
+        let stages = self.stages.share(&stages?);
         Some(Packed {
             version: row.version,
             at_ms: row.at_ms,
@@ -330,21 +375,45 @@ impl Reading {
             indexed,
             fingerprint,
             reason: row.reason.map(Box::from),
-            source: text(row.source)?,
+            source: self.text(row.source)?,
             source_path: row.source_path.into(),
             title: row.title.into(),
             lineage,
-            timeline: timeline?,
+            stages,
+            times: row.timeline.iter().map(|(_, at_ms)| *at_ms).collect(),
         })
+    }
+
+    fn indexed(&self, stored: StoredIndexed<'_>, newest: &Arc<str>) -> Option<Indexed> {
+        let labels = match stored.labels {
+            Some(number) => Some(Arc::clone(self.labels.get(number as usize)?)),
+            None => None,
+        };
+        Some(Indexed {
+            version: stored.version,
+            at_ms: stored.at_ms,
+            chunks: stored.chunks,
+            is_aside: stored.is_aside,
+            fingerprint: stored
+                .fingerprint
+                .map_or_else(|| Arc::clone(newest), Arc::from),
+            labels,
+        })
+    }
+
+    fn text(&self, number: u32) -> Option<Arc<str>> {
+        self.texts.get(number as usize).cloned()
     }
 
     fn finish(self) -> Rows {
         let mut rows = Rows::default();
         for (_, packed) in &self.rows {
-            rows.counts[packed.state as usize] += 1;
+            rows.counts.add(packed);
         }
         rows.packed = self.rows.into_iter().collect::<BTreeMap<_, _>>();
         rows.shared.texts.take_over(self.texts);
+        rows.shared.stages = self.stages;
+        rows.shared.labels.take_over(self.labels);
         rows.shared.lineages = self.lineages;
         rows
     }
@@ -428,10 +497,19 @@ mod tests {
                 }],
                 at_ms: -(number as i64),
                 indexed_version: number.is_multiple_of(4).then_some(number),
+                indexed_at_ms: None,
+                labels: None,
             },
             indexed: (!number.is_multiple_of(5)).then(|| IndexedVersion {
                 version: number,
+                at_ms: (!number.is_multiple_of(9)).then_some(number as i64),
                 chunks: 3,
+                is_aside: number.is_multiple_of(11),
+                labels: (!number.is_multiple_of(7)).then(|| Labels {
+                    generation: "g1".into(),
+                    tags: vec![format!("t{}", number % 13)],
+                    knowledge_sets: vec!["common".into()],
+                }),
                 fingerprint: if number.is_multiple_of(2) {
                     format!("f{number}")
                 } else {

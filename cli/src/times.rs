@@ -1,0 +1,92 @@
+//! Times as people read and write them, always in UTC.
+
+use anyhow::{Result, anyhow, bail};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+/// A time to the second, such as `2026-11-24 08:14:50 UTC`; the number where no calendar has it.
+pub fn to_the_second(at_ms: i64) -> String {
+    written(at_ms, "%Y-%m-%d %H:%M:%S UTC")
+}
+
+/// A time to the minute, such as `2026-11-24 08:14`.
+pub fn to_the_minute(at_ms: i64) -> String {
+    written(at_ms, "%Y-%m-%d %H:%M")
+}
+
+fn written(at_ms: i64, format: &str) -> String {
+    Timestamp::from_millisecond(at_ms).map_or_else(
+        |_| format!("{at_ms} ms"),
+        |time| time.strftime(format).to_string(),
+    )
+}
+
+/// Milliseconds since 1970 of a date (`2026-11-24`, its beginning), a time
+/// (`2026-11-24T08:14:50Z`), or how long ago (`90m`, `12h`, `7d`).
+pub fn moment(text: &str, now: Timestamp) -> Result<i64> {
+    if let Some(ago) = ago(text) {
+        return Ok(now.checked_sub(ago?)?.as_millisecond());
+    }
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Ok(time.as_millisecond());
+    }
+    let Ok(date) = text.parse::<Date>() else {
+        bail!(
+            "`{text}` is no time\nhint: give a date (2026-11-24), a time (2026-11-24T08:14:50Z) or how long ago (90m, 12h, 7d)"
+        )
+    };
+    let start = date.to_zoned(TimeZone::UTC)?;
+    Ok(start.timestamp().as_millisecond())
+}
+
+/// A length of time, if it is written as one.
+fn ago(text: &str) -> Option<Result<SignedDuration>> {
+    let units = [("m", 60), ("h", 3600), ("d", 86_400)];
+    let (number, seconds) = units
+        .into_iter()
+        .find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)))?;
+    let number: i64 = number.parse().ok().filter(|number| *number >= 0)?;
+    let length = number
+        .checked_mul(seconds)
+        .map(SignedDuration::from_secs)
+        .ok_or_else(|| anyhow!("`{text}` is too long ago"));
+    Some(length)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let cases = [
+            ("1970-01-02", 86_400_000),
+            ("1970-01-01T00:00:01Z", 1000),
+            ("10m", 999_400_000),
+            ("1d", 913_600_000),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(moment(text, now).unwrap(), expected, "{text}");
+        }
+        for strange in [
+            "",
+            "yesterday",
+            "5",
+            "-5m",
+            "99999999999999999d",
+            "2026-13-01",
+        ] {
+            assert!(moment(strange, now).is_err(), "{strange}");
+        }
+    }
+
+    #[test]
+    fn times_are_written_in_utc() {
+        assert_eq!(to_the_second(1_000), "1970-01-01 00:00:01 UTC");
+        assert_eq!(to_the_minute(3_600_000), "1970-01-01 01:00");
+        assert_eq!(to_the_minute(i64::MAX), format!("{} ms", i64::MAX));
+    }
+}

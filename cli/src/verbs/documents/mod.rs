@@ -1,0 +1,119 @@
+//! `tributary documents list|show|tables|reconcile|delete`.
+
+mod list;
+mod reconcile;
+mod show;
+mod tables;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+use tributary_query_api::http::documents::Accepted;
+use tributary_schemas::DocumentState;
+
+use crate::args::{Documents, Global, Output, Service};
+use crate::client::{Client, require, segment};
+use crate::config::Config;
+use crate::print::{self, Outcome};
+
+/// Looks at documents, or deletes them.
+pub fn run(global: &Global, config: &Config, verb: Documents) -> Result<Outcome> {
+    // A deletion, and a wait for documents on their way, need the pipeline; looking does not.
+    let services: &[Service] = match &verb {
+        Documents::Delete { .. } | Documents::Reconcile { .. } => &Service::ALL,
+        Documents::List(_) | Documents::Show { .. } | Documents::Tables { .. } => &[Service::Query],
+    };
+    let client = Client::connect(global, config, services)?;
+    let outcome = match verb {
+        Documents::List(wanted) => list::run(&client, &wanted),
+        Documents::Show { id, output } => show::run(&client, &id, output),
+        Documents::Tables { id, file, output } => tables::run(&client, &id, &file, output),
+        Documents::Reconcile {
+            wait_seconds,
+            output,
+        } => reconcile::run(&client, wait_seconds, output),
+        Documents::Delete { ids, wait, output } => {
+            delete(&client, &ids, wait || client.is_local(), output)
+        }
+    }?;
+    client.close()?;
+    Ok(outcome)
+}
+
+/// Where the server answers a document, called by its id or by `source/path`.
+fn path_of(name: &str) -> String {
+    format!("/v1/documents/{}", segment(name))
+}
+
+/// `source/path`, or the id of a document without a path.
+fn place(state: &DocumentState) -> String {
+    if state.source_path.is_empty() {
+        state.document_id.clone()
+    } else {
+        format!("{}/{}", state.source, state.source_path)
+    }
+}
+
+fn delete(client: &Client, names: &[String], wait: bool, output: Output) -> Result<Outcome> {
+    let mut rows = Vec::new();
+    for name in names {
+        require(name, "a document id")?;
+        let row = match client.delete::<Accepted>(&path_of(name)) {
+            Ok(accepted) if wait => gone(client, &accepted)?,
+            Ok(accepted) => json!({
+                "document_id": accepted.document_id,
+                "version": accepted.version,
+                "state": accepted.state,
+            }),
+            Err(error) => {
+                json!({"document_id": name, "state": "refused", "reason": error.to_string()})
+            }
+        };
+        rows.push(row);
+    }
+    let refused = rows
+        .iter()
+        .filter(|row| row.get("state").is_some_and(|state| state == "refused"))
+        .count();
+    print::result(output, &json!({"documents": rows}), || deleted(&rows))?;
+    Ok(Outcome::of(rows.len() - refused, refused))
+}
+
+fn deleted(rows: &[Value]) -> String {
+    let text = |row: &Value, name: &str| {
+        row.get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let lines = rows.iter().map(|row| {
+        format!(
+            "{:9} {} {}",
+            text(row, "state"),
+            text(row, "document_id"),
+            text(row, "reason")
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn gone(client: &Client, accepted: &Accepted) -> Result<Value> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < deadline {
+        let state: DocumentState = client.get(&path_of(&accepted.document_id))?;
+        if state.version > accepted.version || state.state.is_final() {
+            return Ok(json!({
+                "document_id": state.document_id,
+                "version": state.version,
+                "state": state.state,
+                "reason": state.reason,
+            }));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    bail!(
+        "document {} is not deleted after 60 s",
+        accepted.document_id
+    )
+}
