@@ -12,6 +12,7 @@ use crate::sheets::{csv, spreadsheet};
 use crate::slides::slide_images::Drawing;
 use crate::slides::{SlideFormat, ppt, pptx};
 use crate::text::{markdown, notebook, plain, rst, structured};
+use crate::text_encoding::{as_named, charset_of, note_encoding};
 use crate::titles::finish_title;
 use crate::web::{epub, html};
 use crate::word::{doc, docx, rtf};
@@ -33,8 +34,15 @@ const SUPPORTED: &str = "Word, PowerPoint, Excel, OpenDocument (odt, odp, ods), 
 pub fn convert(job: Job<'_>, config: &Config, limits: &Limits<'_>) -> Result<Converted> {
     check_body(job.bytes, config.maximum_body_bytes)?;
     let detected = detect(job.bytes, job.name, job.media_type);
-    let mut converted = convert_as(&detected, job.bytes, config, limits)?;
+    let named = named_charset(job.bytes, job.media_type, detected.format)?;
+    let bytes = named
+        .as_ref()
+        .map_or(job.bytes, |(text, _)| text.as_bytes());
+    let mut converted = convert_as(&detected, bytes, config, limits)?;
     add_pictures(&mut converted, detected.format, config, limits)?;
+    if let Some((_, encoding)) = &named {
+        note_encoding(&mut converted.metadata, encoding, 0);
+    }
     converted
         .metadata
         .values_mut()
@@ -49,6 +57,30 @@ pub fn convert(job: Job<'_>, config: &Config, limits: &Limits<'_>) -> Result<Con
     converted.media_type = detected.media_type.to_owned();
     converted.title = finish_title(converted.title, job.name, config.maximum_title_characters);
     Ok(converted)
+}
+
+/// The text in the charset that the media type names, and its name; `None` where it says nothing
+/// new, or where the format is no text.
+fn named_charset(
+    bytes: &[u8],
+    media_type: Option<&str>,
+    format: Format,
+) -> Result<Option<(String, &'static str)>> {
+    let Some(encoding) = media_type.map(charset_of).transpose()?.flatten() else {
+        return Ok(None);
+    };
+    let is_text = matches!(
+        format,
+        Format::Html
+            | Format::Markdown
+            | Format::Rst
+            | Format::Notebook
+            | Format::Delimited
+            | Format::Structured(_)
+            | Format::Text { .. }
+    );
+    let text = is_text.then(|| as_named(bytes, encoding)).flatten();
+    Ok(text.map(|text| (text, encoding.name())))
 }
 
 /// The converter of each format, with its section of the settings.
@@ -119,6 +151,28 @@ fn add_pictures(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_charset_of_the_media_type_is_honoured_or_refused() {
+        let config = crate::Config::default();
+        let gbk = b"\xCC\xEC\xCF\xDF";
+        let as_type = |media_type| {
+            let job = Job {
+                bytes: gbk,
+                name: None,
+                media_type: Some(media_type),
+            };
+            convert(job, &config, &Limits::starting_now(&config))
+        };
+        let converted = as_type("text/plain; charset=gbk").unwrap_or_default();
+        assert_eq!(converted.markdown.trim(), "天线");
+        assert_eq!(
+            converted.metadata.get("encoding").map(String::as_str),
+            Some("GBK")
+        );
+        let refused = as_type("text/plain; charset=gbkk").map_err(|error| error.kind());
+        assert_eq!(refused.err(), Some(ErrorKind::Invalid));
+    }
 
     #[test]
     fn long_metadata_are_cut() {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::slices::part;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use tributary_schemas::{Error, ErrorKind, Result};
 
 /// Code units looked at when UTF-16 without a byte order mark is suspected.
 const UTF_16_SAMPLE_UNITS: usize = 2048;
@@ -56,6 +57,38 @@ pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
         }
         _ => decode_as(guess(bytes), bytes),
     }
+}
+
+/// The charset that a media type names, as `text/plain; charset=gbk` does. `Invalid` for one that
+/// does not exist.
+pub fn charset_of(media_type: &str) -> Result<Option<&'static Encoding>> {
+    let mut parameters = media_type.split(';').skip(1);
+    let label = parameters.find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let is_charset = name.trim().eq_ignore_ascii_case("charset");
+        is_charset.then(|| value.trim().trim_matches(['"', '\'']))
+    });
+    let Some(label) = label.filter(|label| !label.is_empty()) else {
+        return Ok(None);
+    };
+    match Encoding::for_label(label.as_bytes()) {
+        Some(encoding) => Ok(Some(encoding)),
+        None => {
+            let message = format!("the media type `{media_type}` names no charset that exists");
+            Err(Error::new(ErrorKind::Invalid, message)
+                .with_hint("name it as HTML does (gbk, big5, shift_jis), or leave it out: then it is found out"))
+        }
+    }
+}
+
+/// Text in a charset that the producer names, as UTF-8; `None` where it is UTF-8 or has a byte order
+/// mark, or where the bytes do not fit the charset: then they are looked at as if nothing was said.
+pub fn as_named(bytes: &[u8], encoding: &'static Encoding) -> Option<String> {
+    if Encoding::for_bom(bytes).is_some() || std::str::from_utf8(bytes).is_ok() {
+        return None;
+    }
+    let decoded = decode_as(encoding, bytes);
+    (decoded.replaced_characters == 0).then(|| decoded.text.into_owned())
 }
 
 /// Byte order of UTF-16 text without a byte order mark, if that is what the bytes look like.
@@ -157,6 +190,18 @@ pub fn note_encoding(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_charset_that_the_producer_names_counts_where_the_bytes_fit() {
+        let short = encoding_rs::GBK.encode("天线").0.into_owned();
+        let gbk = charset_of("text/plain; Charset=\"gbk\"").unwrap().unwrap();
+        assert_eq!(as_named(&short, gbk).as_deref(), Some("天线"));
+        assert_eq!(as_named("天线".as_bytes(), gbk), None, "it is UTF-8");
+        assert_eq!(as_named(b"\xFF\xFF\xFF", gbk), None);
+        assert!(charset_of("text/plain").unwrap().is_none());
+        let error = charset_of("text/plain; charset=gbkk").unwrap_err();
+        assert!(error.to_string().contains("charset=gbkk"), "{error}");
+    }
 
     const CHINESE: &str = "载波聚合技术可以把多个载波合并起来使用，从而提高小区的峰值速率。配置完成以后，需要检查邻区关系。\n";
 

@@ -1,5 +1,6 @@
 //! `replace_text`: puts other text in the place of some, in text and title: placeholders that an
-//! export did not fill in. Code stays.
+//! export did not fill in. Code stays. In a table a bar is written `\|`, so a placeholder with bars
+//! is looked for in both forms.
 
 use tributary_schemas::Result;
 
@@ -20,6 +21,13 @@ pub(super) fn make(settings: &mut Settings, _: &CleanersConfig) -> Result<Box<dy
     if replacements.iter().any(|(text, _)| text.is_empty()) {
         return Err(settings.invalid("an empty text cannot be replaced"));
     }
+    let in_tables: Vec<(String, String)> = replacements
+        .iter()
+        .filter(|(from, _)| from.contains('|'))
+        .map(|(from, to)| (from.replace('|', "\\|"), to.clone()))
+        .collect();
+    // First, since the other form may be a part of it.
+    let replacements = in_tables.into_iter().chain(replacements).collect();
     Ok(Box::new(ReplaceText { replacements }))
 }
 

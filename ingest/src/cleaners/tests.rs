@@ -409,6 +409,20 @@ fn placeholders_are_replaced_in_text_and_title_but_not_in_code() {
 }
 
 #[test]
+fn placeholders_with_bars_are_replaced_in_tables_too() {
+    let steps = json!([{ "step": "replace_text", "replacements": { "|name|": "srsRAN" } }]);
+    let draft = Draft {
+        markdown: "| |name| | \\|name\\| 2 |\n".into(),
+        ..Draft::default()
+    };
+    assert_eq!(
+        clean(steps, draft).markdown,
+        "| srsRAN | srsRAN 2 |\n",
+        "a bar in a cell is written with a backslash"
+    );
+}
+
+#[test]
 fn organisations_stand_under_the_title() {
     let attributes = Attributes {
         organization: Some("无线".into()),

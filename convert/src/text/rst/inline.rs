@@ -171,8 +171,9 @@ impl Parser<'_> {
         let shown = match self.references.substitutions.get(name.trim()).cloned() {
             Some(Substitution::Text(text)) => self.inline_at(&text, depth + 1),
             Some(Substitution::Image(link, alt)) => self.image_markdown(&link, &alt),
-            // Named in the settings of the tool that builds the pages: the name says what is meant.
-            None if is_name(&name) => crate::escape::escaped(&name),
+            // Defined in the settings of the tool that builds the pages, or in a file that this one
+            // includes: kept as it is written, for the cleaning step that fills it in.
+            None if is_name(&name) => format!("|{}|", crate::escape::escaped(&name)),
             None => return false,
         };
         let underscores = (0..2)
@@ -454,7 +455,7 @@ impl Scanner {
 }
 
 /// Whether bars around a text can only be those of a substitution.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     name.len() >= 2
         && name
             .chars()

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use tributary_schemas::{ImageLink, Result};
 
+use super::inline::is_name;
 use super::references::References;
 use super::source::{adornment, dedent, display_width, indentation, indented, is_blank};
 use crate::block::Block;
@@ -288,13 +289,20 @@ impl<'l> Parser<'l> {
 /// many ways.
 fn underline(title: &str, below: &str) -> Option<char> {
     let (character, length) = adornment(below)?;
-    let is_text =
-        !is_blank(title) && adornment(title).is_none() && !title.starts_with(['|', '+', ' ']);
+    let is_table_or_line = title.starts_with(['|', '+', ' ']) && !begins_with_substitution(title);
+    let is_text = !is_blank(title) && adornment(title).is_none() && !is_table_or_line;
     let fits = length >= 4
         || (length >= 2 && length >= display_width(title.trim()).min(title.trim().chars().count()));
     // `::` is a literal block, `...` an omission.
     let is_line = length > 3 || !matches!(character, ':' | '.');
     (is_text && fits && is_line).then_some(character)
+}
+
+/// Whether a line begins with `|name|`, unlike a line of a block of lines (`| text`) or a row of a
+/// table.
+fn begins_with_substitution(line: &str) -> bool {
+    let inside = line.strip_prefix('|').and_then(|rest| rest.split_once('|'));
+    inside.is_some_and(|(name, after)| is_name(name) && !after.trim_end().ends_with('|'))
 }
 
 /// Whether a line inside a paragraph is a title beyond doubt.

@@ -192,6 +192,36 @@ fn references_to_labels_show_their_titles() {
 }
 
 #[test]
+fn a_title_may_begin_with_a_substitution() {
+    let source = "\
+.. |product| replace:: Widget
+
+|product| Guide
+###############
+
+|project_name| Manual
+---------------------
+
+Run |project_name| or |product|.
+
+| a line
+| another
+";
+    let converted = convert_text(source);
+    assert_eq!(
+        converted.markdown,
+        "# Widget Guide\n\n## |project_name| Manual\n\nRun |project_name| or Widget.\n\na line\nanother\n"
+    );
+    assert_eq!(converted.title.as_deref(), Some("Widget Guide"));
+}
+
+#[test]
+fn rows_of_tables_are_no_titles() {
+    let source = "|aa|bb|\n-------\n";
+    assert!(!markdown(source).contains('#'), "{}", markdown(source));
+}
+
+#[test]
 fn lists_of_all_kinds_are_read() {
     let source = "\
 * one
