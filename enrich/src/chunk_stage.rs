@@ -28,7 +28,7 @@ const NEXT: Next = Next {
     topic: Topic::ChunksTagged,
     event_type: event::TYPE_CHUNKS_TAGGED,
 };
-/// What `lineage.degraded` says of an extractive summary.
+/// What `lineage.degraded` says where a summary was made in a lesser way than configured.
 const DEGRADED_SUMMARY: &str = "summary";
 /// What it says where a document's own metadata is too long to go along with it.
 const DEGRADED_METADATA: &str = "metadata";

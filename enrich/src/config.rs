@@ -85,10 +85,14 @@ pub struct EmbedConfig {
     pub fold_traditional: bool,
     /// Keep the stored vectors of chunks whose text did not change.
     pub reuse_vectors: bool,
-    /// Bytes of embedding text that go to the models in one call; bounds memory.
+    /// Bytes of embedding text that go to the models in one call: a document's turn.
     pub batch_bytes: usize,
-    /// Documents that are embedded at the same time; bounds memory.
+    /// Batches that are embedded side by side.
+    pub batches_in_flight: usize,
+    /// Documents that take turns, at most.
     pub documents_in_flight: usize,
+    /// Bytes of records that are read and not yet done, at most; bounds memory.
+    pub in_flight_bytes: usize,
 }
 
 impl Config {
@@ -103,9 +107,14 @@ impl Config {
             ("enrich.embed.window_limit", self.embed.window_limit),
             ("enrich.embed.batch_bytes", self.embed.batch_bytes),
             (
+                "enrich.embed.batches_in_flight",
+                self.embed.batches_in_flight,
+            ),
+            (
                 "enrich.embed.documents_in_flight",
                 self.embed.documents_in_flight,
             ),
+            ("enrich.embed.in_flight_bytes", self.embed.in_flight_bytes),
         ];
         problems.extend(
             positive
@@ -212,8 +221,10 @@ mod tests {
             window_limit: 16,
             fold_traditional: true,
             reuse_vectors: true,
-            batch_bytes: 1 << 20,
+            batch_bytes: 1 << 15,
+            batches_in_flight: 2,
             documents_in_flight: 2,
+            in_flight_bytes: 1 << 26,
         };
         Config {
             chunker,

@@ -1,11 +1,11 @@
 //! The stage `embed`: tagged chunks get their vectors (`chunks.tagged` → `chunks.embedded`). Chunks
-//! that an indexed version of the document already has keep their vectors.
+//! that an indexed version of the document already has keep their vectors. Documents take turns, a
+//! batch at a time ([`crate::turns`]), so that a long one does not hold up others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tokio::sync::Semaphore;
 use tributary_models::{DualEmbedder, TextRole, TokenCounter};
 use tributary_schemas::{
     Chunk, ChunkId, ChunkVectors, DocumentHeader, EmbeddedDocument, Error, ErrorKind, Result,
@@ -14,13 +14,15 @@ use tributary_schemas::{
 use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{StoredRecord, message};
 use tributary_store::search_index::SharedSearchIndex;
+use tributary_store::work::{Work, Working};
 use tributary_store::{Clock, manifest};
 use tributary_taxonomy::simplify;
 
+use crate::blocking;
 use crate::config::EmbedConfig;
 use crate::search_text::SearchText;
+use crate::turns::Turns;
 use crate::windows::{Window, mean, windows};
-use crate::{blocking, permit};
 
 /// Name of the stage.
 const NAME: &str = "embed";
@@ -66,6 +68,8 @@ pub struct EmbedParts {
     pub index: Option<SharedSearchIndex>,
     /// Time.
     pub clock: Clock,
+    /// Where the stage says what it is at.
+    pub work: Work,
 }
 
 /// The stage.
@@ -74,14 +78,26 @@ pub struct EmbedStage {
     batch_bytes: usize,
     clock: Clock,
     index: Option<SharedSearchIndex>,
-    permits: Arc<Semaphore>,
+    turns: Turns,
+    work: Work,
 }
 
-/// One document's work, for a blocking thread.
+/// What the vectors of one document are made with.
 struct EmbedWork {
     generation: EmbedGeneration,
     batch_bytes: usize,
     clock: Clock,
+}
+
+/// A document whose chunks get their vectors, batch by batch; each on a blocking thread.
+struct Job {
+    work: EmbedWork,
+    document: DocumentHeader,
+    chunks: Vec<Chunk>,
+    vectors: Vec<Option<ChunkVectors>>,
+    /// Chunks before this one have their vectors.
+    next: usize,
+    reused: usize,
 }
 
 /// Vectors that need not be made again.
@@ -121,15 +137,30 @@ pub fn fingerprint(config: &EmbedConfig) -> String {
 impl EmbedStage {
     /// Embeds as configured.
     pub fn new(parts: EmbedParts, config: EmbedConfig) -> Self {
-        let permits = Arc::new(Semaphore::new(config.documents_in_flight.max(1)));
+        let turns = Turns::new(config.batches_in_flight);
         let index = parts.index.filter(|_| config.reuse_vectors);
         Self {
             generations: parts.generations,
             batch_bytes: config.batch_bytes,
             clock: parts.clock,
             index,
-            permits,
+            turns,
+            work: parts.work,
         }
+    }
+
+    /// Embeds all chunks, each batch when it is its turn.
+    async fn embed(&self, mut job: Job, working: &Working) -> Result<Job> {
+        while job.next < job.chunks.len() {
+            let turn = self.turns.wait(job.rest_bytes()).await?;
+            job = blocking(NAME, move || {
+                let _turn = turn;
+                job.embed_batch()
+            })
+            .await?;
+            working.advance(job.next, job.chunks.len());
+        }
+        Ok(job)
     }
 
     /// Vectors of chunks that a generation of the index has of this document, if they were made the
@@ -211,88 +242,6 @@ impl EmbedWork {
         vectors.coarse.len() == embedder.coarse_dimensions() && vectors.fine.len() == fine
     }
 
-    fn finish(
-        &self,
-        input: &StoredRecord,
-        tagged: TaggedDocument,
-        known: Known,
-    ) -> Result<Vec<Output>> {
-        let TaggedDocument {
-            mut document,
-            chunks,
-        } = tagged;
-        let reused = known.len();
-        let vectors = self.vectors(&document, &chunks, known)?;
-        let now_ms = (self.clock)();
-        let generation = &self.generation;
-        document.lineage.coarse_model = generation.embedder.coarse_name().to_owned();
-        document.lineage.fine_model = generation.embedder.fine_name().to_owned();
-        document.lineage.embedding = fingerprint(&generation.config);
-        document.timeline.push(StageTime {
-            stage: NAME.to_owned(),
-            at_ms: now_ms,
-        });
-        tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), reused, "document embedded");
-        let mut outputs = Outputs::of(&input.record, NEXT, now_ms).for_generation(&generation.name);
-        if generation.is_serving {
-            outputs = outputs.report(&manifest::report(&document, State::Indexing, now_ms))?;
-        }
-        let embedded = EmbeddedDocument {
-            document,
-            chunks,
-            vectors,
-        };
-        let document_id = message::document_id(&input.record)?;
-        Ok(outputs
-            .pass_on(document_id, embedded.document.version, &embedded)?
-            .done())
-    }
-
-    /// One entry per chunk, in their order: known ones, and new ones made in batches of bounded
-    /// size.
-    fn vectors(
-        &self,
-        document: &DocumentHeader,
-        chunks: &[Chunk],
-        known: Known,
-    ) -> Result<Vec<ChunkVectors>> {
-        let mut vectors: Vec<Option<ChunkVectors>> = chunks
-            .iter()
-            .map(|chunk| known.get(&chunk.chunk_id).cloned())
-            .collect();
-        let config = &self.generation.config;
-        let mut batch = Batch::default();
-        for (position, chunk) in chunks.iter().enumerate() {
-            if vectors.get(position).is_some_and(Option::is_some) {
-                continue;
-            }
-            let text = embedding_text(document, chunk, config.fold_traditional);
-            batch.push(
-                position,
-                windows(
-                    &text,
-                    config.window_tokens,
-                    config.window_limit,
-                    self.generation.tokens.as_ref(),
-                ),
-            );
-            if batch.bytes >= self.batch_bytes {
-                self.embed(std::mem::take(&mut batch), &mut vectors)?;
-            }
-        }
-        self.embed(batch, &mut vectors)?;
-        let missing = || {
-            Error::new(
-                ErrorKind::Internal,
-                format!("a chunk of `{}` was not embedded", document.document_id),
-            )
-        };
-        vectors
-            .into_iter()
-            .map(|vectors| vectors.ok_or_else(missing))
-            .collect()
-    }
-
     fn embed(&self, batch: Batch, vectors: &mut [Option<ChunkVectors>]) -> Result<()> {
         if batch.texts.is_empty() {
             return Ok(());
@@ -325,6 +274,104 @@ impl EmbedWork {
     }
 }
 
+impl Job {
+    fn new(work: EmbedWork, tagged: TaggedDocument, known: &Known) -> Self {
+        let TaggedDocument { document, chunks } = tagged;
+        let of_chunk = |chunk: &Chunk| known.get(&chunk.chunk_id).cloned();
+        let mut job = Self {
+            vectors: chunks.iter().map(of_chunk).collect(),
+            work,
+            document,
+            chunks,
+            next: 0,
+            reused: known.len(),
+        };
+        job.skip_known();
+        job
+    }
+
+    /// Text that has no vectors yet.
+    fn rest_bytes(&self) -> usize {
+        let chunks = self.chunks.iter().zip(&self.vectors).skip(self.next);
+        chunks
+            .filter(|(_, vectors)| vectors.is_none())
+            .map(|(chunk, _)| chunk.text.len())
+            .sum()
+    }
+
+    fn skip_known(&mut self) {
+        while self.vectors.get(self.next).is_some_and(Option::is_some) {
+            self.next += 1;
+        }
+    }
+
+    /// The next chunks without vectors, as many as a batch takes.
+    fn embed_batch(mut self) -> Result<Self> {
+        let config = &self.work.generation.config;
+        let tokens = self.work.generation.tokens.as_ref();
+        let mut batch = Batch::default();
+        for (position, chunk) in self.chunks.iter().enumerate().skip(self.next) {
+            if batch.bytes >= self.work.batch_bytes {
+                break;
+            }
+            self.next = position + 1;
+            if self.vectors.get(position).is_some_and(Option::is_some) {
+                continue;
+            }
+            let text = embedding_text(&self.document, chunk, config.fold_traditional);
+            let windows = windows(&text, config.window_tokens, config.window_limit, tokens);
+            batch.push(position, windows);
+        }
+        self.work.embed(batch, &mut self.vectors)?;
+        self.skip_known();
+        Ok(self)
+    }
+
+    fn finish(self, input: &StoredRecord) -> Result<Vec<Output>> {
+        let Self {
+            work,
+            mut document,
+            chunks,
+            reused,
+            ..
+        } = self;
+        let missing = || {
+            Error::new(
+                ErrorKind::Internal,
+                format!("a chunk of `{}` was not embedded", document.document_id),
+            )
+        };
+        let vectors = self
+            .vectors
+            .into_iter()
+            .map(|vectors| vectors.ok_or_else(missing))
+            .collect::<Result<Vec<_>>>()?;
+        let now_ms = (work.clock)();
+        let generation = &work.generation;
+        document.lineage.coarse_model = generation.embedder.coarse_name().to_owned();
+        document.lineage.fine_model = generation.embedder.fine_name().to_owned();
+        document.lineage.embedding = fingerprint(&generation.config);
+        document.timeline.push(StageTime {
+            stage: NAME.to_owned(),
+            at_ms: now_ms,
+        });
+        tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), reused, "document embedded");
+        let mut outputs = Outputs::of(&input.record, NEXT, now_ms).for_generation(&generation.name);
+        if generation.is_serving {
+            outputs = outputs.report(&manifest::report(&document, State::Indexing, now_ms))?;
+        }
+        let embedded = EmbeddedDocument {
+            document,
+            chunks,
+            vectors,
+        };
+        let document_id = message::document_id(&input.record)?;
+        Ok(outputs
+            .pass_on(document_id, embedded.document.version, &embedded)?
+            .done())
+    }
+}
+
 /// Windows that go to the models in one call.
 #[derive(Default)]
 struct Batch {
@@ -352,7 +399,6 @@ impl Stage for EmbedStage {
     }
 
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
-        let _permit = permit(&self.permits).await?;
         let document_id = message::document_id(&input.record)?;
         let record = input.record.clone();
         let Some(generation) = self
@@ -381,9 +427,12 @@ impl Stage for EmbedStage {
             batch_bytes: self.batch_bytes,
             clock: Arc::clone(&self.clock),
         };
+        let working = self.work.begin(NAME, document_id);
         let known = self.known(&work, &tagged).await;
+        let job = blocking(NAME, move || Ok(Job::new(work, tagged, &known))).await?;
+        let job = self.embed(job, &working).await?;
         let input = input.clone();
-        blocking(NAME, move || work.finish(&input, tagged, known)).await
+        blocking(NAME, move || job.finish(&input)).await
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {

@@ -16,6 +16,7 @@ pub mod search_text;
 pub mod sentences;
 pub mod summarize;
 pub mod tag;
+mod turns;
 pub mod windows;
 
 use std::sync::Arc;

@@ -421,3 +421,62 @@ fn hostile_documents_are_cut_in_seconds() {
         );
     }
 }
+
+/// A deck with these slides, as ingest leaves it: pages follow each other without a blank line.
+fn deck(slides: &[&str]) -> CleanDocument {
+    let mut clean = document("");
+    clean.document.title = "Geometry".to_owned();
+    clean.document.media_type =
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation".to_owned();
+    for slide in slides {
+        clean.page_starts.push(clean.markdown.len() as u64);
+        clean.markdown.push_str(slide);
+        clean.markdown.push('\n');
+    }
+    clean
+}
+
+fn pages(chunks: &[Chunk]) -> Vec<Vec<u32>> {
+    chunks.iter().map(|chunk| chunk.pages.clone()).collect()
+}
+
+#[test]
+fn a_slide_is_a_chunk() {
+    let words = "A polygon has corners and edges that meet in them. ".repeat(12);
+    let clean = deck(&[
+        &format!("# Geometry\n\n{words}"),
+        &format!("# Convex hulls\n\n{words}\n\n![hull](image:0)"),
+        "",
+        &words,
+    ]);
+    let chunks = sections(&clean);
+    assert_eq!(pages(&chunks), [vec![1], vec![2], vec![4]]);
+    assert_eq!(chunks[1].section_path, ["Convex hulls"]);
+    assert!(
+        chunks[0].section_path.is_empty(),
+        "the document's own title"
+    );
+    assert!(uncovered(&clean.markdown, &chunks).is_empty());
+}
+
+#[test]
+fn a_long_slide_is_several_chunks_and_none_reaches_into_the_next() {
+    let long = "The sweep line meets one event after the other in its order. ".repeat(150);
+    let next = "The next slide is about something else altogether, as slides are. ".repeat(12);
+    let chunks = sections(&deck(&[&long, &next]));
+    let pages = pages(&chunks);
+    assert!(pages.len() > 2, "{pages:?}");
+    assert!(pages.iter().all(|pages| pages.len() == 1), "{pages:?}");
+    assert_eq!(pages.last(), Some(&vec![2]));
+}
+
+#[test]
+fn a_slide_of_a_few_words_goes_with_the_next_one() {
+    let words = "A polygon has corners and edges that meet in them. ".repeat(12);
+    let clean = deck(&["# Part 2", &words, &words, "Thank you"]);
+    let chunks = sections(&clean);
+    assert_eq!(pages(&chunks), [vec![1, 2], vec![3, 4]]);
+    assert!(uncovered(&clean.markdown, &chunks).is_empty());
+    let only_tiny = sections(&deck(&["One", "Two"]));
+    assert_eq!(pages(&only_tiny), [vec![1, 2]]);
+}

@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use bytes::Bytes;
 use support::{Counter, config, document};
-use tributary_enrich::summarize::ExtractiveSummarizer;
+use tributary_enrich::summarize::{ExtractiveSummarizer, Summarizer, Summary, SummaryRequest};
 use tributary_enrich::{
     ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, EmbedConfig, EmbedGeneration,
     EmbedGenerations, EmbedParts, EmbedStage,
 };
 use tributary_models::embedders::hashing::HashingEmbedder;
-use tributary_models::{DualEmbedder, Embedder, TextRole};
+use tributary_models::{DualEmbedder, Embedder, TextRole, TokenCounter};
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{
     ChunkId, ChunkVectors, CleanDocument, DocumentHeader, DocumentState, EmbeddedDocument, Error,
@@ -28,6 +28,7 @@ use tributary_store::search_index::{
     GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
     SearchIndex, SharedSearchIndex, StoredChunk, VectorQuery,
 };
+use tributary_store::work::Work;
 use tributary_taxonomy::{
     Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, SharedKnowledgeSets, SourceProfiles,
 };
@@ -71,7 +72,9 @@ fn settings() -> Config {
             fold_traditional: true,
             reuse_vectors: true,
             batch_bytes: 2000,
+            batches_in_flight: 2,
             documents_in_flight: 2,
+            in_flight_bytes: 1 << 26,
         },
     }
 }
@@ -81,12 +84,16 @@ fn chunk_stage(knowledge_sets: SharedKnowledgeSets) -> ChunkStage {
 }
 
 fn chunk_stage_of(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkStage {
+    ChunkStage::new(chunk_parts(knowledge_sets, is_serving), 2)
+}
+
+fn chunk_parts(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkParts {
     let analyzer = AnalyzerConfig {
         guess_words: true,
         sub_words: true,
         english_stems: true,
     };
-    let parts = ChunkParts {
+    ChunkParts {
         analyzer: Arc::new(Analyzer::new(&analyzer, Lexicon::empty()).unwrap()),
         knowledge_sets,
         source_profiles: Arc::new(SourceProfiles::from_toml(PROFILES).unwrap()),
@@ -99,8 +106,7 @@ fn chunk_stage_of(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> Chun
         generation: "g1".to_owned(),
         is_serving: Arc::new(move || is_serving),
         clock: Arc::new(|| 5),
-    };
-    ChunkStage::new(parts, 2)
+    }
 }
 
 fn sets() -> SharedKnowledgeSets {
@@ -214,16 +220,34 @@ async fn profiles_choose_the_chunker_and_new_knowledge_sets_take_effect_at_once(
 }
 
 #[tokio::test]
-async fn summaries_are_named_as_degraded() {
+async fn summaries_are_degraded_only_where_another_kind_is_configured() {
     let clean = document(&"# 标题\n\n一段话说明情况。\n\n## 小节\n\n内容很多很多。\n".repeat(300));
+    let degraded = async |stage: ChunkStage| tagged(&stage, &clean).await.document.lineage.degraded;
+    assert!(degraded(chunk_stage(sets())).await.is_empty());
+    let without_its_model = ChunkParts {
+        summarizer: Arc::new(WithoutItsModel),
+        ..chunk_parts(sets(), true)
+    };
     assert_eq!(
-        tagged(&chunk_stage(sets()), &clean)
-            .await
-            .document
-            .lineage
-            .degraded,
+        degraded(ChunkStage::new(without_its_model, 2)).await,
         ["summary"]
     );
+}
+
+/// What a summariser does whose language model is away.
+struct WithoutItsModel;
+
+impl Summarizer for WithoutItsModel {
+    fn name(&self) -> &str {
+        "away"
+    }
+
+    fn summarize(&self, request: &SummaryRequest<'_>, tokens: &dyn TokenCounter) -> Summary {
+        Summary {
+            degraded: true,
+            ..ExtractiveSummarizer.summarize(request, tokens)
+        }
+    }
 }
 
 #[tokio::test]
@@ -324,6 +348,7 @@ fn embed_stage(embedder: Arc<dyn Embedder>, index: Option<SharedSearchIndex>) ->
         generations: Arc::new(Two { embedder }),
         index,
         clock: Arc::new(|| 6),
+        work: Work::default(),
     };
     EmbedStage::new(parts, settings().embed)
 }

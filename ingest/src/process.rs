@@ -15,7 +15,7 @@ use tributary_convert::{Converted, Job};
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::{
     CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result,
-    StageTime, State, Topic, event, id,
+    StageTime, State, Topic, event, id, picture,
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
@@ -23,6 +23,7 @@ use tributary_store::event_log::{Record, StoredRecord, message};
 use tributary_store::manifest::table::IndexedVersion;
 use tributary_store::manifest::unchanged::SkipGate;
 use tributary_store::manifest::versions::VersionRule;
+use tributary_store::work::Work;
 use tributary_store::{Clock, manifest};
 use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
 
@@ -61,6 +62,8 @@ pub struct IngestParts {
     pub version_rule: VersionRule,
     /// Time.
     pub clock: Clock,
+    /// Where the stage says what it is at.
+    pub work: Work,
 }
 
 /// The stage.
@@ -70,6 +73,7 @@ pub struct IngestStage {
     gate: SkipGate,
     version_rule: VersionRule,
     clock: Clock,
+    work: Work,
     permits: Arc<Semaphore>,
 }
 
@@ -99,6 +103,7 @@ impl IngestStage {
             gate,
             version_rule,
             clock,
+            work,
         } = parts;
         let conversion = pool.config();
         let cleaning = SourceCleaning::new(
@@ -118,6 +123,7 @@ impl IngestStage {
             gate,
             version_rule,
             clock,
+            work,
             permits,
         })
     }
@@ -143,6 +149,7 @@ impl IngestStage {
             .acquire_owned()
             .await
             .map_err(|_| Error::new(ErrorKind::Unavailable, "ingest is shutting down"))?;
+        let _working = self.work.begin(STAGE, &published.document_id);
         let shared = Arc::clone(&self.shared);
         let (published, mut converted) = blocking(move || {
             let converted = shared.convert(&published.event, body);
@@ -156,12 +163,18 @@ impl IngestStage {
     }
 
     /// Keeps pictures that the text shows and the database of its tables; their links are those of
-    /// the blobs from then on. Other files are only named in the text.
+    /// the blobs from then on. A picture of a kind that is not shown (a drawing such as WMF) has no
+    /// link. Other files are only named in the text.
     async fn keep_files(&self, converted: &mut Converted) -> Result<()> {
         for (number, file) in std::mem::take(&mut converted.blobs).into_iter().enumerate() {
             let link = format!("embedded:{number}");
             let is_database = file.media_type == DATABASE;
             if !is_database && !converted.images.iter().any(|image| image.link == link) {
+                continue;
+            }
+            let is_shown = is_database || picture::media_type(&file.bytes).is_some();
+            if !is_shown {
+                set_link(converted, &link, "");
                 continue;
             }
             let url = self.blobs.put(file.bytes.into()).await?;
@@ -170,11 +183,7 @@ impl IngestStage {
                     .metadata
                     .insert(TABLES_DATABASE.to_owned(), url.clone());
             }
-            converted
-                .images
-                .iter_mut()
-                .filter(|image| image.link == link)
-                .for_each(|image| image.link.clone_from(&url));
+            set_link(converted, &link, &url);
         }
         Ok(())
     }
@@ -258,6 +267,14 @@ impl Stage for IngestStage {
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
         manifest::abandoned(input, error, (self.clock)())
     }
+}
+
+/// Replaces the link of a picture; an empty one is none.
+fn set_link(converted: &mut Converted, from: &str, to: &str) {
+    let pictures = converted.images.iter_mut();
+    pictures
+        .filter(|image| image.link == from)
+        .for_each(|image| to.clone_into(&mut image.link));
 }
 
 /// A body that is in the event, or that was fetched.

@@ -26,6 +26,7 @@ use tributary_store::manifest;
 use tributary_store::manifest::table::DocumentTable;
 use tributary_store::manifest::unchanged::SkipGate;
 use tributary_store::manifest::versions::VersionRule;
+use tributary_store::work::Work;
 use tributary_taxonomy::source_profiles::SourceProfiles;
 
 const NOW: i64 = 1_700_000_000_000;
@@ -80,6 +81,7 @@ impl Kept {
             gate: SkipGate::new(Arc::clone(&self.table)),
             version_rule: VersionRule::new(24),
             clock: Arc::new(|| NOW),
+            work: Work::default(),
         };
         IngestStage::new(&test_config::config(), parts)
     }
@@ -496,6 +498,27 @@ async fn a_picture_that_nobody_reads_is_skipped_and_says_why() {
         Some("no text: its pictures were not read: no models are here")
     );
     assert_eq!(outputs.len(), 2, "the chunks of an older version go");
+}
+
+#[tokio::test]
+async fn a_picture_that_is_not_shown_has_no_link() {
+    let rest = "AAAA".repeat(100);
+    let page = format!(
+        "<h1>Drawings</h1><p>Text.</p><img src='data:image/png;base64,iVBORw0KGgoA{rest}'>\
+         <img src='data:image/x-wmf;base64,183GmgAA{rest}'>"
+    );
+    let outputs = run(&published(
+        &json!({ "document_id": "d", "source": "s", "content": page }),
+    ))
+    .await
+    .unwrap();
+    let clean: CleanDocument = message::decode(&outputs[1].record).unwrap().unwrap();
+    let links: Vec<&str> = clean
+        .images
+        .iter()
+        .map(|image| image.link.split(':').next().unwrap())
+        .collect();
+    assert_eq!(links, ["blob", ""], "the server shows pixels only");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use tributary_schemas::DocumentEvent;
 use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::state::Reconciliation;
+use tributary_schemas::work::WorkOverview;
 
 use crate::http::dead_letters::{
     DeadLetterDetail, DeadLetterPage, DroppedDeadLetters, PageParameters,
@@ -302,6 +303,13 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             Some(
                 json!({"application/vnd.sqlite3": {"schema": {"type": "string", "format": "binary"}}}),
             ),
+        ),
+        operation(
+            "get",
+            "/v1/work",
+            "Documents that the stages of this process are at",
+            200,
+            Some(answer::<WorkOverview>(schemas)),
         ),
         operation(
             "get",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tributary_schemas::Result;
 use tributary_store::backup;
 use tributary_store::metrics::MetricRegistry;
+use tributary_store::work::Work;
 
 use crate::config::ServerConfig;
 use crate::http::health::{ReadinessProbe, Version};
@@ -26,6 +27,8 @@ pub struct OperationsParts {
     pub backup: Option<backup::Source>,
     /// What a caller of a backup must show, which lies in the data folder.
     pub backup_token: String,
+    /// What its stages are at.
+    pub work: Work,
 }
 
 /// What the routes of every process share.
@@ -38,6 +41,7 @@ pub struct Operations {
     pub(crate) backup: Option<backup::Source>,
     /// Hashed: hashes are compared in constant time.
     pub(crate) backup_token: blake3::Hash,
+    pub(crate) work: Work,
     pub(crate) config: ServerConfig,
 }
 
@@ -55,6 +59,7 @@ impl Operations {
             services: parts.services,
             backup: parts.backup,
             backup_token: blake3::hash(parts.backup_token.as_bytes()),
+            work: parts.work,
             config,
         })
     }

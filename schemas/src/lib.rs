@@ -16,12 +16,14 @@ pub mod json_schema;
 pub mod limits;
 pub mod listing;
 pub mod near_duplicate;
+pub mod picture;
 pub mod reindex;
 pub mod search;
 pub mod state;
 mod strict;
 pub mod topic;
 pub mod vector;
+pub mod work;
 
 pub use attributes::Attributes;
 pub use chunk::{Chunk, ChunkKind, ChunkVectors, EmbeddedDocument, TaggedDocument};

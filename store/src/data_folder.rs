@@ -16,6 +16,7 @@
 //!   blobs/             content-addressed bodies
 //!   manifest/          the document table as of some moment, and up to which time versions were given
 //!   models/            model files and the ONNX runtime
+//!   publishing/        the folders that each source was published from, written by the command line
 //!   backup.staging/    while a backup is being made; restore.draft/, restore.ready/ while one is restored
 //! ```
 

@@ -18,6 +18,7 @@ use tributary_store::manifest::documents::{Documents, StageReader, stage_readers
 use tributary_store::manifest::given_time::GivenTime;
 use tributary_store::manifest::table::{CheckpointFile, CheckpointReading, DocumentTable};
 use tributary_store::metrics::MetricRegistry;
+use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::SourceProfiles;
 
@@ -46,6 +47,8 @@ pub struct Parts {
     pub worker_metrics: WorkerMetrics,
     pub clock: Clock,
     backup_token: String,
+    /// What the stages of this process are at.
+    pub work: Work,
 }
 
 impl Parts {
@@ -117,6 +120,7 @@ impl Parts {
             conversion: Arc::new(conversion::pool(config)),
             retriever: Arc::new(retriever),
             clock,
+            work: Work::default(),
             backup_token: folder.backup_token()?,
             stores,
         })
@@ -145,6 +149,7 @@ impl Parts {
             services: services.iter().map(ToString::to_string).collect(),
             backup: Some(self.stores.backup.clone()),
             backup_token: self.backup_token.clone(),
+            work: self.work.clone(),
         }
     }
 }

@@ -53,7 +53,10 @@ pub fn spawn(
             parts,
             Topic::ChunksTagged,
             Arc::new(embed(config, parts)),
-            with(config.enrich.embed.documents_in_flight),
+            WorkerSettings {
+                in_flight_bytes: config.enrich.embed.in_flight_bytes,
+                ..with(config.enrich.embed.documents_in_flight)
+            },
         ),
         Service::Index => {
             let reindex = worker(
@@ -119,6 +122,7 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
         gate: SkipGate::new(Arc::clone(&parts.table)),
         version_rule: config.store.version_rule(),
         clock: Arc::clone(&parts.clock),
+        work: parts.work.clone(),
     };
     let stage = IngestStage::new(&config.ingest, stage_parts);
     stage.context("cannot start the service ingest")
@@ -178,6 +182,7 @@ fn embed(config: &Config, parts: &Parts) -> EmbedStage {
         generations: Arc::clone(&parts.pipelines) as _,
         index: Some(Arc::clone(&parts.stores.index)),
         clock: Arc::clone(&parts.clock),
+        work: parts.work.clone(),
     };
     EmbedStage::new(embed_parts, config.enrich.embed.clone())
 }

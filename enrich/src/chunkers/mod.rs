@@ -1,10 +1,11 @@
-//! Cutting clean documents into chunks: one file per strategy, each with a version of its own code,
+//! Cutting clean documents into chunks: one file per strategy, and one for presentations, each with a version of its own code,
 //! so that a change of one leaves the chunks of the others. `leaves` cuts text by tokens and
 //! `assemble` gives chunks their ids and neighbours, for any strategy.
 
 mod assemble;
 mod leaves;
 mod sections;
+mod slides;
 mod whole;
 
 use tributary_models::TokenCounter;
@@ -20,7 +21,7 @@ use crate::summarize::Summarizer;
 pub struct Chunked {
     /// All chunks, by ordinal; `analyzed` is empty.
     pub chunks: Vec<Chunk>,
-    /// Whether a summary was made in a lesser way than by a language model.
+    /// Whether a summary was made in a lesser way than configured.
     pub summary_degraded: bool,
 }
 
@@ -46,6 +47,7 @@ pub fn chunk_document(
 ) -> Chunked {
     match strategy {
         _ if clean.markdown.trim().is_empty() => whole::chunk_title(clean, tokens),
+        Strategy::Sections if slides::is_deck(clean) => slides::chunk(clean, config, tokens),
         Strategy::Sections => sections::chunk(clean, config, tokens, summarizer),
         Strategy::Whole => whole::chunk(clean, tokens),
     }
@@ -61,7 +63,7 @@ pub fn fingerprint_of_all(config: &ChunkerConfig, summarizer: &str) -> String {
 /// digits.
 pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig, summarizer: &str) -> String {
     let version = match strategy {
-        Strategy::Sections => sections::CODE_VERSION,
+        Strategy::Sections => sections::CODE_VERSION + slides::CODE_VERSION,
         Strategy::Whole => whole::CODE_VERSION,
     };
     let settings = format!("{version}/{}/{config:?}/{summarizer}", strategy.as_str());

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::budget::{FORM_COPIES, JSON_COPIES, Share};
 use super::trace::Progress;
+use super::words::in_words;
 use crate::config::ServerConfig;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
@@ -256,7 +257,7 @@ fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 }
 
 fn json_problem(error: &serde_json::Error) -> Problem {
-    let text = error.to_string();
+    let text = in_words(&error.to_string());
     if error.is_syntax() || error.is_eof() {
         return Problem::new(Code::MalformedBody, format!("body is not JSON: {text}"));
     }

@@ -1,10 +1,11 @@
-//! `/health/livez`, `/health/readyz`, `/metrics`, `/version`.
+//! `/health/livez`, `/health/readyz`, `/metrics`, `/version`, `/v1/work`.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tributary_schemas::work::WorkOverview;
 use tributary_store::metrics::CONTENT_TYPE;
 
 use super::json;
@@ -79,4 +80,10 @@ pub async fn metrics(operations: web::Data<Operations>) -> Result<HttpResponse, 
 /// Which program answers.
 pub async fn version(operations: web::Data<Operations>) -> Result<HttpResponse, Problem> {
     json(StatusCode::OK, &operations.version)
+}
+
+/// What the stages of this process are at.
+pub async fn work(operations: web::Data<Operations>) -> Result<HttpResponse, Problem> {
+    let items = operations.work.items();
+    json(StatusCode::OK, &WorkOverview { items })
 }

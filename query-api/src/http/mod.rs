@@ -18,6 +18,7 @@ pub mod search_queue;
 pub mod tables;
 pub mod trace;
 pub mod upload;
+mod words;
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use serde::Serialize;
@@ -35,7 +36,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .error_handler(|error, _| Problem::new(Code::Invalid, error.to_string()).into()),
         )
         .app_data(web::QueryConfig::default().error_handler(|error, _| {
-            Problem::new(Code::InvalidParameter, error.to_string()).into()
+            Problem::new(Code::InvalidParameter, words::in_words(&error.to_string())).into()
         }))
         // a resource of one route: other methods go on to `/v1/documents/{id}`, so that `reconcile`
         // can be a document id
@@ -99,6 +100,7 @@ pub fn operation_routes(config: &mut web::ServiceConfig) {
         .service(resource("/health/readyz").route(web::get().to(health::readyz)))
         .service(resource("/metrics").route(web::get().to(health::metrics)))
         .service(resource("/version").route(web::get().to(health::version)))
+        .service(resource("/v1/work").route(web::get().to(health::work)))
         .service(resource("/v1/backup").route(web::post().to(backup::backup)));
 }
 

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use tributary_schemas::DocumentEvent;
 
+use super::words::in_words;
 use crate::problem::{Code, Problem};
 
 /// Names of the form fields, for messages and the API description.
@@ -81,8 +82,8 @@ fn set(event: &mut DocumentEvent, name: &str, value: &str) -> Result<(), Problem
             )
         }
         "attributes" => {
-            event.attributes =
-                serde_json::from_str(value).map_err(|error| invalid(name, &error.to_string()))?
+            event.attributes = serde_json::from_str(value)
+                .map_err(|error| invalid(name, &in_words(&error.to_string())))?
         }
         "knowledge_sets" => event.knowledge_sets.push(value.to_owned()),
         other => {

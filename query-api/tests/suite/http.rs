@@ -575,6 +575,37 @@ async fn bad_documents_are_refused() {
         ),
         (with("content_base64", "AA==".into()), "invalid", "2 of"),
         (
+            json!({"source": "wiki", "source_path": "a", "content_base64": "QUJD%%%"}),
+            "invalid",
+            "`content_base64` is not base64: `%` at byte 4",
+        ),
+        (
+            json!({"source": "wiki", "source_path": "a", "content_base64": "QUJ"}),
+            "invalid",
+            "`content_base64` is not base64",
+        ),
+        (
+            with("attributes", json!({"security_level": 300})),
+            "invalid",
+            "expected a whole number from 0 to 255",
+        ),
+        (
+            with("attributes", json!({"security_level": "high"})),
+            "invalid",
+            "expected a whole number from 0 to 255",
+        ),
+        (
+            with("knowledge_sets", "a".into()),
+            "invalid",
+            "expected a list",
+        ),
+        (
+            with("version", "7".into()),
+            "invalid",
+            "expected a whole number, 0 or more",
+        ),
+        (json!(["wiki"]), "invalid", "expected an object"),
+        (
             json!({"source": "wiki", "content": "a"}),
             "invalid",
             "source_path",

@@ -92,6 +92,7 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("get", "/health/readyz", "/health/readyz", None),
     ("get", "/metrics", "/metrics", None),
     ("get", "/version", "/version", None),
+    ("get", "/v1/work", "/v1/work", None),
     (
         "post",
         "/v1/knowledge-sets/{id}/reindex",

@@ -29,6 +29,7 @@ use tributary_store::manifest::given_time::GivenTime;
 use tributary_store::manifest::table::DocumentTable;
 use tributary_store::manifest::versions::VersionRule;
 use tributary_store::metrics::MetricRegistry;
+use tributary_store::work::Work;
 use tributary_store::{manifest, system_clock};
 use tributary_taxonomy::{KnowledgeSetCatalog, KnowledgeSets, SharedKnowledgeSets};
 
@@ -312,6 +313,7 @@ pub fn operations(ready: bool) -> OperationsParts {
         services: vec!["ingest".into(), "chunk".into()],
         backup: None,
         backup_token: BACKUP_TOKEN.into(),
+        work: Work::default(),
     }
 }
 
