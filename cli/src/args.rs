@@ -12,7 +12,13 @@ Start here:
   tributary search \"how do I …\"          ask; works with or without a running server
 
 Verbs find a server that runs on the same data folder by themselves. Without one they open the data folder in process.
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly failed.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly failed, 130 ended by Ctrl-C.";
+
+const PUBLISH_HELP: &str = "\
+A document is known by source and path. The path is relative to a root: once `publish handbook --source hb` was run,
+`publish handbook/radio/tilt.md --source hb` updates the document radio/tilt.md. Roots are remembered in the data folder.
+--prune deletes nothing but what was published from that folder for that source.
+Ctrl-C ends the waiting and loses nothing: what was accepted goes on in the server, or at the next start.";
 
 /// A knowledge base: documents in through a log, questions answered in three tiers.
 #[derive(Debug, Parser)]
@@ -65,7 +71,7 @@ pub enum Verb {
     DrawWorker,
     /// Cut a file into chunks, as enrich would
     Chunk(FileArgument),
-    /// Show the tokens of a text, as index and queries see them
+    /// Show the tokens that the configuration cuts a text into, and whether the index uses it
     Analyze(Analyze),
     /// Look at documents and what became of them
     #[command(subcommand)]
@@ -180,16 +186,37 @@ impl std::fmt::Display for Service {
 
 /// `publish`.
 #[derive(Debug, Args)]
+#[command(after_help = PUBLISH_HELP)]
 pub struct Publish {
-    /// Files and folders; folders are taken whole, hidden files left out
-    #[arg(required = true, value_hint = ValueHint::AnyPath)]
+    /// Files and folders; folders are taken whole, hidden files left out; `-` reads one document
+    /// from stdin
+    #[arg(required_unless_present = "urls", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
     /// Name of the source; documents are told apart by source and path
     #[arg(long, value_name = "NAME", default_value = "files")]
     pub source: String,
+    /// Folder that paths are relative to [default: the one from which the source was published
+    /// before, else the folder that is named]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub root: Option<PathBuf>,
+    /// Fetch the documents at these http and https addresses, one a line; an address is the path
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub urls: Option<PathBuf>,
     /// Put the documents into this knowledge set (repeatable)
     #[arg(long = "set", value_name = "ID")]
     pub sets: Vec<String>,
+    /// Give the documents an attribute, such as product=RRU5900 or custom.room=3 (repeatable)
+    #[arg(long = "attribute", value_name = "NAME=VALUE")]
+    pub attributes: Vec<String>,
+    /// What one document is
+    #[command(flatten)]
+    pub one: OneDocument,
+    /// Delete documents that were published from the folder before and are no longer in it
+    #[command(flatten)]
+    pub prune: Prune,
+    /// Say what would be published and deleted, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
     /// Wait until each document is indexed, skipped or dead
     #[arg(long)]
     pub wait: bool,
@@ -199,6 +226,40 @@ pub struct Publish {
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// What is said of a document that is published alone.
+#[derive(Clone, Debug, Default, Args)]
+pub struct OneDocument {
+    /// Title of the one document
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Id of the one document [default: made of source and path]
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// Version of the one document, a whole number that grows [default: the time]
+    #[arg(long, value_name = "N")]
+    pub version: Option<u64>,
+    /// Path of the one document within the source
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
+    /// Media type of the one document, a hint only, such as text/html
+    #[arg(long, value_name = "TYPE")]
+    pub media_type: Option<String>,
+}
+
+/// What `publish` deletes.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Prune {
+    /// Delete documents that were published from the folder before and are no longer in it
+    #[arg(long)]
+    pub prune: bool,
+    /// Delete them without asking
+    #[arg(long, requires = "prune")]
+    pub yes: bool,
+    /// Delete them all where the folder is empty or gone
+    #[arg(long, requires = "prune")]
+    pub allow_empty: bool,
 }
 
 /// `search`.
@@ -468,6 +529,13 @@ pub struct Preview {
     /// Name of the source; it picks the profile
     #[arg(long, value_name = "NAME", default_value = "files")]
     pub source: String,
+    /// Folder that paths are relative to [default: the one from which the source was published
+    /// before, else the folder that is named]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub root: Option<PathBuf>,
+    /// Print the summary alone, without the documents
+    #[arg(long)]
+    pub summary: bool,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
@@ -482,6 +550,10 @@ pub struct LearnBoilerplate {
     /// Name of the source; it picks the profile
     #[arg(long, value_name = "NAME")]
     pub source: String,
+    /// Folder that paths are relative to [default: the one from which the source was published
+    /// before, else the folder that is named]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub root: Option<PathBuf>,
     /// File to write; nothing may be there yet
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,

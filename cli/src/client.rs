@@ -159,6 +159,18 @@ impl Client {
         self.answer(self.agent.delete(self.url(path)).call())
     }
 
+    /// DELETE; `None` for what the server does not know.
+    pub fn delete_if_there<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
+        let response = self.agent.delete(self.url(path)).call();
+        let is_unknown = |response: &ureq::http::Response<ureq::Body>| {
+            response.status() == ureq::http::StatusCode::NOT_FOUND
+        };
+        if response.as_ref().is_ok_and(is_unknown) {
+            return Ok(None);
+        }
+        self.answer(response).map(Some)
+    }
+
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }

@@ -1,9 +1,10 @@
 //! Everything that reaches the terminal: results on stdout, the rest on stderr, and the exit code.
 
+use std::fmt::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
 
 use crate::args::{Format, Output};
@@ -54,7 +55,7 @@ pub fn result(
 
 /// Prints text on stdout. A reader that closed the pipe (`| head`) is no failure.
 pub fn line(text: &str) -> anyhow::Result<()> {
-    use std::io::Write;
+    use std::io::Write as _;
     match writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
@@ -63,7 +64,7 @@ pub fn line(text: &str) -> anyhow::Result<()> {
 
 /// Says something on stderr. That nobody reads it any more must not end what is said.
 pub fn note(text: &str) {
-    use std::io::Write;
+    use std::io::Write as _;
     let _unread = writeln!(std::io::stderr(), "{text}");
 }
 
@@ -86,27 +87,66 @@ pub fn failure(error: &anyhow::Error) {
     }
 }
 
+/// Over this an estimate of what remains says nothing.
+const LONGEST_ESTIMATE: Duration = Duration::from_secs(24 * 3600);
+
 /// A progress bar on stderr; invisible where stderr is no terminal.
 pub fn progress_bar(length: u64, what: &str) -> ProgressBar {
-    let bar = ProgressBar::new(length);
-    let template = "{msg:12} [{bar:32}] {pos}/{len} {per_sec} {eta}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    let template = "{msg:12} [{bar:32}] {pos}/{len} {rate} {estimate}";
+    let bar = styled(length, template);
     bar.set_message(what.to_owned());
-    bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }
 
 /// The same for bytes.
 pub fn bytes_bar(length: u64, what: &str) -> ProgressBar {
-    let bar = progress_bar(length, what);
-    if let Ok(style) = ProgressStyle::with_template(
-        "{msg:12} [{bar:32}] {bytes}/{total_bytes} {bytes_per_sec} {eta}",
-    ) {
+    let template = "{msg:12} [{bar:32}] {bytes}/{total_bytes} {bytes_per_sec} {estimate}";
+    let bar = styled(length, template);
+    bar.set_message(what.to_owned());
+    bar
+}
+
+/// A bar of bytes, with a message of the caller's about everything else.
+pub fn amount_bar(length: u64) -> ProgressBar {
+    styled(
+        length,
+        "{prefix:10} [{bar:24}] {bytes}/{total_bytes}  {wide_msg}",
+    )
+}
+
+fn styled(length: u64, template: &str) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        let style = style
+            .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+                // There is nobody to tell that a text cannot be written to.
+                let _unwritten = write!(out, "{:.1}/s", state.per_sec());
+            })
+            .with_key("estimate", |state: &ProgressState, out: &mut dyn Write| {
+                let _unwritten = out.write_str(&estimate(state.pos(), state.eta()));
+            });
         bar.set_style(style.progress_chars("=> "));
     }
+    bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// What remains, or `-` where that is not known.
+fn estimate(done: u64, remains: Duration) -> String {
+    if done == 0 || remains > LONGEST_ESTIMATE {
+        return "-".to_owned();
+    }
+    duration(remains)
+}
+
+/// A time as people say it, in at most two units.
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {}m", seconds / 3600, seconds % 3600 / 60),
+    }
 }
 
 /// The beginning of a text, with `…` if something was cut.
@@ -118,4 +158,18 @@ pub fn shorten(text: &str, characters: usize) -> String {
         .take(characters.saturating_sub(1))
         .chain(['…'])
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_is_a_time_or_not_known() {
+        let of = |done, seconds| estimate(done, Duration::from_secs(seconds));
+        assert_eq!(
+            [of(1, 59), of(1, 90), of(1, 7260), of(0, 5), of(1, 90_000)],
+            ["59s", "1m 30s", "2h 1m", "-", "-"]
+        );
+    }
 }

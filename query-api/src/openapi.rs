@@ -314,9 +314,9 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         operation(
             "get",
             "/metrics",
-            "Prometheus text format",
+            "Metrics as OpenMetrics text, which Prometheus reads",
             200,
-            text("text/plain"),
+            text("application/openmetrics-text"),
         ),
         operation(
             "get",

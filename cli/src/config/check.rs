@@ -84,7 +84,8 @@ fn moved(full: &str, root: &Table) -> Option<String> {
     lookup(root, &keys).map(|_| keys.join("."))
 }
 
-fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The candidate that a misspelt name is likely to mean.
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let scored = candidates.map(|candidate| {
         (
             strsim::normalized_damerau_levenshtein(name, candidate),

@@ -108,12 +108,11 @@ pub fn load(
 /// A program that was built in a checkout, or lies beside its models, finds them from any working
 /// folder.
 fn models_near_the_program() -> Vec<String> {
-    let program = std::env::current_exe().ok();
-    let folder = program.as_deref().and_then(Path::parent);
-    let checkout = folder.and_then(Path::parent).and_then(Path::parent);
+    let near = near_the_program();
     let candidates = [
-        folder.map(|folder| folder.join("models")),
-        checkout.map(|checkout| checkout.join(".tributary/models")),
+        near.folder.map(|folder| folder.join("models")),
+        near.checkout
+            .map(|checkout| checkout.join(".tributary/models")),
     ];
     candidates
         .into_iter()
@@ -121,6 +120,24 @@ fn models_near_the_program() -> Vec<String> {
         .filter(|folder| folder.is_dir())
         .map(|folder| folder.display().to_string())
         .collect()
+}
+
+/// Where the program lies.
+struct NearTheProgram {
+    folder: Option<PathBuf>,
+    /// The checkout, if it was built in one: the program is in its `target/release`.
+    checkout: Option<PathBuf>,
+}
+
+fn near_the_program() -> NearTheProgram {
+    // A link to the program, as in a folder of PATH, leads to where it lies.
+    let program = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+    let folder = program.as_deref().and_then(Path::parent);
+    let checkout = folder.and_then(Path::parent).and_then(Path::parent);
+    NearTheProgram {
+        folder: folder.map(Path::to_owned),
+        checkout: checkout.map(Path::to_owned),
+    }
 }
 
 /// What has the right type and still is no value (an unknown variant, a number out of range): the
@@ -143,16 +160,17 @@ fn own_file(file: Option<&Path>) -> Option<PathBuf> {
     })
 }
 
-/// A profile is a folder: given by path, or by name below `deploy/profiles`.
+/// A profile is a folder: given by path, or by name below `deploy/profiles` of the working folder,
+/// below `profiles` beside the program, or below `deploy/profiles` of the checkout that the program
+/// was built in.
 fn profile_file(name: &str) -> Result<PathBuf> {
     let mut folders = vec![PathBuf::from(name), Path::new("deploy/profiles").join(name)];
-    if let Some(beside) = std::env::current_exe()
-        .ok()
-        .as_deref()
-        .and_then(Path::parent)
-    {
-        folders.push(beside.join("profiles").join(name));
-    }
+    let near = near_the_program();
+    folders.extend(near.folder.map(|folder| folder.join("profiles").join(name)));
+    folders.extend(
+        near.checkout
+            .map(|checkout| checkout.join("deploy/profiles").join(name)),
+    );
     let found = folders
         .iter()
         .map(|folder| folder.join("config.toml"))

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use check::nearest;
 pub use load::load;
 
 /// Everything that can be configured. No `Default`: the values are in `cli/default.toml`.

@@ -10,16 +10,16 @@ use tributary_ingest::SourceCleaning;
 use tributary_ingest::boilerplate::{LearnLimits, Learned, learn};
 use tributary_schemas::{Error, ErrorKind};
 
-use super::profiles::clean;
-use super::publish::collect;
-use crate::args::LearnBoilerplate;
+use super::profiles::{clean, refuse_nothing};
+use super::publish::{Roots, Rule};
+use crate::args::{Global, LearnBoilerplate};
 use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 
 /// Cleans the sample as the source's profile does before the step that removes what is learned,
 /// counts, and writes the file.
-pub fn run(config: &Config, arguments: &LearnBoilerplate) -> Result<Outcome> {
+pub fn run(global: &Global, config: &Config, arguments: &LearnBoilerplate) -> Result<Outcome> {
     refuse_reviewed(&arguments.file)?;
     let profiles = Arc::new(tributary_taxonomy::parse_source_profiles(
         &config.taxonomy,
@@ -31,7 +31,10 @@ pub fn run(config: &Config, arguments: &LearnBoilerplate) -> Result<Outcome> {
         &config.ingest.cleaners,
         config.convert.maximum_title_characters,
     )?;
-    let found = collect(&arguments.paths)?;
+    let roots = Roots::of(global, config, &arguments.source)?;
+    let rule = Rule::new(arguments.root.as_deref(), &roots)?;
+    let found = rule.select(&arguments.paths)?.files;
+    refuse_nothing(&found)?;
     let pool = conversion::pool(config);
     let bar = print::progress_bar(found.len() as u64, "reading");
     let (mut texts, mut failed) = (Vec::new(), Vec::new());

@@ -15,6 +15,7 @@ pub mod knowledge_sets;
 mod learn_boilerplate;
 pub mod machine;
 pub mod models;
+mod preview_summary;
 pub mod profiles;
 pub mod publish;
 pub mod quiescence;

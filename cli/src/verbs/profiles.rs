@@ -4,30 +4,31 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use tributary_convert::Job;
 use tributary_convert::isolation::ConversionPool;
+use tributary_convert::{Converted, Job};
 use tributary_enrich::chunkers;
 use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_enrich::tag::tag;
 use tributary_ingest::SourceCleaning;
 use tributary_models::TokenCounter;
 use tributary_schemas::{Chunk, CleanDocument, DocumentEvent, id};
-use tributary_taxonomy::KnowledgeSets;
+use tributary_taxonomy::{KnowledgeSets, SourceProfile, SourceProfiles};
 
 use super::learn_boilerplate;
-use super::publish::{Found, collect};
-use crate::args::{Preview, Profiles};
-use crate::config::Config;
+use super::preview_summary::Summary;
+use super::publish::{Found, Roots, Rule};
+use crate::args::{Global, Preview, Profiles};
+use crate::config::{self, Config};
 use crate::conversion;
 use crate::print::{self, Outcome};
 
 /// Runs one of the verbs.
-pub fn run(config: &Config, verb: &Profiles) -> Result<Outcome> {
+pub fn run(global: &Global, config: &Config, verb: &Profiles) -> Result<Outcome> {
     match verb {
-        Profiles::Preview(preview) => run_preview(config, preview),
-        Profiles::LearnBoilerplate(learn) => learn_boilerplate::run(config, learn),
+        Profiles::Preview(preview) => run_preview(global, config, preview),
+        Profiles::LearnBoilerplate(learn) => learn_boilerplate::run(global, config, learn),
     }
 }
 
@@ -37,59 +38,129 @@ struct Previewer<'a> {
     source: &'a str,
     pool: ConversionPool,
     cleaning: SourceCleaning,
+    profiles: Arc<SourceProfiles>,
     knowledge_sets: KnowledgeSets,
     tokens: Arc<dyn TokenCounter>,
 }
 
-fn run_preview(config: &Config, preview: &Preview) -> Result<Outcome> {
-    let taxonomy = &config.taxonomy;
-    let profiles = Arc::new(tributary_taxonomy::load_source_profiles(
-        taxonomy,
-        Path::new(""),
-    )?);
-    let previewer = Previewer {
-        config,
-        source: &preview.source,
-        pool: conversion::pool(config),
-        cleaning: SourceCleaning::new(
-            profiles,
-            &config.ingest.cleaners,
-            config.convert.maximum_title_characters,
-        )?,
-        knowledge_sets: tributary_taxonomy::load_knowledge_sets(taxonomy, Path::new(""))?,
-        tokens: tributary_models::token_counter(
-            &config.models,
-            &Path::new(&config.store.data_folder).join("models"),
-        ),
-    };
-    let (mut documents, mut texts, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    for found in collect(&preview.paths)? {
-        match previewer.preview(&found) {
-            Ok((document, text)) => {
-                documents.push(document);
-                texts.push(text);
-            }
-            Err(error) => {
-                texts.push(format!("══ {}\nfailed: {error:#}", found.source_path));
-                failed.push(
-                    json!({"source_path": found.source_path, "reason": format!("{error:#}")}),
-                );
-            }
-        }
+fn run_preview(global: &Global, config: &Config, preview: &Preview) -> Result<Outcome> {
+    let roots = Roots::of(global, config, &preview.source)?;
+    let found = Rule::new(preview.root.as_deref(), &roots)?
+        .select(&preview.paths)?
+        .files;
+    refuse_nothing(&found)?;
+    let previewer = Previewer::new(config, &preview.source)?;
+    let mut seen = previewer.preview_all(&found);
+    seen.summary.end();
+    let outcome = Outcome::of(seen.documents.len(), seen.failed.len());
+    if preview.summary {
+        seen.documents.clear();
+        seen.texts.clear();
     }
-    let outcome = Outcome::of(documents.len(), failed.len());
-    print::result(
-        preview.output,
-        &json!({"documents": documents, "failed": failed}),
-        || texts.join("\n\n"),
-    )?;
+    seen.texts.push(seen.summary.describe());
+    let object = json!({
+        "documents": seen.documents,
+        "failed": seen.failed,
+        "summary": seen.summary,
+    });
+    print::result(preview.output, &object, || seen.texts.join("\n\n"))?;
+    previewer.doubt_source();
     Ok(outcome)
 }
 
-impl Previewer<'_> {
+/// Nothing to look at is a mistake.
+pub(super) fn refuse_nothing(found: &[Found]) -> Result<()> {
+    if found.is_empty() {
+        bail!("there is no file to read (hidden ones are left out)");
+    }
+    Ok(())
+}
+
+/// What was made of all files.
+#[derive(Default)]
+struct Seen {
+    documents: Vec<Value>,
+    texts: Vec<String>,
+    failed: Vec<Value>,
+    summary: Summary,
+}
+
+impl<'a> Previewer<'a> {
+    fn new(config: &'a Config, source: &'a str) -> Result<Self> {
+        let taxonomy = &config.taxonomy;
+        let profiles = Arc::new(tributary_taxonomy::load_source_profiles(
+            taxonomy,
+            Path::new(""),
+        )?);
+        Ok(Self {
+            config,
+            source,
+            pool: conversion::pool(config),
+            cleaning: SourceCleaning::new(
+                Arc::clone(&profiles),
+                &config.ingest.cleaners,
+                config.convert.maximum_title_characters,
+            )?,
+            profiles,
+            knowledge_sets: tributary_taxonomy::load_knowledge_sets(taxonomy, Path::new(""))?,
+            tokens: tributary_models::token_counter(
+                &config.models,
+                &Path::new(&config.store.data_folder).join("models"),
+            ),
+        })
+    }
+
+    fn preview_all(&self, found: &[Found]) -> Seen {
+        let mut seen = Seen::default();
+        for found in found {
+            match self.preview(found, &mut seen.summary) {
+                Ok((document, text)) => {
+                    seen.documents.push(document);
+                    seen.texts.push(text);
+                }
+                Err(error) => {
+                    let (path, reason) = (&found.source_path, format!("{error:#}"));
+                    seen.summary.add_failure();
+                    seen.texts.push(format!("══ {path}\nfailed: {reason}"));
+                    seen.failed
+                        .push(json!({"source_path": path, "reason": reason}));
+                }
+            }
+        }
+        seen
+    }
+
+    /// Says that no profile names the source, where there are others: it may be misspelt.
+    fn doubt_source(&self) {
+        let serves = |profile: &SourceProfile| {
+            profile
+                .source
+                .as_ref()
+                .is_some_and(|patterns| patterns.matches(self.source))
+        };
+        let named: Vec<&str> = self
+            .profiles
+            .iter()
+            .filter_map(|profile| profile.source.as_ref())
+            .flat_map(|patterns| patterns.written().iter().map(String::as_str))
+            .collect();
+        if named.is_empty() || self.profiles.iter().any(serves) {
+            return;
+        }
+        let near = config::nearest(self.source, named.iter().copied());
+        let meant = near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+        print::note(&format!(
+            "no source profile names the source `{}`{meant}: `default` treats it; profiles name {}",
+            self.source,
+            named.join(", ")
+        ));
+    }
+
     /// The document for scripts and for people.
-    fn preview(&self, found: &Found) -> Result<(Value, String)> {
-        let mut clean = clean(&self.pool, &self.cleaning, self.source, found)?;
+    fn preview(&self, found: &Found, summary: &mut Summary) -> Result<(Value, String)> {
+        let converted = convert(&self.pool, found)?;
+        let before = converted.markdown.clone();
+        let mut clean = clean_converted(&self.cleaning, self.source, found, converted);
         let profile = self.cleaning.profile(self.source);
         tag(&mut clean, profile, &self.knowledge_sets)?;
         let strategy = profile.chunker_of(&clean.document, &clean.markdown);
@@ -101,6 +172,7 @@ impl Previewer<'_> {
             self.tokens.as_ref(),
             &ExtractiveSummarizer,
         );
+        summary.add(&profile.name, &before, &clean, chunks.len());
         let document = &clean.document;
         let object = json!({
             "document_id": document.document_id,
@@ -129,24 +201,33 @@ pub(super) fn clean(
     source: &str,
     found: &Found,
 ) -> Result<CleanDocument> {
+    let converted = convert(pool, found)?;
+    Ok(clean_converted(cleaning, source, found, converted))
+}
+
+fn convert(pool: &ConversionPool, found: &Found) -> Result<Converted> {
     let bytes = std::fs::read(&found.file)
         .with_context(|| format!("cannot read {}", found.file.display()))?;
-    let converted = pool.convert(Job {
+    Ok(pool.convert(Job {
         bytes: &bytes,
         name: Some(&found.source_path),
         media_type: None,
-    })?;
+    })?)
+}
+
+fn clean_converted(
+    cleaning: &SourceCleaning,
+    source: &str,
+    found: &Found,
+    converted: Converted,
+) -> CleanDocument {
     let event = DocumentEvent {
         source: source.to_owned(),
         source_path: Some(found.source_path.clone()),
         ..DocumentEvent::default()
     };
-    Ok(cleaning.clean(
-        event,
-        id::derive_document_id(source, &found.source_path),
-        1,
-        converted,
-    ))
+    let document_id = id::derive_document_id(source, &found.source_path);
+    cleaning.clean(event, document_id, 1, converted)
 }
 
 fn row(chunk: &Chunk) -> Value {

@@ -19,6 +19,8 @@ pub struct Quiescence {
     looked: Instant,
     next_word: Duration,
     states: BTreeMap<String, usize>,
+    /// What the stages were at, with how far they were.
+    work: Vec<String>,
     lag: BTreeMap<String, u64>,
 }
 
@@ -32,19 +34,21 @@ impl Quiescence {
             looked: now,
             next_word: FIRST_WORD,
             states: BTreeMap::new(),
+            work: Vec::new(),
             lag: BTreeMap::new(),
         }
     }
 
     /// Looks at the states of the documents that are waited for, and from time to time at the
-    /// stages. An error once patience is over.
-    pub fn look(&mut self, client: &Client, states: &[&str]) -> Result<()> {
+    /// stages; `work` is what these are at, as people are told. An error once patience is over.
+    pub fn look(&mut self, client: &Client, states: &[&str], work: Vec<String>) -> Result<()> {
         let mut counted: BTreeMap<String, usize> = BTreeMap::new();
         states
             .iter()
             .for_each(|state| *counted.entry((*state).to_owned()).or_default() += 1);
-        if counted != self.states {
+        if counted != self.states || work != self.work {
             self.states = counted;
+            self.work = work;
             self.moved();
         }
         let still = self.since.elapsed();
@@ -67,11 +71,11 @@ impl Quiescence {
             return Ok(());
         }
         self.lag = lag;
-        let what = describe(
-            &self.states,
-            &self.lag,
-            &by_stage(&metrics, "tributary_stage_records_in_progress"),
-        );
+        let taken = by_stage(&metrics, "tributary_stage_records_in_progress");
+        let mut what = describe(&self.states, &self.lag, &taken);
+        if !self.work.is_empty() {
+            what.push_str(&format!("; at work: {}", self.work.join(", ")));
+        }
         if still >= limit {
             bail!(
                 "nothing moved for {} s: {what}\nhint: it goes on where it is once the stage runs; --timeout waits longer",
@@ -118,7 +122,7 @@ fn describe(
             "documents {documents}; stages with records before them: {waiting} - does a process run them?"
         ),
         (taken, _) => format!(
-            "documents {documents}; taken by {taken}: a long document, or something is away, as its log tells"
+            "documents {documents}; taken by {taken}: a long document, or the stage waits for a store that does not answer (see its log and /health/readyz)"
         ),
     }
 }
@@ -168,7 +172,7 @@ mod tests {
         let said = describe(&waiting, &lag, &taken);
         assert_eq!(
             said,
-            "documents 12 embedding; taken by embed (2): a long document, or something is away, as its log tells"
+            "documents 12 embedding; taken by embed (2): a long document, or the stage waits for a store that does not answer (see its log and /health/readyz)"
         );
     }
 }

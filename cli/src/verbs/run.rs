@@ -40,9 +40,11 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
                 started.elapsed().as_secs_f64()
             ))?;
             if !run.sample.is_empty() {
-                let paths = run.sample.clone();
+                let (config, paths) = (config.clone(), run.sample.clone());
                 let shutdown = app.shutdown();
-                tokio::task::spawn_blocking(move || report_sample(&url, &paths, &shutdown));
+                tokio::task::spawn_blocking(move || {
+                    report_sample(&url, &config, &paths, &shutdown);
+                });
             }
         }
         app.run().await
@@ -83,17 +85,17 @@ async fn stop_on_signal(mut signals: StopSignals, shutdown: CancellationToken) {
     }
 }
 
-fn report_sample(url: &str, paths: &[PathBuf], shutdown: &CancellationToken) {
-    if let Err(error) = show_sample(url, paths)
+fn report_sample(url: &str, config: &Config, paths: &[PathBuf], shutdown: &CancellationToken) {
+    if let Err(error) = show_sample(url, config, paths)
         && !shutdown.is_cancelled()
     {
         print::failure(&error.context("the sample could not be shown"));
     }
 }
 
-fn show_sample(url: &str, paths: &[PathBuf]) -> Result<()> {
+fn show_sample(url: &str, config: &Config, paths: &[PathBuf]) -> Result<()> {
     let client = Client::to(url.to_owned(), None);
-    let report = publish::publish_and_wait(&client, paths, SAMPLE_SOURCE)?;
+    let report = publish::publish_and_wait(&client, config, paths, SAMPLE_SOURCE)?;
     print::note(&format!("sample: {}", report.summary()));
     let request: SearchRequest =
         serde_json::from_value(serde_json::json!({"query": SAMPLE_QUESTION, "top_k": 3}))?;

@@ -23,6 +23,7 @@ mod missing;
 mod near_duplicates;
 mod operations;
 mod pictures;
+mod publishing;
 mod queries;
 mod readme;
 mod recovery;

@@ -1,0 +1,274 @@
+//! Which files are meant, and what each is called within its source: its path from the root.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use tributary_schemas::{Error, ErrorKind};
+
+use super::roots::Roots;
+
+/// A file of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it lies.
+    pub file: PathBuf,
+    /// Path within the source.
+    pub source_path: String,
+    /// The folder that the path is relative to.
+    pub root: PathBuf,
+    /// Whether it was named alone and no root holds it: then its path is its name.
+    pub is_lone: bool,
+}
+
+/// The files that paths stand for.
+#[derive(Debug, Default)]
+pub struct Selection {
+    /// Each once, by path within the source.
+    pub files: Vec<Found>,
+    /// The folders that were named, with the root that they belong to.
+    pub folders: Vec<NamedFolder>,
+}
+
+/// A folder that was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFolder {
+    /// As the system names it.
+    pub folder: PathBuf,
+    /// Paths of its files are relative to this one.
+    pub root: PathBuf,
+}
+
+/// What decides about paths within a source.
+pub struct Rule<'a> {
+    /// The root that was given.
+    pub root: Option<PathBuf>,
+    /// The roots that are remembered.
+    pub roots: &'a Roots,
+    /// Whether a folder that is gone counts as one without files.
+    pub may_be_missing: bool,
+}
+
+impl<'a> Rule<'a> {
+    /// With the root that was given, if one was. `Invalid` if it is no folder, or lies in a
+    /// remembered root.
+    pub fn new(root: Option<&Path>, roots: &'a Roots) -> Result<Self> {
+        let root = root.map(given_root).transpose()?;
+        if let Some(root) = &root
+            && let Some(outer) = roots.containing(root).filter(|outer| *outer != root)
+        {
+            let message = format!(
+                "{} lies in {}, which is a root of this source: its files are documents of it under longer paths",
+                root.display(),
+                outer.display()
+            );
+            return Err(Error::new(ErrorKind::Conflict, message)
+                .with_hint("leave --root out, or name another --source")
+                .into());
+        }
+        Ok(Self {
+            root,
+            roots,
+            may_be_missing: false,
+        })
+    }
+
+    /// The same, where a folder that is gone counts as one without files.
+    pub fn with_missing(self) -> Self {
+        Self {
+            may_be_missing: true,
+            ..self
+        }
+    }
+
+    /// All files below the paths, hidden ones left out, in a stable order.
+    pub fn select(&self, paths: &[PathBuf]) -> Result<Selection> {
+        let named = paths
+            .iter()
+            .map(|path| self.look(path))
+            .collect::<Result<Vec<_>>>()?;
+        let folders: BTreeSet<&PathBuf> = named
+            .iter()
+            .filter(|named| named.is_folder)
+            .map(|named| &named.absolute)
+            .collect();
+        let mut selection = Selection::default();
+        for one in &named {
+            self.add(one, &folders, &mut selection)?;
+        }
+        let files = &mut selection.files;
+        files.sort_by(|left, right| {
+            (&left.source_path, &left.file).cmp(&(&right.source_path, &right.file))
+        });
+        files.dedup_by(|left, right| left.is_same(right));
+        refuse_collisions(files)?;
+        Ok(selection)
+    }
+
+    fn look(&self, path: &Path) -> Result<Named> {
+        let is_folder = path.is_dir();
+        if !is_folder && !path.is_file() && !(self.may_be_missing && !path.exists()) {
+            bail!("{} does not exist", path.display());
+        }
+        Ok(Named {
+            given: path.to_owned(),
+            absolute: absolute(path)?,
+            is_folder: is_folder || !path.exists(),
+        })
+    }
+
+    fn add(
+        &self,
+        named: &Named,
+        folders: &BTreeSet<&PathBuf>,
+        selection: &mut Selection,
+    ) -> Result<()> {
+        let known = self.root_of(&named.absolute, folders)?;
+        if !named.is_folder {
+            let parent = named.absolute.parent().unwrap_or(Path::new("/"));
+            let root = known.as_deref().unwrap_or(parent);
+            let mut found = found(&named.given, &named.absolute, root);
+            found.is_lone = known.is_none();
+            selection.files.push(found);
+            return Ok(());
+        }
+        let root = known.unwrap_or_else(|| named.absolute.clone());
+        if named.given.exists() {
+            walk(named, &named.given, &root, &mut selection.files)?;
+        }
+        let folder = named.absolute.clone();
+        selection.folders.push(NamedFolder { folder, root });
+        Ok(())
+    }
+
+    /// The root that a path is relative to; none for a single file that no root holds.
+    fn root_of(&self, path: &Path, folders: &BTreeSet<&PathBuf>) -> Result<Option<PathBuf>> {
+        if let Some(root) = &self.root {
+            if !path.starts_with(root) {
+                bail!(
+                    "{} does not lie in --root {}",
+                    path.display(),
+                    root.display()
+                );
+            }
+            return Ok(Some(root.clone()));
+        }
+        if let Some(root) = self.roots.containing(path) {
+            return Ok(Some(root.to_owned()));
+        }
+        // Sorted, so the outermost of the folders that hold it comes first.
+        let Some(folder) = folders.iter().find(|folder| path.starts_with(folder)) else {
+            return Ok(None);
+        };
+        if let Some(inner) = self.roots.below(folder) {
+            return Err(second_time(folder, inner).into());
+        }
+        Ok(Some((*folder).clone()))
+    }
+}
+
+/// A path that was named.
+struct Named {
+    given: PathBuf,
+    absolute: PathBuf,
+    is_folder: bool,
+}
+
+impl Found {
+    fn is_same(&self, other: &Self) -> bool {
+        self.source_path == other.source_path
+            && absolute(&self.file).ok() == absolute(&other.file).ok()
+    }
+}
+
+fn second_time(folder: &Path, inner: &Path) -> Error {
+    let message = format!(
+        "{} was published before as the root of this source, and lies in {}: its files would be documents a second time, under longer paths",
+        inner.display(),
+        folder.display()
+    );
+    let hint = format!(
+        "--root {} makes the outer folder the root from now on (with --prune the documents under the old paths end); --root {} goes on as before",
+        folder.display(),
+        inner.display()
+    );
+    Error::new(ErrorKind::Conflict, message).with_hint(hint)
+}
+
+fn given_root(root: &Path) -> Result<PathBuf> {
+    if !root.is_dir() {
+        bail!("--root {} is no folder", root.display());
+    }
+    absolute(root)
+}
+
+/// The path as the system names it, but for the name itself: a link to a file keeps its own name.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    if path.is_dir() {
+        return std::fs::canonicalize(path)
+            .with_context(|| format!("cannot read {}", path.display()));
+    }
+    let whole =
+        std::path::absolute(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let (Some(parent), Some(name)) = (whole.parent(), whole.file_name()) else {
+        return Ok(whole);
+    };
+    // What is missing altogether stays as it was written.
+    let parent = std::fs::canonicalize(parent).unwrap_or_else(|_| parent.to_owned());
+    Ok(parent.join(name))
+}
+
+fn found(file: &Path, absolute: &Path, root: &Path) -> Found {
+    let relative = absolute.strip_prefix(root).unwrap_or(absolute);
+    let parts: Vec<String> = relative
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    Found {
+        file: file.to_owned(),
+        source_path: parts.join("/"),
+        root: root.to_owned(),
+        is_lone: false,
+    }
+}
+
+fn walk(named: &Named, folder: &Path, root: &Path, files: &mut Vec<Found>) -> Result<()> {
+    let failed = || format!("cannot read {}", folder.display());
+    for entry in std::fs::read_dir(folder).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        let kind = entry
+            .file_type()
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        if kind.is_dir() {
+            walk(named, &path, root, files)?;
+        } else if path.is_file() {
+            let inside = path.strip_prefix(&named.given).unwrap_or(&path);
+            files.push(found(&path, &named.absolute.join(inside), root));
+        }
+    }
+    Ok(())
+}
+
+/// Two files that would be one document: which of them won would be chance.
+fn refuse_collisions(files: &[Found]) -> Result<()> {
+    let collision = files
+        .iter()
+        .zip(files.iter().skip(1))
+        .find(|(left, right)| left.source_path == right.source_path);
+    let Some((left, right)) = collision else {
+        return Ok(());
+    };
+    let (first, second) = (left.file.display(), right.file.display());
+    let message = format!(
+        "{first} and {second} would be the same document `{}`",
+        left.source_path
+    );
+    let hint = "publish the folder that holds both, or each of them with a --source of its own";
+    Err(Error::new(ErrorKind::Invalid, message)
+        .with_hint(hint)
+        .into())
+}

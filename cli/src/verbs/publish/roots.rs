@@ -1,0 +1,338 @@
+//! From where the documents of a source were published. Their paths are relative to a root: one
+//! file of a folder is then the document that it was when the whole folder was published, and what
+//! left the folder can be told.
+//!
+//! One file for each source, `<data folder>/publishing/<hash>.json`, replaced as a whole:
+//! ```text
+//! {"format": 1, "source": "handbook", "server": null, "roots": [
+//!   {"folder": "/home/me/handbook", "is_lone": false, "paths": {"radio/tilt.md": "<document id>"}}]}
+//! ```
+//! `server` is the address that was given with `--server`; without one, or for the server of this
+//! data folder, there is none. Where the files lie is known to the machine that publishes, not to
+//! the server, so this is kept here and is no part of a backup.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind};
+use tributary_store::data_folder;
+
+use crate::args::Global;
+use crate::config::Config;
+
+const FOLDER: &str = "publishing";
+const FORMAT: u32 = 1;
+
+/// Ids of documents by their path within the source.
+pub type Documents = BTreeMap<String, String>;
+
+/// What is remembered of one source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Remembered {
+    format: u32,
+    source: String,
+    server: Option<String>,
+    roots: Vec<Root>,
+}
+
+/// A folder that documents were published from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Root {
+    folder: PathBuf,
+    /// Only single files of it were published, each by its name alone: it is no root for others.
+    is_lone: bool,
+    paths: Documents,
+}
+
+/// The roots of one source.
+#[derive(Debug)]
+pub struct Roots {
+    file: PathBuf,
+    remembered: Remembered,
+}
+
+impl Roots {
+    /// Reads what is remembered; nothing is, where nothing was published yet.
+    pub fn of(global: &Global, config: &Config, source: &str) -> Result<Self> {
+        let data_folder = Path::new(&config.store.data_folder);
+        Self::open(data_folder, foreign_server(global, data_folder), source)
+    }
+
+    /// The same for the server of this data folder.
+    pub fn of_own_server(config: &Config, source: &str) -> Result<Self> {
+        Self::open(Path::new(&config.store.data_folder), None, source)
+    }
+
+    fn open(data_folder: &Path, server: Option<String>, source: &str) -> Result<Self> {
+        let key = format!("{}\n{source}", server.as_deref().unwrap_or_default());
+        let name: String = blake3::hash(key.as_bytes())
+            .to_hex()
+            .chars()
+            .take(32)
+            .collect();
+        let mut roots = Self {
+            file: data_folder.join(FOLDER).join(format!("{name}.json")),
+            remembered: Remembered {
+                format: FORMAT,
+                source: source.to_owned(),
+                server,
+                roots: Vec::new(),
+            },
+        };
+        roots.read()?;
+        Ok(roots)
+    }
+
+    fn read(&mut self) -> Result<()> {
+        let bytes = match fs::read(&self.file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            read => read.with_context(|| format!("cannot read {}", self.file.display()))?,
+        };
+        let remembered: Remembered = serde_json::from_slice(&bytes)
+            .map_err(|error| self.unreadable(&format!("is damaged: {error}")))?;
+        if remembered.format != FORMAT {
+            return Err(self.unreadable("was written by a newer tributary").into());
+        }
+        self.remembered = remembered;
+        Ok(())
+    }
+
+    fn unreadable(&self, what: &str) -> Error {
+        Error::new(
+            ErrorKind::Corrupt,
+            format!("{} {what}", self.file.display()),
+        )
+        .with_hint("remove it: then paths are relative to what is named, until a folder or --root is published")
+    }
+
+    /// The root that holds a path.
+    pub fn containing(&self, path: &Path) -> Option<&Path> {
+        let roots = self.remembered.roots.iter().filter(|root| !root.is_lone);
+        roots
+            .map(|root| root.folder.as_path())
+            .find(|folder| path.starts_with(folder))
+    }
+
+    /// A root below a folder: its documents have other paths than the folder would give them.
+    pub fn below(&self, folder: &Path) -> Option<&Path> {
+        let roots = self.remembered.roots.iter().filter(|root| !root.is_lone);
+        roots
+            .map(|root| root.folder.as_path())
+            .find(|known| *known != folder && known.starts_with(folder))
+    }
+
+    /// Documents that were published from a root, or from within it before it was one.
+    pub fn documents(&self, folder: &Path) -> Documents {
+        let roots = self.remembered.roots.iter();
+        roots
+            .filter(|root| root.folder.starts_with(folder))
+            .flat_map(|root| root.paths.clone())
+            .collect()
+    }
+
+    /// Whether anything of the source was published from here.
+    pub fn is_empty(&self) -> bool {
+        self.remembered.roots.is_empty()
+    }
+
+    /// Notes that these documents come from this root. Roots within it, and single files of it,
+    /// become a part of it: what was published from them under other paths is no longer in the
+    /// folder.
+    pub fn publish(&mut self, folder: &Path, documents: &Documents) -> Result<()> {
+        self.change(|roots| {
+            let (merged, mut kept): (Vec<Root>, Vec<Root>) = std::mem::take(roots)
+                .into_iter()
+                .partition(|root| root.folder.starts_with(folder));
+            for root in &mut kept {
+                root.paths.retain(|path, _| !documents.contains_key(path));
+            }
+            let mut paths: Documents = merged.into_iter().flat_map(|root| root.paths).collect();
+            paths.extend(documents.clone());
+            kept.push(Root {
+                folder: folder.to_owned(),
+                is_lone: false,
+                paths,
+            });
+            *roots = kept;
+        })
+    }
+
+    /// Notes a single file that was published by its name, with no root that holds it.
+    pub fn publish_lone(&mut self, folder: &Path, path: &str, id: &str) -> Result<()> {
+        self.change(|roots| {
+            let known = roots
+                .iter_mut()
+                .find(|root| root.is_lone && root.folder == folder);
+            let document = (path.to_owned(), id.to_owned());
+            match known {
+                Some(root) => root.paths.extend([document]),
+                None => roots.push(Root {
+                    folder: folder.to_owned(),
+                    is_lone: true,
+                    paths: Documents::from([document]),
+                }),
+            }
+        })
+    }
+
+    /// Forgets documents of a root that are deleted.
+    pub fn forget(&mut self, folder: &Path, deleted: &[String]) -> Result<()> {
+        self.change(|roots| {
+            for root in roots.iter_mut().filter(|root| root.folder == folder) {
+                root.paths.retain(|path, _| !deleted.contains(path));
+            }
+        })
+    }
+
+    /// What another process wrote meanwhile is kept.
+    fn change(&mut self, change: impl FnOnce(&mut Vec<Root>)) -> Result<()> {
+        let failed = || format!("cannot write {}", self.file.display());
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        if let Some(data_folder) = folder.parent() {
+            data_folder::create(data_folder)?;
+        }
+        fs::create_dir_all(folder).with_context(failed)?;
+        let lock = File::create(folder.join("lock")).with_context(failed)?;
+        lock.lock().with_context(failed)?;
+        self.read()?;
+        let before = self.remembered.clone();
+        change(&mut self.remembered.roots);
+        if self.remembered != before {
+            replace(&self.file, &serde_json::to_vec(&self.remembered)?)
+                .with_context(|| format!("cannot write {}", self.file.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The address that was given, unless the server there runs on this data folder.
+fn foreign_server(global: &Global, data_folder: &Path) -> Option<String> {
+    let given = global.server.as_deref()?.trim_end_matches('/');
+    let own = data_folder::running_server(data_folder);
+    let is_own = own.is_some_and(|server| server.url == given);
+    (!is_own).then(|| given.to_owned())
+}
+
+/// A crash leaves the old content or the new one.
+fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let draft = file.with_extension("tmp");
+    let mut written = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .open(&draft)?;
+    written.write_all(bytes)?;
+    written.sync_all()?;
+    fs::rename(&draft, file)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn roots(folder: &Path) -> Roots {
+        let mut roots = Roots {
+            file: folder.join("data/publishing/x.json"),
+            remembered: Remembered {
+                format: FORMAT,
+                ..Remembered::default()
+            },
+        };
+        roots.read().unwrap();
+        roots
+    }
+
+    fn documents(paths: &[&str]) -> Documents {
+        paths
+            .iter()
+            .map(|path| ((*path).to_owned(), format!("id of {path}")))
+            .collect()
+    }
+
+    #[test]
+    fn a_file_belongs_to_the_root_that_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut first = roots(folder.path());
+        first
+            .publish(Path::new("/hb"), &documents(&["radio/tilt.md"]))
+            .unwrap();
+        let again = roots(folder.path());
+        assert_eq!(
+            again.containing(Path::new("/hb/radio/tilt.md")),
+            Some(Path::new("/hb"))
+        );
+        assert_eq!(again.containing(Path::new("/hbx/a.md")), None);
+        assert_eq!(again.below(Path::new("/")), Some(Path::new("/hb")));
+        assert_eq!(again.below(Path::new("/hb")), None, "it is the root itself");
+    }
+
+    #[test]
+    fn two_processes_keep_what_the_other_one_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut one, mut other) = (roots(folder.path()), roots(folder.path()));
+        one.publish(Path::new("/a"), &documents(&["1.md"])).unwrap();
+        other
+            .publish(Path::new("/b"), &documents(&["2.md"]))
+            .unwrap();
+        let again = roots(folder.path());
+        assert_eq!(again.documents(Path::new("/a")), documents(&["1.md"]));
+        assert_eq!(again.documents(Path::new("/b")), documents(&["2.md"]));
+    }
+
+    #[test]
+    fn a_new_root_takes_over_what_was_published_from_within_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut roots = roots(folder.path());
+        roots
+            .publish_lone(Path::new("/hb/radio"), "tilt.md", "lone")
+            .unwrap();
+        roots
+            .publish(Path::new("/hb/core"), &documents(&["a.md"]))
+            .unwrap();
+        roots
+            .publish(
+                Path::new("/hb"),
+                &documents(&["radio/tilt.md", "core/a.md"]),
+            )
+            .unwrap();
+        let known: Vec<String> = roots.documents(Path::new("/hb")).into_keys().collect();
+        assert_eq!(known, ["a.md", "core/a.md", "radio/tilt.md", "tilt.md"]);
+        assert_eq!(roots.below(Path::new("/")), Some(Path::new("/hb")));
+        roots
+            .forget(Path::new("/hb"), &["a.md".to_owned(), "tilt.md".to_owned()])
+            .unwrap();
+        assert_eq!(roots.documents(Path::new("/hb")).len(), 2);
+    }
+
+    #[test]
+    fn a_document_belongs_to_the_root_that_it_came_from_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut roots = roots(folder.path());
+        roots
+            .publish(Path::new("/a"), &documents(&["x.md", "y.md"]))
+            .unwrap();
+        roots
+            .publish(Path::new("/b"), &documents(&["x.md"]))
+            .unwrap();
+        assert_eq!(roots.documents(Path::new("/a")), documents(&["y.md"]));
+    }
+
+    #[test]
+    fn damage_is_told_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("data/publishing/x.json");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "{").unwrap();
+        let mut roots = Roots {
+            file,
+            remembered: Remembered::default(),
+        };
+        let error = roots.read().unwrap_err();
+        assert!(error.to_string().contains("is damaged"), "{error}");
+    }
+}

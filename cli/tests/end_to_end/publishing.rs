@@ -1,0 +1,294 @@
+//! What `publish` makes of paths, folders, stdin and addresses: one document stays one document,
+//! what left a folder ends when that is asked for, and Ctrl-C says what goes on.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::harness::{RUN_DEADLINE, Run, Workspace, finish, list, number, text, wait_for};
+
+/// Paths of the documents of a source that a search can find.
+fn indexed(workspace: &Workspace, source: &str) -> Vec<String> {
+    let answer = workspace.json(["documents", "list", "--source", source, "--format", "json"]);
+    let live = list(&answer, "/documents")
+        .iter()
+        .filter(|document| text(document, "/state") != "deleted");
+    let mut paths: Vec<String> = live
+        .map(|document| text(document, "/source_path").to_owned())
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn publish(workspace: &Workspace, arguments: &[&str]) -> Run {
+    let all = [
+        &["publish", "--source", "hb", "--wait", "--format", "json"],
+        arguments,
+    ]
+    .concat();
+    workspace.run(all)
+}
+
+#[track_caller]
+fn published(workspace: &Workspace, arguments: &[&str]) -> Value {
+    let run = publish(workspace, arguments);
+    assert_eq!(run.code, 0, "{run:?}");
+    run.json()
+}
+
+fn handbook() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("hb/radio/tilt.md", "# Tilt\n\nThe tilt is 6 degrees.");
+    workspace.write("hb/core/amf.md", "# AMF\n\nThe quokka registers.");
+    workspace
+}
+
+#[test]
+fn one_file_of_a_published_folder_updates_its_document() {
+    let workspace = handbook();
+    published(&workspace, &["hb"]);
+    workspace.write("hb/radio/tilt.md", "# Tilt\n\nThe tilt is 8 degrees.");
+    let run = publish(&workspace, &["hb/radio/tilt.md"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.stderr.contains("paths are relative to"),
+        "it is said what the path is relative to: {run:?}"
+    );
+    assert_eq!(
+        text(&run.json(), "/documents/0/source_path"),
+        "radio/tilt.md"
+    );
+    assert_eq!(indexed(&workspace, "hb"), ["core/amf.md", "radio/tilt.md"]);
+    assert!(
+        workspace
+            .found("degrees")
+            .iter()
+            .all(|hit| hit.contains('8'))
+    );
+
+    let server = workspace.start();
+    workspace.write("hb/radio/tilt.md", "# Tilt\n\nThe tilt is 9 degrees.");
+    published(&workspace, &["hb/radio/tilt.md"]);
+    published(&workspace, &["hb/radio"]);
+    assert_eq!(indexed(&workspace, "hb"), ["core/amf.md", "radio/tilt.md"]);
+    server.stop();
+
+    let preview = [
+        "profiles",
+        "preview",
+        "hb/radio/tilt.md",
+        "--source",
+        "hb",
+        "--format",
+        "json",
+    ];
+    assert_eq!(
+        text(&workspace.json(preview), "/documents/0/source_path"),
+        "radio/tilt.md",
+        "a preview sees the path that publishing uses"
+    );
+}
+
+#[test]
+fn a_root_can_be_given_and_is_not_changed_by_accident() {
+    let workspace = handbook();
+    let lone = published(&workspace, &["hb/radio/tilt.md"]);
+    assert_eq!(text(&lone, "/documents/0/source_path"), "tilt.md");
+    let rooted = published(&workspace, &["hb/core/amf.md", "--root", "hb"]);
+    assert_eq!(text(&rooted, "/documents/0/source_path"), "core/amf.md");
+    publish(&workspace, &["hb/core", "--root", "hb/core"])
+        .refused(1, &["is a root of this source"]);
+    publish(&workspace, &["hb", "--root", "hb/core"]).refused(1, &["lies in"]);
+    workspace.write("other/x.md", "elsewhere");
+    publish(&workspace, &["other", "--root", "hb"]).refused(1, &["does not lie in --root"]);
+
+    // The folder around a root would publish everything a second time.
+    workspace.write("top/sub/a.md", "a wombat");
+    workspace.run(["publish", "top/sub", "--source", "s", "--wait"]);
+    let around = workspace.run(["publish", "top", "--source", "s"]);
+    around.refused(1, &["a second time", "hint: --root"]);
+    let moved = workspace.run([
+        "publish", "top", "--source", "s", "--root", "top", "--prune", "--yes", "--wait",
+    ]);
+    assert_eq!(moved.code, 0, "{moved:?}");
+    assert_eq!(indexed(&workspace, "s"), ["sub/a.md"]);
+}
+
+#[test]
+fn pruning_ends_what_left_the_folder_and_nothing_else() {
+    let workspace = handbook();
+    let server = workspace.start();
+    published(&workspace, &["hb"]);
+    workspace.write("more/keep.md", "another folder of the same source");
+    published(&workspace, &["more"]);
+    workspace.run(["publish", "hb", "--source", "other", "--wait"]);
+    let foreign =
+        json!({"source": "hb", "source_path": "http.md", "content": "by another producer"});
+    server.settled(&server.publish(&foreign));
+    fs::remove_file(workspace.path("hb/core/amf.md")).unwrap();
+
+    published(&workspace, &["hb"]);
+    assert_eq!(
+        indexed(&workspace, "hb").len(),
+        4,
+        "nothing is deleted unasked"
+    );
+    let dry = published(&workspace, &["hb", "--prune", "--dry-run"]);
+    assert_eq!(
+        (list(&dry, "/publish").len(), text(&dry, "/delete/0")),
+        (1, "core/amf.md")
+    );
+    publish(&workspace, &["hb", "--prune"]).refused(1, &["delete these 1", "--yes"]);
+    assert_eq!(indexed(&workspace, "hb").len(), 4);
+
+    let pruned = published(&workspace, &["hb", "--prune", "--yes"]);
+    assert_eq!(number(&pruned, "/deleted"), 1);
+    assert_eq!(
+        indexed(&workspace, "hb"),
+        ["http.md", "keep.md", "radio/tilt.md"]
+    );
+    assert_eq!(indexed(&workspace, "other").len(), 2);
+    assert!(workspace.found("quokka").len() == 1, "the other source's");
+    let again = published(&workspace, &["hb", "--prune", "--yes"]);
+    assert_eq!(number(&again, "/deleted"), 0);
+    server.stop();
+}
+
+#[test]
+fn an_empty_folder_is_not_pruned_unless_that_is_meant() {
+    let workspace = handbook();
+    published(&workspace, &["hb"]);
+    for folder in ["hb/radio", "hb/core"] {
+        fs::remove_dir_all(workspace.path(folder)).unwrap();
+    }
+    publish(&workspace, &["hb", "--prune", "--yes"])
+        .refused(1, &["hb has no files", "all 2 documents", "--allow-empty"]);
+    fs::remove_dir(workspace.path("hb")).unwrap();
+    publish(&workspace, &["hb", "--prune", "--yes"]).refused(1, &["hb is not there"]);
+    publish(&workspace, &["hb"]).refused(1, &["hb does not exist"]);
+    publish(&workspace, &["hb/radio/tilt.md"]).refused(1, &["does not exist"]);
+    let ended = published(&workspace, &["hb", "--prune", "--yes", "--allow-empty"]);
+    assert_eq!(number(&ended, "/deleted"), 2);
+    assert!(indexed(&workspace, "hb").is_empty());
+}
+
+#[test]
+fn one_document_has_title_id_attributes_and_may_come_from_stdin() {
+    let workspace = Workspace::new();
+    let server = workspace.start();
+    workspace.write("note.md", "The numbat digs.");
+    let mut shell = workspace.prepare(Command::new("sh"));
+    shell.args([
+        "-c",
+        "\"$0\" publish - --source hb --path notes/numbat.md --title Numbats --attribute product=RRU \
+         --attribute custom.room=3 --version 7 --wait --format json < note.md",
+        env!("CARGO_BIN_EXE_tributary"),
+    ]);
+    // `finish` gives the shell no stdin; the verb has the file's.
+    let run = finish(shell, RUN_DEADLINE);
+    assert_eq!(run.code, 0, "{run:?}");
+    let report = run.json();
+    assert_eq!(number(&report, "/indexed"), 1, "{report}");
+    let id = text(&report, "/documents/0/document_id").to_owned();
+    let (_, shown) = server.get(&format!("/v1/documents/{id}"));
+    assert_eq!(
+        (
+            text(&shown, "/title"),
+            text(&shown, "/source_path"),
+            number(&shown, "/version")
+        ),
+        ("Numbats", "notes/numbat.md", 7)
+    );
+    let named = published(&workspace, &["note.md", "--id", "handbook:note"]);
+    assert_eq!(text(&named, "/documents/0/document_id"), "handbook:note");
+
+    workspace.write("two/a.md", "a");
+    workspace.write("two/b.md", "b");
+    publish(&workspace, &["two", "--title", "T"]).refused(1, &["--title is said of one document"]);
+    publish(&workspace, &["note.md", "--attribute", "prodct=x"])
+        .refused(1, &["there is no such attribute", "product"]);
+    publish(&workspace, &["-"]).refused(1, &["needs --path or --id"]);
+    server.stop();
+}
+
+#[test]
+fn addresses_are_fetched_and_are_the_paths() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 2048];
+            let read = stream.read(&mut head).unwrap();
+            let is_there = String::from_utf8_lossy(&head[..read]).starts_with("GET /quoll ");
+            let (status, body) = if is_there {
+                ("200 OK", "<title>Quolls</title><p>A quoll hunts.")
+            } else {
+                ("404 Not Found", "nothing")
+            };
+            let answer = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    let workspace = Workspace::new();
+    workspace.write(
+        "list.txt",
+        format!("# pages\n{host}/quoll#top\n{host}/gone\n"),
+    );
+    let run = publish(&workspace, &["--urls", "list.txt"]);
+    assert_eq!(run.code, 3, "{run:?}");
+    let report = run.json();
+    assert_eq!(
+        (number(&report, "/indexed"), number(&report, "/refused")),
+        (1, 1)
+    );
+    let quoll = format!("{host}/quoll");
+    assert!(
+        list(&report, "/documents")
+            .iter()
+            .any(|document| text(document, "/source_path") == quoll)
+    );
+    assert!(run.stdout.contains("answered 404"), "{run:?}");
+    assert_eq!(workspace.found("quoll").len(), 1);
+}
+
+#[test]
+fn ctrl_c_says_what_is_on_its_way_and_how_to_follow_it() {
+    let workspace = Workspace::new();
+    let server = workspace.start_with(&["--services", "ingest,chunk,query"]);
+    workspace.write("docs/a.md", "# A\n\nThe bilby waits.");
+    let mut command = workspace.command();
+    let said = workspace.path("said.txt");
+    command
+        .args(["publish", "docs", "--source", "hb", "--wait"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&said).unwrap());
+    let mut child = command.spawn().unwrap();
+    wait_for("the verb to wait, after everything is sent", || {
+        let metrics = String::from_utf8(server.bytes("/metrics")).unwrap();
+        metrics.contains("route=\"/v1/work\"").then_some(())
+    });
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let status = wait_for("the end after Ctrl-C", || child.try_wait().unwrap());
+    assert_eq!(status.code(), Some(130));
+    let said = fs::read_to_string(said).unwrap();
+    for part in [
+        "interrupted: 1 of 1 documents sent",
+        "1 on their way",
+        "nothing is lost: they go on in the server",
+        "tributary documents list --source hb",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in: {said}");
+    }
+    server.stop();
+}
