@@ -344,3 +344,47 @@ fn the_wireless_profile_loads_and_does_what_its_sources_need() {
         ErrorKind::NotFound
     );
 }
+
+/// TOML blocks of a page that define sets.
+fn examples(page: &str) -> Vec<&str> {
+    let blocks = page.split("```toml\n").skip(1);
+    blocks
+        .map(|block| block.split("```").next().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_pages_on_knowledge_sets_name_every_key_and_their_examples_hold() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let keys = [
+        "id",
+        "name",
+        "name_zh",
+        "view",
+        "description",
+        "rules",
+        "pipeline",
+        "workflow",
+        "source",
+        "path",
+        "media_type",
+        "attribute",
+        "metadata",
+        "tags",
+    ];
+    for page in ["knowledge-sets.md", "zh/knowledge-sets.md"] {
+        let text = std::fs::read_to_string(docs.join(page)).unwrap();
+        for key in keys {
+            let is_row = |line: &str| line.starts_with(&format!("| `{key}"));
+            assert!(text.lines().any(is_row), "{page} has no row on `{key}`");
+        }
+        let examples = examples(&text);
+        assert_eq!(examples.len(), 1, "{page}");
+        assert_eq!(KnowledgeSets::from_toml(examples[0]).unwrap().len(), 3);
+    }
+    let wrong = "[[knowledge_set]]\nid = \"a\"\nname = \"a\"\nview = \"common\"\nnothing = 1\n";
+    assert!(
+        KnowledgeSets::from_toml(wrong).is_err(),
+        "other keys are refused"
+    );
+}
