@@ -151,6 +151,7 @@ impl EmbedStage {
 
     /// Embeds all chunks, each batch when it is its turn.
     async fn embed(&self, mut job: Job, working: &Working) -> Result<Job> {
+        working.advance(job.next, job.chunks.len());
         while job.next < job.chunks.len() {
             let turn = self.turns.wait(job.rest_bytes()).await?;
             job = blocking(NAME, move || {

@@ -71,7 +71,7 @@ def waits(server, contents):
 
 def measure(asked, long_bytes):
     settings = {"TELEMETRY__FILTER": "warn", "MODELS__SEARCH_FOLDERS": f'["{asked.models}"]'}
-    with folder_of(asked.folder) as folder:
+    with folder_of(asked.folder and asked.folder / ("behind" if long_bytes else "alone")) as folder:
         server = Server(asked.tributary, folder, settings)
         try:
             if long_bytes:

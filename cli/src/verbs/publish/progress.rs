@@ -268,7 +268,10 @@ impl Seen<'_> {
             let path = print::shorten(&document.source_path, 40);
             format!("{} {path} ({amount})", item.stage)
         };
-        self.own_work().take(NAMED).map(name).collect()
+        let mut work: Vec<_> = self.own_work().collect();
+        // Those that wait for their first turn come last.
+        work.sort_by_key(|(_, item)| item.all > 0 && item.done == 0);
+        work.into_iter().take(NAMED).map(name).collect()
     }
 
     /// What the stages are at of this publication, the longest at first.
