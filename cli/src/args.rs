@@ -279,6 +279,9 @@ pub struct Search {
     /// Only from this source (repeatable: from any of them)
     #[arg(long = "source", value_name = "NAME")]
     pub sources: Vec<String>,
+    /// Leave out hits of a lower relevance, 0 to 1: the estimated probability that a hit answers the question
+    #[arg(long, value_name = "SHARE")]
+    pub minimum_relevance: Option<f32>,
     /// Return the plan and what each tier found (with --format json)
     #[arg(long)]
     pub explain: bool,
@@ -576,6 +579,8 @@ pub struct LearnBoilerplate {
 pub enum Eval {
     /// Send a set through the real pipeline and score every tier
     Run(EvalRun),
+    /// Fit the weights of relevance to sets of questions, and print them as a configuration
+    Calibrate(EvalCalibrate),
 }
 
 /// `eval run`.
@@ -591,12 +596,32 @@ pub struct EvalRun {
     /// Other file of judgements in the folder
     #[arg(long, value_name = "FILE", default_value = "qrels.tsv")]
     pub qrels: String,
+    /// Source that the documents come from, whose profile then says how they are treated
+    #[arg(long, value_name = "NAME", default_value = "eval")]
+    pub source: String,
+    /// Fold near-duplicates, as searches do; else each is a hit of its own
+    #[arg(long)]
+    pub fold: bool,
     /// Embedder instead of the configured one
     #[arg(long, value_enum)]
     pub embedder: Option<EmbedderChoice>,
     /// Ask only this many questions
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `eval calibrate`.
+#[derive(Debug, Args)]
+pub struct EvalCalibrate {
+    /// Folder of an evaluation set, as for `eval run` (repeatable)
+    #[arg(long = "set", value_name = "DIR", value_hint = ValueHint::DirPath, required = true)]
+    pub sets: Vec<PathBuf>,
+    /// Questions of each set with an answer, and as many without
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub limit: usize,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,

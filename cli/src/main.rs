@@ -66,6 +66,9 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),
+        Verb::Eval(args::Eval::Calibrate(calibrate)) => {
+            verbs::calibrate::run(&global, &config, &calibrate)
+        }
         Verb::Models(verb) => verbs::models::run(&config, verb),
         Verb::Backup(backup) => verbs::backup::run(&global, &config, &backup),
         Verb::Restore(restore) => verbs::restore::run(&global, &config, &restore),

@@ -1,9 +1,12 @@
 //! Evaluation: reads a set, sends its documents through the real pipeline, asks its questions,
 //! scores every tier.
 
+pub mod calibrate;
+pub mod calibration;
 pub mod metrics;
 pub mod runner;
 pub mod set;
 
+pub use calibrate::{Calibration, Collection};
 pub use runner::{Progress, Report, run};
 pub use set::EvaluationSet;

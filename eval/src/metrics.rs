@@ -19,6 +19,12 @@ pub struct RankScores {
     /// Discounted cumulative gain of the first 10, relative to the best order.
     #[serde(rename = "ndcg@10")]
     pub ndcg_10: f64,
+    /// Share of questions whose first document is relevant.
+    #[serde(rename = "hit@1")]
+    pub hit_1: f64,
+    /// Share of questions with a relevant document among the first 3.
+    #[serde(rename = "hit@3")]
+    pub hit_3: f64,
     /// Share of questions with a relevant document among the first 5.
     #[serde(rename = "hit@5")]
     pub hit_5: f64,
@@ -35,6 +41,8 @@ impl RankScores {
             recall_20: recall(ranking, relevant, 20),
             mrr_10: reciprocal_rank(ranking, relevant, 10),
             ndcg_10: ndcg(ranking, relevant, 10),
+            hit_1: hit(ranking, relevant, 1),
+            hit_3: hit(ranking, relevant, 3),
             hit_5: hit(ranking, relevant, 5),
             hit_10: hit(ranking, relevant, 10),
         }
@@ -48,6 +56,8 @@ impl RankScores {
             recall_20: mean(|scores| scores.recall_20),
             mrr_10: mean(|scores| scores.mrr_10),
             ndcg_10: mean(|scores| scores.ndcg_10),
+            hit_1: mean(|scores| scores.hit_1),
+            hit_3: mean(|scores| scores.hit_3),
             hit_5: mean(|scores| scores.hit_5),
             hit_10: mean(|scores| scores.hit_10),
         }
@@ -131,6 +141,7 @@ mod tests {
         let gained = 1.0 / 3_f64.log2() + 1.0 / 5_f64.log2();
         assert!((scores.ndcg_10 - gained / ideal).abs() < 1e-9);
         assert!((scores.hit_5 - 1.0).abs() < 1e-9);
+        assert_eq!((scores.hit_1, scores.hit_3), (0.0, 1.0));
     }
 
     #[test]

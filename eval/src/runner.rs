@@ -102,6 +102,9 @@ pub struct Pipeline<'a> {
     pub index: &'a dyn SearchIndex,
     /// Hits that a search may return at most: several chunks of one document count once.
     pub top_k: usize,
+    /// Whether near-duplicates step aside, as they do for users. A question may ask for one that
+    /// does.
+    pub fold: bool,
 }
 
 /// Publishes the set's documents, waits for all of them, asks all questions one after the other,
@@ -126,7 +129,10 @@ pub async fn run(
         match pipeline
             .retriever
             .search(
-                &request(question, pipeline.top_k),
+                &SearchRequest {
+                    unfold: !pipeline.fold,
+                    ..request(question, pipeline.top_k)
+                },
                 &Principal::unrestricted(),
             )
             .await
@@ -156,24 +162,26 @@ pub async fn run(
     })
 }
 
-fn request(question: &Question, top_k: usize) -> SearchRequest {
+/// Asks for so many hits, near-duplicates among them.
+pub fn request(question: &Question, top_k: usize) -> SearchRequest {
     SearchRequest {
         query: question.text.clone(),
         filter: Filter::default(),
         top_k: Some(top_k),
         strategy: Default::default(),
         minimum_score: None,
+        minimum_relevance: None,
         rerank: None,
         profile: Default::default(),
         parents: false,
         neighbours: 0,
         explain: false,
-        // A question may ask for a document that stands back for a newer copy.
         unfold: true,
     }
 }
 
-async fn ingest(
+/// Publishes the documents of a set and waits for all of them.
+pub async fn ingest(
     set: &EvaluationSet,
     pipeline: &Pipeline<'_>,
     progress: &dyn Progress,

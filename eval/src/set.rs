@@ -54,6 +54,15 @@ struct QuestionLine {
 }
 
 impl EvaluationSet {
+    /// The same documents from this source: its profile then says how they are treated.
+    #[must_use]
+    pub fn of_source(mut self, source: &str) -> Self {
+        for document in &mut self.documents {
+            document.source = source.to_owned();
+        }
+        self
+    }
+
     /// Reads and checks a set, so that nothing in it ends a run later; `queries` and `qrels` are
     /// file names in the folder. `questions.jsonl` stands in for a missing `queries.jsonl`.
     /// Questions that `qrels` does not name belong to other parts of the set.
@@ -293,6 +302,8 @@ mod tests {
         );
         let set = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap();
         assert_eq!(set.documents.first().unwrap().title, None);
+        let set = set.of_source("wiki");
+        assert_eq!(set.documents.first().unwrap().source, "wiki");
     }
 
     #[test]

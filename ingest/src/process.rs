@@ -320,7 +320,9 @@ impl Shared {
             later_stages: &(self.later_settings)(),
         };
         clean.document.fingerprint = fingerprint::fingerprint(&clean, settings);
-        clean.document.signature = similarity::signature(&clean.markdown);
+        if profile.near_duplicates {
+            clean.document.signature = similarity::signature(&clean.markdown);
+        }
         clean.document.content_hash = content_hash(&clean, profile);
         Ok(clean)
     }

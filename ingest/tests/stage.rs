@@ -719,3 +719,20 @@ async fn an_edition_names_its_work_and_is_no_exact_duplicate() {
         (Some("faq"), Some("other"))
     );
 }
+
+#[tokio::test]
+async fn a_profile_can_keep_its_documents_out_of_families() {
+    let profiles =
+        "[[source_profile]]\nname = \"p\"\nsource = \"apart\"\nnear_duplicates = false\n";
+    let profiles = SourceProfiles::from_toml(profiles).unwrap();
+    let kept = Kept::nothing().await;
+    let stage = kept.try_stage(profiles, "").unwrap();
+    let words: Vec<String> = (0..60).map(|number| format!("word{number}")).collect();
+    let mut has_signature = Vec::new();
+    for source in ["apart", "elsewhere"] {
+        let event = json!({"source": source, "source_path": "a.md", "content": words.join(" ")});
+        let outputs = stage.process(&published(&event)).await.unwrap();
+        has_signature.push(!clean(&outputs[1]).document.signature.is_empty());
+    }
+    assert_eq!(has_signature, [false, true]);
+}

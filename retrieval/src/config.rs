@@ -32,6 +32,10 @@ pub struct Config {
     pub rerank: RerankConfig,
     /// Families of nearly equal documents.
     pub near_duplicates: NearDuplicateConfig,
+    /// What it counts that a question names a document.
+    pub exact_name: ExactNameConfig,
+    /// How relevance is estimated.
+    pub relevance: RelevanceConfig,
 }
 
 /// α(L) = base + range / (1 + e^(−(L − midpoint_tokens) / slope_tokens)), see
@@ -67,6 +71,8 @@ pub struct NearDuplicateConfig {
     pub fold: bool,
     /// Least similarity of two documents of one family, above 0 and at most 1.
     pub threshold: f32,
+    /// The same where their titles differ in more than a version; at least `threshold`.
+    pub other_title_threshold: f32,
     /// The newest member answers for its family if its best chunk scores at most this much below
     /// the family's best, 0 to 1.
     pub score_margin: f32,
@@ -75,10 +81,75 @@ pub struct NearDuplicateConfig {
 impl NearDuplicateConfig {
     /// For a plan: none for a request that unfolds.
     pub fn limits(&self, unfold: bool) -> Option<FoldLimits> {
-        (self.fold && !unfold).then_some(FoldLimits {
+        (self.fold && !unfold).then(|| self.families())
+    }
+
+    /// What makes a family, whether it is folded or not.
+    pub fn families(&self) -> FoldLimits {
+        FoldLimits {
             threshold: self.threshold,
+            other_title_threshold: self.other_title_threshold,
             score_margin: self.score_margin,
-        })
+        }
+    }
+}
+
+/// Strength by what of a document the question names, 0 to 1, see [`crate::exact_name`].
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExactNameConfig {
+    /// Its path, or the end of it.
+    pub path: f32,
+    /// Its title.
+    pub title: f32,
+    /// The heading right above a chunk.
+    pub heading: f32,
+    /// The last parts of its title or file name.
+    pub last_part: f32,
+    /// An error code in the text of a chunk.
+    pub code_in_text: f32,
+}
+
+/// Weights of the estimate of relevance, see [`crate::relevance`]; `tributary eval calibrate` fits
+/// them.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RelevanceConfig {
+    /// How the name of the embedding model begins that `with_vectors` was fitted for; with another
+    /// one `keywords_alone` holds.
+    pub model: String,
+    /// Where the question was embedded.
+    pub with_vectors: RelevanceWeights,
+    /// Where it was not, or by another model.
+    pub keywords_alone: RelevanceWeights,
+}
+
+/// Coefficients of a logistic regression.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RelevanceWeights {
+    /// Of nothing: what is subtracted from all.
+    pub intercept: f32,
+    /// Of the cosine.
+    pub similarity: f32,
+    /// Of the share of the question that is covered.
+    pub coverage: f32,
+    /// Of where the chunk stands in its answer.
+    pub standing: f32,
+    /// Of how exactly the question names it.
+    pub exact_name: f32,
+}
+
+impl RelevanceWeights {
+    fn are_numbers(&self) -> bool {
+        let weights = [
+            self.intercept,
+            self.similarity,
+            self.coverage,
+            self.standing,
+            self.exact_name,
+        ];
+        weights.iter().all(|weight| weight.is_finite())
     }
 }
 
@@ -154,6 +225,23 @@ impl Config {
                 "must lie above 0 and not above 1",
             ),
             (
+                (self.near_duplicates.threshold..=1.0)
+                    .contains(&self.near_duplicates.other_title_threshold),
+                "near_duplicates.other_title_threshold",
+                "must lie between near_duplicates.threshold and 1",
+            ),
+            (
+                self.exact_name.are_shares(),
+                "exact_name",
+                "must have strengths between 0 and 1",
+            ),
+            (
+                self.relevance.with_vectors.are_numbers()
+                    && self.relevance.keywords_alone.are_numbers(),
+                "relevance",
+                "must have numbers as weights",
+            ),
+            (
                 (0.0..=1.0).contains(&self.near_duplicates.score_margin),
                 "near_duplicates.score_margin",
                 "must lie between 0 and 1",
@@ -166,6 +254,21 @@ impl Config {
                 .map(|(_, key, rule)| problem(key, rule)),
         );
         problems
+    }
+}
+
+impl ExactNameConfig {
+    fn are_shares(&self) -> bool {
+        let strengths = [
+            self.path,
+            self.title,
+            self.heading,
+            self.last_part,
+            self.code_in_text,
+        ];
+        strengths
+            .iter()
+            .all(|strength| (0.0..=1.0).contains(strength))
     }
 }
 

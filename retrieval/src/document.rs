@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tributary_schemas::search::{FamilyMember, Passage};
+use tributary_schemas::search::{FamilyMember, FoldLimits, Passage};
 use tributary_schemas::{Attributes, ChunkId, Error, ErrorKind, Filter, Result};
 use tributary_store::search_index::{IndexedDocument, SearchIndex};
 
@@ -50,13 +50,13 @@ pub async fn stored(index: &dyn SearchIndex, document_id: &str) -> Result<Option
     }
 }
 
-/// The document with as much of it as is wanted; near-duplicates are similar by at least
-/// `threshold`. `None` where the filter does not allow it.
+/// The document with as much of it as is wanted, and its near-duplicates within `limits`. `None`
+/// where the filter does not allow it.
 pub async fn view(
     index: &dyn SearchIndex,
     document_id: &str,
     wanted: DocumentParts,
-    threshold: f32,
+    limits: FoldLimits,
     filter: &Filter,
 ) -> Result<Option<DocumentView>> {
     let Some(own) = stored(index, document_id)
@@ -65,7 +65,7 @@ pub async fn view(
     else {
         return Ok(None);
     };
-    let family = families::of_document(index, &own.document, threshold, filter).await?;
+    let family = families::of_document(index, &own.document, limits, filter).await?;
     let canonical = match &own.document.duplicate_of {
         Some(canonical) => stored(index, canonical).await?,
         None => None,

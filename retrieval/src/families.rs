@@ -10,7 +10,9 @@ use tributary_schemas::search::{FamilyMember, FoldLimits, ScoredChunk};
 use tributary_schemas::{DocumentHeader, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
+use crate::exact_name::Naming;
 use crate::leaving::visible;
+use crate::titles;
 
 /// Members of a family that a document's own page names.
 const MOST_MEMBERS: usize = 100;
@@ -32,9 +34,21 @@ pub struct Shown {
     pub family: Vec<FamilyMember>,
 }
 
+/// What folding goes by.
+pub struct Folding<'a> {
+    /// What the caller may see.
+    pub filter: &'a Filter,
+    /// What makes a family, and who answers for it.
+    pub limits: FoldLimits,
+    /// What the question names.
+    pub naming: Naming<'a>,
+}
+
 /// A document with chunks among those found.
 struct Document {
     shown: Arc<DocumentHeader>,
+    /// How exactly the question names it.
+    named: f32,
     /// Exact duplicates that the caller may see too.
     copies: Vec<DocumentHeader>,
     signature: Option<Signature>,
@@ -48,21 +62,22 @@ struct Document {
 /// Documents are taken by their best chunk: each joins the first before it that it is similar
 /// enough to. Of a family the canonical member answers, provided that its best chunk is nearly as
 /// good as the family's best: where the members differ in what was asked for, the one that has it
-/// answers.
-pub fn fold(found: Vec<Found>, filter: &Filter, limits: FoldLimits) -> Vec<Shown> {
+/// answers. A document that the question names never steps aside for one that it does not name as
+/// exactly.
+pub fn fold(found: Vec<Found>, folding: &Folding<'_>) -> Vec<Shown> {
     let mut numbers: HashMap<String, Option<usize>> = HashMap::new();
     let mut documents: Vec<Document> = Vec::new();
     for (ranked, stored) in &found {
         numbers
             .entry(stored.document.document_id.clone())
             .or_insert_with(|| {
-                let document = Document::new(&stored.document, ranked.score, filter)?;
+                let document = Document::new(&stored.document, ranked.score, folding)?;
                 documents.push(document);
                 Some(documents.len() - 1)
             });
     }
-    join_families(&mut documents, limits.threshold);
-    let mut families = answering(&documents, limits.score_margin);
+    join_families(&mut documents, folding.limits);
+    let mut families = answering(&documents, folding.limits.score_margin);
     let mut shown = Vec::new();
     for (ranked, stored) in found {
         let Some(Some(number)) = numbers.get(&stored.document.document_id) else {
@@ -105,9 +120,17 @@ pub fn unfold(found: Vec<Found>, filter: &Filter) -> Vec<Shown> {
 
 impl Document {
     /// `None` if the caller may see it under no name.
-    fn new(stored: &Arc<DocumentHeader>, best_score: f32, filter: &Filter) -> Option<Self> {
-        let mut members = visible(stored, filter).into_iter();
+    fn new(stored: &Arc<DocumentHeader>, best_score: f32, folding: &Folding<'_>) -> Option<Self> {
+        let naming = &folding.naming;
+        let mut members = visible(stored, folding.filter);
+        // Stable: of those named alike the canonical one stays first.
+        members.sort_by(|left, right| {
+            let named = |document: &DocumentHeader| naming.of_document(document);
+            named(right).total_cmp(&named(left))
+        });
+        let mut members = members.into_iter();
         let mut shown = members.next()?;
+        let named = naming.of_document(&shown);
         let copies: Vec<DocumentHeader> = members.map(Arc::unwrap_or_clone).collect();
         if !copies.is_empty() {
             let document = Arc::make_mut(&mut shown);
@@ -119,6 +142,7 @@ impl Document {
         Some(Self {
             signature: Signature::decode(&stored.signature).ok(),
             shown,
+            named,
             copies,
             best_score,
             leader: usize::MAX,
@@ -132,6 +156,20 @@ impl Document {
             _ => 0.0,
         }
     }
+
+    fn is_family(&self, other: &Self, limits: FoldLimits) -> bool {
+        self.named == other.named
+            && self.similarity(other) >= least_similarity(&self.shown, &other.shown, limits)
+    }
+}
+
+/// How similar two documents must be to be one family.
+fn least_similarity(left: &DocumentHeader, right: &DocumentHeader, limits: FoldLimits) -> f32 {
+    if titles::are_same(&left.title, &right.title) {
+        limits.threshold
+    } else {
+        limits.threshold.max(limits.other_title_threshold)
+    }
 }
 
 fn unite(names: &mut Vec<String>, more: &[String]) {
@@ -143,7 +181,7 @@ fn unite(names: &mut Vec<String>, more: &[String]) {
 }
 
 /// Gives every document the number of the one that leads its family; a leader has its own.
-fn join_families(documents: &mut [Document], threshold: f32) {
+fn join_families(documents: &mut [Document], limits: FoldLimits) {
     let mut leaders: Vec<usize> = Vec::new();
     for number in 0..documents.len() {
         let (before, rest) = documents.split_at_mut(number);
@@ -153,7 +191,7 @@ fn join_families(documents: &mut [Document], threshold: f32) {
         let is_similar = |leader: &usize| {
             before
                 .get(*leader)
-                .is_some_and(|leader| leader.similarity(document) >= threshold)
+                .is_some_and(|leader| leader.is_family(document, limits))
         };
         document.leader = leaders.iter().copied().find(is_similar).unwrap_or(number);
         if document.leader == number {
@@ -239,7 +277,7 @@ fn family_member(document: &DocumentHeader, similarity: f32) -> FamilyMember {
 pub async fn of_document(
     index: &dyn SearchIndex,
     document: &DocumentHeader,
-    threshold: f32,
+    limits: FoldLimits,
     filter: &Filter,
 ) -> Result<Vec<FamilyMember>> {
     let mut terms = document.band_terms();
@@ -257,7 +295,7 @@ pub async fn of_document(
         let similarity = signature
             .as_ref()?
             .similarity(&Signature::decode(&other.signature).ok()?);
-        (similarity >= threshold).then_some(similarity)
+        (similarity >= least_similarity(document, other, limits)).then_some(similarity)
     };
     let found = index.documents_with(None, &terms, MOST_LOOKED_AT).await?;
     let is_another =
@@ -279,6 +317,7 @@ mod tests {
 
     const LIMITS: FoldLimits = FoldLimits {
         threshold: 0.5,
+        other_title_threshold: 0.9,
         score_margin: 0.1,
     };
 
@@ -332,6 +371,76 @@ mod tests {
         )
     }
 
+    /// As found by a question.
+    fn fold_for(question: &str, found: Vec<Found>, filter: &Filter) -> Vec<Shown> {
+        let config = crate::tests::config();
+        let request = serde_json::from_value(serde_json::json!({"query": question}))
+            .unwrap_or_else(|error| panic!("{error}"));
+        let plan = crate::plan::plan(&request, question.into(), Vec::new(), None, &config);
+        let folding = Folding {
+            filter,
+            limits: LIMITS,
+            naming: Naming::new(&plan, &config.exact_name),
+        };
+        fold(found, &folding)
+    }
+
+    fn titled(id: &str, title: &str, own: usize) -> DocumentHeader {
+        DocumentHeader {
+            title: title.into(),
+            source_path: format!("{id}.rst"),
+            ..document(id, 1, 1, own)
+        }
+    }
+
+    /// Documents that answer, of two that were found.
+    fn answering_of(question: &str, left: &DocumentHeader, right: &DocumentHeader) -> Vec<String> {
+        let found = vec![found(left, 1, 0.9), found(right, 2, 0.88)];
+        fold_for(question, found, &Filter::default())
+            .iter()
+            .map(|shown| shown.document.document_id.clone())
+            .collect()
+    }
+
+    #[test]
+    fn pages_made_from_one_template_are_no_family_unless_they_are_nearly_equal() {
+        let page = |id: &str, own| titled(id, &format!("nn.{id}"), own);
+        let (left, right) = (page("Conv2d", 20), page("Conv3d", 20));
+        assert_eq!(answering_of("", &left, &right).len(), 2);
+        assert_eq!(answering_of("", &page("a", 4), &page("b", 4)), ["a"]);
+        let edition = |id: &str, title: &str| titled(id, title, 20);
+        let editions = (edition("a", "Guide 2.1"), edition("b", "Guide 2.2"));
+        assert_eq!(answering_of("", &editions.0, &editions.1), ["a"]);
+    }
+
+    #[test]
+    fn a_document_that_the_question_names_steps_aside_for_none_that_it_does_not_name() {
+        let (left, right) = (titled("a", "Tilt", 4), titled("b", "Tilt", 4));
+        assert_eq!(answering_of("tilt", &left, &right), ["a"], "both are named");
+        assert_eq!(answering_of("what is in b.rst?", &left, &right), ["a", "b"]);
+        let copy = titled("copy", "Tilt", 4);
+        let stored_once = DocumentHeader {
+            duplicates: vec![copy.as_duplicate()],
+            ..left
+        };
+        let named = fold_for(
+            "copy.rst",
+            vec![found(&stored_once, 1, 0.9)],
+            &Filter::default(),
+        );
+        let shown: Vec<&str> = named
+            .iter()
+            .flat_map(|shown| {
+                let family = shown
+                    .family
+                    .iter()
+                    .map(|member| member.document_id.as_str());
+                std::iter::once(shown.document.document_id.as_str()).chain(family)
+            })
+            .collect();
+        assert_eq!(shown, ["copy", "a"]);
+    }
+
     /// Chunk, document and family of each hit.
     fn folded(found: Vec<Found>) -> Vec<(u128, String, Vec<String>)> {
         let ids = |family: Vec<FamilyMember>| {
@@ -340,7 +449,7 @@ mod tests {
                 .map(|member| member.document_id)
                 .collect()
         };
-        let shown = fold(found, &Filter::default(), LIMITS);
+        let shown = fold_for("", found, &Filter::default());
         shown
             .into_iter()
             .map(|shown| {
@@ -426,7 +535,7 @@ mod tests {
                 knowledge_sets: some(set),
                 ..Filter::default()
             };
-            let folded = fold(vec![found(&canonical, 1, 0.9)], &filter, LIMITS);
+            let folded = fold_for("", vec![found(&canonical, 1, 0.9)], &filter);
             let names = |shown: &Shown| {
                 (
                     shown.document.document_id.clone(),

@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tributary_schemas::search::{QueryPlan, ScoredChunk};
 use tributary_schemas::{ChunkId, Result};
-use tributary_store::search_index::{KeywordQuery, SearchIndex, VectorField, VectorQuery};
+use tributary_store::search_index::{
+    KeywordQuery, SearchIndex, StoredChunk, VectorField, VectorQuery,
+};
 
 use crate::embed::QueryVectors;
+use crate::exact_name::{Naming, boosted};
 use crate::{fusion, leaving, normalize, plan};
 
 /// A chunk as tier 2 sees it.
@@ -19,7 +22,15 @@ pub struct FineChunk {
     pub keyword: f32,
     /// Vector score, normalised to 0..1.
     pub vector: f32,
-    /// Fused and weighted, 0..1.
+    /// BM25 as the index gave it; 0 where no token of the question is in it.
+    pub keyword_raw: f32,
+    /// Cosine of question and chunk as the index gave it; none without vectors.
+    pub similarity: Option<f32>,
+    /// Fused, 0..1.
+    pub standing: f32,
+    /// How exactly the question names it, 0..1.
+    pub exact_name: f32,
+    /// Fused, weighted and boosted, 0..1.
     pub score: f32,
 }
 
@@ -32,13 +43,24 @@ impl From<FineChunk> for ScoredChunk {
     }
 }
 
+/// What tier 2 works with.
+#[derive(Clone, Copy)]
+pub struct Fine<'a> {
+    /// Has the chunks.
+    pub index: &'a dyn SearchIndex,
+    /// What to do.
+    pub plan: &'a QueryPlan,
+    /// What the question names.
+    pub naming: Naming<'a>,
+}
+
 /// Runs tier 2 inside `candidates`; at most `plan.fine_keep` chunks, best first.
 pub async fn search(
-    index: &dyn SearchIndex,
-    plan: &QueryPlan,
+    fine: Fine<'_>,
     vectors: Option<&QueryVectors>,
     candidates: &[ScoredChunk],
 ) -> Result<Vec<FineChunk>> {
+    let Fine { index, plan, .. } = fine;
     let candidates: Vec<ChunkId> = candidates
         .iter()
         .map(|candidate| candidate.chunk_id)
@@ -48,8 +70,8 @@ pub async fn search(
         vector(index, plan, vectors, &candidates)
     )?;
     let mut chunks = fuse(&by_keyword, &by_vector, plan);
-    if !plan.profile.is_empty() {
-        weigh(index, plan, &mut chunks).await?;
+    if !plan.profile.is_empty() || fine.naming.is_possible() {
+        adjust(fine, &mut chunks).await?;
     }
     chunks.sort_unstable_by(|left, right| {
         right
@@ -112,45 +134,78 @@ fn fuse(by_keyword: &[ScoredChunk], by_vector: &[ScoredChunk], plan: &QueryPlan)
         .map(|chunk| chunk.chunk_id)
         .filter(|chunk_id| seen.insert(*chunk_id))
         .collect();
-    let keyword = normalized(&union, by_keyword);
-    let vector = normalized(&union, by_vector);
+    let keyword_raw = raw(&union, by_keyword);
+    let vector_raw = raw(&union, by_vector);
+    let keyword = normalize::min_max(&keyword_raw);
+    let vector = normalize::min_max(&vector_raw);
+    let has_vectors = !by_vector.is_empty();
     let vector_weight = match (by_keyword.is_empty(), by_vector.is_empty()) {
         (true, _) => 1.0,
         (_, true) => 0.0,
         _ => plan.vector_weight,
     };
-    let scored = union.into_iter().zip(keyword.into_iter().zip(vector));
-    let fused = |(chunk_id, (keyword, vector))| {
+    let raw = keyword_raw.into_iter().zip(vector_raw);
+    let scored = union
+        .into_iter()
+        .zip(raw)
+        .zip(keyword.into_iter().zip(vector));
+    let fused = |((chunk_id, (keyword_raw, vector_raw)), (keyword, vector))| {
         let score = fusion::relative_score(vector, keyword, vector_weight);
         FineChunk {
             chunk_id,
             keyword,
             vector,
+            keyword_raw,
+            similarity: has_vectors.then_some(vector_raw),
+            standing: score,
+            exact_name: 0.0,
             score,
         }
     };
     scored.map(fused).collect()
 }
 
-/// Normalised scores of `chunks`; a chunk that the signal did not find (no token of the question is
-/// in it) has 0 before normalising.
-fn normalized(chunks: &[ChunkId], found: &[ScoredChunk]) -> Vec<f32> {
+/// Scores of `chunks` as the index gave them; 0 for a chunk that the signal did not find (no token
+/// of the question is in it).
+fn raw(chunks: &[ChunkId], found: &[ScoredChunk]) -> Vec<f32> {
     let scores: HashMap<ChunkId, f32> = found
         .iter()
         .map(|chunk| (chunk.chunk_id, chunk.score))
         .collect();
-    let raw: Vec<f32> = chunks
+    chunks
         .iter()
         .map(|chunk_id| scores.get(chunk_id).copied().unwrap_or(0.0))
-        .collect();
-    normalize::min_max(&raw)
+        .collect()
+}
+
+/// What the documents say of the scores: the user's profile first, then what the question names.
+async fn adjust(fine: Fine<'_>, chunks: &mut [FineChunk]) -> Result<()> {
+    let Fine { index, plan, .. } = fine;
+    let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
+    let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
+    if !plan.profile.is_empty() {
+        weigh(plan, chunks, &stored);
+    }
+    for (chunk, stored) in chunks.iter_mut().zip(&stored) {
+        let Some(stored) = stored else { continue };
+        chunk.exact_name = strength(&fine, stored);
+        chunk.score = boosted(chunk.score, chunk.exact_name);
+    }
+    Ok(())
+}
+
+/// Exact duplicates are stored once: the question may name any that the caller may see.
+fn strength(fine: &Fine<'_>, stored: &StoredChunk) -> f32 {
+    let visible = leaving::visible(&stored.document, &fine.plan.filter);
+    let documents = visible
+        .iter()
+        .map(|document| fine.naming.of_document(document));
+    documents.fold(fine.naming.of_chunk(&stored.chunk), f32::max)
 }
 
 /// Multiplies each score with the weights of its document's tags; if that leads above 1, all are
 /// divided by the highest.
-async fn weigh(index: &dyn SearchIndex, plan: &QueryPlan, chunks: &mut [FineChunk]) -> Result<()> {
-    let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
-    let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
+fn weigh(plan: &QueryPlan, chunks: &mut [FineChunk], stored: &[Option<StoredChunk>]) {
     for (chunk, stored) in chunks.iter_mut().zip(stored) {
         let tags = stored
             .as_ref()
@@ -162,7 +217,6 @@ async fn weigh(index: &dyn SearchIndex, plan: &QueryPlan, chunks: &mut [FineChun
     for chunk in chunks {
         chunk.score /= highest;
     }
-    Ok(())
 }
 
 /// Product of the weights of the tags that the profile names.
@@ -210,12 +264,20 @@ mod tests {
                 chunk_id: ChunkId(1),
                 keyword: 1.0,
                 vector: 0.0,
+                keyword_raw: 10.0,
+                similarity: Some(0.7),
+                standing: 0.5,
+                exact_name: 0.0,
                 score: 0.5,
             },
             FineChunk {
                 chunk_id: ChunkId(3),
                 keyword: 0.0,
                 vector: 1.0,
+                keyword_raw: 2.5,
+                similarity: Some(0.9),
+                standing: 0.5,
+                exact_name: 0.0,
                 score: 0.5,
             },
         ];

@@ -7,31 +7,44 @@ use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequ
 use tributary_schemas::{ChunkId, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
-use crate::families::{self, Shown};
+use crate::exact_name::Naming;
+use crate::families::{self, Folding, Shown};
 use crate::fine::FineChunk;
 use crate::leaving;
+use crate::relevance::Estimates;
 
 /// Scores by signal and tier of each ranked chunk, for [`Hit::scores`].
 pub struct Scores {
     by_chunk: HashMap<ChunkId, BTreeMap<String, f32>>,
+    relevance: HashMap<ChunkId, f32>,
 }
 
 impl Scores {
-    /// Scores of tier 2, and of tier 3 if it ran.
-    pub fn new(fine: &[FineChunk], reranked: Option<&[ScoredChunk]>) -> Self {
+    /// Scores of tier 2 with the relevance of each chunk, and of tier 3 if it ran.
+    pub fn new(
+        fine: &[FineChunk],
+        reranked: Option<&[ScoredChunk]>,
+        relevance: &Estimates<'_>,
+    ) -> Self {
         let named = |chunk: &FineChunk| {
-            let scores = [
+            let mut scores: BTreeMap<String, f32> = [
                 ("keyword", chunk.keyword),
                 ("vector", chunk.vector),
                 ("fine", chunk.score),
-            ];
-            (
-                chunk.chunk_id,
-                scores
-                    .into_iter()
-                    .map(|(name, score)| (name.to_owned(), score))
-                    .collect(),
-            )
+            ]
+            .map(|(name, score)| (name.to_owned(), score))
+            .into();
+            scores.insert("coverage".to_owned(), relevance.signals(chunk).coverage);
+            scores.insert("standing".to_owned(), chunk.standing);
+            scores.extend(
+                chunk
+                    .similarity
+                    .map(|similarity| ("similarity".to_owned(), similarity)),
+            );
+            if chunk.exact_name > 0.0 {
+                scores.insert("exact_name".to_owned(), chunk.exact_name);
+            }
+            (chunk.chunk_id, scores)
         };
         let mut by_chunk: HashMap<ChunkId, BTreeMap<String, f32>> =
             fine.iter().map(named).collect();
@@ -41,7 +54,23 @@ impl Scores {
                 .or_default()
                 .insert("rerank".to_owned(), chunk.score);
         }
-        Self { by_chunk }
+        let estimated = |chunk: &FineChunk| Some((chunk.chunk_id, relevance.of(chunk)?));
+        Self {
+            by_chunk,
+            relevance: fine.iter().filter_map(estimated).collect(),
+        }
+    }
+
+    /// The part of `ranked` whose relevance reaches the minimum; all of it for none.
+    pub fn relevant(&self, ranked: &[ScoredChunk], minimum: Option<f32>) -> Vec<ScoredChunk> {
+        let reaches = |chunk: &&ScoredChunk| {
+            minimum.is_none_or(|minimum| {
+                self.relevance
+                    .get(&chunk.chunk_id)
+                    .is_some_and(|relevance| *relevance >= minimum)
+            })
+        };
+        ranked.iter().filter(reaches).copied().collect()
     }
 }
 
@@ -53,14 +82,24 @@ pub struct Loaded {
     pub lacks_damaged: bool,
 }
 
+/// What hits are made for.
+pub struct Asked<'a> {
+    /// What the caller wants to see of each hit.
+    pub request: &'a SearchRequest,
+    /// How the search was run.
+    pub plan: &'a QueryPlan,
+    /// What the question names.
+    pub naming: Naming<'a>,
+}
+
 /// The first `top_k` of `ranked` that still exist and that the plan's filter still allows, as hits.
 pub async fn load(
     index: &dyn SearchIndex,
-    plan: &QueryPlan,
+    asked: &Asked<'_>,
     ranked: &[ScoredChunk],
     scores: &Scores,
-    request: &SearchRequest,
 ) -> Result<Loaded> {
+    let Asked { request, plan, .. } = *asked;
     let (generation, top_k) = (plan.generation.as_deref(), plan.top_k);
     let mut absent = Vec::new();
     let mut hits: Vec<(Hit, StoredChunk)> = Vec::new();
@@ -86,7 +125,14 @@ pub async fn load(
             .filter_map(|(ranked, stored)| Some((*ranked, stored?)))
             .collect();
         let shown = match plan.fold {
-            Some(limits) => families::fold(found, &plan.filter, limits),
+            Some(limits) => {
+                let folding = Folding {
+                    filter: &plan.filter,
+                    limits,
+                    naming: asked.naming,
+                };
+                families::fold(found, &folding)
+            }
             None => families::unfold(found, &plan.filter),
         };
         for shown in shown.into_iter().take(top_k - hits.len()) {
@@ -114,6 +160,7 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
     Hit {
         rank,
         score: shown.ranked.score,
+        relevance: scores.relevance.get(&chunk.chunk_id).copied(),
         chunk_id: chunk.chunk_id,
         document_id: document.document_id.clone(),
         version: document.version,

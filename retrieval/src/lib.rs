@@ -5,9 +5,11 @@
 mod access;
 mod coarse;
 mod config;
+mod coverage;
 mod document;
 mod embed;
 mod error;
+mod exact_name;
 mod families;
 mod fine;
 mod fusion;
@@ -15,15 +17,18 @@ mod hits;
 mod leaving;
 mod normalize;
 mod plan;
+mod relevance;
 mod rerank;
 mod retriever;
 mod serving;
+mod titles;
 mod vector_weight;
 
 pub use access::Principal;
-pub use config::Config;
+pub use config::{Config, RelevanceConfig, RelevanceWeights};
 pub use document::{DocumentParts, DocumentView};
 pub use error::SearchError;
+pub use relevance::{Signals, relevance};
 pub use retriever::{Models, Outcome, Retriever};
 pub use serving::{Serving, SharedServing};
 
@@ -32,7 +37,20 @@ pub(crate) mod tests {
     use tributary_schemas::search::TierLimits;
 
     use super::Config;
-    use super::config::{NearDuplicateConfig, RerankConfig, VectorWeight};
+    use super::config::{
+        ExactNameConfig, NearDuplicateConfig, RelevanceConfig, RelevanceWeights, RerankConfig,
+        VectorWeight,
+    };
+
+    fn weights() -> RelevanceWeights {
+        RelevanceWeights {
+            intercept: -1.0,
+            similarity: 1.0,
+            coverage: 1.0,
+            standing: 1.0,
+            exact_name: 1.0,
+        }
+    }
 
     /// The figures of the mission.
     pub fn config() -> Config {
@@ -65,7 +83,20 @@ pub(crate) mod tests {
             near_duplicates: NearDuplicateConfig {
                 fold: true,
                 threshold: 0.5,
+                other_title_threshold: 0.9,
                 score_margin: 0.1,
+            },
+            exact_name: ExactNameConfig {
+                path: 1.0,
+                title: 0.9,
+                heading: 0.8,
+                last_part: 0.6,
+                code_in_text: 0.3,
+            },
+            relevance: RelevanceConfig {
+                model: "multilingual-e5-small".into(),
+                with_vectors: weights(),
+                keywords_alone: weights(),
             },
         }
     }
@@ -76,7 +107,7 @@ pub(crate) mod tests {
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [Case; 7] = [
+        let table: [Case; 10] = [
             ("fine_keep", |config| config.fine_keep = 0),
             ("top_k", |config| config.top_k = 81),
             ("maximum_top_k", |config| config.maximum_top_k = 81),
@@ -88,6 +119,13 @@ pub(crate) mod tests {
             }),
             ("near_duplicates.threshold", |config| {
                 config.near_duplicates.threshold = 0.0
+            }),
+            ("near_duplicates.other_title_threshold", |config| {
+                config.near_duplicates.other_title_threshold = 0.4
+            }),
+            ("exact_name", |config| config.exact_name.title = 1.1),
+            ("relevance", |config| {
+                config.relevance.with_vectors.coverage = f32::NAN
             }),
             ("reciprocal_rank_constant", |config| {
                 config.reciprocal_rank_constant = f32::NAN

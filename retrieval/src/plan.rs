@@ -5,6 +5,7 @@ use tributary_schemas::search::{QueryPlan, SearchRequest, Strategy};
 
 use crate::config::Config;
 use crate::error::SearchError;
+use crate::exact_name;
 use crate::vector_weight::vector_weight;
 
 /// Most chunks around a hit that a request may ask for, on each side.
@@ -28,13 +29,14 @@ pub fn check(request: &SearchRequest, config: &Config) -> Result<(), SearchError
             request.neighbours
         )));
     }
-    if let Some(score) = request
-        .minimum_score
-        .filter(|score| !(0.0..=1.0).contains(score))
-    {
-        return Err(SearchError::Invalid(format!(
-            "minimum_score is {score}, it must be between 0 and 1"
-        )));
+    check_share("minimum_score", request.minimum_score)?;
+    check_share("minimum_relevance", request.minimum_relevance)?;
+    if request.minimum_relevance.is_some() && request.strategy == Strategy::Semantic {
+        return Err(SearchError::Invalid(
+            "minimum_relevance is given and strategy is semantic: relevance is estimated from \
+             keywords too"
+                .to_owned(),
+        ));
     }
     if let Some((tag, weight)) = request
         .profile
@@ -59,6 +61,15 @@ pub fn check(request: &SearchRequest, config: &Config) -> Result<(), SearchError
         )));
     }
     Ok(())
+}
+
+fn check_share(name: &str, value: Option<f32>) -> Result<(), SearchError> {
+    match value.filter(|value| !(0.0..=1.0).contains(value)) {
+        Some(value) => Err(SearchError::Invalid(format!(
+            "{name} is {value}, it must be between 0 and 1"
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn check_query(query: &str, config: &Config) -> Result<(), SearchError> {
@@ -91,6 +102,7 @@ pub fn plan(
     };
     QueryPlan {
         generation: None,
+        names: exact_name::in_question(&query),
         query,
         tokens,
         query_tokens,
@@ -105,6 +117,7 @@ pub fn plan(
             .map(str::to_owned),
         top_k: request.top_k.unwrap_or(config.top_k),
         minimum_score: request.minimum_score,
+        minimum_relevance: request.minimum_relevance,
         profile: request.profile.clone(),
         fold: config.near_duplicates.limits(request.unfold),
     }

@@ -1,6 +1,6 @@
 //! The route of one search: check, analyse, plan, three tiers, hits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,17 +11,20 @@ use tributary_schemas::search::{
 };
 use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result};
 use tributary_store::search_index::SharedSearchIndex;
-use tributary_taxonomy::{SharedKnowledgeSets, fold};
+use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, fold};
 
 use crate::access::{self, Principal};
 use crate::config::Config;
+use crate::coverage::{self, Word};
 use crate::document::{self, DocumentParts, DocumentView};
 use crate::embed::{QueryVectors, embed_query};
 use crate::error::SearchError;
-use crate::fine::FineChunk;
-use crate::hits::Scores;
+use crate::exact_name::{Naming, boosted};
+use crate::fine::{Fine, FineChunk};
+use crate::hits::{Asked, Scores};
+use crate::relevance::Estimates;
 use crate::serving::{Serving, SharedServing};
-use crate::{coarse, fine, hits, plan, rerank};
+use crate::{coarse, exact_name, fine, fusion, hits, plan, rerank};
 
 type SearchResult<T> = std::result::Result<T, SearchError>;
 
@@ -124,8 +127,8 @@ impl Retriever {
             principal,
             &self.knowledge_sets.current(),
         )?;
-        let threshold = self.config.near_duplicates.threshold;
-        Ok(document::view(self.index.as_ref(), document_id, wanted, threshold, &filter).await?)
+        let limits = self.config.near_duplicates.families();
+        Ok(document::view(self.index.as_ref(), document_id, wanted, limits, &filter).await?)
     }
 
     /// Answers one request of a principal, who sees no more than they may.
@@ -147,17 +150,33 @@ impl Retriever {
         };
         let serving = self.serving.current();
         let mut degraded = serving.models.degraded.clone();
-        let mut plan = self.plan(request, &serving).await?;
-        let (coarse, coarse_summary) = self.coarse(&mut plan, &serving, &mut degraded).await?;
+        let (mut plan, words) = self.plan(request, &serving).await?;
+        let planned = plan.clone();
+        let (tokens, coarse) = futures::join!(
+            coverage::token_scores(self.index.as_ref(), &planned),
+            self.coarse(&mut plan, &serving, &mut degraded)
+        );
+        let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
         let (fine, fine_summary) = self.fine(&plan, &coarse).await?;
         let ranking = self.rerank(&plan, &serving, &fine, &mut degraded).await;
         let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
+        let estimates = Estimates {
+            config: &self.config.relevance,
+            model: serving.models.embedder.fine_name(),
+            tokens: plan::uses_keywords(&plan).then_some(&tokens),
+        };
+        let scores = Scores::new(&fine, ranking.reranked.as_deref(), &estimates);
         let order = above(
             ranking.reranked.as_deref().unwrap_or(&fine_order),
             plan.minimum_score,
         );
-        let scores = Scores::new(&fine, ranking.reranked.as_deref());
-        let loaded = hits::load(self.index.as_ref(), &plan, order, &scores, request).await?;
+        let order = scores.relevant(order, plan.minimum_relevance);
+        let asked = Asked {
+            request,
+            plan: &plan,
+            naming: Naming::new(&plan, &self.config.exact_name),
+        };
+        let loaded = hits::load(self.index.as_ref(), &asked, &order, &scores).await?;
         if loaded.lacks_damaged {
             degrade(&mut degraded, "chunks");
         }
@@ -182,6 +201,7 @@ impl Retriever {
             query: request.query.clone(),
             took_ms: elapsed_ms(started),
             degraded,
+            unmatched_terms: coverage::unmatched(&words, &tokens),
             tiers: summaries
                 .into_iter()
                 .map(|(tier, summary)| (tier.to_owned(), summary))
@@ -198,7 +218,11 @@ impl Retriever {
     }
 
     /// Analyses the question (CPU-bound: a long one takes milliseconds) and plans the search.
-    async fn plan(&self, request: &SearchRequest, serving: &Serving) -> Result<QueryPlan> {
+    async fn plan(
+        &self,
+        request: &SearchRequest,
+        serving: &Serving,
+    ) -> Result<(QueryPlan, Vec<Word>)> {
         let (analyzer, text, fold_traditional) = (
             Arc::clone(&serving.analyzer),
             request.query.trim().to_owned(),
@@ -206,15 +230,16 @@ impl Retriever {
         );
         let analyse = move || {
             let tokens = analyzer.analyze(&text);
+            let words = words(&text, &tokens, &analyzer);
             let query = if fold_traditional {
                 fold::simplify(&text).into_owned()
             } else {
                 text
             };
-            (query, tokens)
+            (query, tokens, words)
         };
         let stopped = |error| Error::new(ErrorKind::Internal, format!("analyzer stopped: {error}"));
-        let (query, tokens) = tokio::task::spawn_blocking(analyse)
+        let (query, tokens, words) = tokio::task::spawn_blocking(analyse)
             .await
             .map_err(stopped)?;
         let reranker = serving
@@ -237,7 +262,7 @@ impl Retriever {
             "query planned"
         );
         tracing::trace!(plan = ?plan, "query plan");
-        Ok(plan)
+        Ok((plan, words))
     }
 
     /// Tier 1. When the embedder fails the keyword side answers alone, and `degraded` says so. A
@@ -300,13 +325,12 @@ impl Retriever {
         coarse: &coarse::Coarse,
     ) -> Result<(Vec<FineChunk>, TierSummary)> {
         let started = Instant::now();
-        let fine = fine::search(
-            self.index.as_ref(),
+        let work = Fine {
+            index: self.index.as_ref(),
             plan,
-            coarse.vectors.as_ref(),
-            &coarse.candidates,
-        )
-        .await?;
+            naming: Naming::new(plan, &self.config.exact_name),
+        };
+        let fine = fine::search(work, coarse.vectors.as_ref(), &coarse.candidates).await?;
         let summary = TierSummary {
             candidates: fine.len(),
             ms: elapsed_ms(started),
@@ -347,7 +371,7 @@ impl Retriever {
         )
         .await;
         let reranked = match reranking {
-            Ok(reranked) => Some(reranked),
+            Ok(reranked) => Some(named_first(reranked, fine)),
             Err(error) => {
                 tracing::warn!(kind = %error.kind(), error = %error, "reranker gave no answer, the fused order stands");
                 degrade(degraded, "reranker");
@@ -363,6 +387,41 @@ impl Retriever {
             },
         }
     }
+}
+
+/// What the question names stays first, whatever a cross-encoder thinks of its text.
+fn named_first(mut reranked: Vec<ScoredChunk>, fine: &[FineChunk]) -> Vec<ScoredChunk> {
+    let strengths: HashMap<ChunkId, f32> = fine
+        .iter()
+        .filter(|chunk| chunk.exact_name > 0.0)
+        .map(|chunk| (chunk.chunk_id, chunk.exact_name))
+        .collect();
+    for chunk in &mut reranked {
+        if let Some(strength) = strengths.get(&chunk.chunk_id) {
+            chunk.score = boosted(chunk.score, *strength);
+        }
+    }
+    fusion::sort_best_first(&mut reranked);
+    reranked
+}
+
+/// Words and identifiers as written, and words of scripts without spaces as they were cut.
+fn words(text: &str, tokens: &[String], analyzer: &Analyzer) -> Vec<Word> {
+    // The parts before the last of `package.module.name` are everywhere.
+    let last_part = |word: &str| {
+        let part = word.rsplit(['.', ':', '/']).next();
+        analyzer.analyze(part.unwrap_or(word))
+    };
+    let written = exact_name::words(text).map(|word| Word {
+        text: word.to_owned(),
+        tokens: last_part(word),
+    });
+    let is_cut = |token: &&String| !token.is_ascii() && token.chars().count() > 1;
+    let cut = tokens.iter().filter(is_cut).map(|token| Word {
+        text: token.clone(),
+        tokens: vec![token.clone()],
+    });
+    written.chain(cut).collect()
 }
 
 fn degrade(degraded: &mut Vec<String>, what: &str) {

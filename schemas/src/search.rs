@@ -38,6 +38,9 @@ pub struct SearchRequest {
     /// Lowest final score of a hit, 0 to 1.
     #[serde(default)]
     pub minimum_score: Option<f32>,
+    /// Lowest relevance of a hit, 0 to 1; unlike the score it means the same for every question.
+    #[serde(default)]
+    pub minimum_relevance: Option<f32>,
     /// Whether tier 3 runs when a reranker is configured.
     #[serde(default)]
     pub rerank: Option<bool>,
@@ -76,6 +79,10 @@ pub struct SearchResponse {
     pub took_ms: f64,
     /// What was done in a lesser way than configured, such as `reranker` or `embedder`.
     pub degraded: Vec<String>,
+    /// Words of the question that stand in no chunk that the caller may find, as written: what is
+    /// asked for may not be there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmatched_terms: Vec<String>,
     /// By tier: `coarse`, `fine`, `rerank`.
     pub tiers: BTreeMap<String, TierSummary>,
     /// Best first.
@@ -95,6 +102,10 @@ pub struct Hit {
     pub rank: usize,
     /// Final score, 0 to 1, comparable within one answer.
     pub score: f32,
+    /// Estimated probability that the hit answers the question, 0 to 1: comparable across
+    /// questions. None from a server that does not estimate it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<f32>,
     /// Chunk.
     pub chunk_id: ChunkId,
     /// Its document.
@@ -124,7 +135,8 @@ pub struct Hit {
     /// Links of images in the chunk; those that the document carries are paths of the server, such
     /// as `/v1/images/…`.
     pub images: Vec<String>,
-    /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `fine`, `rerank`.
+    /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `exact_name` (how
+    /// exactly the question names it, if it does), `fine`, `rerank`.
     pub scores: BTreeMap<String, f32>,
     /// With `parents`: the chunk above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -180,6 +192,10 @@ pub struct QueryPlan {
     pub tokens: Vec<String>,
     /// Tokens of the query.
     pub query_tokens: usize,
+    /// What the question may name a document by, folded: identifiers, paths, error codes, quoted
+    /// titles, and the question itself if it is short.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// Weight of the vector side, 0 to 1.
     pub vector_weight: f32,
     /// Which signals are used.
@@ -198,6 +214,9 @@ pub struct QueryPlan {
     pub top_k: usize,
     /// Lowest final score of a hit.
     pub minimum_score: Option<f32>,
+    /// Lowest relevance of a hit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_relevance: Option<f32>,
     /// Tag → weight.
     pub profile: BTreeMap<String, f32>,
     /// How near-duplicates become one hit; none when each is a hit of its own.
@@ -210,6 +229,10 @@ pub struct QueryPlan {
 pub struct FoldLimits {
     /// Least estimated similarity of two documents of one family, 0 to 1.
     pub threshold: f32,
+    /// The same for two documents of different titles, which are more likely pages made from one
+    /// template.
+    #[serde(default)]
+    pub other_title_threshold: f32,
     /// How far the best chunk of the member that answers may score below the family's best.
     pub score_margin: f32,
 }

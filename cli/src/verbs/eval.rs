@@ -32,10 +32,10 @@ const STAGES: [Service; 4] = [
 /// not embedded again; one that holds other documents is refused.
 pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> {
     let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
-    let set = limited(set, eval.limit);
-    let own_folder = OwnFolder::choose(global, config)?;
-    let config = own_config(config, eval, &own_folder.path);
-    let report = app::block_on(evaluate(&set, &config))?;
+    let set = limited(set, eval.limit).of_source(&eval.source);
+    let own_folder = OwnFolder::choose(global)?;
+    let config = own_config(config, eval.embedder, &own_folder.path);
+    let report = app::block_on(evaluate(&set, &config, eval.fold))?;
     print::result(eval.output, &report, || describe(&report))?;
     Ok(if report.ingest.dead > 0 {
         Outcome::PartlyFailed
@@ -49,7 +49,21 @@ fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
     set
 }
 
-async fn evaluate(set: &EvaluationSet, config: &Config) -> Result<Report> {
+async fn evaluate(set: &EvaluationSet, config: &Config, fold: bool) -> Result<Report> {
+    in_pipeline(set, config, async |pipeline, parts| {
+        let pipeline = Pipeline { fold, ..pipeline };
+        tributary_eval::run(set, &pipeline, settings(config, parts), &Bars::default()).await
+    })
+    .await
+}
+
+/// Runs the services on the configured data folder, which holds no document beside those of the
+/// set, for as long as `work` takes.
+pub(super) async fn in_pipeline<T>(
+    set: &EvaluationSet,
+    config: &Config,
+    work: impl AsyncFnOnce(Pipeline<'_>, &app::Parts) -> Result<T>,
+) -> Result<T> {
     let app = App::start(config, &STAGES, None).await?;
     let parts = app.parts();
     let shutdown = app.shutdown();
@@ -59,19 +73,20 @@ async fn evaluate(set: &EvaluationSet, config: &Config) -> Result<Report> {
         retriever: &parts.retriever,
         index: parts.stores.index.as_ref(),
         top_k: config.query_api.retrieval.maximum_top_k,
+        fold: false,
     };
-    let evaluated = async {
+    let worked = async {
         holds_nothing_else(&parts.documents, set, config).await?;
-        tributary_eval::run(set, &pipeline, settings(config, &parts), &Bars::default()).await
+        work(pipeline, &parts).await
     };
-    let report = tokio::select! {
-        report = evaluated => report,
+    let result = tokio::select! {
+        result = worked => result,
         // So that a temporary folder goes.
         _ = tokio::signal::ctrl_c() => Err(anyhow!("stopped before there was a report")),
     };
     shutdown.cancel();
     running.await.context("the pipeline panicked")??;
-    report
+    result
 }
 
 /// Documents beside those of the set would be found too, and those of the set would stay among
@@ -122,13 +137,13 @@ fn settings(config: &Config, parts: &app::Parts) -> Value {
 }
 
 /// The named data folder, or a temporary one that goes with the process.
-struct OwnFolder {
-    path: PathBuf,
+pub(super) struct OwnFolder {
+    pub(super) path: PathBuf,
     temporary: bool,
 }
 
 impl OwnFolder {
-    fn choose(global: &Global, _: &Config) -> Result<Self> {
+    pub(super) fn choose(global: &Global) -> Result<Self> {
         if let Some(path) = &global.data_dir {
             return Ok(Self {
                 path: path.clone(),
@@ -155,7 +170,11 @@ impl Drop for OwnFolder {
 }
 
 /// Models are taken from where they would be without the folder of its own.
-fn own_config(config: &Config, eval: &EvalRun, folder: &Path) -> Config {
+pub(super) fn own_config(
+    config: &Config,
+    embedder: Option<EmbedderChoice>,
+    folder: &Path,
+) -> Config {
     let mut own = Config {
         origin: None,
         ..config.clone()
@@ -168,7 +187,7 @@ fn own_config(config: &Config, eval: &EvalRun, folder: &Path) -> Config {
             .to_string(),
     );
     own.store.data_folder = folder.display().to_string();
-    match eval.embedder {
+    match embedder {
         Some(EmbedderChoice::Onnx) => own.models.kind = EmbedderKind::Onnx,
         Some(EmbedderChoice::Hashing) => own.models.kind = EmbedderKind::Hashing,
         None => {}
@@ -178,7 +197,7 @@ fn own_config(config: &Config, eval: &EvalRun, folder: &Path) -> Config {
 
 /// One bar per step.
 #[derive(Default)]
-struct Bars {
+pub(super) struct Bars {
     current: RefCell<Option<(String, ProgressBar)>>,
 }
 
@@ -220,8 +239,12 @@ fn describe(report: &Report) -> String {
             report.tiers.fine.recall, report.tiers.fine.candidates
         ),
         format!(
-            "final   nDCG@10 {:.4}  MRR@10 {:.4}  recall@10 {:.4}  recall@20 {:.4}  hit@5 {:.4}  hit@10 {:.4}",
-            last.ndcg_10, last.mrr_10, last.recall_10, last.recall_20, last.hit_5, last.hit_10
+            "final   nDCG@10 {:.4}  MRR@10 {:.4}  recall@10 {:.4}  recall@20 {:.4}",
+            last.ndcg_10, last.mrr_10, last.recall_10, last.recall_20
+        ),
+        format!(
+            "        hit@1 {:.4}  hit@3 {:.4}  hit@5 {:.4}  hit@10 {:.4}",
+            last.hit_1, last.hit_3, last.hit_5, last.hit_10
         ),
         format!("latency {}", total.unwrap_or_default()),
         format!(

@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod backup;
 pub mod blobs;
+pub mod calibrate;
 pub mod chunk;
 pub mod completions;
 pub mod config;

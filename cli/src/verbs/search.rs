@@ -12,6 +12,8 @@ use crate::config::Config;
 use crate::print::{self, Outcome};
 
 const SHOWN_CHARACTERS: usize = 240;
+/// Members of a family that are named below the one that answers.
+const SHOWN_MEMBERS: usize = 5;
 /// Snippets are looked for in this much of a chunk.
 const MOST_SEARCHED_CHARACTERS: usize = 20_000;
 
@@ -37,6 +39,7 @@ fn request(search: &Search) -> SearchRequest {
         top_k: search.top_k,
         strategy: Default::default(),
         minimum_score: None,
+        minimum_relevance: search.minimum_relevance,
         rerank: None,
         profile: Default::default(),
         parents: false,
@@ -61,6 +64,10 @@ pub fn describe(response: &SearchResponse) -> String {
     if response.hits.is_empty() {
         text.push_str("nothing found\n");
     }
+    if !response.unmatched_terms.is_empty() {
+        let terms = response.unmatched_terms.join(", ");
+        writeln!(text, "found nowhere: {terms}").ok();
+    }
     if !response.degraded.is_empty() {
         writeln!(text, "degraded: {}", response.degraded.join(", ")).ok();
     }
@@ -84,21 +91,40 @@ fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
             .filter(|title| *title != hit.title),
     );
     let body = hit.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    writeln!(
-        text,
-        "{:2}. {:.3}  {}",
-        hit.rank,
-        hit.score,
-        place.join(" › ")
-    )
-    .ok();
+    let place = place.join(" › ");
+    let relevance = hit
+        .relevance
+        .map(|relevance| format!("  relevance {relevance:.2}"))
+        .unwrap_or_default();
+    writeln!(text, "{:2}. {:.3}  {place}{relevance}", hit.rank, hit.score).ok();
     let family = match hit.family.len() {
         0 => String::new(),
         1 => "  (+1 near-duplicate)".to_owned(),
         more => format!("  (+{more} near-duplicates)"),
     };
     writeln!(text, "     {} {}{family}", hit.source, hit.source_path).ok();
+    describe_family(hit, text);
     writeln!(text, "     {}\n", snippet(&body, words)).ok();
+}
+
+/// Who stands behind a hit, each on a line.
+fn describe_family(hit: &Hit, text: &mut String) {
+    for member in hit.family.iter().take(SHOWN_MEMBERS) {
+        let title = if member.title == hit.title {
+            String::new()
+        } else {
+            format!(" {}", member.title)
+        };
+        writeln!(
+            text,
+            "       = {:.2} {} {}{title}",
+            member.similarity, member.source, member.source_path
+        )
+        .ok();
+    }
+    if let more @ 1.. = hit.family.len().saturating_sub(SHOWN_MEMBERS) {
+        writeln!(text, "       = {more} more, with --unfold or --format json").ok();
+    }
 }
 
 /// What to look for in a hit: words, and pairs of characters where words have no spaces between
@@ -158,6 +184,35 @@ fn snippet(text: &str, words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An answer with one hit that has so many near-duplicates.
+    fn answer(members: usize) -> SearchResponse {
+        let member = |number: usize| {
+            serde_json::json!({"document_id": number.to_string(), "version": 1, "source": "portal",
+                "source_path": format!("{number}.md"), "title": "Tilt", "similarity": 0.93})
+        };
+        let hit = serde_json::json!({"rank": 1, "score": 0.9, "relevance": 0.81,
+            "chunk_id": "0".repeat(32), "document_id": "d", "version": 2, "source": "wiki",
+            "source_path": "tilt.md", "title": "Tilt", "section_path": [], "text": "6 degrees",
+            "url": "", "pages": [], "kind": "section", "tags": [], "knowledge_sets": [],
+            "images": [], "scores": {}, "family": (0..members).map(member).collect::<Vec<_>>()});
+        let answer = serde_json::json!({"query": "tilt", "took_ms": 1.0, "degraded": [],
+            "unmatched_terms": ["0x80070005"], "tiers": {}, "hits": [hit]});
+        serde_json::from_value(answer).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn an_answer_names_who_stands_behind_a_hit_and_what_was_found_nowhere() {
+        let text = describe(&answer(7));
+        assert!(text.contains(" 1. 0.900  Tilt  relevance 0.81\n"), "{text}");
+        assert!(
+            text.contains("tilt.md  (+7 near-duplicates)\n       = 0.93 portal 0.md\n"),
+            "{text}"
+        );
+        assert!(text.contains("portal 4.md\n       = 2 more"), "{text}");
+        assert!(text.contains("found nowhere: 0x80070005\n"), "{text}");
+        assert!(!describe(&answer(0)).contains("       ="));
+    }
 
     #[test]
     fn a_snippet_shows_where_the_words_are() {

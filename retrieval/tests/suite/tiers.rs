@@ -458,6 +458,60 @@ async fn a_reranker_that_fails_or_is_late_leaves_the_fused_order_and_is_named() 
 }
 
 #[tokio::test]
+async fn the_document_that_a_question_names_comes_first_and_its_hit_says_so() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    let outcome = search(&retriever, json!({"query": "载波聚合"})).await;
+    let first = &outcome.response.hits[0];
+    assert_eq!(
+        (first.document_id.as_str(), first.scores["exact_name"]),
+        ("wiki/载波聚合", 0.9)
+    );
+    assert!(first.score >= 0.9 && first.scores["standing"] <= first.score);
+    let other = search(&retriever, json!({"query": "怎么激活辅小区"})).await;
+    assert!(!other.response.hits[0].scores.contains_key("exact_name"));
+}
+
+#[tokio::test]
+async fn hits_have_a_relevance_that_a_request_can_ask_for() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    let ask = async |minimum: Value| {
+        let request = json!({"query": "载波聚合的峰值速率", "minimum_relevance": minimum});
+        search(&retriever, request).await.response.hits
+    };
+    let all = ask(Value::Null).await;
+    let relevance: Vec<f32> = all.iter().filter_map(|hit| hit.relevance).collect();
+    assert_eq!(relevance.len(), all.len());
+    assert!(relevance.iter().all(|value| (0.0..=1.0).contains(value)));
+    let middle = relevance.iter().sum::<f32>() / relevance.len() as f32;
+    let some = ask(middle.into()).await;
+    assert!(!some.is_empty() && some.len() < all.len(), "{relevance:?}");
+    assert!(some.iter().all(|hit| hit.relevance >= Some(middle)));
+    let semantic = json!({"query": "q", "strategy": "semantic", "minimum_relevance": 0.5});
+    let refused = retriever
+        .search(&request(semantic), &Principal::unrestricted())
+        .await;
+    assert!(refused.is_err_and(|error| error.to_string().contains("minimum_relevance")));
+}
+
+#[tokio::test]
+async fn words_that_stand_nowhere_are_named_and_no_forbidden_text_counts() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    let unmatched = async |filter: Value| {
+        let request = json!({"query": "载波聚合 0x80070005", "filter": filter});
+        search(&retriever, request).await.response.unmatched_terms
+    };
+    assert_eq!(unmatched(json!({})).await, ["0x80070005"]);
+    let elsewhere = unmatched(json!({"sources": ["nowhere"]})).await;
+    assert!(
+        elsewhere.contains(&"0x80070005".to_owned()) && elsewhere.len() > 1,
+        "{elsewhere:?}"
+    );
+}
+
+#[tokio::test]
 async fn plans_are_as_they_were() {
     let filled = filled().await;
     let retriever = common::retriever(filled.index.clone(), common::models(None));

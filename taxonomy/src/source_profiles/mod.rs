@@ -99,6 +99,19 @@ pub struct SourceProfile {
     /// shown.
     #[serde(default, skip_serializing_if = "is_ordinary")]
     pub priority: i32,
+    /// Whether its documents may be near-duplicates of others: of a family one answers for all.
+    /// Pages that differ in little and are not the same (one for each model of a device) are none.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub near_duplicates: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Left out of the fingerprint, like a priority of 0.
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 /// Left out of the fingerprint too: profiles without a priority are what they were.
@@ -186,7 +199,7 @@ pub struct SourceProfiles {
     default: SourceProfile,
 }
 
-const PROFILE_KEYS: [&str; 10] = [
+const PROFILE_KEYS: [&str; 11] = [
     "name",
     "source",
     "cleaners",
@@ -197,6 +210,7 @@ const PROFILE_KEYS: [&str; 10] = [
     "tag_rules",
     "newest_only",
     "priority",
+    "near_duplicates",
 ];
 
 /// Lists of rules in a profile, each with what its rules give.
@@ -220,6 +234,7 @@ impl Default for SourceProfiles {
             tag_rules: Vec::new(),
             newest_only: None,
             priority: 0,
+            near_duplicates: yes(),
         };
         Self {
             profiles: Vec::new(),

@@ -1,0 +1,78 @@
+//! `tributary eval calibrate --set DIR…`: fits the weights of relevance, and says what they are
+//! worth on questions that they were not fitted on.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use tributary_eval::calibrate::{Fit, halved};
+use tributary_eval::calibration::SIGNALS;
+use tributary_eval::{Calibration, Collection, EvaluationSet};
+
+use super::eval::{Bars, OwnFolder, in_pipeline, own_config};
+use crate::app;
+use crate::args::{EvalCalibrate, Global};
+use crate::config::Config;
+use crate::print::{self, Outcome};
+
+/// Runs each set in a folder of its own (below `--data-dir`, if that is given), then fits all.
+pub fn run(global: &Global, config: &Config, calibrate: &EvalCalibrate) -> Result<Outcome> {
+    let own_folder = OwnFolder::choose(global)?;
+    let mut collection = Collection::default();
+    for folder in &calibrate.sets {
+        let set = EvaluationSet::read(folder, "queries.jsonl", "qrels.tsv")?;
+        let set = halved(set, calibrate.limit);
+        let config = own_config(config, None, &own_folder.path.join(&set.name));
+        let added = in_pipeline(&set, &config, async |pipeline, _| {
+            collection.add(&set, &pipeline, &Bars::default()).await
+        });
+        app::block_on(added)?;
+    }
+    let calibration = collection.calibrate()?;
+    print::result(calibrate.output, &calibration, || {
+        describe(&calibration, &config.query_api.retrieval.relevance.model)
+    })?;
+    Ok(Outcome::Done)
+}
+
+/// A section of the configuration, with the figures as comments.
+fn describe(calibration: &Calibration, model: &str) -> String {
+    let mut text = format!(
+        "# {}: {} questions with an answer, {} without\n[query_api.retrieval.relevance]\nmodel = \"{model}\"\n",
+        calibration.sets.join(", "),
+        calibration.answerable,
+        calibration.unanswerable
+    );
+    for (name, fit) in [
+        ("with_vectors", &calibration.with_vectors),
+        ("keywords_alone", &calibration.keywords_alone),
+    ] {
+        describe_fit(name, fit, &calibration.sets, &mut text);
+    }
+    text
+}
+
+fn describe_fit(name: &str, fit: &Fit, sets: &[String], text: &mut String) {
+    writeln!(text, "\n[query_api.retrieval.relevance.{name}]").ok();
+    writeln!(text, "intercept = {:.3}", fit.weights.intercept).ok();
+    for (signal, weight) in SIGNALS.iter().zip(fit.weights.signals) {
+        writeln!(text, "{signal} = {weight:.3}").ok();
+    }
+    let all = std::iter::once(("all", &fit.all));
+    let each = sets.iter().map(String::as_str).zip(&fit.by_set);
+    for (set, figures) in all.chain(each) {
+        writeln!(
+            text,
+            "# cross-fitted, {set}: calibration error {:.4}, of bins {:.4}, answerable or not AUROC {:.4}",
+            figures.calibration_error, figures.calibration_error_of_bins, figures.answerable_auroc
+        )
+        .ok();
+    }
+    for bin in fit.all.bins.iter().filter(|bin| bin.hits > 0) {
+        writeln!(
+            text,
+            "#   estimated {:.3}, relevant {:.3} of {} hits",
+            bin.estimated, bin.relevant, bin.hits
+        )
+        .ok();
+    }
+}

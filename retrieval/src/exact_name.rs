@@ -1,0 +1,331 @@
+//! What a question names exactly: a path, a title, an identifier, an error code. The document of
+//! that name comes first, however many long pages use the same words.
+//!
+//! score' = 1 − (1 − score) · (1 − s), where s is the strength with which the question names the
+//! chunk. s = 0 changes nothing, s = 1 puts it before all that is not named.
+
+use tributary_schemas::search::QueryPlan;
+use tributary_schemas::{Chunk, DocumentHeader};
+use tributary_taxonomy::fold;
+
+use crate::config::ExactNameConfig;
+
+/// Longer questions are no names as a whole.
+const MOST_NAME_CHARACTERS: usize = 100;
+/// Names of one question; an error message pasted whole has dozens.
+const MOST_NAMES: usize = 16;
+/// From so many digits on, a word of letters and digits is a code, such as `0x80070005`.
+const LEAST_CODE_DIGITS: usize = 3;
+const QUOTES: [(char, char); 6] = [
+    ('"', '"'),
+    ('`', '`'),
+    ('“', '”'),
+    ('「', '」'),
+    ('《', '》'),
+    ('『', '』'),
+];
+
+/// What a question may name a document by, folded, each once: what stands in quotes, identifiers
+/// (`nn.Conv2d`, `load_checkpoint`, `radio/tilt.md`, `0x80070005`), and the question itself if it
+/// is short.
+pub fn in_question(question: &str) -> Vec<String> {
+    let is_short = question.chars().count() <= MOST_NAME_CHARACTERS;
+    let whole = is_short.then(|| normal(question));
+    let quoted = quoted(question).into_iter().map(normal);
+    let identifiers = words(question).filter(|word| is_identifier(word));
+    let mut names: Vec<String> = Vec::new();
+    for name in whole
+        .into_iter()
+        .chain(quoted)
+        .chain(identifiers.map(normal))
+    {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.truncate(MOST_NAMES);
+    names
+}
+
+/// Tells how exactly a question names documents and chunks, as strengths from 0 to 1.
+#[derive(Clone, Copy)]
+pub struct Naming<'a> {
+    names: &'a [String],
+    config: &'a ExactNameConfig,
+}
+
+impl<'a> Naming<'a> {
+    /// For the names in a plan.
+    pub fn new(plan: &'a QueryPlan, config: &'a ExactNameConfig) -> Self {
+        Self {
+            names: &plan.names,
+            config,
+        }
+    }
+
+    /// Whether the question may name anything.
+    pub fn is_possible(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Of a document, by its path, its title, or the last parts of its title or file name
+    /// (`load_checkpoint` for `mindspore.load_checkpoint`).
+    pub fn of_document(&self, document: &DocumentHeader) -> f32 {
+        if !self.is_possible() {
+            return 0.0;
+        }
+        let path = fold(&document.source_path);
+        let title = normal(&document.title);
+        let file = normal(file_stem(&path));
+        let strength = |name: &String| match name.as_str() {
+            name if is_path(name) && ends_with_part(&path, name, "/") => self.config.path,
+            name if name == title => self.config.title,
+            name if name == file || ends_with_name(&title, name) || ends_with_name(&file, name) => {
+                self.config.last_part
+            }
+            _ => 0.0,
+        };
+        self.names.iter().map(strength).fold(0.0, f32::max)
+    }
+
+    /// Of a chunk, by the heading right above it, or by a code in its text.
+    pub fn of_chunk(&self, chunk: &Chunk) -> f32 {
+        let heading = chunk.section_path.last().map(|heading| normal(heading));
+        if heading.is_some_and(|heading| self.names.contains(&heading)) {
+            return self.config.heading;
+        }
+        let codes: Vec<&str> = self
+            .names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| is_code(name))
+            .collect();
+        if codes.is_empty() {
+            return 0.0;
+        }
+        let text = fold(&chunk.text);
+        if words(&text).any(|word| codes.contains(&word)) {
+            self.config.code_in_text
+        } else {
+            0.0
+        }
+    }
+}
+
+/// See the head of the file.
+pub fn boosted(score: f32, strength: f32) -> f32 {
+    1.0 - (1.0 - score) * (1.0 - strength)
+}
+
+/// Runs of characters that identifiers and paths are made of, without what ends a sentence.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !is_of_identifier(character))
+        .map(|word| word.trim_matches(|character: char| !character.is_ascii_alphanumeric()))
+        .filter(|word| !word.is_empty())
+}
+
+fn is_of_identifier(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | ':' | '/' | '-' | '#')
+}
+
+/// A word that nobody writes in running text: parts joined by `_ . :: /`, a hump inside, or letters
+/// and digits together.
+fn is_identifier(word: &str) -> bool {
+    let is_long = word.len() > 2 && word.bytes().any(|byte| byte.is_ascii_alphabetic());
+    is_long && (is_joined(word) || has_hump(word) || has_digits(word))
+}
+
+fn is_joined(word: &str) -> bool {
+    word.contains(['_', '/']) || word.contains("::") || word.trim_matches('.').contains('.')
+}
+
+fn has_hump(word: &str) -> bool {
+    let is_hump = |pair: &[u8]| match pair {
+        [left, right] => left.is_ascii_lowercase() && right.is_ascii_uppercase(),
+        _ => false,
+    };
+    let is_acronym_before_word = |three: &[u8]| match three {
+        [first, second, third] => {
+            first.is_ascii_uppercase() && second.is_ascii_uppercase() && third.is_ascii_lowercase()
+        }
+        _ => false,
+    };
+    let bytes = word.as_bytes();
+    bytes.windows(2).any(is_hump) || bytes.windows(3).any(is_acronym_before_word)
+}
+
+fn has_digits(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// An error code: letters and several digits in one word.
+fn is_code(name: &str) -> bool {
+    let digits = name.bytes().filter(u8::is_ascii_digit).count();
+    let is_one_word = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let has_letter = name.bytes().any(|byte| byte.is_ascii_alphabetic());
+    is_one_word && has_letter && digits >= LEAST_CODE_DIGITS
+}
+
+fn is_path(name: &str) -> bool {
+    name.contains('/') || name.rsplit_once('.').is_some_and(|(_, end)| end.len() <= 5)
+}
+
+fn quoted(question: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for (open, close) in QUOTES {
+        let mut rest = question;
+        while let Some((_, behind)) = rest.split_once(open) {
+            let Some((inside, after)) = behind.split_once(close) else {
+                break;
+            };
+            if inside.chars().count() > 1 {
+                found.push(inside);
+            }
+            rest = after;
+        }
+    }
+    found
+}
+
+/// Folded, one space between words, without punctuation at the ends.
+fn normal(text: &str) -> String {
+    let folded = fold(text);
+    let trimmed = folded.trim_matches(|character: char| !character.is_alphanumeric());
+    trimmed.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The file's name without the last ending; dots inside belong to the name.
+fn file_stem(path: &str) -> &str {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Whether `whole` ends with the parts of `name`, which is shorter.
+fn ends_with_name(whole: &str, name: &str) -> bool {
+    whole != name
+        && [".", "::"]
+            .iter()
+            .any(|joiner| ends_with_part(whole, name, joiner))
+}
+
+/// Whether `whole` is `part`, or ends with it behind a joiner.
+fn ends_with_part(whole: &str, part: &str, joiner: &str) -> bool {
+    let before = whole.strip_suffix(part);
+    before.is_some_and(|before| before.is_empty() || before.ends_with(joiner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: ExactNameConfig = ExactNameConfig {
+        path: 1.0,
+        title: 0.9,
+        heading: 0.8,
+        last_part: 0.6,
+        code_in_text: 0.3,
+    };
+
+    fn chunk(section_path: &[&str], text: &str) -> Chunk {
+        let json = serde_json::json!({"chunk_id": "0".repeat(32), "kind": "leaf", "ordinal": 0,
+            "section_path": section_path, "text": text, "tokens": 1});
+        serde_json::from_value(json).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn identifiers_codes_paths_and_quoted_titles_are_names_and_words_are_not() {
+        let table: [(&str, &[&str]); 9] = [
+            (
+                "nn.Conv2d 的 pad_mode 默认是哪个？",
+                &["nn.conv2d", "pad_mode"],
+            ),
+            (
+                "what is `use_offload` in nn.Adam?",
+                &["use_offload", "nn.adam"],
+            ),
+            ("error 0x80070005 after the update.", &["0x80070005"]),
+            ("where is radio/tilt.md now", &["radio/tilt.md"]),
+            ("see 《天线 倾角》 please", &["天线 倾角"]),
+            (
+                "CSVDataset and GeneratorDataset",
+                &["csvdataset", "generatordataset"],
+            ),
+            ("std::sync::Arc, or Rc", &["std::sync::arc"]),
+            ("MindSpore 有现成的 Callback 吗", &["mindspore"]),
+            ("is the Dataset of Ascend in O1 mode e.g. slow", &["e.g"]),
+        ];
+        for (question, expected) in table {
+            let mut names = in_question(question);
+            assert_eq!(names.remove(0), normal(question));
+            assert_eq!(names, expected, "{question}");
+        }
+        assert!(in_question(&"word ".repeat(40)).is_empty());
+        assert!(in_question("？？").is_empty());
+    }
+
+    #[test]
+    fn a_document_is_named_by_path_title_or_the_last_parts_of_its_name() {
+        let document = DocumentHeader {
+            source_path: "api/nn/mindspore.nn.Conv2d.rst".into(),
+            title: "mindspore.nn.Conv2d".into(),
+            ..DocumentHeader::default()
+        };
+        let table = [
+            ("mindspore.nn.Conv2d", CONFIG.title),
+            ("api/nn/mindspore.nn.Conv2d.rst", CONFIG.path),
+            ("nn/mindspore.nn.Conv2d.rst", CONFIG.path),
+            ("how is nn.Conv2d padded", CONFIG.last_part),
+            ("Conv2d", CONFIG.last_part),
+            ("conv2d_transpose", 0.0),
+            ("mindspore.nn", 0.0),
+            ("v2d", 0.0),
+            ("", 0.0),
+        ];
+        for (question, expected) in table {
+            let names = in_question(question);
+            let naming = Naming {
+                names: &names,
+                config: &CONFIG,
+            };
+            assert_eq!(naming.of_document(&document), expected, "{question}");
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_named_by_its_heading_or_a_code_in_its_text() {
+        let named = |question: &str, text: &str| {
+            let names = in_question(question);
+            let naming = Naming {
+                names: &names,
+                config: &CONFIG,
+            };
+            naming.of_chunk(&chunk(&["Errors", "Access is denied"], text))
+        };
+        assert_eq!(named("access is denied?", ""), CONFIG.heading);
+        assert_eq!(named("Errors", ""), 0.0);
+        assert_eq!(
+            named("0x80070005 怎么办", "得到 0x80070005。"),
+            CONFIG.code_in_text
+        );
+        assert_eq!(named("0x80070005 怎么办", "得到 0x800700051。"), 0.0);
+        assert_eq!(named("Conv2d", "Conv2d"), 0.0, "a name, no code");
+    }
+
+    #[test]
+    fn the_boost_keeps_scores_between_0_and_1_and_their_order() {
+        // score, strength → 1 − (1 − score)(1 − strength)
+        let table = [
+            (0.0, 0.0, 0.0),
+            (0.4, 0.0, 0.4),
+            (0.4, 0.5, 0.7),
+            (0.0, 0.9, 0.9),
+            (1.0, 0.6, 1.0),
+            (0.2, 1.0, 1.0),
+        ];
+        for (score, strength, expected) in table {
+            assert!((boosted(score, strength) - expected).abs() < 1e-6);
+        }
+    }
+}
