@@ -120,9 +120,10 @@ fn solve(mut matrix: Matrix, mut right: [f64; WEIGHTS]) -> [f64; WEIGHTS] {
         matrix.swap(column, pivot);
         right.swap(column, pivot);
         for row in column + 1..WEIGHTS {
-            let factor = matrix[row][column] / matrix[column][column];
-            for cell in column..WEIGHTS {
-                matrix[row][cell] -= factor * matrix[column][cell];
+            let pivot_row = matrix[column];
+            let factor = matrix[row][column] / pivot_row[column];
+            for (cell, pivot) in matrix[row].iter_mut().zip(pivot_row) {
+                *cell -= factor * pivot;
             }
             right[row] -= factor * right[column];
         }

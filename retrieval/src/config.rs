@@ -94,7 +94,8 @@ impl NearDuplicateConfig {
     }
 }
 
-/// Strength by what of a document the question names, 0 to 1, see [`crate::exact_name`].
+/// Strength by what of a document the question names, 0 or more, see [`crate::exact_name`]: it is
+/// added to the score, which lies between 0 and 1.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExactNameConfig {
@@ -231,9 +232,9 @@ impl Config {
                 "must lie between near_duplicates.threshold and 1",
             ),
             (
-                self.exact_name.are_shares(),
+                self.exact_name.are_strengths(),
                 "exact_name",
-                "must have strengths between 0 and 1",
+                "must have strengths of 0 or more",
             ),
             (
                 self.relevance.with_vectors.are_numbers()
@@ -258,7 +259,7 @@ impl Config {
 }
 
 impl ExactNameConfig {
-    fn are_shares(&self) -> bool {
+    fn are_strengths(&self) -> bool {
         let strengths = [
             self.path,
             self.title,
@@ -268,7 +269,7 @@ impl ExactNameConfig {
         ];
         strengths
             .iter()
-            .all(|strength| (0.0..=1.0).contains(strength))
+            .all(|strength| strength.is_finite() && *strength >= 0.0)
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a question names exactly: a path, a title, an identifier, an error code. The document of
 //! that name comes first, however many long pages use the same words.
 //!
-//! score' = 1 − (1 − score) · (1 − s), where s is the strength with which the question names the
-//! chunk. s = 0 changes nothing, s = 1 puts it before all that is not named.
+//! score' = (score + s) / (1 + S), where s is the strength with which the question names the chunk
+//! and S the highest one in the answer, so that scores stay between 0 and 1. A chunk that is named
+//! with a strength of 1 or more stands before all that are not; where nothing is named nothing
+//! changes.
 
 use tributary_schemas::search::QueryPlan;
 use tributary_schemas::{Chunk, DocumentHeader};
@@ -47,7 +49,7 @@ pub fn in_question(question: &str) -> Vec<String> {
     names
 }
 
-/// Tells how exactly a question names documents and chunks, as strengths from 0 to 1.
+/// Tells how exactly a question names documents and chunks, as strengths: 0 for not at all.
 #[derive(Clone, Copy)]
 pub struct Naming<'a> {
     names: &'a [String],
@@ -113,8 +115,8 @@ impl<'a> Naming<'a> {
 }
 
 /// See the head of the file.
-pub fn boosted(score: f32, strength: f32) -> f32 {
-    1.0 - (1.0 - score) * (1.0 - strength)
+pub fn boosted(score: f32, strength: f32, highest: f32) -> f32 {
+    (score + strength) / (1.0 + highest)
 }
 
 /// Runs of characters that identifiers and paths are made of, without what ends a sentence.
@@ -221,9 +223,9 @@ mod tests {
     use super::*;
 
     const CONFIG: ExactNameConfig = ExactNameConfig {
-        path: 1.0,
-        title: 0.9,
-        heading: 0.8,
+        path: 1.2,
+        title: 1.1,
+        heading: 0.7,
         last_part: 0.6,
         code_in_text: 0.3,
     };
@@ -315,17 +317,17 @@ mod tests {
 
     #[test]
     fn the_boost_keeps_scores_between_0_and_1_and_their_order() {
-        // score, strength → 1 − (1 − score)(1 − strength)
+        // score, strength, highest strength of the answer → (score + strength) / (1 + highest)
         let table = [
-            (0.0, 0.0, 0.0),
-            (0.4, 0.0, 0.4),
-            (0.4, 0.5, 0.7),
-            (0.0, 0.9, 0.9),
-            (1.0, 0.6, 1.0),
-            (0.2, 1.0, 1.0),
+            (0.0, 0.0, 0.0, 0.0),
+            (0.4, 0.0, 0.0, 0.4),
+            (0.4, 0.0, 1.0, 0.2),
+            (0.2, 1.0, 1.0, 0.6),
+            (1.0, 0.0, 1.0, 0.5),
+            (1.0, 0.6, 0.6, 1.0),
         ];
-        for (score, strength, expected) in table {
-            assert!((boosted(score, strength) - expected).abs() < 1e-6);
+        for (score, strength, highest, expected) in table {
+            assert!((boosted(score, strength, highest) - expected).abs() < 1e-6);
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct FineChunk {
     pub similarity: Option<f32>,
     /// Fused, 0..1.
     pub standing: f32,
-    /// How exactly the question names it, 0..1.
+    /// How exactly the question names it; 0 for not at all.
     pub exact_name: f32,
     /// Fused, weighted and boosted, 0..1.
     pub score: f32,
@@ -187,11 +187,22 @@ async fn adjust(fine: Fine<'_>, chunks: &mut [FineChunk]) -> Result<()> {
         weigh(plan, chunks, &stored);
     }
     for (chunk, stored) in chunks.iter_mut().zip(&stored) {
-        let Some(stored) = stored else { continue };
-        chunk.exact_name = strength(&fine, stored);
-        chunk.score = boosted(chunk.score, chunk.exact_name);
+        let named = stored.as_ref().map(|stored| strength(&fine, stored));
+        chunk.exact_name = named.unwrap_or(0.0);
+    }
+    let highest = strongest(chunks);
+    for chunk in chunks {
+        chunk.score = boosted(chunk.score, chunk.exact_name, highest);
     }
     Ok(())
+}
+
+/// The highest strength with which the question names one of them.
+pub fn strongest(chunks: &[FineChunk]) -> f32 {
+    chunks
+        .iter()
+        .map(|chunk| chunk.exact_name)
+        .fold(0.0, f32::max)
 }
 
 /// Exact duplicates are stored once: the question may name any that the caller may see.

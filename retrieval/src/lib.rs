@@ -87,9 +87,9 @@ pub(crate) mod tests {
                 score_margin: 0.1,
             },
             exact_name: ExactNameConfig {
-                path: 1.0,
-                title: 0.9,
-                heading: 0.8,
+                path: 1.2,
+                title: 1.1,
+                heading: 0.7,
                 last_part: 0.6,
                 code_in_text: 0.3,
             },
@@ -123,7 +123,7 @@ pub(crate) mod tests {
             ("near_duplicates.other_title_threshold", |config| {
                 config.near_duplicates.other_title_threshold = 0.4
             }),
-            ("exact_name", |config| config.exact_name.title = 1.1),
+            ("exact_name", |config| config.exact_name.title = -0.1),
             ("relevance", |config| {
                 config.relevance.with_vectors.coverage = f32::NAN
             }),

@@ -19,7 +19,7 @@ pub struct Signals {
     /// Fused score of tier 2 before anything was named: where the chunk stands in this answer, 0
     /// to 1.
     pub standing: f32,
-    /// How exactly the question names the chunk, 0 to 1.
+    /// How exactly the question names the chunk, 0 for not at all.
     pub exact_name: f32,
 }
 

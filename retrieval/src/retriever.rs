@@ -393,13 +393,12 @@ impl Retriever {
 fn named_first(mut reranked: Vec<ScoredChunk>, fine: &[FineChunk]) -> Vec<ScoredChunk> {
     let strengths: HashMap<ChunkId, f32> = fine
         .iter()
-        .filter(|chunk| chunk.exact_name > 0.0)
         .map(|chunk| (chunk.chunk_id, chunk.exact_name))
         .collect();
+    let highest = fine::strongest(fine);
     for chunk in &mut reranked {
-        if let Some(strength) = strengths.get(&chunk.chunk_id) {
-            chunk.score = boosted(chunk.score, *strength);
-        }
+        let strength = strengths.get(&chunk.chunk_id).copied().unwrap_or(0.0);
+        chunk.score = boosted(chunk.score, strength, highest);
     }
     fusion::sort_best_first(&mut reranked);
     reranked

@@ -135,8 +135,8 @@ pub struct Hit {
     /// Links of images in the chunk; those that the document carries are paths of the server, such
     /// as `/v1/images/…`.
     pub images: Vec<String>,
-    /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `exact_name` (how
-    /// exactly the question names it, if it does), `fine`, `rerank`.
+    /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `exact_name`
+    /// (how exactly the question names it, if it does: it was added to the score), `fine`, `rerank`.
     pub scores: BTreeMap<String, f32>,
     /// With `parents`: the chunk above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
