@@ -70,6 +70,15 @@ impl<'a> Naming<'a> {
         !self.names.is_empty()
     }
 
+    /// Whether a name stands among other words, or the question is nothing but one.
+    pub fn has_identifier(&self) -> bool {
+        match self.names {
+            [] => false,
+            [whole] => whole.is_ascii() && !whole.contains(' '),
+            _ => true,
+        }
+    }
+
     /// Of a document, by its path, its title, or the last parts of its title or file name
     /// (`load_checkpoint` for `mindspore.load_checkpoint`).
     pub fn of_document(&self, document: &DocumentHeader) -> f32 {

@@ -13,6 +13,10 @@ use crate::embed::QueryVectors;
 use crate::exact_name::{Naming, boosted};
 use crate::{fusion, leaving, normalize, plan};
 
+/// Best chunks that are read for a question in plain words: one whose title or heading is the whole
+/// question has all of its words and is among the first. Reading costs time.
+const LOOKED_AT_WITHOUT_NAMES: usize = 20;
+
 /// A chunk as tier 2 sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FineChunk {
@@ -54,6 +58,18 @@ pub struct Fine<'a> {
     pub naming: Naming<'a>,
 }
 
+impl Fine<'_> {
+    /// How many of the best chunks are read: all where they may be weighed, or named in passing.
+    fn looked_at(&self) -> usize {
+        let is_plain = self.plan.profile.is_empty() && !self.naming.has_identifier();
+        if is_plain {
+            LOOKED_AT_WITHOUT_NAMES
+        } else {
+            usize::MAX
+        }
+    }
+}
+
 /// Runs tier 2 inside `candidates`; at most `plan.fine_keep` chunks, best first.
 pub async fn search(
     fine: Fine<'_>,
@@ -70,17 +86,23 @@ pub async fn search(
         vector(index, plan, vectors, &candidates)
     )?;
     let mut chunks = fuse(&by_keyword, &by_vector, plan);
+    sort(&mut chunks);
     if !plan.profile.is_empty() || fine.naming.is_possible() {
         adjust(fine, &mut chunks).await?;
     }
+    sort(&mut chunks);
+    chunks.truncate(plan.fine_keep);
+    Ok(chunks)
+}
+
+/// Best first; equal scores by chunk id.
+fn sort(chunks: &mut [FineChunk]) {
     chunks.sort_unstable_by(|left, right| {
         right
             .score
             .total_cmp(&left.score)
             .then(left.chunk_id.cmp(&right.chunk_id))
     });
-    chunks.truncate(plan.fine_keep);
-    Ok(chunks)
 }
 
 /// Keyword scores of all candidates: those of the best by the other signal are needed too.
@@ -181,7 +203,8 @@ fn raw(chunks: &[ChunkId], found: &[ScoredChunk]) -> Vec<f32> {
 /// What the documents say of the scores: the user's profile first, then what the question names.
 async fn adjust(fine: Fine<'_>, chunks: &mut [FineChunk]) -> Result<()> {
     let Fine { index, plan, .. } = fine;
-    let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
+    let looked_at = chunks.iter().take(fine.looked_at());
+    let ids: Vec<ChunkId> = looked_at.map(|chunk| chunk.chunk_id).collect();
     let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
     if !plan.profile.is_empty() {
         weigh(plan, chunks, &stored);
