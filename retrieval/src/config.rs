@@ -36,6 +36,8 @@ pub struct Config {
     pub exact_name: ExactNameConfig,
     /// How relevance is estimated.
     pub relevance: RelevanceConfig,
+    /// Values that a search can be narrowed by.
+    pub facets: FacetConfig,
 }
 
 /// α(L) = base + range / (1 + e^(−(L − midpoint_tokens) / slope_tokens)), see
@@ -76,6 +78,16 @@ pub struct NearDuplicateConfig {
     /// The newest member answers for its family if its best chunk scores at most this much below
     /// the family's best, 0 to 1.
     pub score_margin: f32,
+}
+
+/// Values that a search can be narrowed by, see [`crate::facets`].
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FacetConfig {
+    /// How long they are good for: they are read from the whole index.
+    pub keep_ms: u64,
+    /// Most values of one kind, the most frequent ones.
+    pub values: usize,
 }
 
 impl NearDuplicateConfig {
@@ -177,6 +189,7 @@ impl Config {
             ("fine_keep", self.fine_keep),
             ("embedding_concurrency", self.embedding_concurrency),
             ("rerank.concurrency", self.rerank.concurrency),
+            ("facets.values", self.facets.values),
         ];
         let mut problems: Vec<String> = positive
             .iter()

@@ -10,6 +10,7 @@ mod document;
 mod embed;
 mod error;
 mod exact_name;
+mod facets;
 mod families;
 mod fine;
 mod fusion;
@@ -38,8 +39,8 @@ pub(crate) mod tests {
 
     use super::Config;
     use super::config::{
-        ExactNameConfig, NearDuplicateConfig, RelevanceConfig, RelevanceWeights, RerankConfig,
-        VectorWeight,
+        ExactNameConfig, FacetConfig, NearDuplicateConfig, RelevanceConfig, RelevanceWeights,
+        RerankConfig, VectorWeight,
     };
 
     fn weights() -> RelevanceWeights {
@@ -97,6 +98,10 @@ pub(crate) mod tests {
                 model: "multilingual-e5-small".into(),
                 with_vectors: weights(),
                 keywords_alone: weights(),
+            },
+            facets: FacetConfig {
+                keep_ms: 0,
+                values: 100,
             },
         }
     }

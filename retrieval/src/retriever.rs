@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::Semaphore;
 use tributary_models::{DualEmbedder, Reranker};
+use tributary_schemas::facets::Facets;
 use tributary_schemas::search::{
     QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace,
 };
@@ -20,6 +21,7 @@ use crate::document::{self, DocumentParts, DocumentView};
 use crate::embed::{QueryVectors, embed_query};
 use crate::error::SearchError;
 use crate::exact_name::{Naming, boosted};
+use crate::facets::FacetReader;
 use crate::fine::{Fine, FineChunk};
 use crate::hits::{Asked, Scores};
 use crate::relevance::Estimates;
@@ -76,6 +78,7 @@ pub struct Retriever {
     config: Config,
     embedding_permits: Arc<Semaphore>,
     rerank_permits: Arc<Semaphore>,
+    facets: FacetReader,
 }
 
 /// What tier 3 left behind.
@@ -96,10 +99,12 @@ impl Retriever {
         config.check()?;
         let embedding_permits = Arc::new(Semaphore::new(config.embedding_concurrency));
         let rerank_permits = Arc::new(Semaphore::new(config.rerank.concurrency));
+        let facets = FacetReader::new(config.facets);
         Ok(Self {
             index,
             serving,
             knowledge_sets,
+            facets,
             config,
             embedding_permits,
             rerank_permits,
@@ -129,6 +134,34 @@ impl Retriever {
         )?;
         let limits = self.config.near_duplicates.families();
         Ok(document::view(self.index.as_ref(), document_id, wanted, limits, &filter).await?)
+    }
+
+    /// What a principal can narrow a search by, with counts over what they may see; some seconds
+    /// old where the configuration allows it.
+    pub async fn facets(&self, principal: &Principal) -> SearchResult<Arc<Facets>> {
+        let filter = access::filter(
+            &Filter::default(),
+            principal,
+            &self.knowledge_sets.current(),
+        )?;
+        Ok(self.facets.read(self.index.as_ref(), filter).await?)
+    }
+
+    /// The analyzer of the serving generation: what cut the texts that are found now.
+    pub fn analyzer(&self) -> Arc<Analyzer> {
+        Arc::clone(&self.serving.current().analyzer)
+    }
+
+    /// The name of the reranker that searches use; `None` where none is configured.
+    pub fn reranker(&self) -> Option<String> {
+        let serving = self.serving.current();
+        let reranker = serving.models.reranker.as_ref();
+        reranker.map(|reranker| reranker.name().to_owned())
+    }
+
+    /// What bounds a search.
+    pub fn limits(&self) -> &Config {
+        &self.config
     }
 
     /// Answers one request of a principal, who sees no more than they may.

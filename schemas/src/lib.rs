@@ -10,6 +10,7 @@ pub mod edition;
 pub mod error;
 pub mod error_kind;
 pub mod event;
+pub mod facets;
 pub mod filter;
 pub mod id;
 pub mod json_schema;

@@ -1,0 +1,165 @@
+//! What documents can be told apart by: how many of those that a caller may see have each value.
+//! Read from the whole index, so one reading serves everybody for a while.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tributary_schemas::facets::{FacetValue, Facets};
+use tributary_schemas::{DocumentHeader, ErrorKind, Filter, Result};
+use tributary_store::search_index::SearchIndex;
+
+use crate::config::FacetConfig;
+
+/// Documents that are read at once.
+const PAGE: usize = 1000;
+
+/// Keeps the newest reading.
+pub struct FacetReader {
+    kept: Mutex<Option<Kept>>,
+    keep_for: Duration,
+    values: usize,
+}
+
+struct Kept {
+    read_at: Instant,
+    filter: Filter,
+    facets: Arc<Facets>,
+}
+
+impl FacetReader {
+    /// How long a reading is good for, and how long its lists are.
+    pub fn new(config: FacetConfig) -> Self {
+        Self {
+            kept: Mutex::new(None),
+            keep_for: Duration::from_millis(config.keep_ms),
+            values: config.values,
+        }
+    }
+
+    /// The facets of all documents that the filter allows. Who comes while they are read waits for
+    /// that reading.
+    pub async fn read(&self, index: &dyn SearchIndex, filter: Filter) -> Result<Arc<Facets>> {
+        let mut kept = self.kept.lock().await;
+        let fresh = kept
+            .as_ref()
+            .filter(|kept| kept.filter == filter && kept.read_at.elapsed() < self.keep_for);
+        if let Some(fresh) = fresh {
+            return Ok(Arc::clone(&fresh.facets));
+        }
+        let facets = Arc::new(self.count(index, &filter).await?);
+        *kept = Some(Kept {
+            read_at: Instant::now(),
+            filter,
+            facets: Arc::clone(&facets),
+        });
+        Ok(facets)
+    }
+
+    async fn count(&self, index: &dyn SearchIndex, filter: &Filter) -> Result<Facets> {
+        let mut counts = Counts::default();
+        let mut after: Option<String> = None;
+        loop {
+            let page = match index.list_documents(None, after.as_deref(), PAGE).await {
+                // nothing was indexed yet
+                Err(error) if error.kind() == ErrorKind::NotFound => break,
+                page => page?,
+            };
+            let Some(last) = page.last() else { break };
+            after = Some(last.document.document_id.clone());
+            page.iter()
+                .filter(|listed| !listed.deleted && filter.allows(&listed.document))
+                .for_each(|listed| counts.add(&listed.document));
+        }
+        Ok(counts.facets(self.values))
+    }
+}
+
+/// Documents by value.
+type Tally = BTreeMap<String, u64>;
+
+#[derive(Default)]
+struct Counts {
+    documents: u64,
+    knowledge_sets: Tally,
+    sources: Tally,
+    tags: Tally,
+    products: Tally,
+    product_versions: Tally,
+    languages: Tally,
+    security_levels: Tally,
+}
+
+impl Counts {
+    fn add(&mut self, document: &DocumentHeader) {
+        self.documents += 1;
+        tally(&mut self.knowledge_sets, &document.knowledge_sets);
+        tally(&mut self.sources, [&document.source]);
+        tally(&mut self.tags, &document.tags);
+        let attributes = &document.attributes;
+        tally(&mut self.products, &attributes.product);
+        tally(&mut self.product_versions, &attributes.product_version);
+        tally(&mut self.languages, &attributes.language);
+        let level = attributes.security_level.map(|level| level.to_string());
+        tally(&mut self.security_levels, &level);
+    }
+
+    fn facets(self, values: usize) -> Facets {
+        let most = |tally| most_frequent(tally, values);
+        Facets {
+            documents: self.documents,
+            knowledge_sets: most(self.knowledge_sets),
+            sources: most(self.sources),
+            tags: most(self.tags),
+            products: most(self.products),
+            product_versions: most(self.product_versions),
+            languages: most(self.languages),
+            security_levels: most(self.security_levels),
+        }
+    }
+}
+
+fn tally<'a>(tally: &mut Tally, values: impl IntoIterator<Item = &'a String>) {
+    for value in values {
+        match tally.get_mut(value) {
+            Some(count) => *count += 1,
+            None => {
+                tally.insert(value.clone(), 1);
+            }
+        }
+    }
+}
+
+fn most_frequent(tally: Tally, values: usize) -> Vec<FacetValue> {
+    let mut list: Vec<FacetValue> = tally
+        .into_iter()
+        .map(|(value, documents)| FacetValue { value, documents })
+        .collect();
+    list.sort_by_key(|value| std::cmp::Reverse(value.documents));
+    list.truncate(values);
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_once_a_document_and_the_frequent_come_first() {
+        let mut counts = Counts::default();
+        for (source, tags) in [("b", vec!["x"]), ("a", vec!["x", "y"]), ("b", vec![])] {
+            counts.add(&DocumentHeader {
+                source: source.into(),
+                tags: tags.into_iter().map(str::to_owned).collect(),
+                ..DocumentHeader::default()
+            });
+        }
+        let facets = counts.facets(1);
+        let first = |values: &[FacetValue]| (values.len(), values[0].value.clone());
+        assert_eq!(facets.documents, 3);
+        assert_eq!(first(&facets.sources), (1, "b".to_owned()));
+        assert_eq!(first(&facets.tags), (1, "x".to_owned()));
+        assert!(facets.languages.is_empty());
+    }
+}
