@@ -11,6 +11,7 @@ use tributary_schemas::{
     event,
 };
 
+use super::changes::Changes;
 use super::given_time::GivenTime;
 use super::list::{ListQuery, Listing, Selected};
 use super::reconcile::{on_the_way, reconcile};
@@ -178,6 +179,11 @@ impl Documents {
             (self.clock)(),
         );
         self.accept(header, record).await
+    }
+
+    /// Reports about documents from now on, for those who show them.
+    pub fn changes(&self) -> Changes {
+        self.table.changes()
     }
 
     /// What is known of a document.

@@ -2,6 +2,7 @@
 //! [`table::DocumentTable`] is what the reports add up to, [`list`] its documents in order,
 //! [`documents::Documents`] what users do with it, [`reconcile`] the proof that nothing was lost.
 
+pub mod changes;
 pub mod dead_letters;
 pub mod documents;
 pub mod given_time;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::task::JoinHandle;
 use tributary_schemas::{DocumentState, Error, ErrorKind, Labels, Result, State, Topic};
 
+use super::changes::Changes;
 use super::list::{ListQuery, Selected, Selection};
 use super::rows::{Glance, ROWS_AT_ONCE, Rows};
 use super::view::{Applied, Fold, GROUP, View, ended};
@@ -184,6 +185,11 @@ impl DocumentTable {
     /// Completes when reports are followed no more, which only a panic can cause.
     pub fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
         ended(self.view.changes())
+    }
+
+    /// Reports that are applied from now on.
+    pub fn changes(&self) -> Changes {
+        Changes::of(self.view.changes())
     }
 
     /// What is known of a document.
