@@ -8,6 +8,7 @@ pub mod openapi;
 pub mod operations;
 pub mod problem;
 pub mod reindexing;
+pub mod rendering;
 pub mod server;
 
 pub use config::Config;

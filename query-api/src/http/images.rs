@@ -12,7 +12,7 @@ use crate::server::ServerState;
 const SCHEME: &str = "blob:";
 
 /// Where the server answers them.
-const PATH: &str = "/v1/images/";
+pub const PATH: &str = "/v1/images/";
 
 /// One picture. Its address is the hash of its content, so it never changes.
 pub async fn get(
