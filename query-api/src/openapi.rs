@@ -18,8 +18,10 @@ use crate::http::documents::{
     Accepted, DocumentDetail, DocumentPage, GetParameters, ListParameters, StatesAnswer,
     StatesRequest,
 };
+use crate::http::facets::SearchChoices;
 use crate::http::health::{Readiness, Version};
 use crate::http::reindex::ReindexWish;
+use crate::http::rendered::{RenderRequest, Rendered};
 use crate::http::upload;
 use crate::problem::ProblemBody;
 
@@ -150,6 +152,23 @@ fn search(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 "Find chunks in three tiers",
                 200,
                 Some(answer::<SearchResponse>(schemas)),
+            )
+        },
+        operation(
+            "get",
+            "/v1/facets",
+            "What a search can be narrowed by, with counts, and what it may ask for",
+            200,
+            Some(answer::<SearchChoices>(schemas)),
+        ),
+        Operation {
+            body: Some(answer::<RenderRequest>(schemas)),
+            ..operation(
+                "post",
+                "/v1/rendered",
+                "Markdown as HTML that is safe to show, formulas as MathML, words of a question marked",
+                200,
+                Some(answer::<Rendered>(schemas)),
             )
         },
         operation(
@@ -331,6 +350,13 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             "This description",
             200,
             Some(json!({"application/json": {"schema": {"type": "object"}}})),
+        ),
+        operation(
+            "get",
+            "/v1/events",
+            "Server-sent events without an end: `documents` whenever reports about documents came",
+            200,
+            text("text/event-stream"),
         ),
         operation("get", "/", "The web page", 200, text("text/html")),
     ]

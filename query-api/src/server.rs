@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
+use tokio::sync::watch;
 use tributary_retrieval::Retriever;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
@@ -58,6 +59,8 @@ pub struct ServerState {
     pub(crate) metrics: Metrics,
     pub(crate) idempotency_keys: IdempotencyKeys,
     pub(crate) config: ServerConfig,
+    /// True from the moment that the server is told to stop: streams without an end end then.
+    pub(crate) stopping: watch::Sender<bool>,
     operations: web::Data<Operations>,
 }
 
@@ -81,6 +84,7 @@ impl ServerState {
             )),
             searches: SearchQueue::new(&config, operations.metrics.clone()),
             operations: web::Data::new(operations),
+            stopping: watch::Sender::new(false),
             config,
         })
     }
@@ -109,6 +113,11 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     let (config, operations) = (state.config.clone(), state.operations.clone());
+    let stopping = state.stopping.clone();
+    let shutdown = async move {
+        shutdown.await;
+        stopping.send_replace(true);
+    };
     let state = web::Data::new(state);
     let configure = move |app: &mut web::ServiceConfig| {
         app.app_data(state.clone()).configure(http::routes);

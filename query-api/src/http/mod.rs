@@ -6,6 +6,8 @@ pub mod budget;
 mod caller;
 pub mod dead_letters;
 pub mod documents;
+pub mod events;
+pub mod facets;
 pub mod health;
 pub mod idempotency;
 pub mod images;
@@ -13,6 +15,7 @@ pub mod knowledge_sets;
 mod large_bodies;
 pub mod page;
 pub mod reindex;
+pub mod rendered;
 pub mod search;
 pub mod search_queue;
 pub mod tables;
@@ -58,6 +61,9 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
         .service(resource("/v1/tables/{id}").route(web::get().to(tables::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
+        .service(resource("/v1/facets").route(web::get().to(facets::choices)))
+        .service(resource("/v1/rendered").route(web::post().to(rendered::render)))
+        .service(resource("/v1/events").route(web::get().to(events::follow)))
         .service(
             resource("/v1/knowledge-sets")
                 .route(web::get().to(knowledge_sets::list))
@@ -88,8 +94,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         )
         .service(resource("/openapi.json").route(web::get().to(page::openapi)))
         .service(resource("/").route(web::get().to(page::index)))
-        .service(resource("/style.css").route(web::get().to(page::style)))
-        .service(resource("/app.js").route(web::get().to(page::script)))
+        .service(resource("/page/{path:.+}").route(web::get().to(page::file)))
         .default_service(web::route().to(nothing_here));
 }
 

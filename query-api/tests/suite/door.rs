@@ -40,7 +40,7 @@ async fn requests_that_a_foreign_page_makes_are_refused_whatever_their_method() 
             "/v1/documents",
             "/metrics",
             "/health/readyz",
-            "/app.js",
+            "/page/main.js",
             "/",
         ] {
             assert_eq!(

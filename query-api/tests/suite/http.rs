@@ -929,17 +929,16 @@ async fn the_page_is_served_under_a_policy_of_its_own_files_only() {
     let server = Server::start().await;
     for (path, media_type, word) in [
         ("/", "text/html", "<title>Tributary"),
-        ("/app.js", "text/javascript", "use strict"),
-        ("/style.css", "text/css", ":root"),
+        ("/page/main.js", "text/javascript", "import "),
+        ("/page/style.css", "text/css", ":root"),
+        ("/page/words/zh.json", "application/json", "搜索"),
+        ("/page/vendor/preact.LICENSE.txt", "text/plain", "MIT"),
     ] {
         let answer = server.get(path).await;
         assert_eq!(answer.status, 200);
+        let found = answer.header("content-type").unwrap();
         assert!(
-            answer
-                .header("content-type")
-                .unwrap()
-                .starts_with(media_type)
-                && answer.body.contains(word),
+            found.starts_with(media_type) && answer.body.contains(word),
             "{path}"
         );
         let policy = answer.header("content-security-policy").unwrap();
@@ -956,22 +955,95 @@ async fn the_page_is_served_under_a_policy_of_its_own_files_only() {
         !page.contains(" style=") && !page.contains(" onclick=") && !page.contains("//cdn"),
         "the policy would refuse it"
     );
-    let script = server.get("/app.js").await.body;
-    for id in script
-        .split("$(\"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next())
-    {
-        assert!(
-            page.contains(&format!("id=\"{id}\"")),
-            "the script wants an element `{id}`"
-        );
-    }
-    assert!(
-        !script.contains("innerHTML")
-            && !script.contains("insertAdjacentHTML")
-            && !script.contains("eval(")
+    let unknown = server.get("/page/..%2fopenapi.json").await;
+    assert_eq!(
+        (unknown.status, unknown.code().as_str()),
+        (404, "not_found")
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_the_page_is_not_sent_again_to_who_has_it() {
+    let server = Server::start().await;
+    let first = server.get("/page/main.js").await;
+    let tag = first.header("etag").unwrap().to_owned();
+    let known = [("If-None-Match", tag.as_str())];
+    let again = server.send("GET", "/page/main.js", &known, b"").await;
+    assert_eq!((again.status, again.body.as_str()), (304, ""));
+    let other = server.send("GET", "/page/style.css", &known, b"").await;
+    assert_eq!(other.status, 200, "the tag of another file");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn markdown_is_rendered_without_anything_that_acts_and_with_marks() {
+    let server = Server::start().await;
+    let body = json!({
+        "query": "fair scheduling",
+        "markdown": ["*Schedulers* are `fair` $x^2$", "<img src=x onerror=alert(1)>", ""],
+    });
+    let html = server.post("/v1/rendered", &body).await.json()["html"].clone();
+    let first = html[0].as_str().unwrap();
+    assert!(
+        first.contains("<mark>fair</mark>") && first.contains("<msup>"),
+        "{first}"
+    );
+    assert!(!html[1].as_str().unwrap().contains("onerror"), "{html}");
+    assert_eq!(html[2], "");
+    let many = json!({"markdown": vec![""; 1000]});
+    let refused = server.post("/v1/rendered", &many).await;
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (400, "invalid_parameter")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn facets_count_what_a_search_can_be_narrowed_by() {
+    let server = Server::start().await;
+    let facets = server.get("/v1/facets").await.json();
+    assert!(facets["documents"].as_u64().unwrap() > 0, "{facets}");
+    let first = &facets["sources"][0];
+    assert!(
+        first["value"].is_string() && first["documents"].as_u64().unwrap() > 0,
+        "{facets}"
+    );
+    assert_eq!(facets["reranker"], Value::Null);
+    assert_eq!(facets["maximum_top_k"], 80);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn news_of_documents_come_as_events_until_the_server_stops() {
+    use std::io::{BufRead, BufReader, Write};
+    let server = Server::start().await;
+    let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(120)))
+        .unwrap();
+    let head = format!(
+        "GET /v1/events HTTP/1.1\r\nHost: {}\r\n\r\n",
+        server.address
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();
+    let reading = std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            sender.send(line).unwrap();
+        }
+    });
+    let mut seen = async |wanted: &str| {
+        while let Some(line) = lines.recv().await {
+            if line.contains(wanted) {
+                return true;
+            }
+        }
+        false
+    };
+    assert!(seen("text/event-stream").await && seen(": connected").await);
+    server.post("/v1/documents", &event("news.md")).await;
+    assert!(seen("event: documents").await);
+    assert_eq!(server.stop().await, Ok(()));
+    assert!(!seen("no such line").await, "the stream ends");
+    reading.join().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

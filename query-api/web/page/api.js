@@ -1,0 +1,110 @@
+// Calls of the server. What it refuses comes as a `Problem` with its hint.
+import { t } from "./words.js";
+
+const BUSY = 429;
+
+/** A refusal: `message`, and where the server gave them `hint`, `trace`, `status`, `code`. */
+export class Problem extends Error {
+  constructor(message, { hint = null, trace = null, status = 0, code = "" } = {}) {
+    super(message);
+    Object.assign(this, { hint, trace, status, code });
+  }
+}
+
+function problemOf(response, body) {
+  if (response.status === BUSY) return new Problem(t("problem.busy"), { status: BUSY, trace: body?.trace_id });
+  const message = body?.detail ?? `${response.status} ${response.statusText}`;
+  return new Problem(message, { hint: body?.hint, trace: body?.trace_id, status: response.status, code: body?.code });
+}
+
+async function parsed(response) {
+  const text = await response.text();
+  try {
+    return text ? JSON.parse(text) : null;
+  } catch {
+    return null; // not JSON: the status says enough
+  }
+}
+
+/** The answer as JSON. `body` is sent as JSON, a form as it is. */
+export async function call(method, path, body, { signal } = {}) {
+  const options = { method, signal, headers: {} };
+  if (body instanceof FormData) options.body = body;
+  else if (body !== undefined) {
+    options.body = JSON.stringify(body);
+    options.headers["content-type"] = "application/json";
+  }
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(t("problem.offline"));
+  }
+  const answer = await parsed(response);
+  if (!response.ok) throw problemOf(response, answer);
+  return answer;
+}
+
+export const get = (path, options) => call("GET", path, undefined, options);
+
+/** Text of an address that answers no JSON. */
+export async function getText(path) {
+  const response = await fetch(path);
+  if (!response.ok) throw problemOf(response, null);
+  return response.text();
+}
+
+export const documentPath = (id) => `v1/documents/${encodeURIComponent(id)}`;
+
+/** A form with one file, with its bytes as they go out. Resolves to the answer. */
+export function upload(form, { onBytes, signal }) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "v1/documents");
+    request.upload.onprogress = (event) => onBytes(event.loaded, event.total);
+    request.onerror = () => reject(new Problem(t("problem.offline")));
+    request.onabort = () => reject(new DOMException("cancelled", "AbortError"));
+    request.onload = () => {
+      const answer = jsonOrNull(request.responseText);
+      if (request.status < 300) resolve(answer);
+      else reject(problemOf(request, answer));
+    };
+    signal.addEventListener("abort", () => request.abort());
+    request.send(form);
+  });
+}
+
+function jsonOrNull(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** HTML of Markdown texts, made safe by the server, with the words of a question marked. */
+export async function rendered(texts, query, options) {
+  if (texts.length === 0) return [];
+  const body = query ? { markdown: texts, query } : { markdown: texts };
+  const pieces = await Promise.all(batches(texts).map((batch) => call("POST", "v1/rendered", { ...body, markdown: batch }, options)));
+  return pieces.flatMap((piece) => piece.html);
+}
+
+const BATCH_CHARACTERS = 150_000;
+const BATCH_TEXTS = 100;
+
+function batches(texts) {
+  const all = [[]];
+  let characters = 0;
+  for (const text of texts) {
+    const batch = all.at(-1);
+    if (batch.length > 0 && (characters + text.length > BATCH_CHARACTERS || batch.length >= BATCH_TEXTS)) {
+      all.push([]);
+      characters = 0;
+    }
+    all.at(-1).push(text);
+    characters += text.length;
+  }
+  return all;
+}

@@ -1,0 +1,58 @@
+// News of the server: one stream of events for the whole page. While it cannot be had, the page asks again every few seconds and says so.
+import { useEffect, useState } from "./html.js";
+
+const ASK_AGAIN_MS = 5000;
+const listeners = new Set();
+const watchers = new Set();
+let live = false;
+let source = null;
+let timer = null;
+
+function tell() {
+  listeners.forEach((listener) => listener());
+}
+
+function setLive(value) {
+  if (live !== value) {
+    live = value;
+    watchers.forEach((watcher) => watcher(value));
+  }
+  clearInterval(timer);
+  timer = live ? null : setInterval(tell, ASK_AGAIN_MS);
+}
+
+function connect() {
+  if (source) return;
+  source = new EventSource("v1/events");
+  source.onopen = () => {
+    setLive(true);
+    tell(); // what happened before the connection
+  };
+  source.onerror = () => {
+    setLive(false);
+    if (source.readyState !== EventSource.CLOSED) return; // it tries again by itself
+    source = null;
+    setTimeout(connect, ASK_AGAIN_MS);
+  };
+  source.addEventListener("documents", tell);
+}
+
+/** Calls `listener` whenever something may have changed, as long as the component is shown. */
+export function useNews(listener) {
+  useEffect(() => {
+    connect();
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, [listener]);
+}
+
+/** Whether news come by themselves. */
+export function useLive() {
+  const [value, setValue] = useState(live);
+  useEffect(() => {
+    setValue(live);
+    watchers.add(setValue);
+    return () => watchers.delete(setValue);
+  }, []);
+  return value;
+}

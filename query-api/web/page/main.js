@@ -1,0 +1,94 @@
+// The frame: header, views by address, language, theme, health.
+import { html, render, useEffect, useRef, useState } from "./html.js";
+import { address, go, useRoute } from "./router.js";
+import { currentLanguage, LANGUAGES, preferredLanguage, speak, t, useLanguage } from "./words.js";
+import { kept, keep } from "./kept.js";
+import { useLive } from "./live.js";
+import { DeadLetters, useDeadLetterCount } from "./views/dead_letters.js";
+import { DocumentView } from "./views/document.js";
+import { Documents } from "./views/documents.js";
+import { Operations, useHealth } from "./views/operations.js";
+import { Search } from "./views/search.js";
+import { Sets } from "./views/sets.js";
+
+const VIEWS = {
+  search: Search,
+  documents: Documents,
+  sets: Sets,
+  "dead-letters": DeadLetters,
+  operations: Operations,
+};
+
+function App() {
+  const language = useLanguage();
+  const route = useRoute();
+  const view = route.view in VIEWS ? route.view : "search";
+  const main = useRef(null);
+  useEffect(() => {
+    document.title = `${t(`view.${view}`)} – Tributary`;
+  }, [view, language]);
+  useEffect(() => onSlash(view), [view]);
+  const View = view === "documents" && route.id ? DocumentView : VIEWS[view];
+  return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${t("skip")}</a>
+    <${Header} view=${view} />
+    <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${route.id ?? ""}`}>
+      <h1 class=${view === "search" || route.id ? "hidden" : ""}>${t(`view.${view}`)}</h1>
+      <${View} id=${route.id} parameters=${route.parameters} />
+    </main>`;
+}
+
+/** `/` goes to the question from everywhere. */
+function onSlash(view) {
+  const press = (event) => {
+    const isTyping = /^(input|select|textarea)$/i.test(event.target.tagName);
+    if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    if (view !== "search") go(address("search"));
+    requestAnimationFrame(() => document.getElementById("question")?.select());
+  };
+  addEventListener("keydown", press);
+  return () => removeEventListener("keydown", press);
+}
+
+function Header({ view }) {
+  const dead = useDeadLetterCount();
+  return html`<header>
+    <a class="brand" href=${address("search")}><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 3c0 7 8 6 8 12v6M20 3c0 7-8 6-8 12M12 3v5" /></svg>Tributary</a>
+    <nav aria-label=${t("nav")}>
+      ${Object.keys(VIEWS).map((name) => html`<a key=${name} href=${address(name)} aria-current=${name === view ? "page" : undefined}>${t(`view.${name}`)}${name === "dead-letters" && dead && html` <span class="count">${dead}</span>`}</a>`)}
+    </nav>
+    <div class="tools"><${Health} /><${LanguageButton} /><${ThemeButton} /></div>
+  </header>`;
+}
+
+function Health() {
+  const health = useHealth();
+  const isLive = useLive();
+  const state = health === null ? "waiting" : health.offline ? "offline" : health.ready ? "ready" : "notReady";
+  return html`<a class="health ${state}" href=${address("operations")} role="status" title=${t(isLive ? "live.on" : "live.off")}>${t(`health.${state}`)}</a>`;
+}
+
+function LanguageButton() {
+  const other = Object.keys(LANGUAGES).find((language) => language !== currentLanguage());
+  return html`<button type="button" lang=${other} onClick=${() => speak(other)}>${LANGUAGES[other].name}</button>`;
+}
+
+function ThemeButton() {
+  const change = () => {
+    const root = document.documentElement;
+    const chosen = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    root.dataset.theme = chosen === "dark" ? "light" : "dark";
+    keep("theme", root.dataset.theme);
+  };
+  return html`<button type="button" class="icon" title=${t("theme")} aria-label=${t("theme")} onClick=${change}>
+    <svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="8" /><path d="M12 4v16a8 8 0 0 0 0-16" class="solid" /></svg></button>`;
+}
+
+async function start() {
+  if (kept("theme")) document.documentElement.dataset.theme = kept("theme");
+  for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
+  await speak(preferredLanguage());
+  render(html`<${App} />`, document.getElementById("app"));
+}
+
+start();

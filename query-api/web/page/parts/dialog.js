@@ -1,0 +1,14 @@
+// Something over the page; Escape and the button close it, and the focus goes back to where it was.
+import { html, useEffect, useRef } from "../html.js";
+import { t } from "../words.js";
+
+export function Dialog({ title, onClose, children }) {
+  const place = useRef(null);
+  useEffect(() => {
+    place.current.showModal();
+  }, []);
+  return html`<dialog ref=${place} aria-label=${title} onClose=${onClose}>
+    <form method="dialog"><h2>${title}</h2><button class="icon" aria-label=${t("close")} title=${t("close")}>✕</button></form>
+    ${children}
+  </dialog>`;
+}

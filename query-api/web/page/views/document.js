@@ -1,0 +1,156 @@
+// One document as a reader sees it: outline, text, the passage that was found, pictures, and what is known about it.
+import { html, Fragment, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
+import { call, documentPath, get, rendered } from "../api.js";
+import { address, go } from "../router.js";
+import { named, number, percent, t, time } from "../words.js";
+import { CarefulButton } from "../parts/careful.js";
+import { Markup } from "../parts/markup.js";
+import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
+import { isWebAddress, Pictures } from "../parts/pictures.js";
+import { useResource } from "../parts/resource.js";
+import { State } from "../parts/state.js";
+import { titleOf } from "./hit.js";
+import { useSetNames } from "./sets_names.js";
+
+/** Characters that two passages must share at their seam to be an overlap and no accident. */
+const SHORTEST_OVERLAP = 24;
+
+async function read(id, question, options) {
+  const report = await get(`${documentPath(id)}?passages=true`, options);
+  const pieces = pieced(report.passages ?? []);
+  const markup = await rendered(pieces.map((piece) => piece.text), question, options);
+  return { report, pieces: pieces.map((piece, at) => ({ ...piece, markup: markup[at] })) };
+}
+
+/**
+ * The text once: passages overlap, and a section stands beside its parts. Each piece has the ids of the passages that it shows.
+ */
+export function pieced(passages) {
+  const pieces = [];
+  for (const passage of passages) {
+    const around = pieces.find((piece) => piece.whole.includes(passage.text));
+    if (around) {
+      around.ids.push(passage.chunk_id);
+      continue;
+    }
+    const inside = pieces.filter((piece) => passage.text.includes(piece.whole));
+    const ids = [passage.chunk_id, ...inside.flatMap((piece) => piece.ids)];
+    const before = inside.length === 0 ? pieces.at(-1) : undefined;
+    for (const piece of inside) pieces.splice(pieces.indexOf(piece), 1);
+    pieces.push({ ...passage, ids, whole: passage.text, text: withoutOverlap(before?.whole ?? "", passage.text) });
+  }
+  return pieces;
+}
+
+function withoutOverlap(before, text) {
+  for (let length = Math.min(before.length, text.length); length >= SHORTEST_OVERLAP; length -= 1) {
+    if (before.endsWith(text.slice(0, length))) return text.slice(length);
+  }
+  return text;
+}
+
+export function DocumentView({ id, parameters }) {
+  const [question, chunk] = [parameters.get("q"), parameters.get("chunk")];
+  const { value, problem, busy } = useResource((options) => read(id, question, options), `${id} ${question}`);
+  const back = question ? address("search", { parameters: { q: question } }) : address("documents");
+  return html`<p><a href=${back} onClick=${(event) => { if (question && history.length > 1) { event.preventDefault(); history.back(); } }}>← ${t(question ? "document.toHits" : "document.toList")}</a></p>
+    <${ProblemNotice} problem=${problem} />
+    ${!value && busy && html`<${Busy} />`}
+    ${value && html`<${Reading} ...${value} chunk=${chunk} />`}`;
+}
+
+function Reading({ report, pieces, chunk }) {
+  const shown = report.passages?.length ?? 0;
+  const place = useRef(null);
+  const headings = useHeadings(place, pieces);
+  return html`<article class="document">
+    <header class="head"><h2>${titleOf(report)}</h2><${State} state=${report.state} /></header>
+    <p class="where"><span class="file">${report.source} / ${report.source_path}</span></p>
+    <${Facts} report=${report} />
+    ${report.chunks > shown && shown > 0 && html`<p class="notice">${t("document.partly", { shown, count: report.chunks })}</p>`}
+    <div class="columns">
+      <${Outline} headings=${headings} />
+      <div class="reading" ref=${place}>
+        ${pieces.length === 0 && html`<${Empty}>${t("document.noText")}<//>`}
+        <${Pictures} links=${report.pictures} />
+        ${pieces.map((piece) => html`<${Piece} key=${piece.chunk_id} piece=${piece} found=${piece.ids.includes(chunk)} />`)}
+      </div>
+    </div>
+  </article>`;
+}
+
+function Piece({ piece, found }) {
+  const place = useRef(null);
+  useEffect(() => {
+    if (found) place.current.scrollIntoView({ block: "start" });
+  }, [found]);
+  return html`<section ref=${place} class=${found ? "piece found" : "piece"} aria-label=${found ? t("document.found") : undefined}>
+    <${Markup} markup=${piece.markup} /><${Pictures} links=${piece.images} />
+  </section>`;
+}
+
+/** Headings of the shown text, in their order. */
+function useHeadings(place, pieces) {
+  const [headings, setHeadings] = useState([]);
+  useLayoutEffect(() => {
+    const elements = [...place.current.querySelectorAll(":is(h3, h4, h5, h6)")];
+    setHeadings(elements.map((element) => ({ element, title: element.textContent, level: Number(element.tagName.slice(1)) })));
+  }, [pieces]);
+  return headings;
+}
+
+function Outline({ headings }) {
+  if (headings.length < 2) return null;
+  const highest = Math.min(...headings.map(({ level }) => level));
+  const jump = (element) => () => element.scrollIntoView({ block: "start" });
+  return html`<nav class="outline" aria-label=${t("document.outline")}><h3>${t("document.outline")}</h3>
+    <ul>${headings.map(({ element, title, level }, at) => html`<li key=${at} class=${`level-${level - highest}`}><button type="button" class="link" onClick=${jump(element)}>${title}</button></li>`)}</ul></nav>`;
+}
+
+function Facts({ report }) {
+  const setNameOf = useSetNames();
+  const lineage = Object.entries(report.lineage ?? {}).filter(([, value]) => value?.length);
+  const rows = [
+    ["document.reason", report.reason && html`<span lang="en">${report.reason}</span>`],
+    ["documents.chunks", number(report.chunks)],
+    ["document.supersededBy", report.superseded_by && html`<a href=${address("documents", { id: report.superseded_by })}>${report.superseded_by}</a>`],
+    ["document.duplicateOf", report.duplicate_of && html`<a href=${address("documents", { id: report.duplicate_of })}>${report.duplicate_of}</a>`],
+    ["document.family", report.family?.length > 0 && html`<ul class="plain">${report.family.map((member) => html`<li key=${member.document_id}><a href=${address("documents", { id: member.document_id })}>${titleOf(member)}</a> <span class="quiet">${percent(member.similarity)}</span></li>`)}</ul>`],
+    ["filter.tag", report.tags?.join(", ")],
+    ["view.sets", (report.knowledge_sets ?? []).map(setNameOf).join(", ")],
+    ...attributes(report.attributes),
+    ...Object.entries(report.metadata ?? {}).map(([name, value]) => [name, value]),
+    ["document.tables", report.tables && html`<a href=${report.tables.replace(/^\//, "")} download>${t("document.download")}</a>`],
+    ["document.mediaType", report.media_type],
+    ["document.version", String(report.version)],
+    ["document.id", html`<code>${report.document_id}</code>`],
+    ["document.timeline", report.timeline?.map((step) => `${named("stage", step.stage)} ${time(step.at_ms)}`).join(" → ")],
+    ["document.lineage", lineage.map(([name, part]) => `${name}: ${part}`).join(" · ")],
+  ].filter(([, value]) => value);
+  return html`<details class="facts-of"><summary>${t("document.facts")}</summary>
+    <dl>${rows.map(([name, value]) => html`<${Fragment} key=${name}><dt>${t(name)}</dt><dd>${value}</dd><//>`)}</dl>
+    <${Remove} report=${report} />
+  </details>`;
+}
+
+function attributes(given = {}) {
+  const { custom = {}, ...known } = given;
+  return Object.entries({ ...known, ...custom }).map(([name, value]) => {
+    if (name.endsWith("_at")) return [named("attribute", name), time(value)];
+    return [named("attribute", name), isWebAddress(value) ? html`<a href=${value} target="_blank" rel="noopener noreferrer">${value}</a>` : String(value)];
+  });
+}
+
+function Remove({ report }) {
+  const [problem, setProblem] = useState(null);
+  if (report.state === "deleted") return null;
+  const remove = async () => {
+    try {
+      await call("DELETE", documentPath(report.document_id));
+      go(address("documents"));
+    } catch (refused) {
+      setProblem(refused);
+    }
+  };
+  return html`<${CarefulButton} label=${t("documents.delete")} onAct=${remove} /><${ProblemNotice} problem=${problem} />`;
+}

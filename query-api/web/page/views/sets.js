@@ -1,0 +1,95 @@
+// Knowledge sets: what is in them and why, and building the index anew for them, with progress and a way back.
+import { html, Fragment, useCallback, useEffect, useState } from "../html.js";
+import { call, get } from "../api.js";
+import { address } from "../router.js";
+import { number, percent, t } from "../words.js";
+import { useNews } from "../live.js";
+import { CarefulButton } from "../parts/careful.js";
+import { Meter } from "../parts/meter.js";
+import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
+import { useResource } from "../parts/resource.js";
+import { isFinal, State } from "../parts/state.js";
+import { readSets, setName, useSetNames } from "./sets_names.js";
+
+const LOOK_AGAIN_MS = 1500;
+
+async function read(options) {
+  const [sets, facets, builds] = await Promise.all([readSets(), get("v1/facets", options), get("v1/reindex", options)]);
+  return { sets, counts: new Map(facets.knowledge_sets.map(({ value, documents }) => [value, documents])), documents: facets.documents, ...builds };
+}
+
+export function Sets() {
+  const { value, problem, reload } = useResource(read, "");
+  const [refused, setRefused] = useState(null);
+  useNews(reload);
+  const isBuilding = value?.builds.some((build) => !isFinal(build.report.state)) ?? false;
+  useEffect(() => {
+    if (!isBuilding) return undefined;
+    const timer = setInterval(reload, LOOK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isBuilding]);
+  const act = useCallback(async (method, path, body) => {
+    try {
+      setRefused(null);
+      await call(method, path, body);
+    } catch (error) {
+      setRefused(error);
+    }
+    reload();
+  }, [reload]);
+  if (!value) return problem ? html`<${ProblemNotice} problem=${problem} />` : html`<${Busy} />`;
+  return html`<${ProblemNotice} problem=${refused ?? problem} />
+    ${value.outdated.length > 0 && html`<p class="notice">${t("sets.outdated", { what: value.outdated.join(", ") })}</p>`}
+    ${value.sets.length === 0 ? html`<${Empty}><p>${t("sets.none")}</p><p><code>tributary knowledge-sets apply sets.toml</code></p><//>`
+      : html`<ul class="cards">${value.sets.map((set) => html`<${SetCard} key=${set.id} set=${set} count=${value.counts.get(set.id) ?? 0} onBuild=${() => act("POST", `v1/knowledge-sets/${encodeURIComponent(set.id)}/reindex`)} />`)}</ul>`}
+    <${Builds} overview=${value} onAct=${act} />`;
+}
+
+function SetCard({ set, count, onBuild }) {
+  return html`<li class="card">
+    <div class="head"><h2>${setName(set)}</h2><code>${set.id}</code></div>
+    ${set.description && html`<p>${set.description}</p>`}
+    <p class="facts"><span>${t(`setView.${set.view}`)}</span><a href=${address("search", { parameters: { set: set.id } })}>${t("sets.members", { count })}</a>${set.workflow && html`<span>${t("sets.workflow", { name: set.workflow })}</span>`}</p>
+    <details><summary>${t("sets.rules", { count: set.rules.length })}</summary>
+      ${set.rules.length === 0 && html`<p class="quiet">${t("sets.noRules")}</p>`}
+      <ol>${set.rules.map((rule, at) => html`<li key=${at}><${Rule} rule=${rule} /></li>`)}</ol>
+    </details>
+    ${set.pipeline && html`<details><summary>${t("sets.pipeline")}</summary><pre tabindex="0"><code>${JSON.stringify(set.pipeline, null, 2)}</code></pre></details>`}
+    <div class="actions"><${CarefulButton} class="" label=${t("sets.build")} question=${t("sets.buildSure")} onAct=${onBuild} /></div>
+  </li>`;
+}
+
+/** A rule in words: all its conditions hold. */
+function Rule({ rule }) {
+  const patterns = (value) => [].concat(value).join(` ${t("sets.or")} `);
+  const parts = ["source", "path", "media_type"].filter((name) => rule[name]).map((name) => [t(`rule.${name}`), patterns(rule[name])]);
+  for (const kind of ["attribute", "metadata"]) {
+    for (const [name, value] of Object.entries(rule[kind] ?? {})) parts.push([`${t(`rule.${kind}`)} ${name}`, patterns(value)]);
+  }
+  return html`${parts.map(([name, value], at) => html`<${Fragment} key=${name}>${at > 0 && ` ${t("sets.and")} `}${name} <code>${value}</code><//>`)}${rule.tags?.length > 0 && html` → ${rule.tags.map((tag) => html`<span class="tag" key=${tag}>${tag}</span>`)}`}`;
+}
+
+/** Building of the index, newest first, and the generations that are there. */
+export function Builds({ overview, onAct }) {
+  const isBuilding = overview.builds.some((build) => !isFinal(build.report.state));
+  const canGoBack = overview.generations.length > 1 && !isBuilding;
+  return html`<h2>${t("builds")}</h2>
+    <div class="actions">
+      <${CarefulButton} class="" label=${t("builds.all")} question=${t("sets.buildSure")} onAct=${() => onAct("POST", "v1/reindex", { knowledge_sets: [] })} />
+      ${isBuilding && html`<${CarefulButton} label=${t("builds.cancel")} onAct=${() => onAct("DELETE", "v1/reindex")} />`}
+      ${canGoBack && html`<${CarefulButton} label=${t("builds.rollback")} onAct=${() => onAct("POST", "v1/reindex/rollback")} />`}
+    </div>
+    ${overview.builds.length === 0 ? html`<p class="quiet">${t("builds.none")}</p>` : html`<ul class="cards">${overview.builds.slice(0, 10).map((build) => html`<${Build} key=${build.request.request_id} build=${build} />`)}</ul>`}`;
+}
+
+function Build({ build: { request, report, documents_done: done, documents_total: total, remaining_seconds: remaining } }) {
+  const nameOf = useSetNames();
+  const what = request.knowledge_sets.length === 0 ? t("builds.allDocuments") : request.knowledge_sets.map(nameOf).join(", ");
+  const share = total > 0 ? Math.min(1, done / total) : 0;
+  return html`<li class="card build">
+    <div class="head"><h3>${what}</h3><${State} state=${report.state} /></div>
+    ${!isFinal(report.state) && html`<p class="progress"><${Meter} share=${share} /> ${percent(share)} <span class="quiet">${t("builds.progress", { done, count: total })}${remaining !== undefined && remaining !== null ? ` · ${t("builds.remaining", { seconds: number(Math.ceil(remaining)) })}` : ""}</span></p>`}
+    ${report.reason && html`<p class="message" lang="en">${report.reason}</p>`}
+    ${report.generation && html`<p class="quiet">${report.previous ? `${report.previous} → ` : ""}${report.generation}</p>`}
+  </li>`;
+}
