@@ -1,0 +1,319 @@
+// The web page in a real browser, against the real binary. Run by `.ci/test`; by hand:
+//   TRIBUTARY_BINARY=target/release/tributary TRIBUTARY_CHROMIUM="$(.ci/browser/fetch)" node --test .ci/browser/page.test.mjs
+// TRIBUTARY_SCREENSHOTS=FOLDER keeps a picture of every view; TRIBUTARY_PAGE=query-api/web/page takes the page from there instead of from
+// the binary, so that a change of it needs no build.
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { documents, many, PAYLOADS, SETS } from "./documents.mjs";
+import { Server, until } from "./server.mjs";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const packages = createRequire(path.join(here, "../../.tributary/browser/package.json"));
+const { chromium } = packages("playwright-core");
+const axe = await readFile(packages.resolve("axe-core/axe.min.js"), "utf8");
+const screenshots = process.env.TRIBUTARY_SCREENSHOTS;
+
+const SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const MANY = 300;
+const VIEWS = ["search", "search?q=scheduler%20slices&explain=1", "documents", "sets", "dead-letters", "operations"];
+
+let server;
+let browser;
+let ids;
+
+before(async () => {
+  server = await Server.start(path.resolve(process.env.TRIBUTARY_BINARY));
+  await server.call("PUT", "knowledge-sets", SETS);
+  ids = await server.publish([...documents(), ...many(MANY)]);
+  browser = await chromium.launch({ executablePath: process.env.TRIBUTARY_CHROMIUM, args: SWITCHES });
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** A page of its own at an address of the page; what goes wrong in it fails the test. */
+async function open(t, address, { width = 1280, dark = false, language = "en-US" } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", locale: language, reducedMotion: "reduce" });
+  context.setDefaultTimeout(60_000);
+  if (process.env.TRIBUTARY_PAGE) await context.route(`${server.url}/page/**`, (route) => route.fulfill({ path: path.join(process.env.TRIBUTARY_PAGE, new URL(route.request().url()).pathname.slice("/page/".length)) }));
+  const page = await context.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(error.stack));
+  page.on("dialog", (dialog) => { errors.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on("console", (message) => { if (message.type() === "error" && !/status of (4|5)\d\d/.test(message.text())) errors.push(message.text()); });
+  page.on("request", (request) => { if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) errors.push(`another host: ${request.url()}`); });
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(errors, []);
+  });
+  await page.goto(`${server.url}/#/${address}`);
+  await page.locator("main h1").waitFor({ state: "attached" });
+  return page;
+}
+
+const hits = (page) => page.locator(".hit");
+const marks = async (page) => [...new Set(await page.locator(".hit mark").allTextContents())];
+const rows = (page) => page.locator("tr.row");
+
+async function ask(page, question) {
+  await page.getByRole("searchbox", { name: /^(Question|问题)$/ }).fill(question);
+  await page.keyboard.press("Enter");
+  await page.locator(".results-list[aria-busy=false]").waitFor();
+}
+
+test("words of the question are marked as the analyzer cuts them, in both languages", async (t) => {
+  const page = await open(t, "search");
+  await ask(page, "载波聚合的天线倾角怎么配置");
+  await hits(page).first().waitFor();
+  const chinese = (await marks(page)).join(" ");
+  assert.match(chinese, /载波聚合|载波/);
+  assert.match(chinese, /倾角/);
+  await ask(page, "how to be fair: time slice");
+  await page.locator(".hit mark", { hasText: "slice" }).first().waitFor();
+  const english = await marks(page);
+  assert.ok(english.includes("fair"), `${english}`);
+  assert.ok(!english.some((word) => ["be", "to", "how"].includes(word.toLowerCase())), `${english}`);
+  assert.ok(await page.evaluate(() => location.hash.includes("q=how")), "the question is in the address");
+  await page.goBack();
+  await page.locator(".hit mark", { hasText: "倾角" }).first().waitFor();
+});
+
+test("Markdown and formulas are shown as what they mean", async (t) => {
+  const page = await open(t, "search?q=scheduler%20slices%20priorities");
+  const hit = hits(page).filter({ hasText: "kernel/scheduler.md" }).first();
+  await hit.waitFor();
+  const all = hit.getByRole("button", { name: "Show all" });
+  if (await all.count()) await all.click();
+  for (const element of ["math mfrac", "blockquote", "table td", "pre code", "em", "a[href='https://example.com/manual']"]) {
+    assert.ok(await hit.locator(`.text ${element}`).count() > 0, element);
+  }
+  assert.match(await hit.innerText(), /nice <priority>/);
+});
+
+test("filters have values with counts, act at once and stay in the address", async (t) => {
+  const page = await open(t, "search?q=note%20number%20scheduler");
+  await hits(page).first().waitFor();
+  const value = page.locator(".values label", { hasText: "many" });
+  assert.match(await value.innerText(), /300/);
+  await value.getByRole("checkbox").check();
+  await page.getByRole("button", { name: /Remove filter Source: many/ }).waitFor();
+  await until("only hits of the source", async () => (await page.locator(".where .file").allInnerTexts()).every((file) => file.startsWith("many")));
+  assert.match(page.url(), /source=many/);
+  await page.reload();
+  await page.getByRole("button", { name: /Remove filter Source: many/ }).click();
+  await until("hits of others too", async () => (await page.locator(".where .file").allInnerTexts()).some((file) => file.startsWith("manual")));
+});
+
+test("an answer explains its tiers and why a hit stands where it does", async (t) => {
+  const page = await open(t, "search?q=scheduler&explain=1");
+  await page.getByText("Plan of this search").waitFor();
+  assert.match(await page.locator(".tiers").innerText(), /Coarse .* ms[\s\S]*→[\s\S]*Fine .* ms/);
+  assert.doesNotMatch(await page.locator(".tiers").innerText(), /Rerank/, "none is configured");
+  await page.getByText("Why this place").first().click();
+  assert.match(await page.locator(".scores table").first().innerText(), /Coarse[\s\S]*Fine[\s\S]*keywords/);
+});
+
+test("near-duplicates are named by the hit that stands for them, and unfolded on request", async (t) => {
+  const page = await open(t, "search?q=mast%20assembly%20screw");
+  const folded = page.locator(".family summary", { hasText: "+1 nearly the same" });
+  await folded.waitFor();
+  await folded.click();
+  await page.locator(".family").getByText(/mast-\d\.md/).waitFor();
+  await page.getByRole("button", { name: "Show them as hits of their own" }).click();
+  await until("both are hits", async () => new Set((await page.locator(".where .file").allInnerTexts()).filter((file) => file.includes("mast-"))).size === 2);
+  assert.match(page.url(), /unfold=1/);
+});
+
+test("nothing in a document acts on the page", async (t) => {
+  const page = await open(t, "search?q=payload");
+  await hits(page).filter({ hasText: "Payload" }).first().waitFor();
+  const hostile = ids[4];
+  for (const address of [null, `documents/${encodeURIComponent(hostile)}`, "documents?source=" + encodeURIComponent(documents()[4].source), "dead-letters"]) {
+    if (address) await page.goto(`${server.url}/#/${address}`);
+    await page.locator("main h1").waitFor({ state: "attached" });
+    await page.waitForLoadState("networkidle").catch(() => {});
+    await page.evaluate(() => document.querySelectorAll("main details").forEach((one) => { one.open = true; }));
+    const found = await page.evaluate(() => ({
+      acted: window.acted,
+      foreign: document.querySelectorAll("main :is(script, iframe, object, embed, form[action], style, .text svg)").length,
+      handlers: [...document.querySelectorAll("main *")].filter((one) => [...one.attributes].some(({ name, value }) => name.startsWith("on") || /javascript:/i.test(value) && name !== "value" && name !== "aria-label" && name !== "title")).length,
+    }));
+    assert.deepEqual(found, { acted: undefined, foreign: 0, handlers: 0 }, `${address} ${PAYLOADS.length}`);
+  }
+});
+
+test("a list of many documents makes few rows, reaches its end and follows what happens", async (t) => {
+  const page = await open(t, "documents?source=many");
+  await rows(page).first().waitFor();
+  assert.ok(await rows(page).count() < 80);
+  await until("the last row", async () => {
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    return (await page.locator(`tr[aria-rowindex="${MANY + 1}"] a`).count()) === 1;
+  });
+  assert.ok(await rows(page).count() < 80, "rows beyond the screen are not there");
+  await page.getByRole("status").filter({ hasText: `${MANY} documents` }).waitFor();
+});
+
+test("the list follows what others publish", async (t) => {
+  await server.publish([{ source: "news", source_path: "first.md", content: "# First" }]);
+  const page = await open(t, "documents?source=news");
+  await rows(page).filter({ hasText: "first.md" }).waitFor();
+  await server.publish([{ source: "news", source_path: "late.md", content: "# Late\n\nCame later." }]);
+  await rows(page).filter({ hasText: "late.md" }).locator(".state.indexed").waitFor();
+});
+
+test("several documents are deleted together, after a second question", async (t) => {
+  await server.publish(["one", "two"].map((name) => ({ source: "bulk", source_path: `${name}.md`, content: `# ${name}` })));
+  const page = await open(t, "documents?source=bulk");
+  await rows(page).nth(1).waitFor();
+  await page.getByRole("checkbox", { name: "Choose all documents of this list" }).check();
+  const region = page.getByRole("region", { name: "Chosen documents" });
+  await region.getByText("2 documents chosen").waitFor();
+  await region.getByRole("button", { name: "Delete" }).click();
+  await region.getByRole("button", { name: "Really delete 2 documents?" }).click();
+  await until("both are deleted", async () => (await page.locator("tr.row .state.deleted").count()) === 2);
+});
+
+test("a folder is uploaded with its paths, and what fails says why", async (t) => {
+  const folder = await mkdtemp(path.join(tmpdir(), "tributary-upload-"));
+  t.after(() => rm(folder, { recursive: true }));
+  await mkdir(path.join(folder, "below"));
+  await writeFile(path.join(folder, "top.md"), "# Top\n\nUploaded from a folder.");
+  await writeFile(path.join(folder, "below", "deep.md"), "# Deep\n\nUploaded from below.");
+  await writeFile(path.join(folder, "bad.pdf"), "%PDF-1.7\nnothing");
+  const page = await open(t, "documents");
+  await page.locator("input[data-kind=folder]").setInputFiles(folder);
+  const name = path.basename(folder);
+  await page.locator(".uploads li", { hasText: `${name}/below/deep.md` }).locator(".state.indexed").waitFor();
+  const bad = page.locator(".uploads li", { hasText: "bad.pdf" });
+  await bad.locator(".state.dead").waitFor();
+  assert.ok((await bad.locator(".note").innerText()).length > 10);
+  assert.ok((await bad.locator(".name").boundingBox()).width > 200, "the name keeps its room beside a long message");
+  await page.getByText("3 of 3 done").waitFor();
+});
+
+test("uploads go three at a time and can be taken back", async (t) => {
+  const page = await open(t, "documents");
+  await page.route("**/v1/documents", (route) => (route.request().method() === "POST" ? undefined : route.continue()));
+  await page.locator("input[data-kind=files]").setInputFiles(Array.from({ length: 5 }, (_, at) => ({ name: `held-${at}.md`, mimeType: "text/markdown", buffer: Buffer.from(`# ${at}`) })));
+  await until("three are on their way", async () => (await page.locator(".uploads .progress").count()) === 3);
+  assert.equal(await page.locator(".uploads .state.queued").count(), 2);
+  await page.getByRole("button", { name: "Cancel held-4.md" }).click();
+  await page.getByRole("button", { name: "Cancel the rest" }).click();
+  await until("all are taken back", async () => (await page.locator(".uploads .state.cancelled_upload").count()) === 5);
+});
+
+test("a document is read with its outline, and the passage that was found is shown", async (t) => {
+  const page = await open(t, "search?q=slice%20parameter%20default");
+  await hits(page).filter({ hasText: "kernel/scheduler.md" }).first().getByRole("heading").getByRole("link").click();
+  await page.locator(".piece.found").waitFor();
+  assert.ok(await page.locator(".piece mark").count() > 0);
+  const text = await page.locator(".reading").innerText();
+  assert.equal(text.split("Each task runs for").length, 2, "the text stands there once");
+  await page.getByRole("navigation", { name: "Outline" }).getByRole("button", { name: "Priorities" }).click();
+  await page.getByText("About this document").click();
+  assert.match(await page.locator(".facts-of").innerText(), /Timeline[\s\S]*Ingest/);
+  await page.getByRole("link", { name: /Back to the hits/ }).click();
+  await hits(page).first().waitFor();
+});
+
+test("a knowledge set shows its rules and members, is built anew and rolled back", async (t) => {
+  const page = await open(t, "sets");
+  const card = page.locator(".card", { has: page.getByRole("heading", { name: "Radio" }) }).first();
+  await card.getByText("2 rules").click();
+  assert.match(await card.innerText(), /path radio\/\*\*\s*→\s*antenna/);
+  await card.getByRole("button", { name: "Build the index anew for this set" }).click();
+  await card.getByRole("button", { name: "Really build? Press again" }).click();
+  await page.locator(".build .state.promoted").waitFor();
+  await page.getByRole("button", { name: "Back to the index before" }).click();
+  await page.getByRole("button", { name: "Sure?" }).click();
+  await page.locator(".build .state.rolled_back").waitFor();
+});
+
+test("a dead letter names its file, and trying again tells the truth", async (t) => {
+  const page = await open(t, "dead-letters");
+  const letter = page.locator(".letters li", { hasText: "broken/manual.pdf" });
+  await letter.getByText("stage Ingest").waitFor();
+  await letter.getByRole("button", { name: "Record" }).click();
+  await page.locator("dialog pre").waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("dialog").count(), 0);
+  const idOf = async () => (await server.call("GET", "dead-letters")).dead_letters.find(({ document_id: id }) => id === ids[5])?.id;
+  const before = await idOf();
+  await letter.getByRole("button", { name: "Try again" }).click();
+  await until("it failed again", async () => ![undefined, before].includes(await idOf()));
+  await until("the page says so", async () => (await letter.count()) === 1 && (await page.locator(".letters .sent").count()) === 0);
+});
+
+test("operations show health, stages, generations and the reconciliation", async (t) => {
+  const page = await open(t, "operations");
+  await page.getByRole("heading", { name: "Stages" }).waitFor();
+  await page.getByRole("button", { name: "Is everything accounted for?" }).click();
+  await page.getByText(/Yes: all \d+ accepted documents/).waitFor();
+  assert.ok(await page.locator(".checks li.good").count() > 2);
+});
+
+test("everything is reached by keyboard", async (t) => {
+  const page = await open(t, "documents");
+  await rows(page).first().waitFor();
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  await page.keyboard.press("/");
+  await page.locator("#question:focus").waitFor();
+  await page.keyboard.type("scheduler");
+  await page.keyboard.press("Enter");
+  await hits(page).first().waitFor();
+  const link = page.locator(".hit h2 a").first();
+  await until("the first hit has the focus", async () => {
+    await page.keyboard.press("Tab");
+    return link.evaluate((one) => one === document.activeElement);
+  });
+  await page.keyboard.press("Enter");
+  await page.locator("article.document").waitFor();
+});
+
+test("no view has serious findings of accessibility or is wider than the screen", async (t) => {
+  const reading = `documents/${encodeURIComponent(ids[0])}`;
+  for (const [width, dark, language] of [[1280, false, "en-US"], [390, true, "zh-CN"], [390, false, "en-US"], [1280, true, "zh-CN"]]) {
+    const page = await open(t, "search", { width, dark, language });
+    for (const view of [...VIEWS, reading]) {
+      await page.goto(`${server.url}/#/${view}`);
+      await page.waitForFunction(() => !document.querySelector(".busy") && document.querySelector("main h1"));
+      if (view.includes("q=")) await hits(page).first().waitFor();
+      if (view.startsWith("documents")) await page.locator("tr.row a, .piece").first().waitFor();
+      if (screenshots) await page.screenshot({ path: path.join(screenshots, `${view.replace(/\W+/g, "-").slice(0, 30)}-${width}-${dark ? "dark" : "light"}.png`) });
+      await assertAccessible(page, `${view} at ${width} ${dark ? "dark" : "light"} ${language}`);
+    }
+  }
+});
+
+async function assertAccessible(page, where) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+  assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`), [], where);
+  const room = await page.evaluate(() => [document.scrollingElement.scrollWidth, innerWidth]);
+  assert.ok(room[0] <= room[1], `${where}: ${room[0]} pixels wide`);
+}
+
+test("both languages have every word, and the page asks for no other", async () => {
+  const web = path.join(here, "../../query-api/web/page");
+  const [en, zh] = await Promise.all(["en", "zh"].map(async (one) => JSON.parse(await readFile(path.join(web, "words", `${one}.json`), "utf8"))));
+  assert.deepEqual(Object.keys(en), Object.keys(zh));
+  const files = (await readdir(web, { recursive: true })).filter((file) => file.endsWith(".js") && !file.startsWith("vendor"));
+  for (const file of files) {
+    const source = await readFile(path.join(web, file), "utf8");
+    for (const [, name] of source.matchAll(/\bt\("([^"]+)"/g)) assert.ok(name in en, `${file}: ${name}`);
+    assert.ok(!/innerHTML|insertAdjacentHTML|eval\(|new Function/.test(source.replace("dangerouslySetInnerHTML", "")), `${file} makes markup of its own`);
+  }
+});
