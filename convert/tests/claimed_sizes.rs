@@ -10,7 +10,7 @@ mod test_config;
 use std::io::{Cursor, Write};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use tributary_convert::{Config, Limits, convert};
+use tributary_convert::{Config, Job, Limits, convert};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -93,7 +93,8 @@ fn claims_of_a_workbook_cost_no_memory() {
         (distant, "## S\n\nhello\n\n1\n"),
     ] {
         let limits = Limits::starting_now(&config);
-        let book = convert(&workbook(&claims), Some("claims.xlsx"), None, &limits).unwrap();
+        let bytes = workbook(&claims);
+        let book = convert(Job::named(&bytes, "claims.xlsx"), &config, &limits).unwrap();
         assert_eq!(book.markdown, expected, "{}", claims.dimension);
     }
 }
