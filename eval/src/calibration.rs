@@ -15,7 +15,7 @@ pub const FOLDS: usize = 5;
 const BINS: usize = 10;
 /// Keeps weights finite where a signal is always the same; far below what data say.
 const RIDGE: f64 = 1e-3;
-const MOST_STEPS: usize = 50;
+const MAXIMUM_STEPS: usize = 50;
 const SMALL_STEP: f64 = 1e-8;
 /// Intercept and one weight for each signal.
 const WEIGHTS: usize = SIGNALS.len() + 1;
@@ -52,7 +52,7 @@ impl Weights {
 /// `used` says which signals take part; the others get 0.
 pub fn fit(samples: &[&Sample], used: [bool; SIGNALS.len()]) -> Weights {
     let mut weights = [0.0; WEIGHTS];
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAXIMUM_STEPS {
         let (gradient, curvature) = derivatives(samples, &weights, used);
         let step = solve(curvature, gradient);
         for (weight, change) in weights.iter_mut().zip(step) {

@@ -16,7 +16,7 @@ use tributary_store::search_index::{KeywordQuery, SearchIndex};
 use crate::plan;
 
 /// Tokens that are looked at: the rest of a question as long as a page says nothing new.
-const MOST_TOKENS: usize = 48;
+const MAXIMUM_TOKENS: usize = 48;
 
 /// The best score of each token of a question.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub async fn token_scores(index: &dyn SearchIndex, plan: &QueryPlan) -> Result<T
     }
     let mut tokens: Vec<&String> = Vec::new();
     for token in &plan.tokens {
-        if tokens.len() < MOST_TOKENS && !tokens.contains(&token) {
+        if tokens.len() < MAXIMUM_TOKENS && !tokens.contains(&token) {
             tokens.push(token);
         }
     }

@@ -13,11 +13,11 @@ use tributary_taxonomy::fold;
 use crate::config::ExactNameConfig;
 
 /// Longer questions are no names as a whole.
-const MOST_NAME_CHARACTERS: usize = 100;
+const MAXIMUM_NAME_CHARACTERS: usize = 100;
 /// Names of one question; an error message pasted whole has dozens.
-const MOST_NAMES: usize = 16;
+const MAXIMUM_NAMES: usize = 16;
 /// From so many digits on, a word of letters and digits is a code, such as `0x80070005`.
-const LEAST_CODE_DIGITS: usize = 3;
+const MINIMUM_CODE_DIGITS: usize = 3;
 const QUOTES: [(char, char); 6] = [
     ('"', '"'),
     ('`', '`'),
@@ -31,7 +31,7 @@ const QUOTES: [(char, char); 6] = [
 /// (`nn.Conv2d`, `load_checkpoint`, `radio/tilt.md`, `0x80070005`), and the question itself if it
 /// is short.
 pub fn in_question(question: &str) -> Vec<String> {
-    let is_short = question.chars().count() <= MOST_NAME_CHARACTERS;
+    let is_short = question.chars().count() <= MAXIMUM_NAME_CHARACTERS;
     let whole = is_short.then(|| normal(question));
     let quoted = quoted(question).into_iter().map(normal);
     let identifiers = words(question).filter(|word| is_identifier(word));
@@ -45,7 +45,7 @@ pub fn in_question(question: &str) -> Vec<String> {
             names.push(name);
         }
     }
-    names.truncate(MOST_NAMES);
+    names.truncate(MAXIMUM_NAMES);
     names
 }
 
@@ -176,7 +176,7 @@ fn is_code(name: &str) -> bool {
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let has_letter = name.bytes().any(|byte| byte.is_ascii_alphabetic());
-    is_one_word && has_letter && digits >= LEAST_CODE_DIGITS
+    is_one_word && has_letter && digits >= MINIMUM_CODE_DIGITS
 }
 
 fn is_path(name: &str) -> bool {
