@@ -43,7 +43,7 @@ after(async () => {
 async function open(t, address, { width = 1280, dark = false, language = "en-US" } = {}) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", locale: language, reducedMotion: "reduce" });
   context.setDefaultTimeout(60_000);
-  if (process.env.TRIBUTARY_PAGE) await context.route(`${server.url}/page/**`, (route) => route.fulfill({ path: path.join(process.env.TRIBUTARY_PAGE, new URL(route.request().url()).pathname.slice("/page/".length)) }));
+  if (process.env.TRIBUTARY_PAGE) await fromFolder(context, path.resolve(process.env.TRIBUTARY_PAGE));
   const page = await context.newPage();
   const errors = [];
   page.on("pageerror", (error) => errors.push(error.stack));
@@ -57,6 +57,12 @@ async function open(t, address, { width = 1280, dark = false, language = "en-US"
   await page.goto(`${server.url}/#/${address}`);
   await page.locator("main h1").waitFor({ state: "attached" });
   return page;
+}
+
+/** The page of a folder instead of the one in the binary. */
+async function fromFolder(context, folder) {
+  await context.route(`${server.url}/`, (route) => route.fulfill({ path: path.join(folder, "../index.html") }));
+  await context.route(`${server.url}/page/**`, (route) => route.fulfill({ path: path.join(folder, new URL(route.request().url()).pathname.slice("/page/".length)) }));
 }
 
 const hits = (page) => page.locator(".hit");
@@ -150,7 +156,7 @@ test("nothing in a document acts on the page", async (t) => {
   }
 });
 
-test("a list of many documents makes few rows, reaches its end and follows what happens", async (t) => {
+test("a list of many documents makes few rows and reaches its end", async (t) => {
   const page = await open(t, "documents?source=many");
   await rows(page).first().waitFor();
   assert.ok(await rows(page).count() < 80);
@@ -160,6 +166,21 @@ test("a list of many documents makes few rows, reaches its end and follows what 
   });
   assert.ok(await rows(page).count() < 80, "rows beyond the screen are not there");
   await page.getByRole("status").filter({ hasText: `${MANY} documents` }).waitFor();
+});
+
+test("a list is searched and sorted by the server, and says what can be found", async (t) => {
+  await server.publish(many(MANY).slice(0, 1));
+  const page = await open(t, "documents?source=many");
+  await page.getByRole("searchbox", { name: "Title, path or id" }).fill("NOTE-000");
+  await page.getByRole("status").filter({ hasText: "10 documents" }).waitFor();
+  await page.getByRole("columnheader", { name: "Document" }).getByRole("button").click();
+  const titles = () => page.locator("tr.row .name a").allTextContents();
+  await until("sorted by title", async () => (await titles())[0] === "Note 0" && (await titles()).length === 10);
+  await page.getByRole("columnheader", { name: "Document" }).getByRole("button").click();
+  await until("the other way round", async () => (await titles())[0] === "Note 9");
+  assert.match(page.url(), /sort=title&down=true/);
+  await page.locator("tr.row", { hasText: "note-0000" }).getByText(/skipped/).waitFor();
+  assert.equal(await page.locator("tr.row .state.indexed").count(), 10, "what was skipped can be found still");
 });
 
 test("the list follows what others publish", async (t) => {

@@ -1,6 +1,6 @@
 // What narrows a search: values to choose from with counts, applied at once. What was chosen is shown above the hits too.
 import { html, useEffect, useState } from "../html.js";
-import { currentLanguage, number, t } from "../words.js";
+import { currentLanguage, number, percent, t } from "../words.js";
 import { useSetNames } from "./sets_names.js";
 import { CONDITIONS, countOf, unfiltered } from "./search_state.js";
 
@@ -80,11 +80,23 @@ function Manner({ search, choices, onChange }) {
     <label><span>${t("manner.strategy")}</span><select value=${search.strategy || "hybrid"} onChange=${(event) => onChange({ strategy: event.target.value === "hybrid" ? "" : event.target.value })}>
       ${["hybrid", "semantic", "full_text"].map((strategy) => html`<option key=${strategy} value=${strategy}>${t(`strategy.${strategy}`)}</option>`)}
     </select></label>
+    <${LeastRelevance} least=${search.relevance} onChange=${onChange} />
     <${HitsWanted} search=${search} most=${choices?.maximum_top_k} onChange=${onChange} />
     ${choices?.reranker && toggle("norerank", "manner.rerank", !search.norerank)}
     ${toggle("unfold", "manner.unfold")}
     ${toggle("explain", "manner.explain")}
   </fieldset>`;
+}
+
+const SHARES = ["0.25", "0.5", "0.75"];
+
+/** Relevance means the same for every question, unlike the score that orders one answer. */
+function LeastRelevance({ least, onChange }) {
+  const shares = least && !SHARES.includes(least) ? [least, ...SHARES] : SHARES;
+  return html`<label><span>${t("filter.relevance")}</span><select value=${least} onChange=${(event) => onChange({ relevance: event.target.value })}>
+    <option value="">${t("filter.any")}</option>
+    ${shares.map((share) => html`<option key=${share} value=${share}>${t("filter.atLeast", { share: percent(Number(share)) })}</option>`)}
+  </select></label>`;
 }
 
 function HitsWanted({ search, most, onChange }) {
@@ -106,6 +118,7 @@ export function AppliedFilters({ search, onChange }) {
     without: { [name]: search[name].filter((one) => one !== value) },
   })));
   for (const name of ["from", "to", "level"]) if (search[name]) chips.push({ text: `${t(`filter.${name}`)} ${search[name]}`, without: { [name]: "" } });
+  if (search.relevance) chips.push({ text: `${t("filter.relevance")} ${t("filter.atLeast", { share: percent(Number(search.relevance)) })}`, without: { relevance: "" } });
   if (chips.length === 0) return null;
   return html`<div class="chips">
     ${chips.map(({ text, without }) => html`<button type="button" class="chip" key=${text} aria-label=${t("filter.remove", { what: text })} onClick=${() => onChange(without)}>${text} <span aria-hidden="true">✕</span></button>`)}

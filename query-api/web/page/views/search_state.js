@@ -51,7 +51,7 @@ export function requestOf(search, choices) {
   const request = { query: search.q, filter, parents: true, neighbours: 2, unfold: search.unfold, explain: search.explain };
   if (search.strategy) request.strategy = search.strategy;
   if (search.top) request.top_k = Number(search.top);
-  if (search.relevance) request.minimum_score = Number(search.relevance);
+  if (search.relevance) request.minimum_relevance = Number(search.relevance);
   if (search.norerank && choices?.reranker) request.rerank = false;
   return request;
 }
