@@ -47,7 +47,10 @@ const OWNERS: &[(&[&str], &[&str])] = &[
         ],
         &["store"],
     ),
-    (&["ndarray", "ort", "tokenizers"], &["models"]),
+    (
+        &["minijinja", "ndarray", "ort", "reqwest", "tokenizers"],
+        &["models"],
+    ),
     (
         &[
             "chardetng",

@@ -11,6 +11,7 @@ pub mod embed_stage;
 pub mod markdown;
 pub mod pipelines;
 pub mod plain;
+pub mod prompts;
 pub mod recipe;
 pub mod search_text;
 pub mod sentences;

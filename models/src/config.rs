@@ -2,6 +2,7 @@
 //! how much of the machine they use. Read by `load`, `token_counter` and the registry; the values
 //! live in the command line's default configuration.
 
+use crate::chat::ChatConfig;
 use crate::ocr::OcrConfig;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -80,6 +81,8 @@ pub struct Config {
     pub reranker: RerankerConfig,
     /// Text in pictures.
     pub ocr: OcrConfig,
+    /// Language models.
+    pub chat: ChatConfig,
 }
 
 impl Config {

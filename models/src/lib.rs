@@ -1,13 +1,16 @@
-//! Models: embedders, rerankers, token counting and recognition of text in pictures. Everything
-//! here is blocking, CPU-bound work: async callers go through `spawn_blocking`. `load` is the entry
-//! point: it reads a [`Config`] and gives embedder, reranker and token counter.
+//! Models: embedders, rerankers, token counting and recognition of text in pictures, all of it
+//! blocking, CPU-bound work: async callers go through `spawn_blocking`. [`load`] is the entry point:
+//! it reads a [`Config`] and gives embedder, reranker and token counter. Language models ([`chat`])
+//! are the exception: they run elsewhere, and everything about them is async.
 
+pub mod chat;
 pub mod config;
 pub mod dual;
 pub mod embedders;
 pub mod folder;
 pub mod load;
 pub mod ocr;
+pub mod prompts;
 pub mod registry;
 pub mod rerankers;
 pub mod runtime;

@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
+use tributary_models::chat::ChatConfig;
 use tributary_models::ocr::OcrConfig;
 use tributary_models::{Config, EmbedderKind, RerankerConfig, RerankerKind};
 
@@ -60,7 +61,14 @@ pub fn config(folder: &str) -> Config {
             folder: String::new(),
         },
         ocr: ocr_config(),
+        chat: chat_config(),
     }
+}
+
+/// As in the command line's default configuration.
+pub fn chat_config() -> ChatConfig {
+    let defaults: toml::Table = include_str!("../../../cli/default.toml").parse().unwrap();
+    defaults["models"]["chat"].clone().try_into().unwrap()
 }
 
 /// As in the command line's default configuration.
