@@ -1,6 +1,7 @@
 //! A running Tributary in this process: stores, models, stages and server, joined as the
 //! configuration says.
 
+mod chat_metrics;
 mod confinement;
 mod gauges;
 mod lag;

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use tributary_convert::isolation::ConversionPool;
+use tributary_enrich::prompts::PROMPTS;
 use tributary_enrich::{Catalog, Pipeline, Pipelines, RecipeConfig};
 use tributary_indexer::reindex::remember_removals;
+use tributary_models::chat::ChatModels;
+use tributary_models::prompts::Prompts;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
 use tributary_retrieval::{Retriever, Serving, SharedServing};
@@ -22,6 +25,7 @@ use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::SourceProfiles;
 
+use super::chat_metrics;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
 use crate::args::Service;
@@ -38,6 +42,8 @@ pub struct Parts {
     pub pipelines: Arc<Pipelines>,
     /// What searches use now.
     pub serving: SharedServing,
+    /// Language models by role.
+    pub chat: Arc<ChatModels>,
     pub source_profiles: Arc<SourceProfiles>,
     pub knowledge_sets: Arc<Catalog>,
     /// Converters of the service `ingest`; none is started before the first is needed.
@@ -107,6 +113,13 @@ impl Parts {
             retrieval,
         )?;
         let registry = MetricRegistry::default();
+        // One that cannot be used is found now, not by the first document that needs it.
+        Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
+        let chat = ChatModels::open(
+            &config.models.chat,
+            &pipelines.serving().models.tokens,
+            &chat_metrics::register(&registry)?,
+        )?;
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
             registry,
@@ -115,6 +128,7 @@ impl Parts {
             dead_letters: Arc::new(dead_letters),
             pipelines,
             serving,
+            chat: Arc::new(chat),
             source_profiles: Arc::new(source_profiles),
             knowledge_sets: Arc::new(knowledge_sets),
             conversion: Arc::new(conversion::pool(config)),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use tokio::sync::Mutex;
 use tributary_convert::isolation::ConversionPool;
+use tributary_models::chat::ChatModels;
 use tributary_query_api::http::health::{Check, ReadinessProbe};
 use tributary_retrieval::SharedServing;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
@@ -35,6 +36,7 @@ pub struct Readiness {
     stores: Stores,
     holds: Holds,
     serving: SharedServing,
+    chat: Arc<ChatModels>,
     folder: PathBuf,
     /// Folders in it that must be there.
     embedded: Vec<&'static str>,
@@ -51,6 +53,7 @@ impl Readiness {
             stores: parts.stores.clone(),
             holds: parts.worker_metrics.holds(),
             serving: parts.serving.clone(),
+            chat: Arc::clone(&parts.chat),
             folder: PathBuf::from(&config.store.data_folder),
             embedded: config.store.embedded_parts(),
             minimum_free_bytes: config.store.minimum_free_bytes,
@@ -126,7 +129,8 @@ impl Readiness {
             stages(&self.holds.held()),
             self.models(),
         ];
-        others.into_iter().chain(conversion).collect()
+        let chat = chat(&self.chat);
+        others.into_iter().chain(chat).chain(conversion).collect()
     }
 
     /// Where it is required and missing, documents wait.
@@ -175,6 +179,33 @@ impl ReadinessProbe for Readiness {
         *last = Some((Instant::now(), checks.clone()));
         checks
     }
+}
+
+/// Language models, if there are any. One that is away takes nothing out of service: answers are
+/// given in the lesser way. Nobody is asked here.
+fn chat(chat: &ChatModels) -> Option<Check> {
+    let endpoints = chat.by_endpoint().len();
+    let away = chat.away();
+    let (detail, hint) = match away.as_slice() {
+        _ if endpoints == 0 => return None,
+        [] => (
+            format!("{endpoints} endpoints, none known to be away"),
+            None,
+        ),
+        away => (
+            format!(
+                "degraded: {} failed and is left alone for a while",
+                away.join(", ")
+            ),
+            Some("`tributary doctor` says what is wrong with it".to_owned()),
+        ),
+    };
+    Some(Check {
+        name: "chat".to_owned(),
+        ok: true,
+        detail,
+        hint,
+    })
 }
 
 /// What stages of this process wait for.
@@ -277,6 +308,14 @@ async fn bounded_by(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use tributary_models::TokenCounter;
+    use tributary_models::chat::config::EndpointKind;
+    use tributary_models::chat::{
+        ChatConfig, ChatModel, ChatRequest, Format, Message, Role, SharedObserver, Speaker,
+        Unobserved,
+    };
+    use tributary_models::tokens::estimate::EstimatedTokens;
+
     use super::*;
 
     #[tokio::test]
@@ -291,6 +330,47 @@ mod tests {
         assert_eq!(
             (check.ok, check.detail.as_str(), check.hint.as_deref()),
             (false, "no answer within 20 ms", Some("look at it"))
+        );
+    }
+
+    /// One endpoint, whose script fails, and which is left alone after one failure.
+    fn failing_chat(folder: &std::path::Path) -> ChatModels {
+        let script = folder.join("script.json");
+        std::fs::write(&script, r#"[{"failure": "unreachable"}]"#).unwrap();
+        let defaults: toml::Table = include_str!("../../default.toml").parse().unwrap();
+        let mut config: ChatConfig = defaults["models"]["chat"].clone().try_into().unwrap();
+        config.endpoint.kind = EndpointKind::Scripted;
+        config.endpoint.script_file = script.display().to_string();
+        config.endpoint.circuit_failures = 1;
+        let tokens: Arc<dyn TokenCounter> = Arc::new(EstimatedTokens);
+        let observer: SharedObserver = Arc::new(Unobserved);
+        ChatModels::open(&config, &tokens, &observer).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_language_model_that_is_away_is_named_and_keeps_nobody_from_being_ready() {
+        let folder = tempfile::tempdir().unwrap();
+        let models = failing_chat(folder.path());
+        assert!(!chat(&models).unwrap().detail.contains("degraded"));
+        let model = models.role(Role::Answer).unwrap();
+        let request = ChatRequest {
+            prompt: "x".into(),
+            messages: vec![Message::new(Speaker::User, "x")],
+            maximum_tokens: 10,
+            temperature: None,
+            format: Format::Text,
+            deadline: None,
+        };
+        assert!(model.complete(&request).await.is_err());
+        let check = chat(&models).unwrap();
+        assert!(
+            check.ok && check.detail.contains("degraded: default"),
+            "{}",
+            check.detail
+        );
+        assert!(
+            chat(&ChatModels::default()).is_none(),
+            "none is nothing to say"
         );
     }
 

@@ -11,6 +11,9 @@ const NEAR: f64 = 0.6;
 /// Sections whose keys have moved, wholly or in part, with the section where they are now.
 const MOVED: [(&str, &str); 1] = [("ingest", "convert")];
 
+/// Tables of named tables, which have keys of another section.
+const NAMED: [(&str, &[&str]); 1] = [("models.chat.endpoints", &["models", "chat", "endpoint"])];
+
 /// One problem per line, by key, each saying which key of `origin` it is about.
 pub fn problems(table: &Table, defaults: &Table, origin: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -35,7 +38,10 @@ fn collect(
         match (known.get(key), value) {
             // A table without keys of its own, such as the properties of Kafka's client, takes any
             // with text.
-            (None, Value::String(_)) if known.is_empty() => {}
+            (None, Value::String(_)) if known.is_empty() && pattern(path, root).is_none() => {}
+            (None, Value::Table(table)) if let Some(known) = pattern(path, root) => {
+                collect(table, known, root, origin, &full, found)
+            }
             (None, _) => found.push(unknown(&full, key, path, known, root, origin)),
             (Some(Value::Table(known)), Value::Table(table)) => {
                 collect(table, known, root, origin, &full, found)
@@ -48,6 +54,12 @@ fn collect(
             _ => {}
         }
     }
+}
+
+/// The keys of each table in a table of named ones.
+fn pattern<'a>(path: &str, root: &'a Table) -> Option<&'a Table> {
+    let (_, keys) = NAMED.iter().find(|(of, _)| *of == path)?;
+    lookup(root, keys)?.as_table()
 }
 
 fn unknown(full: &str, key: &str, path: &str, known: &Table, root: &Table, origin: &str) -> String {
@@ -138,6 +150,29 @@ mod tests {
         let found = problems(&table, &defaults, "x.toml");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("client.properties.debug"), "{found:?}");
+    }
+
+    #[test]
+    fn a_named_table_has_the_keys_of_its_pattern() {
+        let defaults: Table = toml::from_str(
+            "[models.chat.endpoint]\nurl = ''\nparallel = 4\n[models.chat.endpoints]\n",
+        )
+        .unwrap();
+        let table: Table = toml::from_str(
+            "[models.chat.endpoints]\nalone = 'x'\n[models.chat.endpoints.local]\nurl = 'http://h'\n\
+             parallel = 'two'\nparalel = 2\n",
+        )
+        .unwrap();
+        assert_eq!(
+            problems(&table, &defaults, "x"),
+            [
+                "x: unknown key `models.chat.endpoints.alone`; did you mean `models.chat.endpoints`?",
+                "x: unknown key `models.chat.endpoints.local.paralel`; did you mean \
+                 `models.chat.endpoints.local.parallel`?",
+                "x: `models.chat.endpoints.local.parallel` is a string, but an integer is expected \
+                 (default: 4)",
+            ]
+        );
     }
 
     #[test]

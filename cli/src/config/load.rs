@@ -12,7 +12,8 @@ use super::{Config, Origin, check};
 const DEFAULTS: &str = include_str!("../../default.toml");
 const OWN_FILE: &str = "tributary.toml";
 /// Keys whose values are paths relative to the file that names them.
-const PATHS: [&[&str]; 3] = [
+const PATHS: [&[&str]; 4] = [
+    &["models", "chat", "prompts_folder"],
     &["taxonomy", "lexicon_files"],
     &["taxonomy", "knowledge_sets_file"],
     &["taxonomy", "source_profiles_file"],
@@ -248,6 +249,7 @@ impl Config {
         let mut problems = self.enrich.problems();
         problems.extend(self.store.problems());
         problems.extend(self.query_api.problems());
+        problems.extend(self.models.chat.problems());
         if !problems.is_empty() {
             bail!(
                 "the configuration has {}:\n  {}",

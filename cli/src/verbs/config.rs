@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde_json::json;
 use toml::{Table, Value};
+use tributary_enrich::prompts::PROMPTS;
 use tributary_ingest::SourceCleaning;
+use tributary_models::prompts::Prompts;
 use tributary_store::secrets::{HIDDEN, is_secret, without_credentials};
 use tributary_taxonomy::Taxonomy;
 
@@ -47,7 +49,7 @@ pub fn run(global: &Global, verb: ConfigVerb) -> Result<Outcome> {
 }
 
 /// Reads everything that the domain's profile names, and makes its cleaning steps: lexicon,
-/// knowledge sets, source profiles.
+/// knowledge sets, source profiles, prompts.
 pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
     let mut taxonomy = Taxonomy::load(&config.taxonomy, Path::new(""))?;
     let profiles = Arc::new(std::mem::take(&mut taxonomy.source_profiles));
@@ -57,6 +59,7 @@ pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
         config.convert.maximum_title_characters,
     )?;
     taxonomy.source_profiles = Arc::unwrap_or_clone(profiles);
+    Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
     Ok(taxonomy)
 }
 

@@ -1,14 +1,17 @@
 //! `tributary doctor`: everything that a run needs, with a hint for what is missing.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 use tributary_convert::slides::office;
+use tributary_models::chat::probe::probe;
+use tributary_models::chat::{ChatModel, ChatModels, Role, RoleModel, SharedObserver, Unobserved};
 use tributary_models::folder::ModelFolder;
 use tributary_models::ocr::OcrSetup;
-use tributary_models::{EmbedderKind, TextRole};
+use tributary_models::{EmbedderKind, TextRole, token_counter};
 use tributary_schemas::Error;
 use tributary_store::config::SearchIndexKind;
 use tributary_store::damage::Part;
@@ -41,6 +44,7 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
         looked.map_or_else(|error| failed(name, &error), |detail| passed(name, detail))
     }));
     checks.extend(models(config));
+    checks.extend(chat(config)?);
     checks.extend(pictures(config));
     checks.push(confinement(config));
     checks.extend(search_index(config)?);
@@ -201,6 +205,61 @@ fn models(config: &Config) -> Vec<Check> {
         Err(error) => failed("embedder", &error),
     });
     checks
+}
+
+/// The endpoint of each role: whether it answers, who does, in JSON, and how fast.
+fn chat(config: &Config) -> Result<Vec<Check>> {
+    let models = match open_chat(config) {
+        Ok(models) => models,
+        Err(error) => return Ok(vec![failed("chat", &error)]),
+    };
+    let runtime = app::runtime()?;
+    let mut checks = Vec::new();
+    for (model, roles) in models.by_endpoint() {
+        checks.push(runtime.block_on(chat_endpoint(&model, &roles)));
+    }
+    let without: Vec<&str> = Role::ALL
+        .into_iter()
+        .filter(|role| models.role(*role).is_none())
+        .map(Role::as_str)
+        .collect();
+    if !without.is_empty() {
+        let detail = format!("no model for {}: the lesser ways", without.join(", "));
+        checks.push(passed("chat", detail));
+    }
+    Ok(checks)
+}
+
+fn open_chat(config: &Config) -> tributary_schemas::Result<ChatModels> {
+    let folder = Path::new(&config.store.data_folder).join("models");
+    let tokens = token_counter(&config.models, &folder);
+    let observer: SharedObserver = Arc::new(Unobserved);
+    ChatModels::open(&config.models.chat, &tokens, &observer)
+}
+
+async fn chat_endpoint(model: &Arc<RoleModel>, roles: &[Role]) -> Check {
+    let described = model.describe();
+    let roles: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
+    let place = format!(
+        "{} ({}) for {}",
+        described.endpoint,
+        described.address,
+        roles.join(", ")
+    );
+    match probe(model).await {
+        Ok(found) => {
+            let speed = match found.tokens_per_second {
+                Some(speed) => format!("{speed:.1} tokens/s"),
+                None => "replies at once".to_owned(),
+            };
+            let detail = format!("{place}: {}, JSON is read, {speed}", found.model);
+            passed("chat", detail)
+        }
+        Err(error) => Check {
+            detail: format!("{place}: {error}"),
+            ..failed("chat", error.error())
+        },
+    }
 }
 
 /// Who reads pages and pictures, and who draws slides. Without them nothing is wrong, but less is

@@ -6,6 +6,7 @@
 mod backup;
 mod bad_input;
 mod changed_settings;
+mod chat;
 mod configuration;
 mod crash;
 mod damage;
