@@ -1,4 +1,4 @@
-# What deploy/services/kafka and deploy/services/elasticsearch share: options, fetching, processes, waiting. Sourced, never run.
+# What the scripts in deploy/services share: options, fetching, processes, waiting. Sourced, never run.
 # The script that sources it sets `service`, `default_version`, `default_port`, `default_other_port`, `other_port_option`, `default_heap`,
 # and defines `usage`, `java_for`, `own_option`, `unpack`, `configure`, `launch` and `answers`.
 # shellcheck shell=bash disable=SC2034,SC2154
