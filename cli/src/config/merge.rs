@@ -103,6 +103,7 @@ fn parse_as(text: &str, default: Option<&Value>) -> Value {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

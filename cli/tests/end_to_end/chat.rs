@@ -12,7 +12,7 @@ fn the_doctor_tries_the_endpoint_of_each_role() {
         {"contains": "capital", "reply": "{\"city\": \"Paris\"}"},
         {"contains": "Count", "reply": "one two three", "piece_characters": 4, "piece_delay_ms": 5},
     ]);
-    let script = workspace.write("script.json", &replies.to_string());
+    let script = workspace.write("script.json", replies.to_string());
     let script = script.to_str().unwrap();
     let workspace = workspace
         .with("models.chat.endpoints.talker.kind", "scripted")
@@ -90,7 +90,7 @@ fn a_prompt_with_an_unknown_variable_is_found_at_the_start() {
     let built_in = include_str!("../../../enrich/prompts/section_summary.en.md");
     workspace.write(
         "prompts/section_summary.en.md",
-        &built_in.replace("~ text)", "~ txt)"),
+        built_in.replace("~ text)", "~ txt)"),
     );
     let folder = workspace.path("prompts");
     let workspace = workspace.with("models.chat.prompts_folder", folder.to_str().unwrap());

@@ -107,7 +107,8 @@ impl<'a> Rule<'a> {
 
     fn look(&self, path: &Path) -> Result<Named> {
         let is_folder = path.is_dir();
-        if !is_folder && !path.is_file() && !(self.may_be_missing && !path.exists()) {
+        let is_a_file = path.is_file() || (self.may_be_missing && !path.exists());
+        if !is_folder && !is_a_file {
             bail!("{} does not exist", path.display());
         }
         Ok(Named {
