@@ -413,7 +413,8 @@ async fn nobody_listens() {
 #[tokio::test]
 async fn each_deadline_ends_a_call_and_the_connection() {
     type Answer = fn(&Seen) -> Vec<Step>;
-    let cases: [(&str, Answer, fn(&mut EndpointConfig)); 4] = [
+    type Change = fn(&mut EndpointConfig);
+    let cases: [(&str, Answer, Change); 4] = [
         (
             "no head",
             |_| vec![Step::Hang],
