@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::slices::part;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 /// Code units looked at when UTF-16 without a byte order mark is suspected.
@@ -25,12 +25,15 @@ pub struct Decoded<'a> {
 
 /// Decodes text of any encoding; bytes that fit none become U+FFFD and are counted.
 ///
-/// In this order: byte order mark, valid UTF-8, UTF-16 by its pattern of zero bytes or CJK units,
-/// the `declared` charset, a guess from letter statistics. Text that is UTF-8 but for a few broken
-/// bytes is read as UTF-8.
+/// In this order: byte order mark, ISO-2022-JP by its escapes, valid UTF-8, UTF-16 by its pattern
+/// of zero bytes or CJK units, the `declared` charset, a guess from letter statistics. Text that is
+/// UTF-8 but for a few broken bytes is read as UTF-8.
 pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         return decode_as(encoding, part(bytes, mark_length..));
+    }
+    if is_iso_2022_jp(bytes) {
+        return decode_as(ISO_2022_JP, bytes);
     }
     if let Ok(text) = std::str::from_utf8(bytes)
         && !(text.contains('\0') && utf_16_without_mark(bytes).is_some())
@@ -89,6 +92,15 @@ pub fn as_named(bytes: &[u8], encoding: &'static Encoding) -> Option<String> {
     }
     let decoded = decode_as(encoding, bytes);
     (decoded.replaced_characters == 0).then(|| decoded.text.into_owned())
+}
+
+/// Whether the bytes are ASCII with escapes to Japanese characters, which is valid UTF-8 as well.
+fn is_iso_2022_jp(bytes: &[u8]) -> bool {
+    let has_escape = bytes.contains(&0x1B)
+        && bytes
+            .windows(3)
+            .any(|window| matches!(window, b"\x1B$B" | b"\x1B$@"));
+    has_escape && bytes.is_ascii() && !ISO_2022_JP.decode_without_bom_handling(bytes).1
 }
 
 /// Byte order of UTF-16 text without a byte order mark, if that is what the bytes look like.
@@ -239,6 +251,16 @@ mod tests {
             let encoding = Encoding::for_label(label.as_bytes()).unwrap();
             assert_eq!(decode(&encoding.encode(text).0, None).text, text, "{label}");
         }
+    }
+
+    #[test]
+    fn iso_2022_jp_is_told_by_its_escapes() {
+        let text = "設定が完了したら、隣接セルの関係を確認してください。\n";
+        let (bytes, ..) = ISO_2022_JP.encode(text);
+        assert_eq!(decode(&bytes, None).text, text);
+        assert_eq!(decode(&bytes, Some("utf-8")).text, text);
+        let coloured = b"\x1B[31mred\x1B[0m costs $B";
+        assert_eq!(decode(coloured, None).encoding, "UTF-8");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use encoding_rs::Encoding;
+use encoding_rs::{Encoding, ISO_2022_JP};
 
 use super::transfer::{base64, quoted_printable};
 use crate::text_encoding::decode;
@@ -73,7 +73,8 @@ fn name_length(line: &[u8]) -> Option<usize> {
 }
 
 /// Text with its encoded words (`=?charset?B?…?=`) decoded. Words side by side are one text, so
-/// that characters cut in two are whole.
+/// that characters cut in two are whole; those of ISO-2022-JP are not, since each begins and ends
+/// in ASCII.
 pub fn decoded(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut waiting: Option<(&'static Encoding, Vec<u8>)> = None;
@@ -88,7 +89,7 @@ pub fn decoded(text: &str) -> String {
         };
         let adjoins = waiting
             .as_ref()
-            .is_some_and(|(known, _)| *known == encoding)
+            .is_some_and(|(known, _)| *known == encoding && encoding != ISO_2022_JP)
             && before.trim().is_empty();
         if !adjoins {
             let parted = waiting.is_some() && before.trim().is_empty();

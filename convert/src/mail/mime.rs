@@ -58,9 +58,12 @@ impl Part {
             .map_or("", |(_, value)| value)
     }
 
-    /// Bytes of a text part as text.
+    /// Bytes of a text part as text. Programs that know no encoding write `us-ascii`, so it says
+    /// nothing of bytes that are not.
     pub fn text<'b>(&self, bytes: &'b [u8]) -> Cow<'b, str> {
-        decode(bytes, self.charset.as_deref()).text
+        let charset = self.charset.as_deref();
+        let declared = charset.filter(|label| !label.eq_ignore_ascii_case("us-ascii"));
+        decode(bytes, declared).text
     }
 
     /// Whether only the recipient's key opens it.

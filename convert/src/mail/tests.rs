@@ -1,6 +1,9 @@
 //! Messages made in the test.
 #![allow(clippy::unwrap_used)]
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use super::*;
 use crate::config::{Config, MailConfig};
 use crate::hostile::withstands;
@@ -134,6 +137,35 @@ fn text_without_declarations_is_read() {
         converted.markdown,
         "# 载波聚合技术的说明\n\n- **From**: a@b.c\n\n配置完成以后，需要检查邻区关系。\n\\--\n签名\n\n"
     );
+}
+
+#[test]
+fn japanese_of_seven_bits_is_read() {
+    let words = ["キャリア", "の設定"].map(|text| {
+        let (bytes, ..) = encoding_rs::ISO_2022_JP.encode(text);
+        format!("=?ISO-2022-JP?B?{}?=", STANDARD.encode(bytes))
+    });
+    let head = format!(
+        "Subject: {}\r\n {}\r\nContent-Type: text/plain; charset=ISO-2022-JP\r\n\r\n",
+        words[0], words[1]
+    );
+    let (body, ..) = encoding_rs::ISO_2022_JP.encode("隣接セルの関係を確認してください。");
+    let message = [head.as_bytes(), &body].concat();
+    let converted = convert_with(&message, &Config::default()).unwrap();
+    assert_eq!(
+        converted.markdown,
+        "# キャリアの設定\n\n隣接セルの関係を確認してください。\n\n"
+    );
+}
+
+#[test]
+fn a_charset_that_the_bytes_contradict_is_not_believed() {
+    let text = "请各分公司在周五之前完成邻区关系的核查。";
+    let head = b"Subject: s\r\nContent-Type: text/plain; charset=US-ASCII\r\n\r\n";
+    let (body, ..) = encoding_rs::GBK.encode(text);
+    let message = [head.as_slice(), &body].concat();
+    let converted = convert_with(&message, &Config::default()).unwrap();
+    assert_eq!(converted.markdown, format!("# s\n\n{text}\n\n"));
 }
 
 #[test]
