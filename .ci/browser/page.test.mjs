@@ -266,7 +266,7 @@ test("a dead letter names its file, and trying again tells the truth", async (t)
   await letter.getByRole("button", { name: "Record" }).click();
   await page.locator("dialog pre").waitFor();
   await page.keyboard.press("Escape");
-  assert.equal(await page.locator("dialog").count(), 0);
+  await until("the dialog is closed", async () => (await page.locator("dialog").count()) === 0);
   const idOf = async () => (await server.call("GET", "dead-letters")).dead_letters.find(({ document_id: id }) => id === ids[5])?.id;
   const before = await idOf();
   await letter.getByRole("button", { name: "Try again" }).click();

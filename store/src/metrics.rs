@@ -170,7 +170,9 @@ impl<M: Clone, C: MetricConstructor<M>> LabelledFamily<M, C> {
     pub fn with(&self, values: &[&str]) -> M {
         debug_assert_eq!(values.len(), self.labels.len(), "a value for each label");
         let values = values.iter().map(|value| (*value).to_owned());
-        let labels: Labels = self.labels.iter().copied().zip(values).collect();
+        let mut labels: Labels = self.labels.iter().copied().zip(values).collect();
+        // Printed in this order.
+        labels.sort_unstable_by_key(|(name, _)| *name);
         self.family.get_or_create_owned(&labels)
     }
 

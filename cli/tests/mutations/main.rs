@@ -51,7 +51,7 @@ const POLL: Duration = Duration::from_millis(100);
 const CONVERSION_LIMIT_MS: u64 = 20_000;
 /// The bucket of `tributary_stage_seconds` in which every document must be that is not dead: the
 /// limit, what is allowed beyond it to end the process, and the rest of the stage.
-const STAGE_BUCKET: &str = "30";
+const STAGE_BUCKET: &str = "30.0";
 
 /// What a reason says that a document did to its conversion process.
 const SIGNS: &[(&str, &str)] = &[
@@ -250,7 +250,7 @@ impl Run {
         let all = value(metrics, "tributary_stage_seconds_count{stage=\"ingest\"}");
         let in_time = value(
             metrics,
-            &format!("tributary_stage_seconds_bucket{{stage=\"ingest\",le=\"{STAGE_BUCKET}\"}}"),
+            &format!("tributary_stage_seconds_bucket{{le=\"{STAGE_BUCKET}\",stage=\"ingest\"}}"),
         );
         assert_eq!(
             (all, in_time),

@@ -5,7 +5,7 @@
 //! One file for each source, `<data folder>/publishing/<hash>.json`, replaced as a whole:
 //! ```text
 //! {"format": 1, "source": "handbook", "server": null, "roots": [
-//!   {"folder": "/home/me/handbook", "is_lone": false, "paths": {"radio/tilt.md": "<document id>"}}]}
+//!   {"folder": "/srv/handbook", "is_lone": false, "paths": {"radio/tilt.md": "<document id>"}}]}
 //! ```
 //! `server` is the address that was given with `--server`; without one, or for the server of this
 //! data folder, there is none. Where the files lie is known to the machine that publishes, not to
