@@ -22,6 +22,7 @@ use tributary_schemas::{Error, ErrorKind};
 use tributary_store::data_folder;
 
 use crate::args::Global;
+use crate::client::base_of;
 use crate::config::Config;
 
 const FOLDER: &str = "publishing";
@@ -211,10 +212,10 @@ impl Roots {
 
 /// The address that was given, unless the server there runs on this data folder.
 fn foreign_server(global: &Global, data_folder: &Path) -> Option<String> {
-    let given = global.server.as_deref()?.trim_end_matches('/');
+    let given = base_of(global.server.as_deref()?);
     let own = data_folder::running_server(data_folder);
     let is_own = own.is_some_and(|server| server.url == given);
-    (!is_own).then(|| given.to_owned())
+    (!is_own).then_some(given)
 }
 
 /// A crash leaves the old content or the new one.
