@@ -126,10 +126,10 @@ mod tests {
         });
         let text = registry.text().unwrap();
         for part in [
-            "tributary_chat_calls_total{role=\"answer\",endpoint=\"default\",outcome=\"ok\"} 1",
-            "tributary_chat_seconds_count{role=\"answer\",endpoint=\"default\"} 1",
-            "tributary_chat_first_piece_seconds_count{role=\"answer\",endpoint=\"default\"} 1",
-            "tributary_chat_tokens_total{role=\"answer\",endpoint=\"default\",direction=\"out\"} 7",
+            "tributary_chat_calls_total{endpoint=\"default\",outcome=\"ok\",role=\"answer\"} 1",
+            "tributary_chat_seconds_count{endpoint=\"default\",role=\"answer\"} 1",
+            "tributary_chat_first_piece_seconds_count{endpoint=\"default\",role=\"answer\"} 1",
+            "tributary_chat_tokens_total{direction=\"out\",endpoint=\"default\",role=\"answer\"} 7",
             "tributary_chat_attempts_failed_total{endpoint=\"default\",reason=\"overloaded\"} 1",
             "tributary_chat_circuit_open{endpoint=\"default\"} 1",
         ] {
