@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use tributary_enrich::ChunkerConfig;
 use tributary_enrich::chunkers::{Strategy, chunk};
 use tributary_enrich::markdown::Outline;
-use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_models::TokenCounter;
 use tributary_models::tokens::estimate::EstimatedTokens;
 use tributary_schemas::{ChunkKind, CleanDocument, DocumentHeader};
@@ -129,16 +128,7 @@ fn cut_all(
 ) -> usize {
     documents
         .iter()
-        .map(|clean| {
-            chunk(
-                clean,
-                Strategy::Sections,
-                config,
-                tokens,
-                &ExtractiveSummarizer,
-            )
-            .len()
-        })
+        .map(|clean| chunk(clean, Strategy::Sections, config, tokens).len())
         .sum()
 }
 
@@ -161,13 +151,7 @@ fn report(documents: &[CleanDocument], config: &ChunkerConfig) {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     let mut histogram: BTreeMap<(&str, u32), usize> = BTreeMap::new();
     for clean in documents {
-        for chunk in chunk(
-            clean,
-            Strategy::Sections,
-            config,
-            &EstimatedTokens,
-            &ExtractiveSummarizer,
-        ) {
+        for chunk in chunk(clean, Strategy::Sections, config, &EstimatedTokens) {
             let kind: ChunkKind = chunk.kind;
             *kinds.entry(kind.as_str()).or_default() += 1;
             let bucket = [64, 128, 256, 512, 800, 1200, 2000]

@@ -14,11 +14,12 @@ use tributary_store::event_log::worker::metrics::StageMetrics;
 use tributary_store::event_log::worker::paced::PacedStage;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
 use tributary_store::generations::{GenerationList, chunk_group};
+use tributary_store::work::Work;
 use tributary_taxonomy::{SharedKnowledgeSets, SourceProfiles};
 
-use crate::chunk_stage::{ChunkParts, ChunkStage};
+use crate::chunk_stage::{ChunkParts, ChunkStage, Summaries};
 use crate::pipelines::{Pipeline, Pipelines};
-use crate::summarize::ExtractiveSummarizer;
+use crate::summaries::writer::SummaryWriter;
 
 /// What the readers need of the rest of the product.
 pub struct ChunkReaderParts {
@@ -30,8 +31,12 @@ pub struct ChunkReaderParts {
     pub knowledge_sets: SharedKnowledgeSets,
     /// How each source is treated.
     pub source_profiles: Arc<SourceProfiles>,
-    /// Of the worker loop; its concurrency is the number of documents that are in memory at the
-    /// same time.
+    /// Writes summaries, if a model is configured for them.
+    pub writer: Option<Arc<SummaryWriter>>,
+    /// Documents that are cut at the same time.
+    pub documents_in_flight: usize,
+    /// Of the worker loop; its concurrency is the number of documents that are cut or wait for a
+    /// model.
     pub settings: WorkerSettings,
     /// Documents of a replay that may wait for the stages behind.
     pub replay_limit: u64,
@@ -39,6 +44,8 @@ pub struct ChunkReaderParts {
     pub metrics: StageMetrics,
     /// Time.
     pub clock: Clock,
+    /// Where the stage says what it is at.
+    pub work: Work,
 }
 
 /// The readers of this process.
@@ -51,6 +58,31 @@ pub struct ChunkReaders {
 struct Reader {
     stop: CancellationToken,
     task: JoinHandle<Result<()>>,
+}
+
+impl ChunkReaderParts {
+    /// What the stage needs to cut for one generation.
+    pub(crate) fn of(&self, pipeline: &Pipeline) -> ChunkParts {
+        let generations = Arc::clone(self.pipelines.generations());
+        let name = pipeline.generation.clone();
+        let is_serving = move || generations.is_serving(&name);
+        ChunkParts {
+            analyzer: Arc::clone(&pipeline.analyzer),
+            knowledge_sets: self.knowledge_sets.clone(),
+            source_profiles: Arc::clone(&self.source_profiles),
+            tokens: Arc::clone(&pipeline.models.tokens),
+            summaries: match (&pipeline.recipe.summaries, &self.writer) {
+                (None, _) => Summaries::Extractive,
+                (Some(_), Some(writer)) => Summaries::Model(Arc::clone(writer)),
+                (Some(_), None) => Summaries::NoModel,
+            },
+            chunkers: pipeline.recipe.chunkers.clone(),
+            generation: pipeline.generation.clone(),
+            is_serving: Arc::new(is_serving),
+            clock: Arc::clone(&self.clock),
+            work: self.work.clone(),
+        }
+    }
 }
 
 impl ChunkReaders {
@@ -114,30 +146,15 @@ impl ChunkReaders {
 
     fn start(&self, pipeline: &Pipeline) -> Reader {
         let parts = &self.parts;
-        let generations = Arc::clone(parts.pipelines.generations());
-        let name = pipeline.generation.clone();
-        let is_serving = {
-            let (generations, name) = (Arc::clone(&generations), name.clone());
-            move || generations.is_serving(&name)
-        };
-        let chunk_parts = ChunkParts {
-            analyzer: Arc::clone(&pipeline.analyzer),
-            knowledge_sets: parts.knowledge_sets.clone(),
-            source_profiles: Arc::clone(&parts.source_profiles),
-            tokens: Arc::clone(&pipeline.models.tokens),
-            summarizer: Arc::new(ExtractiveSummarizer),
-            chunkers: pipeline.recipe.chunkers.clone(),
-            generation: name.clone(),
-            is_serving: Arc::new(is_serving.clone()),
-            clock: Arc::clone(&parts.clock),
-        };
+        let chunk_parts = parts.of(pipeline);
+        let is_serving = Arc::clone(&chunk_parts.is_serving);
         let stop = self.shutdown.child_token();
         let topics = parts.topics.clone();
         let behind = vec![
             ("embed", Topic::ChunksTagged),
             ("index", Topic::ChunksEmbedded),
         ];
-        let stage = Arc::new(ChunkStage::new(chunk_parts, parts.settings.concurrency));
+        let stage = Arc::new(ChunkStage::new(chunk_parts, parts.documents_in_flight));
         let is_held = Arc::new(move || !is_serving());
         let paced = Arc::new(PacedStage::new(
             stage,
@@ -160,7 +177,7 @@ impl ChunkReaders {
             metrics,
             clock,
         );
-        let worker = worker.with_group(chunk_group(&name));
+        let worker = worker.with_group(chunk_group(&pipeline.generation));
         let stopped = stop.clone();
         Reader {
             stop,

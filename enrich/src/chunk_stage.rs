@@ -1,5 +1,6 @@
 //! The stage `chunk`: a clean document becomes tagged chunks with ready tokens (`documents.clean` →
-//! `chunks.tagged`).
+//! `chunks.tagged`). It is cut, then waits for its summaries where a model writes them, then is put
+//! together.
 
 use std::sync::Arc;
 
@@ -12,13 +13,15 @@ use tributary_schemas::{
 };
 use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{StoredRecord, message};
+use tributary_store::work::Work;
 use tributary_store::{Clock, manifest};
 use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, SourceProfiles};
 
-use crate::chunkers::{self, chunk_document};
+use crate::chunkers::{self, Cut};
 use crate::config::Chunkers;
 use crate::search_text::SearchText;
-use crate::summarize::Summarizer;
+use crate::summaries::extractive;
+use crate::summaries::writer::{SummaryWriter, Written};
 use crate::tag::tag;
 use crate::{blocking, permit};
 
@@ -43,8 +46,8 @@ pub struct ChunkParts {
     pub source_profiles: Arc<SourceProfiles>,
     /// Counts model tokens.
     pub tokens: Arc<dyn TokenCounter>,
-    /// Makes summaries.
-    pub summarizer: Arc<dyn Summarizer>,
+    /// How summaries are made.
+    pub summaries: Summaries,
     /// How documents are cut.
     pub chunkers: Chunkers,
     /// The generation of the index that the chunks are for.
@@ -53,6 +56,20 @@ pub struct ChunkParts {
     pub is_serving: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Time.
     pub clock: Clock,
+    /// Where the stage says what it is at.
+    pub work: Work,
+}
+
+/// How the summaries of one generation of the index are made.
+#[derive(Clone)]
+pub enum Summaries {
+    /// First sentences and titles.
+    Extractive,
+    /// By a language model.
+    Model(Arc<SummaryWriter>),
+    /// By a language model, of which there is none now: first sentences and titles, and the
+    /// document is marked.
+    NoModel,
 }
 
 /// The stage.
@@ -66,8 +83,15 @@ struct ChunkWork {
     parts: ChunkParts,
 }
 
+/// A document that is cut, before its summaries are there.
+struct Open {
+    clean: CleanDocument,
+    cut: Cut,
+}
+
 impl ChunkStage {
-    /// Cuts as configured, at most `documents_in_flight` at the same time.
+    /// Cuts as configured, at most `documents_in_flight` at the same time; those that wait for a
+    /// model do not count.
     pub fn new(parts: ChunkParts, documents_in_flight: usize) -> Self {
         let permits = Arc::new(Semaphore::new(documents_in_flight.max(1)));
         Self {
@@ -75,19 +99,69 @@ impl ChunkStage {
             permits,
         }
     }
+
+    /// Runs a part of the work on a blocking thread when it is its turn.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        part: impl FnOnce(&ChunkWork) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let _permit = permit(&self.permits).await?;
+        let work = Arc::clone(&self.work);
+        blocking(NAME, move || part(&work)).await
+    }
+
+    /// Has the summaries of a document written; holds no permit while it waits.
+    async fn summaries(&self, open: &mut Open) -> Result<Written> {
+        let parts = &self.work.parts;
+        let wanted = open.cut.wanted();
+        match &parts.summaries {
+            _ if wanted.is_empty() => Ok(Written::default()),
+            Summaries::Extractive => Ok(Written::default()),
+            Summaries::NoModel => Ok(Written {
+                missing: Some("no model is configured for the role `summarize`".to_owned()),
+                ..Written::default()
+            }),
+            Summaries::Model(writer) => {
+                let markdown = Arc::from(std::mem::take(&mut open.clean.markdown));
+                let working = parts.work.begin(NAME, &open.clean.document.document_id);
+                let progress = |done, all| working.advance(done, all);
+                writer
+                    .write(&markdown, wanted, &parts.tokens, &progress)
+                    .await
+            }
+        }
+    }
 }
 
 impl ChunkWork {
-    fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
+    fn decode(&self, input: &StoredRecord) -> Result<Option<Open>> {
+        let Some(mut clean) = message::decode::<CleanDocument>(&input.record)? else {
+            return Ok(None);
+        };
+        let parts = &self.parts;
+        let profile = parts.source_profiles.profile(&clean.document.source);
+        tag(&mut clean, profile, &parts.knowledge_sets.current())?;
+        let chunker = parts.chunkers.of(&clean.document.knowledge_sets);
+        let strategy = profile.chunker_of(&clean.document, &clean.markdown);
+        let cut = chunkers::cut(&clean, strategy, chunker, parts.tokens.as_ref());
+        clean.document.lineage.chunker =
+            chunkers::fingerprint(strategy, chunker, &parts.summaries.name());
+        Ok(Some(Open { clean, cut }))
+    }
+
+    fn removed(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         let document_id = message::document_id(&input.record)?;
+        let outputs = Outputs::of(&input.record, NEXT, (self.parts.clock)())
+            .for_generation(&self.parts.generation);
+        let version = message::version(&input.record);
+        Ok(outputs.remove(document_id, version).done())
+    }
+
+    fn outputs(&self, input: &StoredRecord, open: Open, written: Written) -> Result<Vec<Output>> {
         let now_ms = (self.parts.clock)();
+        let tagged = self.finish(open, written, now_ms);
         let mut outputs =
             Outputs::of(&input.record, NEXT, now_ms).for_generation(&self.parts.generation);
-        let Some(clean) = message::decode::<CleanDocument>(&input.record)? else {
-            let version = message::version(&input.record);
-            return Ok(outputs.remove(document_id, version).done());
-        };
-        let tagged = self.cut(clean, now_ms)?;
         if (self.parts.is_serving)() {
             outputs = outputs.report(&manifest::report(
                 &tagged.document,
@@ -95,24 +169,15 @@ impl ChunkWork {
                 now_ms,
             ))?;
         }
+        let document_id = message::document_id(&input.record)?;
         Ok(outputs
             .pass_on(document_id, tagged.document.version, &tagged)?
             .done())
     }
 
-    fn cut(&self, mut clean: CleanDocument, now_ms: i64) -> Result<TaggedDocument> {
+    fn finish(&self, open: Open, written: Written, now_ms: i64) -> TaggedDocument {
         let parts = &self.parts;
-        let profile = parts.source_profiles.profile(&clean.document.source);
-        tag(&mut clean, profile, &parts.knowledge_sets.current())?;
-        let chunker = parts.chunkers.of(&clean.document.knowledge_sets);
-        let strategy = profile.chunker_of(&clean.document, &clean.markdown);
-        let chunked = chunk_document(
-            &clean,
-            strategy,
-            chunker,
-            parts.tokens.as_ref(),
-            parts.summarizer.as_ref(),
-        );
+        let Open { clean, cut } = open;
         let mut document = clean.document;
         let (metadata, is_shortened) = limits::shortened_metadata(&clean.metadata);
         document.metadata = metadata;
@@ -120,21 +185,32 @@ impl ChunkWork {
         if is_shortened {
             degraded(lineage, DEGRADED_METADATA);
         }
-        lineage.chunker = chunkers::fingerprint(strategy, chunker, parts.summarizer.name());
         lineage.analyzer = parts.analyzer.fingerprint();
-        if chunked.summary_degraded {
+        if let Some(why) = written.missing {
             degraded(lineage, DEGRADED_SUMMARY);
+            let document_id = &document.document_id;
+            tracing::warn!(%document_id, why, "extractive summaries instead of a model's");
         }
         document.timeline.push(StageTime {
             stage: NAME.to_owned(),
             at_ms: now_ms,
         });
-        let mut chunks = chunked.chunks;
+        let mut chunks = cut.finish(written.summaries, parts.tokens.as_ref());
         for chunk in &mut chunks {
             chunk.analyzed = analyzed(&parts.analyzer, &document, chunk);
         }
-        tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), "document cut");
-        Ok(TaggedDocument { document, chunks })
+        tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), calls = written.calls, "document cut");
+        TaggedDocument { document, chunks }
+    }
+}
+
+impl Summaries {
+    /// Who makes them; part of what decides whether chunks are made anew.
+    fn name(&self) -> String {
+        match self {
+            Self::Model(writer) => writer.name(),
+            Self::Extractive | Self::NoModel => extractive::NAME.to_owned(),
+        }
     }
 }
 
@@ -165,9 +241,15 @@ impl Stage for ChunkStage {
     }
 
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
-        let _permit = permit(&self.permits).await?;
-        let (work, input) = (Arc::clone(&self.work), input.clone());
-        blocking(NAME, move || work.process(&input)).await
+        message::document_id(&input.record)?;
+        let (first, last) = (input.clone(), input.clone());
+        let open = self.in_turn(move |work| work.decode(&first)).await?;
+        let Some(mut open) = open else {
+            return self.work.removed(input);
+        };
+        let written = self.summaries(&mut open).await?;
+        self.in_turn(move |work| work.outputs(&last, open, written))
+            .await
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {

@@ -13,6 +13,8 @@ pub struct Config {
     pub chunker: ChunkerConfig,
     /// The chunk stage.
     pub chunk: ChunkStageConfig,
+    /// Summaries by a language model.
+    pub summaries: SummariesConfig,
     /// The embed stage.
     pub embed: EmbedConfig,
 }
@@ -70,6 +72,20 @@ impl Chunkers {
 pub struct ChunkStageConfig {
     /// Documents that are cut at the same time; bounds memory.
     pub documents_in_flight: usize,
+    /// Documents that are cut or wait for a model, at most.
+    pub documents_waiting: usize,
+}
+
+/// Settings of summaries by a language model: that of the role `summarize`, if it has one.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SummariesConfig {
+    /// Tokens of a section that the model is shown whole; of a longer one it sees the beginning
+    /// and what stands for the sections below.
+    pub input_tokens: usize,
+    /// How long a document waits for a model that is away, seconds; then its extractive summaries
+    /// are taken.
+    pub patience_seconds: u64,
 }
 
 /// Settings of the embed stage.
@@ -104,6 +120,10 @@ impl Config {
                 "enrich.chunk.documents_in_flight",
                 self.chunk.documents_in_flight,
             ),
+            (
+                "enrich.chunk.documents_waiting",
+                self.chunk.documents_waiting,
+            ),
             ("enrich.embed.window_limit", self.embed.window_limit),
             ("enrich.embed.batch_bytes", self.embed.batch_bytes),
             (
@@ -122,6 +142,9 @@ impl Config {
                 .filter(|(_, value)| *value == 0)
                 .map(|(name, _)| format!("{name} must be at least 1")),
         );
+        if self.summaries.input_tokens < 256 {
+            problems.push("enrich.summaries.input_tokens must be at least 256".to_owned());
+        }
         if self.embed.window_tokens < 32 {
             problems.push("enrich.embed.window_tokens must be at least 32".to_owned());
         }
@@ -230,6 +253,11 @@ mod tests {
             chunker,
             chunk: ChunkStageConfig {
                 documents_in_flight: 2,
+                documents_waiting: 8,
+            },
+            summaries: SummariesConfig {
+                input_tokens: 6000,
+                patience_seconds: 60,
             },
             embed,
         }

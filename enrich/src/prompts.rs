@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tributary_models::chat::Role;
 use tributary_models::chat::structured::reply_schema;
-use tributary_models::prompts::{PromptSet, PromptSpec, UNTRUSTED};
+use tributary_models::prompts::{PromptSet, PromptSpec, Prompts, UNTRUSTED};
 
 /// Name of the prompt for a summary of a section.
 pub const SECTION_SUMMARY: &str = "section_summary";
@@ -36,6 +36,14 @@ pub const PROMPTS: PromptSet = PromptSet {
         ),
     ],
 };
+
+/// Which texts exactly summaries are asked with, in all languages.
+pub fn section_summary_ids(prompts: &Prompts) -> Vec<String> {
+    let all = prompts.iter();
+    all.filter(|prompt| prompt.name() == SECTION_SUMMARY)
+        .map(|prompt| prompt.id())
+        .collect()
+}
 
 /// What the prompt is given.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -8,6 +8,8 @@ use std::path::Path;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tributary_models::EmbedderKind;
+use tributary_models::chat::{ChatConfig, Role};
+use tributary_models::prompts::Prompts;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
 use tributary_store::generations::Origin;
@@ -15,6 +17,7 @@ use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon};
 
 use crate::config::{ChunkerConfig, Chunkers, Config, EmbedConfig};
 use crate::embed_stage;
+use crate::prompts::{PROMPTS, section_summary_ids};
 
 /// The sections of the configuration that say how a generation is built.
 #[derive(Clone, Debug)]
@@ -41,6 +44,41 @@ pub struct Recipe {
     pub embedding: Windows,
     /// How documents are cut.
     pub chunkers: Chunkers,
+    /// Which model writes summaries of sections; none where first sentences and titles stand for
+    /// them. What is published later is summarised by the model of that day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<SummaryChoice>,
+}
+
+/// Who writes summaries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SummaryChoice {
+    /// The model as its server names it.
+    pub model: String,
+    /// What it is asked with, see [`tributary_models::prompts::Prompt::id`].
+    pub prompts: Vec<String>,
+}
+
+impl SummaryChoice {
+    /// The model of the role `summarize`, if it has one.
+    fn of_today(chat: &ChatConfig) -> Result<Option<Self>> {
+        let Some(role) = chat.roles.get(&Role::Summarize) else {
+            return Ok(None);
+        };
+        let endpoint = match role.endpoint.as_str() {
+            "" => None,
+            name => chat.endpoint(name)?,
+        };
+        let Some(endpoint) = endpoint else {
+            return Ok(None);
+        };
+        let prompts = Prompts::load(&[&PROMPTS], chat.prompts_folder())?;
+        Ok(Some(Self {
+            model: endpoint.model,
+            prompts: section_summary_ids(&prompts),
+        }))
+    }
 }
 
 /// Bytes of settings that the index's own description takes; every process reads it every second.
@@ -107,11 +145,13 @@ impl Recipe {
                 default: config.enrich.chunker.clone(),
                 by_set,
             },
+            summaries: SummaryChoice::of_today(&models.chat)?,
         })
     }
 
-    /// Today's recipe for these knowledge sets alone: all other documents are cut as in `before`.
-    /// Analyzer and models are today's.
+    /// Today's recipe for these knowledge sets alone: all other documents are cut as in `before`,
+    /// and summaries come from where they came, as those of others would be paid for too. Analyzer
+    /// and models are today's.
     #[must_use]
     pub fn for_sets(mut self, sets: &[String], before: &Self) -> Self {
         if sets.is_empty() {
@@ -131,6 +171,7 @@ impl Recipe {
             default: before.chunkers.default.clone(),
             by_set,
         };
+        self.summaries.clone_from(&before.summaries);
         self
     }
 
@@ -200,6 +241,7 @@ impl Recipe {
         note(self.models != other.models, "models");
         note(self.embedding != other.embedding, "embedding");
         note(self.chunkers.default != other.chunkers.default, "chunker");
+        note(self.summaries != other.summaries, "summaries");
         let sets = self.chunkers.by_set.keys().chain(
             other
                 .chunkers
@@ -326,6 +368,25 @@ mod tests {
             &changed.chunkers.default
         );
         assert_eq!(changed.clone().for_sets(&[], &before), changed);
+    }
+
+    #[test]
+    fn a_model_for_summaries_is_another_recipe_and_none_is_that_of_before() {
+        let without = today();
+        let json = String::from_utf8(without.to_json().unwrap()).unwrap();
+        assert!(!json.contains("summaries"), "{json}");
+        let with = Recipe {
+            summaries: Some(SummaryChoice {
+                model: "qwen".to_owned(),
+                prompts: vec!["section_summary.en@1:00".to_owned()],
+            }),
+            ..without.clone()
+        };
+        assert_eq!(with.differences(&without), ["summaries"]);
+        let one = with.clone().for_sets(&["wireless".to_owned()], &without);
+        assert_eq!(one.summaries, None, "those of other sets would be paid for");
+        let all = with.clone().for_sets(&[], &without);
+        assert_eq!(all.summaries, with.summaries);
     }
 
     #[tokio::test]

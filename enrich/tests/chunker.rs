@@ -10,18 +10,11 @@ use std::time::Instant;
 use support::{Counter, Random, config, document, random_markdown};
 use tributary_enrich::chunkers::{Strategy, chunk};
 use tributary_enrich::markdown::Outline;
-use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_models::TokenCounter;
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, CleanDocument, ImageLink};
 
 fn sections(clean: &CleanDocument) -> Vec<Chunk> {
-    chunk(
-        clean,
-        Strategy::Sections,
-        &config(),
-        &Counter,
-        &ExtractiveSummarizer,
-    )
+    chunk(clean, Strategy::Sections, &config(), &Counter)
 }
 
 fn cut(markdown: &str) -> Vec<Chunk> {
@@ -291,13 +284,7 @@ fn pages_images_and_the_documents_own_title() {
             alt: String::new(),
         },
     ];
-    let whole = chunk(
-        &clean,
-        Strategy::Whole,
-        &config(),
-        &Counter,
-        &ExtractiveSummarizer,
-    );
+    let whole = chunk(&clean, Strategy::Whole, &config(), &Counter);
     assert_eq!(whole.len(), 1);
     assert_eq!(
         (whole[0].kind, whole[0].pages.clone()),
@@ -306,13 +293,7 @@ fn pages_images_and_the_documents_own_title() {
     assert_eq!(whole[0].images, ["a.png", "b.png", "http://x/y.png"]);
     let mut small = config();
     small.section_limit_tokens = 800;
-    let chunks = chunk(
-        &clean,
-        Strategy::Sections,
-        &small,
-        &Counter,
-        &ExtractiveSummarizer,
-    );
+    let chunks = chunk(&clean, Strategy::Sections, &small, &Counter);
     let places: Vec<_> = chunks
         .iter()
         .map(|chunk| {

@@ -12,7 +12,6 @@ use support::{Counter, config, document};
 use tributary_enrich::ChunkerConfig;
 use tributary_enrich::chunkers::{Strategy, chunk};
 use tributary_enrich::embed_stage::embedding_text;
-use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_schemas::{Chunk, ChunkId, ImageLink};
 
 /// A hundredth of the real work shows every rule.
@@ -33,13 +32,7 @@ fn cut(file: &Path) -> Value {
         link: "https://example.com/figure.png".into(),
         alt: "figure".into(),
     }];
-    let chunks = chunk(
-        &clean,
-        Strategy::Sections,
-        &small(),
-        &Counter,
-        &ExtractiveSummarizer,
-    );
+    let chunks = chunk(&clean, Strategy::Sections, &small(), &Counter);
     let ordinal = |id: ChunkId| {
         chunks
             .iter()

@@ -10,13 +10,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use bytes::Bytes;
 use support::{Counter, config, document};
-use tributary_enrich::summarize::{ExtractiveSummarizer, Summarizer, Summary, SummaryRequest};
 use tributary_enrich::{
     ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, EmbedConfig, EmbedGeneration,
-    EmbedGenerations, EmbedParts, EmbedStage,
+    EmbedGenerations, EmbedParts, EmbedStage, Summaries, SummariesConfig,
 };
 use tributary_models::embedders::hashing::HashingEmbedder;
-use tributary_models::{DualEmbedder, Embedder, TextRole, TokenCounter};
+use tributary_models::{DualEmbedder, Embedder, TextRole};
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{
     ChunkId, ChunkVectors, CleanDocument, DocumentHeader, DocumentState, EmbeddedDocument, Error,
@@ -65,6 +64,11 @@ fn settings() -> Config {
         chunker: config(),
         chunk: ChunkStageConfig {
             documents_in_flight: 2,
+            documents_waiting: 8,
+        },
+        summaries: SummariesConfig {
+            input_tokens: 6000,
+            patience_seconds: 1,
         },
         embed: EmbedConfig {
             window_tokens: 100,
@@ -98,7 +102,7 @@ fn chunk_parts(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkPa
         knowledge_sets,
         source_profiles: Arc::new(SourceProfiles::from_toml(PROFILES).unwrap()),
         tokens: Arc::new(Counter),
-        summarizer: Arc::new(ExtractiveSummarizer),
+        summaries: Summaries::Extractive,
         chunkers: Chunkers {
             default: config(),
             by_set: BTreeMap::new(),
@@ -106,6 +110,7 @@ fn chunk_parts(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkPa
         generation: "g1".to_owned(),
         is_serving: Arc::new(move || is_serving),
         clock: Arc::new(|| 5),
+        work: Work::default(),
     }
 }
 
@@ -225,29 +230,13 @@ async fn summaries_are_degraded_only_where_another_kind_is_configured() {
     let degraded = async |stage: ChunkStage| tagged(&stage, &clean).await.document.lineage.degraded;
     assert!(degraded(chunk_stage(sets())).await.is_empty());
     let without_its_model = ChunkParts {
-        summarizer: Arc::new(WithoutItsModel),
+        summaries: Summaries::NoModel,
         ..chunk_parts(sets(), true)
     };
     assert_eq!(
         degraded(ChunkStage::new(without_its_model, 2)).await,
         ["summary"]
     );
-}
-
-/// What a summariser does whose language model is away.
-struct WithoutItsModel;
-
-impl Summarizer for WithoutItsModel {
-    fn name(&self) -> &str {
-        "away"
-    }
-
-    fn summarize(&self, request: &SummaryRequest<'_>, tokens: &dyn TokenCounter) -> Summary {
-        Summary {
-            degraded: true,
-            ..ExtractiveSummarizer.summarize(request, tokens)
-        }
-    }
 }
 
 #[tokio::test]

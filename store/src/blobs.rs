@@ -27,6 +27,8 @@ const MEMORY_FORMAT: u32 = 1;
 /// The data folder's own blobs. Remembered by this name: the data folder may be named otherwise
 /// next time, or be moved.
 const OWN: &str = "blobs";
+/// Folder of texts that cost something to make, beside the blobs.
+pub(crate) const MADE: &str = "made";
 const SCHEME: &str = "blob:";
 const DAMAGED: &str = "publish the document that names it again: the right content takes its place; `tributary doctor --verify` lists all that are damaged";
 
@@ -170,6 +172,54 @@ impl Blobs {
         }
         Ok(bytes)
     }
+
+    /// Keeps a text that cost something to make, durably, under the hash of what it was made from
+    /// (64 hexadecimal digits). It may be gone the next time: whoever asks makes it again.
+    pub async fn keep_made(&self, key: &str, text: &str) -> Result<()> {
+        self.check().await?;
+        let made = Made {
+            hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
+            text: text.to_owned(),
+        };
+        let json = serde_json::to_vec(&made).map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("cannot encode a text: {error}"),
+            )
+        })?;
+        self.store
+            .put(&made_path(key), json.into())
+            .await
+            .map_err(|error| failed(key, error))?;
+        Ok(())
+    }
+
+    /// The text that [`Blobs::keep_made`] kept. One that is damaged is none.
+    pub async fn made(&self, key: &str) -> Result<Option<String>> {
+        let found = match self.store.get(&made_path(key)).await {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => {
+                self.check().await?;
+                return Ok(None);
+            }
+            Err(error) => return Err(failed(key, error)),
+        };
+        let json = found.bytes().await.map_err(|error| failed(key, error))?;
+        let made: Option<Made> = serde_json::from_slice(&json).ok();
+        let made =
+            made.filter(|made| blake3::hash(made.text.as_bytes()).to_hex().as_str() == made.hash);
+        if made.is_none() {
+            tracing::warn!(key, "a kept text is damaged and made again");
+        }
+        Ok(made.map(|made| made.text))
+    }
+}
+
+/// A text that cost something to make.
+#[derive(Serialize, Deserialize)]
+struct Made {
+    hash: String,
+    text: String,
 }
 
 /// The data folder's own folder of blobs, if it was opened and is not there, or another one is in
@@ -191,6 +241,15 @@ pub(crate) fn forget(data_folder: &Path) -> Result<()> {
     let path = data_folder.join(MEMORY);
     std::fs::remove_file(&path)
         .map_err(|error| Error::io(format_args!("cannot remove {}", path.display()), &error))
+}
+
+/// The files of all texts that [`Blobs::keep_made`] kept in a local folder, by key.
+pub(crate) fn made_files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let folder = folder.join(MADE);
+    match folder.is_dir() {
+        true => files(&folder),
+        false => Ok(Vec::new()),
+    }
 }
 
 /// The files of all blobs in a local folder, by hash; anything else that lies there is no blob.
@@ -264,6 +323,11 @@ fn parse(url: &str) -> Result<&str> {
 fn object_path(hash: &str) -> ObjectPath {
     let (folder, name) = hash.split_at_checked(2).unwrap_or(("00", hash));
     ObjectPath::from_iter([folder, name])
+}
+
+fn made_path(key: &str) -> ObjectPath {
+    let (folder, name) = key.split_at_checked(2).unwrap_or(("00", key));
+    ObjectPath::from_iter([MADE, folder, name])
 }
 
 /// What [`MEMORY`] holds.
@@ -423,6 +487,27 @@ fn io_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a std:
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_text_is_kept_under_the_hash_of_what_it_was_made_from() {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(folder.path()).unwrap();
+        let key = blake3::hash(b"a section").to_hex().to_string();
+        assert_eq!(blobs.made(&key).await.unwrap(), None);
+        blobs.keep_made(&key, "a summary").await.unwrap();
+        assert_eq!(
+            blobs.made(&key).await.unwrap().as_deref(),
+            Some("a summary")
+        );
+        assert!(files(folder.path()).unwrap().is_empty(), "it is no blob");
+        let [(known, file)] = &made_files(folder.path()).unwrap()[..] else {
+            panic!("one text is kept");
+        };
+        assert_eq!(*known, key);
+        let json = std::fs::read_to_string(file).unwrap();
+        std::fs::write(file, json.replace("summary", "mummary")).unwrap();
+        assert_eq!(blobs.made(&key).await.unwrap(), None, "damaged");
+    }
 
     #[tokio::test]
     async fn a_blob_is_kept_once_and_read_back() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tributary_enrich::summaries::writer::SummaryCounter;
 use tributary_models::chat::{CallReport, ChatObserver, Reason, Role, SharedObserver};
 use tributary_schemas::Result;
 use tributary_store::metrics::{Counters, Gauges, Histograms, MetricRegistry};
@@ -64,6 +65,16 @@ pub fn register(registry: &MetricRegistry) -> Result<SharedObserver> {
             &["endpoint"],
         )?,
     }))
+}
+
+/// Counts summaries of sections by where they come from. `Conflict` if it is registered already.
+pub fn summaries(registry: &MetricRegistry) -> Result<SummaryCounter> {
+    let summaries = registry.counters(
+        "tributary_summaries_total",
+        "Summaries of sections: written by the model, kept from before, or extractive in its stead",
+        &["by"],
+    )?;
+    Ok(Arc::new(move |by| summaries.with(&[by]).inc()))
 }
 
 impl ChatObserver for ChatMetrics {

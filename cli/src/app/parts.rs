@@ -6,9 +6,10 @@ use std::sync::Arc;
 use anyhow::Result;
 use tributary_convert::isolation::ConversionPool;
 use tributary_enrich::prompts::PROMPTS;
+use tributary_enrich::summaries::writer::SummaryWriter;
 use tributary_enrich::{Catalog, Pipeline, Pipelines, RecipeConfig};
 use tributary_indexer::reindex::remember_removals;
-use tributary_models::chat::ChatModels;
+use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::Prompts;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
@@ -44,6 +45,8 @@ pub struct Parts {
     pub serving: SharedServing,
     /// Language models by role.
     pub chat: Arc<ChatModels>,
+    /// Writes summaries of sections, if a model is configured for them.
+    pub writer: Option<Arc<SummaryWriter>>,
     pub source_profiles: Arc<SourceProfiles>,
     pub knowledge_sets: Arc<Catalog>,
     /// Converters of the service `ingest`; none is started before the first is needed.
@@ -114,12 +117,24 @@ impl Parts {
         )?;
         let registry = MetricRegistry::default();
         // One that cannot be used is found now, not by the first document that needs it.
-        Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
+        let prompts = Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
         let chat = ChatModels::open(
             &config.models.chat,
             &pipelines.serving().models.tokens,
             &chat_metrics::register(&registry)?,
         )?;
+        let summary_counter = chat_metrics::summaries(&registry)?;
+        let writer = chat.role(Role::Summarize).map(|model| {
+            let (prompts, blobs) = (Arc::new(prompts), stores.blobs.clone());
+            let settings = config.enrich.summaries.clone();
+            Arc::new(SummaryWriter::new(
+                model,
+                prompts,
+                blobs,
+                settings,
+                summary_counter,
+            ))
+        });
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
             registry,
@@ -129,6 +144,7 @@ impl Parts {
             pipelines,
             serving,
             chat: Arc::new(chat),
+            writer,
             source_profiles: Arc::new(source_profiles),
             knowledge_sets: Arc::new(knowledge_sets),
             conversion: Arc::new(conversion::pool(config)),

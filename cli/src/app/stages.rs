@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tributary_enrich::summarize::{ExtractiveSummarizer, Summarizer};
+use tributary_enrich::summaries::extractive;
 use tributary_enrich::{ChunkReaderParts, ChunkReaders, EmbedParts, EmbedStage, chunkers};
 use tributary_indexer::reindex::ReindexParts;
 use tributary_indexer::{IndexStage, ReindexStage};
@@ -134,13 +134,16 @@ fn chunk(config: &Config, parts: &Parts) -> ChunkReaderParts {
         pipelines: Arc::clone(&parts.pipelines),
         knowledge_sets: parts.knowledge_sets.shared(),
         source_profiles: Arc::clone(&parts.source_profiles),
+        writer: parts.writer.clone(),
+        documents_in_flight: config.enrich.chunk.documents_in_flight,
         settings: WorkerSettings {
-            concurrency: config.enrich.chunk.documents_in_flight,
+            concurrency: config.enrich.chunk.documents_waiting,
             ..config.store.worker.clone()
         },
         replay_limit: config.indexer.replay_documents_ahead,
         metrics: parts.worker_metrics.stage("chunk"),
         clock: Arc::clone(&parts.clock),
+        work: parts.work.clone(),
     }
 }
 
@@ -156,18 +159,21 @@ fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
         parts.knowledge_sets.shared(),
         config.enrich.embed.clone(),
     );
+    let writer = parts.writer.as_ref().map(|writer| writer.name());
     Ok(Arc::new(move || {
         let pipeline = pipelines.serving();
         let recipe = &pipeline.recipe;
+        let writer = writer.clone().filter(|_| recipe.summaries.is_some());
         let mut settings = vec![
             pipeline.fingerprint.clone(),
-            chunkers::fingerprint_of_all(&recipe.chunkers.default, ExtractiveSummarizer.name()),
+            chunkers::fingerprint_of_all(&recipe.chunkers.default, extractive::NAME),
             recipe.embedding_fingerprint(&embed),
             pipeline.analyzer.fingerprint(),
             pipeline.models.embedder.coarse_name().to_owned(),
             pipeline.models.embedder.fine_name().to_owned(),
             knowledge_sets.current().fingerprint(),
         ];
+        settings.extend(writer);
         settings.extend(repairs.map(|repairs| repairs.to_string()));
         blake3::hash(settings.join("/").as_bytes())
             .to_hex()

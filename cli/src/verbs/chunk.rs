@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tributary_convert::pages;
 use tributary_enrich::chunkers::{self, Strategy};
-use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_schemas::{Chunk, CleanDocument, DocumentHeader};
 
 use crate::args::FileArgument;
@@ -49,7 +48,6 @@ pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
         Strategy::Sections,
         &config.enrich.chunker,
         tokens.as_ref(),
-        &ExtractiveSummarizer,
     );
     let rows: Vec<Value> = chunks.iter().map(row).collect();
     print::result(argument.output, &json!({"chunks": rows}), || {

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use tributary_convert::isolation::ConversionPool;
 use tributary_convert::{Converted, Job};
 use tributary_enrich::chunkers;
-use tributary_enrich::summarize::ExtractiveSummarizer;
 use tributary_enrich::tag::tag;
 use tributary_ingest::SourceCleaning;
 use tributary_models::TokenCounter;
@@ -165,13 +164,7 @@ impl<'a> Previewer<'a> {
         tag(&mut clean, profile, &self.knowledge_sets)?;
         let strategy = profile.chunker_of(&clean.document, &clean.markdown);
         let chunker = &self.config.enrich.chunker;
-        let chunks = chunkers::chunk(
-            &clean,
-            strategy,
-            chunker,
-            self.tokens.as_ref(),
-            &ExtractiveSummarizer,
-        );
+        let chunks = chunkers::chunk(&clean, strategy, chunker, self.tokens.as_ref());
         summary.add(&profile.name, &before, &clean, chunks.len());
         let document = &clean.document;
         let object = json!({

@@ -1,12 +1,138 @@
-//! Turns byte ranges of a document into chunks: ids, pages, images, ordinals and the links between
-//! parents and children.
+//! Turns byte ranges of a document into chunks: pages and images at once; ids, ordinals and the links
+//! between parents and children when all summaries are there, as ids depend on texts.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
+use tributary_models::TokenCounter;
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, CleanDocument};
 
+use super::count;
 use crate::markdown::{ImagePlace, Outline};
+use crate::summaries::WantedSummary;
+
+/// A document that is cut; its summaries may still be missing.
+#[derive(Clone, Debug, Default)]
+pub struct Cut {
+    document_id: String,
+    planned: Vec<Planned>,
+    wanted: Vec<WantedSummary>,
+}
+
+/// A chunk without what its neighbours and its summary decide.
+#[derive(Clone, Debug)]
+struct Planned {
+    kind: ChunkKind,
+    section_path: Vec<String>,
+    pages: Vec<u32>,
+    images: Vec<String>,
+    /// Position of the chunk above.
+    parent: Option<usize>,
+    is_continuation: bool,
+    text: Text,
+}
+
+#[derive(Clone, Debug)]
+enum Text {
+    /// A part of the document, and its tokens.
+    Cut(String, usize),
+    /// The summary of this number.
+    Wanted(usize),
+}
+
+impl Cut {
+    /// Summaries that stand for sections, in document order: those above before those below.
+    pub fn wanted(&self) -> &[WantedSummary] {
+        &self.wanted
+    }
+
+    /// The chunks, by ordinal, with these summaries in the order of [`Cut::wanted`]; where one is
+    /// missing, the extractive one. `analyzed` is empty.
+    pub fn finish(
+        self,
+        mut summaries: Vec<Option<String>>,
+        tokens: &dyn TokenCounter,
+    ) -> Vec<Chunk> {
+        summaries.resize(self.wanted.len(), None);
+        let texts: Vec<String> = self
+            .wanted
+            .iter()
+            .zip(summaries)
+            .map(|(wanted, summary)| wanted.text(summary))
+            .collect();
+        let mut ids = Ids::new(&self.document_id);
+        let mut chunks: Vec<Chunk> = Vec::with_capacity(self.planned.len());
+        for planned in self.planned {
+            let (text, tokens) = match planned.text {
+                Text::Cut(text, tokens) => (text, tokens),
+                Text::Wanted(number) => {
+                    let text = texts.get(number).cloned().unwrap_or_default();
+                    let tokens = count(tokens, &text);
+                    (text, tokens)
+                }
+            };
+            let chunk_id = ids.next(planned.kind, &planned.section_path, &text);
+            let parent = planned.parent.and_then(|parent| chunks.get_mut(parent));
+            let above = parent.map(|parent| {
+                parent.child_ids.push(chunk_id);
+                (parent.chunk_id, parent.text.clone())
+            });
+            let (parent_id, parent_summary) = above.unzip();
+            chunks.push(Chunk {
+                chunk_id,
+                kind: planned.kind,
+                ordinal: u32::try_from(chunks.len()).unwrap_or(u32::MAX),
+                section_path: planned.section_path,
+                text,
+                tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
+                parent_id,
+                child_ids: Vec::new(),
+                pages: planned.pages,
+                is_continuation: planned.is_continuation,
+                parent_summary,
+                images: planned.images,
+                analyzed: String::new(),
+            });
+        }
+        chunks
+    }
+}
+
+/// Gives chunks of the same kind, place and text different ids.
+struct Ids<'a> {
+    document_id: &'a str,
+    occurrences: HashMap<ChunkId, u32>,
+}
+
+impl<'a> Ids<'a> {
+    fn new(document_id: &'a str) -> Self {
+        Self {
+            document_id,
+            occurrences: HashMap::new(),
+        }
+    }
+
+    fn next(&mut self, kind: ChunkKind, section_path: &[String], text: &str) -> ChunkId {
+        let derive = |occurrence| {
+            ChunkId::derive(
+                self.document_id,
+                kind.as_str(),
+                section_path,
+                text,
+                occurrence,
+            )
+        };
+        let first = derive(0);
+        let occurrence = self.occurrences.get(&first).copied().unwrap_or(0);
+        let id = if occurrence == 0 {
+            first
+        } else {
+            derive(occurrence)
+        };
+        self.occurrences.insert(first, occurrence + 1);
+        id
+    }
+}
 
 /// A chunk to be.
 pub(super) struct Draft {
@@ -21,74 +147,59 @@ pub(super) struct Draft {
     pub is_continuation: bool,
 }
 
-/// Collects chunks in document order.
+/// Collects what a document is cut into, in document order.
 pub(super) struct Assembly<'a> {
     clean: &'a CleanDocument,
-    chunks: Vec<Chunk>,
-    occurrences: HashMap<ChunkId, u32>,
+    cut: Cut,
 }
 
 impl<'a> Assembly<'a> {
     pub fn new(clean: &'a CleanDocument) -> Self {
         Self {
             clean,
-            chunks: Vec::new(),
-            occurrences: HashMap::new(),
+            cut: Cut {
+                document_id: clean.document.document_id.clone(),
+                ..Cut::default()
+            },
         }
     }
 
     /// Adds a chunk and returns its position.
     pub fn push(&mut self, draft: Draft, images: &[ImagePlace]) -> usize {
-        let chunk_id = self.identify(&draft);
-        let position = self.chunks.len();
-        let mut parent_id = None;
-        let mut parent_summary = None;
-        if let Some(parent) = draft.parent.and_then(|parent| self.chunks.get_mut(parent)) {
-            parent.child_ids.push(chunk_id);
-            parent_id = Some(parent.chunk_id);
-            parent_summary = Some(parent.text.clone());
-        }
-        self.chunks.push(Chunk {
-            chunk_id,
+        let planned = Planned {
             kind: draft.kind,
-            ordinal: u32::try_from(position).unwrap_or(u32::MAX),
             section_path: draft.section_path,
-            tokens: u32::try_from(draft.tokens).unwrap_or(u32::MAX),
-            parent_id,
-            child_ids: Vec::new(),
             pages: self.pages(&draft.range),
-            is_continuation: draft.is_continuation,
-            parent_summary,
             images: self.links(images),
-            text: draft.text,
-            analyzed: String::new(),
-        });
-        position
+            parent: draft.parent,
+            is_continuation: draft.is_continuation,
+            text: Text::Cut(draft.text, draft.tokens),
+        };
+        self.add(planned)
     }
 
-    pub fn finish(self) -> Vec<Chunk> {
-        self.chunks
+    /// Adds a chunk whose text is a summary that is yet to be written.
+    pub fn push_summary(&mut self, wanted: WantedSummary, parent: Option<usize>) -> usize {
+        let planned = Planned {
+            kind: ChunkKind::Summary,
+            section_path: wanted.section_path.clone(),
+            pages: self.pages(&wanted.range),
+            images: Vec::new(),
+            parent,
+            is_continuation: false,
+            text: Text::Wanted(self.cut.wanted.len()),
+        };
+        self.cut.wanted.push(wanted);
+        self.add(planned)
     }
 
-    fn identify(&mut self, draft: &Draft) -> ChunkId {
-        let derive = |occurrence| {
-            ChunkId::derive(
-                &self.clean.document.document_id,
-                draft.kind.as_str(),
-                &draft.section_path,
-                &draft.text,
-                occurrence,
-            )
-        };
-        let first = derive(0);
-        let occurrence = self.occurrences.get(&first).copied().unwrap_or(0);
-        let id = if occurrence == 0 {
-            first
-        } else {
-            derive(occurrence)
-        };
-        self.occurrences.insert(first, occurrence + 1);
-        id
+    pub fn finish(self) -> Cut {
+        self.cut
+    }
+
+    fn add(&mut self, planned: Planned) -> usize {
+        self.cut.planned.push(planned);
+        self.cut.planned.len() - 1
     }
 
     /// Pages, from 1, that the bytes lie on.

@@ -13,42 +13,32 @@ use tributary_schemas::{Chunk, CleanDocument};
 /// How a document is cut; the source profile names one.
 pub use tributary_taxonomy::ChunkStrategy as Strategy;
 
+pub use self::assemble::Cut;
 use crate::config::ChunkerConfig;
-use crate::summarize::Summarizer;
 
-/// What cutting a document gave.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Chunked {
-    /// All chunks, by ordinal; `analyzed` is empty.
-    pub chunks: Vec<Chunk>,
-    /// Whether a summary was made in a lesser way than configured.
-    pub summary_degraded: bool,
-}
-
-/// Cuts a document. Deterministic: the same input gives the same chunks with the same ids. Never
-/// fails: a blank document gives one chunk of its title, or none without a title.
+/// Cuts a document, with extractive summaries. Deterministic: the same input gives the same chunks
+/// with the same ids. Never fails: a blank document gives one chunk of its title, or none without
+/// a title.
 pub fn chunk(
     clean: &CleanDocument,
     strategy: Strategy,
     config: &ChunkerConfig,
     tokens: &dyn TokenCounter,
-    summarizer: &dyn Summarizer,
 ) -> Vec<Chunk> {
-    chunk_document(clean, strategy, config, tokens, summarizer).chunks
+    cut(clean, strategy, config, tokens).finish(Vec::new(), tokens)
 }
 
-/// [`chunk`], and whether a summary is degraded.
-pub fn chunk_document(
+/// [`chunk`] up to the point where summaries are needed.
+pub fn cut(
     clean: &CleanDocument,
     strategy: Strategy,
     config: &ChunkerConfig,
     tokens: &dyn TokenCounter,
-    summarizer: &dyn Summarizer,
-) -> Chunked {
+) -> Cut {
     match strategy {
         _ if clean.markdown.trim().is_empty() => whole::chunk_title(clean, tokens),
         Strategy::Sections if slides::is_deck(clean) => slides::chunk(clean, config, tokens),
-        Strategy::Sections => sections::chunk(clean, config, tokens, summarizer),
+        Strategy::Sections => sections::chunk(clean, config, tokens),
         Strategy::Whole => whole::chunk(clean, tokens),
     }
 }
@@ -59,8 +49,8 @@ pub fn fingerprint_of_all(config: &ChunkerConfig, summarizer: &str) -> String {
     each.join("/")
 }
 
-/// Hash over strategy, settings, summariser and the strategy's code version; `lineage.chunker`. 16 hexadecimal
-/// digits.
+/// Hash over strategy, settings, who makes summaries and the strategy's code version; `lineage.chunker`.
+/// 16 hexadecimal digits.
 pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig, summarizer: &str) -> String {
     let version = match strategy {
         Strategy::Sections => sections::CODE_VERSION + slides::CODE_VERSION,

@@ -1,7 +1,7 @@
 //! Section-structured cutting.
 //!
 //! A section with sections below it is one chunk of kind `Section` up to the section limit; above
-//! it, a `Summary` stands for it and the sections below are cut in turn. A section without sections
+//! it, a `Summary` stands for it (see [`crate::summaries`]) and the sections below are cut in turn. A section without sections
 //! below it is one `Section` up to the leaf limit and is cut into leaves above it, as is the text
 //! between a heading and the first heading below it. Every chunk's text is a contiguous part of the
 //! source, so all chunks together hold every non-blank character of it.
@@ -13,11 +13,12 @@ use tributary_schemas::{ChunkKind, CleanDocument};
 
 use super::assemble::{Assembly, Draft, excerpt};
 use super::leaves::{self, Limits, Measure};
-use super::{Chunked, count};
+use super::{Cut, count};
 use crate::config::ChunkerConfig;
 use crate::markdown::{BlockKind, Outline, Section};
 use crate::plain::plain_line;
-use crate::summarize::{Summarizer, SummaryRequest};
+use crate::summaries::extractive::{self, Extract};
+use crate::summaries::{Child, WantedSummary};
 
 /// Grows with every change of the code that changes what this strategy gives.
 pub(super) const CODE_VERSION: u32 = 1;
@@ -30,8 +31,7 @@ pub(super) fn chunk(
     clean: &CleanDocument,
     config: &ChunkerConfig,
     tokens: &dyn TokenCounter,
-    summarizer: &dyn Summarizer,
-) -> Chunked {
+) -> Cut {
     let outline = Outline::parse(&clean.markdown);
     let counts: Vec<usize> = outline
         .blocks
@@ -51,12 +51,10 @@ pub(super) fn chunk(
         config,
         limits: Limits::new(config),
         tokens,
-        summarizer,
         counts,
         before,
         summary_of: vec![None; outline.sections.len()],
         assembly: Assembly::new(clean),
-        summary_degraded: false,
     };
     cutter.run()
 }
@@ -67,7 +65,6 @@ struct Cutter<'a> {
     config: &'a ChunkerConfig,
     limits: Limits,
     tokens: &'a dyn TokenCounter,
-    summarizer: &'a dyn Summarizer,
     /// Tokens of each block.
     counts: Vec<usize>,
     /// Tokens before each block, and of all of them.
@@ -75,7 +72,6 @@ struct Cutter<'a> {
     /// Position of the summary chunk of each section that has one.
     summary_of: Vec<Option<usize>>,
     assembly: Assembly<'a>,
-    summary_degraded: bool,
 }
 
 /// Where chunks belong: titles down to their section, and the chunk above them.
@@ -87,16 +83,13 @@ struct Place {
 impl<'a> Cutter<'a> {
     /// Walks the sections in document order; a section that became one chunk is stepped over with
     /// all below it.
-    fn run(mut self) -> Chunked {
+    fn run(mut self) -> Cut {
         let outline = self.outline;
         let mut index = 0;
         while let Some(section) = outline.sections.get(index) {
             index = self.section(index, section);
         }
-        Chunked {
-            chunks: self.assembly.finish(),
-            summary_degraded: self.summary_degraded,
-        }
+        self.assembly.finish()
     }
 
     /// Cuts one section and returns the next one to look at.
@@ -221,64 +214,64 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Adds the summary chunk of a section, below a heading that no other chunk has.
+    /// Plans the summary chunk of a section, below a heading that no other chunk has.
     fn summary(&mut self, index: usize, section: &Section, place: &Place, heading: &str) -> usize {
-        let range = self.outline.span(section.blocks.clone());
         let limit = self.config.summary_limit_tokens;
-        let request = SummaryRequest {
-            document_title: &self.clean.document.title,
-            section_path: &place.path,
-            text: self.outline.text(range.clone()),
+        let limit_tokens = limit.saturating_sub(count(self.tokens, heading)).max(16);
+        let extract = Extract {
             lead: self.lead(section.own_blocks.clone()),
             children: self.children(index, section),
-            limit_tokens: limit.saturating_sub(count(self.tokens, heading)).max(16),
+            limit_tokens,
         };
-        let summary = self.summarizer.summarize(&request, self.tokens);
-        self.summary_degraded |= summary.degraded;
-        let text = self.summary_text(heading, summary.text.trim(), place);
-        let draft = Draft {
-            kind: ChunkKind::Summary,
+        let title = &self.clean.document.title;
+        let wanted = WantedSummary {
+            document_title: title.clone(),
             section_path: place.path.clone(),
-            tokens: count(self.tokens, &text),
-            text,
-            range,
-            parent: place.parent,
-            is_continuation: false,
+            heading: heading.to_owned(),
+            limit_tokens,
+            extractive: extractive::summary(&extract, self.tokens),
+            range: self.outline.span(section.blocks.clone()),
+            own: self.outline.span(section.own_blocks.clone()),
+            children: self.sections_below(index, section),
         };
-        self.assembly.push(draft, &[])
+        self.assembly.push_summary(wanted, place.parent)
     }
 
-    /// Heading and summary; the section's title where both are empty.
-    fn summary_text(&self, heading: &str, summary: &str, place: &Place) -> String {
-        match (heading, summary) {
-            ("", "") => place
-                .path
-                .last()
-                .unwrap_or(&self.clean.document.title)
-                .clone(),
-            ("", text) | (text, "") => text.to_owned(),
-            _ => format!("{heading}\n\n{summary}"),
-        }
+    /// Where the sections directly below are in the document.
+    fn sections_below(&self, index: usize, section: &Section) -> Vec<Child> {
+        let below = self.directly_below(index, section);
+        below
+            .map(|(_, child)| Child {
+                title: child.title.clone(),
+                range: self.outline.span(child.blocks.clone()),
+            })
+            .collect()
+    }
+
+    /// The sections directly below, each with its number.
+    fn directly_below(
+        &self,
+        index: usize,
+        section: &Section,
+    ) -> impl Iterator<Item = (usize, &'a Section)> + use<'a> {
+        let (outline, end) = (self.outline, section.sections_end);
+        let get = move |at: usize| {
+            let child = outline.sections.get(at).filter(|_| at < end);
+            child.map(|child| (at, child))
+        };
+        std::iter::successors(get(index + 1), move |(at, child)| {
+            get(child.sections_end.max(at + 1))
+        })
     }
 
     /// Title and first paragraph of the sections directly below, no more than could be named in a
     /// summary.
     fn children(&self, index: usize, section: &Section) -> Vec<(String, String)> {
-        let mut children = Vec::new();
-        let mut next = index + 1;
-        while let Some(child) = self
-            .outline
-            .sections
-            .get(next)
-            .filter(|_| next < section.sections_end)
-        {
-            if children.len() >= self.config.summary_limit_tokens {
-                break;
-            }
-            children.push((child.title.clone(), self.lead(child.own_blocks.clone())));
-            next = child.sections_end.max(next + 1);
-        }
-        children
+        let below = self.directly_below(index, section);
+        below
+            .take(self.config.summary_limit_tokens)
+            .map(|(_, child)| (child.title.clone(), self.lead(child.own_blocks.clone())))
+            .collect()
     }
 
     /// The first text block as plain text, bounded.

@@ -12,7 +12,7 @@ use tributary_schemas::{ChunkKind, CleanDocument};
 
 use super::assemble::{Assembly, Draft, excerpt};
 use super::leaves::{self, Limits, Measure};
-use super::{Chunked, count};
+use super::{Cut, count};
 use crate::config::ChunkerConfig;
 use crate::markdown::Outline;
 
@@ -35,7 +35,7 @@ pub(super) fn chunk(
     clean: &CleanDocument,
     config: &ChunkerConfig,
     tokens: &dyn TokenCounter,
-) -> Chunked {
+) -> Cut {
     let mut deck = Deck {
         clean,
         limits: Limits::new(config),
@@ -46,10 +46,7 @@ pub(super) fn chunk(
     for range in deck.groups(config.leaf_minimum_tokens / TINY_SHARE) {
         deck.cut(range);
     }
-    Chunked {
-        chunks: deck.assembly.finish(),
-        summary_degraded: false,
-    }
+    deck.assembly.finish()
 }
 
 struct Deck<'a> {

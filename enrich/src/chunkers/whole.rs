@@ -4,14 +4,14 @@ use tributary_models::TokenCounter;
 use tributary_schemas::{ChunkKind, CleanDocument};
 
 use super::assemble::{Assembly, Draft, excerpt};
-use super::{Chunked, count};
+use super::{Cut, count};
 use crate::markdown::Outline;
 
 /// Grows with every change of the code that changes what this strategy gives.
 pub(super) const CODE_VERSION: u32 = 1;
 
 /// The document as one chunk.
-pub(super) fn chunk(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Chunked {
+pub(super) fn chunk(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Cut {
     let outline = Outline::parse(&clean.markdown);
     let range = outline.span(0..outline.blocks.len());
     let (text, images) = excerpt(&outline, &range);
@@ -32,10 +32,10 @@ pub(super) fn chunk(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Chunked
 }
 
 /// A document without text is found by its title.
-pub(super) fn chunk_title(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Chunked {
+pub(super) fn chunk_title(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Cut {
     let text = clean.document.title.trim().to_owned();
     if text.is_empty() {
-        return Chunked::default();
+        return Cut::default();
     }
     let tokens = count(tokens, &text);
     let draft = Draft {
@@ -50,11 +50,8 @@ pub(super) fn chunk_title(clean: &CleanDocument, tokens: &dyn TokenCounter) -> C
     one(clean, draft, &[])
 }
 
-fn one(clean: &CleanDocument, draft: Draft, images: &[crate::markdown::ImagePlace]) -> Chunked {
+fn one(clean: &CleanDocument, draft: Draft, images: &[crate::markdown::ImagePlace]) -> Cut {
     let mut assembly = Assembly::new(clean);
     assembly.push(draft, images);
-    Chunked {
-        chunks: assembly.finish(),
-        summary_degraded: false,
-    }
+    assembly.finish()
 }

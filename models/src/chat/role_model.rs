@@ -64,6 +64,11 @@ impl Endpoint {
         &self.name
     }
 
+    /// Calls that it takes at the same time.
+    pub fn parallel(&self) -> usize {
+        self.config.parallel
+    }
+
     /// Whether it is left alone because it failed.
     pub fn is_away(&self) -> bool {
         self.circuit.is_open()

@@ -255,6 +255,11 @@ fn add_blobs(draft: &mut Draft, folder: &Path) -> Result<()> {
         let (first, rest) = hash.split_at_checked(2).unwrap_or_default();
         draft.add_unchanging(&path, &format!("blobs/{first}/{rest}"))?;
     }
+    for (key, path) in crate::blobs::made_files(folder)? {
+        let (first, rest) = key.split_at_checked(2).unwrap_or_default();
+        let made = crate::blobs::MADE;
+        draft.add_unchanging(&path, &format!("blobs/{made}/{first}/{rest}"))?;
+    }
     Ok(())
 }
 

@@ -1,0 +1,126 @@
+//! Whether what a model wrote may stand for a section.
+
+use tributary_models::TokenCounter;
+
+/// Least share of Han characters among the letters of a text that is Chinese: technical texts are
+/// full of names and code.
+const CHINESE_SHARE: f64 = 0.08;
+/// Beginnings of replies in which a model speaks of itself instead of the section.
+const REFUSALS: [&str; 14] = [
+    "i'm sorry",
+    "i’m sorry",
+    "i am sorry",
+    "sorry,",
+    "i cannot",
+    "i can't",
+    "i can’t",
+    "as an ai",
+    "抱歉",
+    "对不起",
+    "很遗憾",
+    "我无法",
+    "我不能",
+    "作为一个",
+];
+
+/// Whether a text is Chinese, which decides the prompt and what language a summary must have. Texts
+/// with kana are Japanese.
+pub fn is_chinese(text: &str) -> bool {
+    let (mut han, mut letters) = (0_usize, 0_usize);
+    for character in text.chars().filter(|character| character.is_alphabetic()) {
+        match character {
+            '\u{3040}'..='\u{30ff}' => return false,
+            '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}' => {
+                han += 1;
+            }
+            _ => {}
+        }
+        letters += 1;
+    }
+    han > 0 && han as f64 >= letters as f64 * CHINESE_SHARE
+}
+
+/// What is wrong with a summary, in words for the model that wrote it.
+pub fn accept(
+    summary: &str,
+    limit_tokens: usize,
+    must_be_chinese: bool,
+    tokens: &dyn TokenCounter,
+) -> Result<(), String> {
+    let summary = summary.trim();
+    if !summary.chars().any(char::is_alphanumeric) {
+        return Err("the summary is empty".to_owned());
+    }
+    let count = tokens.count(summary);
+    if count > limit_tokens {
+        let share = limit_tokens * 90 / count;
+        return Err(format!(
+            "the summary is too long: {count} tokens where {limit_tokens} are allowed; write at \
+             most {share} % of it"
+        ));
+    }
+    let beginning: String = summary.chars().take(24).collect::<String>().to_lowercase();
+    if REFUSALS
+        .iter()
+        .any(|refusal| beginning.starts_with(refusal))
+    {
+        return Err("it is no summary of the section".to_owned());
+    }
+    match (is_chinese(summary), must_be_chinese) {
+        (false, true) => {
+            Err("the section is Chinese and the summary is not: 用中文写摘要".to_owned())
+        }
+        (true, false) => Err("the section is not Chinese: write the summary in English".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Characters;
+    impl TokenCounter for Characters {
+        fn count(&self, text: &str) -> usize {
+            text.chars().count()
+        }
+    }
+
+    #[test]
+    fn a_summary_is_there_short_of_the_section_and_in_its_language() {
+        let accept = |summary: &str, chinese| accept(summary, 60, chinese, &Characters);
+        assert_eq!(
+            accept("下倾角可设为 0 到 10 度，对象 AntennaUnit", true),
+            Ok(())
+        );
+        assert_eq!(
+            accept("Tilt from 0 to 10 degrees in steps of .5", false),
+            Ok(())
+        );
+        for (summary, chinese, word) in [
+            (" …", false, "empty"),
+            (
+                "long and longer and longer and longer and longer and longer and longer",
+                false,
+                "too long",
+            ),
+            ("I'm sorry, but I cannot do that", false, "no summary"),
+            ("抱歉，我无法总结", true, "no summary"),
+            ("Tilt from 0 to 10 degrees", true, "用中文"),
+            ("下倾角可设为 0 到 10 度", false, "English"),
+        ] {
+            let refused = accept(summary, chinese).unwrap_err();
+            assert!(refused.contains(word), "{summary}: {refused}");
+        }
+    }
+
+    #[test]
+    fn texts_full_of_code_are_chinese_if_their_prose_is() {
+        assert!(is_chinese(
+            "调用 mindspore.nn.Conv2d(in_channels, out_channels) 构造卷积层并设置参数"
+        ));
+        assert!(!is_chinese("Calls mindspore.nn.Conv2d, see 图 3"));
+        assert!(!is_chinese("アンテナの傾斜角を設定する"));
+        assert!(!is_chinese("404 — 17.5 %"));
+    }
+}
