@@ -339,6 +339,15 @@ pub enum Documents {
         #[command(flatten)]
         output: Output,
     },
+    /// Make up for what was done in a lesser way because a model was away
+    Repair {
+        /// Documents whose summaries the model should have written
+        #[arg(long, required = true)]
+        degraded: bool,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
     /// Prove that nothing was lost: compare what was accepted with what can be found
     Reconcile {
         /// Wait this many seconds at most for documents that are on the way
@@ -372,6 +381,9 @@ pub struct ListDocuments {
     /// Only those that can be found; with `--searchable false` those that cannot
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub searchable: Option<bool>,
+    /// Only those made in a lesser way than configured, such as without the model for summaries
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub degraded: Option<bool>,
     /// Only from this source
     #[arg(long, value_name = "NAME")]
     pub source: Option<String>,

@@ -8,33 +8,22 @@ use std::sync::Arc;
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
-use tributary_store::Clock;
 use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::worker::metrics::StageMetrics;
 use tributary_store::event_log::worker::paced::PacedStage;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
 use tributary_store::generations::{GenerationList, chunk_group};
-use tributary_store::work::Work;
-use tributary_taxonomy::{SharedKnowledgeSets, SourceProfiles};
 
-use crate::chunk_stage::{ChunkParts, ChunkStage, Summaries};
-use crate::pipelines::{Pipeline, Pipelines};
-use crate::summaries::writer::SummaryWriter;
+use crate::chunk_stage::ChunkStage;
+use crate::chunking::Chunking;
+use crate::pipelines::Pipeline;
 
 /// What the readers need of the rest of the product.
 pub struct ChunkReaderParts {
     /// The log.
     pub topics: Topics,
-    /// Analyzer, models and chunkers by generation.
-    pub pipelines: Arc<Pipelines>,
-    /// Knowledge sets in force.
-    pub knowledge_sets: SharedKnowledgeSets,
-    /// How each source is treated.
-    pub source_profiles: Arc<SourceProfiles>,
-    /// Writes summaries, if a model is configured for them.
-    pub writer: Option<Arc<SummaryWriter>>,
-    /// Documents that are cut at the same time.
-    pub documents_in_flight: usize,
+    /// How documents are cut.
+    pub chunking: Chunking,
     /// Of the worker loop; its concurrency is the number of documents that are cut or wait for a
     /// model.
     pub settings: WorkerSettings,
@@ -42,10 +31,6 @@ pub struct ChunkReaderParts {
     pub replay_limit: u64,
     /// Counters of the stage.
     pub metrics: StageMetrics,
-    /// Time.
-    pub clock: Clock,
-    /// Where the stage says what it is at.
-    pub work: Work,
 }
 
 /// The readers of this process.
@@ -60,31 +45,6 @@ struct Reader {
     task: JoinHandle<Result<()>>,
 }
 
-impl ChunkReaderParts {
-    /// What the stage needs to cut for one generation.
-    pub(crate) fn of(&self, pipeline: &Pipeline) -> ChunkParts {
-        let generations = Arc::clone(self.pipelines.generations());
-        let name = pipeline.generation.clone();
-        let is_serving = move || generations.is_serving(&name);
-        ChunkParts {
-            analyzer: Arc::clone(&pipeline.analyzer),
-            knowledge_sets: self.knowledge_sets.clone(),
-            source_profiles: Arc::clone(&self.source_profiles),
-            tokens: Arc::clone(&pipeline.models.tokens),
-            summaries: match (&pipeline.recipe.summaries, &self.writer) {
-                (None, _) => Summaries::Extractive,
-                (Some(_), Some(writer)) => Summaries::Model(Arc::clone(writer)),
-                (Some(_), None) => Summaries::NoModel,
-            },
-            chunkers: pipeline.recipe.chunkers.clone(),
-            generation: pipeline.generation.clone(),
-            is_serving: Arc::new(is_serving),
-            clock: Arc::clone(&self.clock),
-            work: self.work.clone(),
-        }
-    }
-}
-
 impl ChunkReaders {
     /// Readers that stop with `shutdown`.
     pub fn new(parts: ChunkReaderParts, shutdown: CancellationToken) -> Self {
@@ -93,7 +53,7 @@ impl ChunkReaders {
 
     /// Reads until `shutdown`, or until a reader fails.
     pub async fn run(self) -> Result<()> {
-        let mut generations = self.parts.pipelines.generations().watch();
+        let mut generations = self.parts.chunking.pipelines.generations().watch();
         let mut readers: HashMap<String, Reader> = HashMap::new();
         let outcome = loop {
             let list = Arc::clone(&generations.borrow_and_update());
@@ -137,7 +97,7 @@ impl ChunkReaders {
             if readers.contains_key(&generation.name) {
                 continue;
             }
-            if let Some(pipeline) = self.parts.pipelines.get(&generation.name).await? {
+            if let Some(pipeline) = self.parts.chunking.pipelines.get(&generation.name).await? {
                 readers.insert(generation.name.clone(), self.start(&pipeline));
             }
         }
@@ -146,7 +106,7 @@ impl ChunkReaders {
 
     fn start(&self, pipeline: &Pipeline) -> Reader {
         let parts = &self.parts;
-        let chunk_parts = parts.of(pipeline);
+        let chunk_parts = parts.chunking.parts(pipeline);
         let is_serving = Arc::clone(&chunk_parts.is_serving);
         let stop = self.shutdown.child_token();
         let topics = parts.topics.clone();
@@ -154,7 +114,10 @@ impl ChunkReaders {
             ("embed", Topic::ChunksTagged),
             ("index", Topic::ChunksEmbedded),
         ];
-        let stage = Arc::new(ChunkStage::new(chunk_parts, parts.documents_in_flight));
+        let stage = Arc::new(ChunkStage::new(
+            chunk_parts,
+            parts.chunking.documents_in_flight,
+        ));
         let is_held = Arc::new(move || !is_serving());
         let paced = Arc::new(PacedStage::new(
             stage,
@@ -167,7 +130,7 @@ impl ChunkReaders {
         let (settings, metrics, clock) = (
             parts.settings.clone(),
             parts.metrics.clone(),
-            Arc::clone(&parts.clock),
+            Arc::clone(&parts.chunking.clock),
         );
         let worker = Worker::new(
             topics,

@@ -32,7 +32,7 @@ const NEXT: Next = Next {
     event_type: event::TYPE_CHUNKS_TAGGED,
 };
 /// What `lineage.degraded` says where a summary was made in a lesser way than configured.
-const DEGRADED_SUMMARY: &str = "summary";
+pub(crate) const DEGRADED_SUMMARY: &str = "summary";
 /// What it says where a document's own metadata is too long to go along with it.
 const DEGRADED_METADATA: &str = "metadata";
 
@@ -98,6 +98,38 @@ impl ChunkStage {
             work: Arc::new(ChunkWork { parts }),
             permits,
         }
+    }
+
+    /// What the record becomes if all summaries are as configured; else why one is not.
+    pub(crate) async fn cut_whole(
+        &self,
+        input: &StoredRecord,
+    ) -> Result<std::result::Result<Vec<Output>, String>> {
+        let (open, written) = self.open(input).await?;
+        match (open, written.missing) {
+            (None, _) => Ok(Ok(Vec::new())),
+            (Some(_), Some(why)) => Ok(Err(why)),
+            (Some(open), None) => {
+                let (input, summaries) = (input.clone(), written.summaries);
+                let written = Written {
+                    summaries,
+                    ..Written::default()
+                };
+                let outputs = self.in_turn(move |work| work.outputs(&input, open, written));
+                Ok(Ok(outputs.await?))
+            }
+        }
+    }
+
+    /// The document, cut, with its summaries; nothing of a deletion.
+    async fn open(&self, input: &StoredRecord) -> Result<(Option<Open>, Written)> {
+        let first = input.clone();
+        let mut open = self.in_turn(move |work| work.decode(&first)).await?;
+        let written = match &mut open {
+            Some(open) => self.summaries(open).await?,
+            None => Written::default(),
+        };
+        Ok((open, written))
     }
 
     /// Runs a part of the work on a blocking thread when it is its turn.
@@ -242,13 +274,11 @@ impl Stage for ChunkStage {
 
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         message::document_id(&input.record)?;
-        let (first, last) = (input.clone(), input.clone());
-        let open = self.in_turn(move |work| work.decode(&first)).await?;
-        let Some(mut open) = open else {
+        let (Some(open), written) = self.open(input).await? else {
             return self.work.removed(input);
         };
-        let written = self.summaries(&mut open).await?;
-        self.in_turn(move |work| work.outputs(&last, open, written))
+        let input = input.clone();
+        self.in_turn(move |work| work.outputs(&input, open, written))
             .await
     }
 

@@ -9,6 +9,7 @@ pub mod operations;
 pub mod problem;
 pub mod reindexing;
 pub mod rendering;
+pub mod repairing;
 pub mod server;
 
 pub use config::Config;

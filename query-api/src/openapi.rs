@@ -7,6 +7,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use tributary_schemas::DocumentEvent;
 use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
+use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::state::Reconciliation;
 use tributary_schemas::work::WorkOverview;
@@ -127,6 +128,20 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 Some(answer::<StatesAnswer>(schemas)),
             )
         },
+        operation(
+            "post",
+            "/v1/repair",
+            "Make up for what was done in a lesser way because a model was away",
+            202,
+            Some(answer::<DegradedRepair>(schemas)),
+        ),
+        operation(
+            "get",
+            "/v1/repair",
+            "How far the repair is that runs, or what became of the last one",
+            200,
+            Some(answer::<DegradedRepair>(schemas)),
+        ),
         operation(
             "post",
             "/v1/documents/reconcile",

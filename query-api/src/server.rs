@@ -24,6 +24,7 @@ use crate::metrics::Metrics;
 use crate::operations::{Operations, OperationsParts};
 use crate::problem::{Code, Problem};
 use crate::reindexing::Reindexing;
+use crate::repairing::Repairing;
 
 /// What the server is made of.
 pub struct Parts {
@@ -37,6 +38,8 @@ pub struct Parts {
     pub knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
     /// Builds new generations of the index.
     pub reindexing: Arc<dyn Reindexing>,
+    /// Repairs of degraded documents.
+    pub repairing: Arc<dyn Repairing>,
     /// Where large bodies and pictures of documents are kept.
     pub blobs: Blobs,
     /// Contents over this size go there.
@@ -52,6 +55,7 @@ pub struct ServerState {
     pub(crate) dead_letters: Arc<DeadLetters>,
     pub(crate) knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
     pub(crate) reindexing: Arc<dyn Reindexing>,
+    pub(crate) repairing: Arc<dyn Repairing>,
     pub(crate) blobs: Blobs,
     pub(crate) inline_limit_bytes: usize,
     pub(crate) bodies: Arc<BodyBudget>,
@@ -76,6 +80,7 @@ impl ServerState {
             dead_letters: parts.dead_letters,
             knowledge_sets: parts.knowledge_sets,
             reindexing: parts.reindexing,
+            repairing: parts.repairing,
             blobs: parts.blobs,
             inline_limit_bytes: parts.inline_limit_bytes,
             bodies: Arc::new(BodyBudget::new(

@@ -19,6 +19,7 @@ pub mod listing;
 pub mod near_duplicate;
 pub mod picture;
 pub mod reindex;
+pub mod repair;
 pub mod search;
 pub mod state;
 mod strict;

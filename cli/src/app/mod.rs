@@ -10,6 +10,7 @@ mod local;
 mod parts;
 mod readiness;
 mod reindex;
+mod repair;
 mod stages;
 mod watch;
 

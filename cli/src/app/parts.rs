@@ -7,7 +7,7 @@ use anyhow::Result;
 use tributary_convert::isolation::ConversionPool;
 use tributary_enrich::prompts::PROMPTS;
 use tributary_enrich::summaries::writer::SummaryWriter;
-use tributary_enrich::{Catalog, Pipeline, Pipelines, RecipeConfig};
+use tributary_enrich::{Catalog, Chunking, Pipeline, Pipelines, RecipeConfig};
 use tributary_indexer::reindex::remember_removals;
 use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::Prompts;
@@ -29,6 +29,7 @@ use tributary_taxonomy::SourceProfiles;
 use super::chat_metrics;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
+use super::repair::RepairSide;
 use crate::args::Service;
 use crate::config::Config;
 use crate::conversion;
@@ -156,6 +157,19 @@ impl Parts {
         })
     }
 
+    /// How documents are cut.
+    pub fn chunking(&self, config: &Config) -> Chunking {
+        Chunking {
+            pipelines: Arc::clone(&self.pipelines),
+            knowledge_sets: self.knowledge_sets.shared(),
+            source_profiles: Arc::clone(&self.source_profiles),
+            writer: self.writer.clone(),
+            documents_in_flight: config.enrich.chunk.documents_in_flight,
+            clock: Arc::clone(&self.clock),
+            work: self.work.clone(),
+        }
+    }
+
     /// What the HTTP server is made of.
     pub fn server_parts(&self, config: &Config, services: &[Service]) -> Result<ServerParts> {
         Ok(ServerParts {
@@ -164,6 +178,7 @@ impl Parts {
             dead_letters: Arc::clone(&self.dead_letters),
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,
             reindexing: Arc::new(ReindexSide::new(self)),
+            repairing: Arc::new(RepairSide::new(self, config)),
             blobs: self.stores.blobs.clone(),
             inline_limit_bytes: config.store.inline_limit_bytes,
             operations: self.operations_parts(config, services),

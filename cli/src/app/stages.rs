@@ -131,19 +131,13 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
 fn chunk(config: &Config, parts: &Parts) -> ChunkReaderParts {
     ChunkReaderParts {
         topics: parts.stores.topics.clone(),
-        pipelines: Arc::clone(&parts.pipelines),
-        knowledge_sets: parts.knowledge_sets.shared(),
-        source_profiles: Arc::clone(&parts.source_profiles),
-        writer: parts.writer.clone(),
-        documents_in_flight: config.enrich.chunk.documents_in_flight,
+        chunking: parts.chunking(config),
         settings: WorkerSettings {
             concurrency: config.enrich.chunk.documents_waiting,
             ..config.store.worker.clone()
         },
         replay_limit: config.indexer.replay_documents_ahead,
         metrics: parts.worker_metrics.stage("chunk"),
-        clock: Arc::clone(&parts.clock),
-        work: parts.work.clone(),
     }
 }
 

@@ -100,6 +100,9 @@ pub struct ListParameters {
     state: Option<State>,
     /// Only documents that can be found (`true`), or that cannot (`false`).
     searchable: Option<bool>,
+    /// Only documents that were made in a lesser way than configured (`true`), such as without
+    /// the model for summaries, or that were not.
+    degraded: Option<bool>,
     /// Only documents of this source.
     source: Option<String>,
     /// Only documents in this knowledge set.
@@ -333,6 +336,7 @@ impl From<ListParameters> for ListFilter {
         Self {
             state: parameters.state,
             searchable: parameters.searchable,
+            degraded: parameters.degraded,
             source: parameters.source,
             knowledge_set: parameters.knowledge_set,
             tag: parameters.tag,
@@ -458,6 +462,16 @@ pub async fn states(
 /// `POST /v1/documents/reconcile`.
 pub async fn reconcile(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
     json(StatusCode::OK, &state.documents.reconcile().await?)
+}
+
+/// `POST /v1/repair`: makes up for what was done in a lesser way.
+pub async fn repair(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
+    json(StatusCode::ACCEPTED, &state.repairing.start().await?)
+}
+
+/// `GET /v1/repair`: how far that is.
+pub async fn repair_report(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
+    json(StatusCode::OK, &state.repairing.report())
 }
 
 /// What reports say of a document.

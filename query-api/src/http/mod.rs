@@ -58,6 +58,11 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(documents::get))
                 .route(web::delete().to(documents::delete)),
         )
+        .service(
+            resource("/v1/repair")
+                .route(web::post().to(documents::repair))
+                .route(web::get().to(documents::repair_report)),
+        )
         .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
         .service(resource("/v1/tables/{id}").route(web::get().to(tables::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))

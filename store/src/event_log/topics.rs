@@ -101,6 +101,14 @@ impl Topics {
     /// Everything that the topic holds now, in order within each partition. For topics of few
     /// records; they may need [`Topics::redeem`].
     pub async fn read_all(&self, topic: Topic) -> Result<Vec<StoredRecord>> {
+        let mut records = Vec::new();
+        self.scan(topic, |stored| records.push(stored)).await?;
+        Ok(records)
+    }
+
+    /// Shows `see` everything that the topic holds now, in order within each partition. Records may
+    /// need [`Topics::redeem`]. `Timeout` if the topic does not come to its end.
+    pub async fn scan(&self, topic: Topic, mut see: impl FnMut(StoredRecord)) -> Result<()> {
         // The name of a group that never commits: only the ends matter here.
         let ends = self.lag(topic, "read-all").await?;
         let mut open: BTreeMap<u32, u64> = ends
@@ -109,7 +117,6 @@ impl Topics {
             .map(|lag| (lag.partition, lag.end))
             .collect();
         let mut subscription = self.subscribe(topic, None).await?;
-        let mut records = Vec::new();
         while !open.is_empty() {
             let batch = subscription
                 .next_batch(READ_ALL_BATCH, READ_ALL_WAIT)
@@ -135,9 +142,9 @@ impl Topics {
                 );
                 return Err(Error::new(ErrorKind::Timeout, what));
             }
-            records.extend(batch);
+            batch.into_iter().for_each(&mut see);
         }
-        Ok(records)
+        Ok(())
     }
 
     /// Opens a reader, see [`super::EventLog::subscribe`]. Its records may need [`Topics::redeem`].

@@ -26,6 +26,8 @@ pub struct ListFilter {
     pub state: Option<State>,
     /// Whether a version can be found, whatever became of the newest one.
     pub searchable: Option<bool>,
+    /// Whether something was done in a lesser way than configured, such as a summary.
+    pub degraded: Option<bool>,
     /// From this source.
     pub source: Option<String>,
     /// What can be found is in this knowledge set.
@@ -250,6 +252,7 @@ impl<'a> Conditions<'a> {
         let filter = self.filter;
         meets(&filter.state, |state| glance.state == *state)
             && meets(&filter.searchable, |wanted| glance.is_searchable == *wanted)
+            && meets(&filter.degraded, |wanted| glance.is_degraded == *wanted)
             && meets(&filter.source, |source| glance.source == source)
             && meets(&filter.changed_from_ms, |from| glance.at_ms >= *from)
             && meets(&filter.changed_before_ms, |before| glance.at_ms < *before)

@@ -45,6 +45,7 @@ pub(super) struct Glance<'a> {
     pub title: &'a str,
     pub at_ms: i64,
     pub is_searchable: bool,
+    pub is_degraded: bool,
     /// Of what is indexed, as far as they are known.
     pub labels: Option<&'a Labels>,
 }
@@ -335,8 +336,15 @@ impl Packed {
             title: &self.title,
             at_ms: self.at_ms,
             is_searchable: self.is_searchable(),
+            is_degraded: self.is_degraded(),
             labels,
         }
+    }
+
+    /// Whether something was done in a lesser way than configured.
+    fn is_degraded(&self) -> bool {
+        let lineage = self.lineage.as_ref();
+        lineage.is_some_and(|lineage| !lineage.degraded.is_empty())
     }
 
     fn is_searchable(&self) -> bool {

@@ -55,6 +55,7 @@ fn conditions(wanted: &ListDocuments) -> Result<String> {
     let parameters = [
         ("state", wanted.state.clone()),
         ("searchable", wanted.searchable.map(|yes| yes.to_string())),
+        ("degraded", wanted.degraded.map(|yes| yes.to_string())),
         ("source", wanted.source.clone()),
         ("knowledge_set", wanted.set.clone()),
         ("tag", wanted.tag.clone()),

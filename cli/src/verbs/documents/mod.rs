@@ -1,7 +1,8 @@
-//! `tributary documents list|show|tables|reconcile|delete`.
+//! `tributary documents list|show|tables|repair|reconcile|delete`.
 
 mod list;
 mod reconcile;
+mod repair;
 mod show;
 mod tables;
 
@@ -21,7 +22,9 @@ use crate::print::{self, Outcome};
 pub fn run(global: &Global, config: &Config, verb: Documents) -> Result<Outcome> {
     // A deletion, and a wait for documents on their way, need the pipeline; looking does not.
     let services: &[Service] = match &verb {
-        Documents::Delete { .. } | Documents::Reconcile { .. } => &Service::ALL,
+        Documents::Delete { .. } | Documents::Reconcile { .. } | Documents::Repair { .. } => {
+            &Service::ALL
+        }
         Documents::List(_) | Documents::Show { .. } | Documents::Tables { .. } => &[Service::Query],
     };
     let client = Client::connect(global, config, services)?;
@@ -29,6 +32,7 @@ pub fn run(global: &Global, config: &Config, verb: Documents) -> Result<Outcome>
         Documents::List(wanted) => list::run(&client, &wanted),
         Documents::Show { id, output } => show::run(&client, &id, output),
         Documents::Tables { id, file, output } => tables::run(&client, &id, &file, output),
+        Documents::Repair { output, .. } => repair::run(&client, output),
         Documents::Reconcile {
             wait_seconds,
             output,

@@ -8,8 +8,10 @@ use tempfile::TempDir;
 use tributary_query_api::config::ServerConfig;
 use tributary_query_api::http::health::{Check, ReadinessProbe};
 use tributary_query_api::reindexing::Reindexing;
+use tributary_query_api::repairing::Repairing;
 use tributary_query_api::{OperationsParts, Parts, ServerState};
 use tributary_retrieval::{Models, Retriever};
+use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::reindex::{
     ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState,
 };
@@ -215,6 +217,20 @@ fn letter(offset: u64, message: &str) -> Record {
 
 pub struct MemoryCatalog(SharedKnowledgeSets);
 
+/// Nothing is degraded here.
+pub struct NothingToRepair;
+
+#[async_trait]
+impl Repairing for NothingToRepair {
+    async fn start(&self) -> Result<DegradedRepair> {
+        Ok(self.report())
+    }
+
+    fn report(&self) -> DegradedRepair {
+        DegradedRepair::default()
+    }
+}
+
 #[async_trait]
 impl Reindexing for MemoryReindexing {
     async fn request(&self, knowledge_sets: Vec<String>) -> Result<ReindexRequest> {
@@ -357,6 +373,7 @@ pub async fn state_with_retrieval(
         dead_letters: Arc::clone(&kept.dead_letters),
         knowledge_sets: Arc::new(MemoryCatalog(knowledge_sets)),
         reindexing: Arc::new(MemoryReindexing::default()),
+        repairing: Arc::new(NothingToRepair),
         blobs: kept.blobs(),
         inline_limit_bytes: 50_000,
         operations: operations(ready),

@@ -1,0 +1,55 @@
+//! How the documents of every generation of the index are cut in this process: for the readers of
+//! `documents.clean`, and for repairs.
+
+use std::sync::Arc;
+
+use tributary_store::Clock;
+use tributary_store::work::Work;
+use tributary_taxonomy::{SharedKnowledgeSets, SourceProfiles};
+
+use crate::chunk_stage::{ChunkParts, Summaries};
+use crate::pipelines::{Pipeline, Pipelines};
+use crate::summaries::writer::SummaryWriter;
+
+/// What all generations share.
+#[derive(Clone)]
+pub struct Chunking {
+    /// Analyzer, models and chunkers by generation.
+    pub pipelines: Arc<Pipelines>,
+    /// Knowledge sets in force.
+    pub knowledge_sets: SharedKnowledgeSets,
+    /// How each source is treated.
+    pub source_profiles: Arc<SourceProfiles>,
+    /// Writes summaries, if a model is configured for them.
+    pub writer: Option<Arc<SummaryWriter>>,
+    /// Documents that are cut at the same time.
+    pub documents_in_flight: usize,
+    /// Time.
+    pub clock: Clock,
+    /// Where the stage says what it is at.
+    pub work: Work,
+}
+
+impl Chunking {
+    /// What the stage needs to cut for one generation.
+    pub fn parts(&self, pipeline: &Pipeline) -> ChunkParts {
+        let generations = Arc::clone(self.pipelines.generations());
+        let name = pipeline.generation.clone();
+        ChunkParts {
+            analyzer: Arc::clone(&pipeline.analyzer),
+            knowledge_sets: self.knowledge_sets.clone(),
+            source_profiles: Arc::clone(&self.source_profiles),
+            tokens: Arc::clone(&pipeline.models.tokens),
+            summaries: match (&pipeline.recipe.summaries, &self.writer) {
+                (None, _) => Summaries::Extractive,
+                (Some(_), Some(writer)) => Summaries::Model(Arc::clone(writer)),
+                (Some(_), None) => Summaries::NoModel,
+            },
+            chunkers: pipeline.recipe.chunkers.clone(),
+            generation: pipeline.generation.clone(),
+            is_serving: Arc::new(move || generations.is_serving(&name)),
+            clock: Arc::clone(&self.clock),
+            work: self.work.clone(),
+        }
+    }
+}
