@@ -7,6 +7,7 @@ mod backup;
 mod bad_input;
 mod changed_settings;
 mod chat;
+mod chat_server;
 mod configuration;
 mod crash;
 mod damage;
@@ -33,5 +34,6 @@ mod shutdown;
 #[cfg(unix)]
 mod slides;
 mod storage;
+mod summaries;
 mod usage;
 mod versions;

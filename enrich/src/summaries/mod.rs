@@ -5,6 +5,7 @@
 pub mod check;
 pub mod extractive;
 mod input;
+mod turns_by_key;
 pub mod writer;
 
 use std::ops::Range;

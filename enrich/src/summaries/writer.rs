@@ -17,6 +17,7 @@ use tributary_store::blobs::Blobs;
 use super::WantedSummary;
 use super::check::{accept, is_chinese};
 use super::input::section_text;
+use super::turns_by_key::TurnsByKey;
 use crate::config::SummariesConfig;
 use crate::prompts::{SECTION_SUMMARY, SectionSummary, SectionToSummarize, section_summary_ids};
 
@@ -50,6 +51,7 @@ pub struct SummaryWriter {
     blobs: Blobs,
     config: SummariesConfig,
     turns: Semaphore,
+    by_key: TurnsByKey,
     away: Away,
     counter: SummaryCounter,
 }
@@ -92,6 +94,7 @@ impl SummaryWriter {
             blobs,
             config,
             turns,
+            by_key: TurnsByKey::default(),
             away: Away::default(),
             counter,
         }
@@ -200,6 +203,7 @@ impl SummaryWriter {
     /// A summary that was kept, or else a new one, which is kept.
     async fn have(&self, task: &Task<'_>, tokens: &Arc<dyn TokenCounter>) -> Result<Had> {
         let key = self.key(task)?;
+        let _turn = self.by_key.wait(&key).await;
         if let Some(kept) = self.blobs.made(&key).await? {
             return Ok(Had::Kept(kept));
         }

@@ -11,10 +11,10 @@ use tributary_query_api::reindexing::Reindexing;
 use tributary_query_api::repairing::Repairing;
 use tributary_query_api::{OperationsParts, Parts, ServerState};
 use tributary_retrieval::{Models, Retriever};
-use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::reindex::{
     ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState,
 };
+use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::{
     DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime,
     State, Topic, event,

@@ -1,0 +1,193 @@
+//! Summaries by a language model from the outside: what is paid, what is not paid twice, and what
+//! becomes of documents while the model is away or slow.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::chat_server::ChatServer;
+use crate::harness::{Server, Workspace, list, number, text, wait_for};
+
+/// Two parts of two sections each: three summaries.
+fn manual(word: &str) -> String {
+    let filler =
+        |what: &str| format!("The {what} hands the carrier over to the next cell. ").repeat(140);
+    let part = |number: usize| {
+        format!(
+            "## Part {number}\n\n### Section {number}.1\n\n{word}{number} begins. {}\n\n### Section {number}.2\n\n{}\n\n",
+            filler("relay"),
+            filler("tower")
+        )
+    };
+    format!("# Manual {word}\n\nOf relays.\n\n{}{}", part(1), part(2))
+}
+
+fn event(path: &str, content: &str) -> Value {
+    json!({"source": "manuals", "source_path": path, "content": content, "media_type": "text/markdown"})
+}
+
+fn indexed(server: &Server, path: &str, content: &str) -> Value {
+    let state = server.settled(&server.publish(&event(path, content)));
+    assert_eq!(text(&state, "/state"), "indexed", "{state}");
+    state
+}
+
+fn summaries(server: &Server) -> Vec<String> {
+    let body = json!({"query": "Parrotword relay", "top_k": 50});
+    let (status, answer) = server.post("/v1/search", &body);
+    assert_eq!(status, 200, "{answer}");
+    let hits = list(&answer, "/hits").iter();
+    let texts = hits.map(|hit| text(hit, "/text").to_owned());
+    texts.filter(|text| text.contains("Parrotword")).collect()
+}
+
+fn degraded(workspace: &Workspace) -> u64 {
+    let listed = workspace.json(["documents", "list", "--degraded", "--format", "json"]);
+    number(&listed, "/total")
+}
+
+fn reindex(workspace: &Workspace, arguments: &[&str]) -> Value {
+    workspace.json(
+        [
+            &["knowledge-sets", "reindex", "--format", "json"],
+            arguments,
+        ]
+        .concat(),
+    )
+}
+
+#[test]
+fn no_summary_is_paid_twice() {
+    let chat = ChatServer::start();
+    let workspace = chat.of(Workspace::new());
+    let mut server = workspace.start();
+    let content = manual("quoll");
+    indexed(&server, "a.md", &content);
+    assert_eq!(chat.calls(), 3);
+    assert!(
+        chat.bodies()[0].contains("Manual quoll › Part"),
+        "titles lead to it"
+    );
+    assert!(!summaries(&server).is_empty(), "they can be found");
+
+    let again = server.settled(&server.publish(&event("a.md", &content)));
+    assert_eq!(text(&again, "/state"), "skipped");
+    server.kill();
+    let server = workspace.start();
+    let build = reindex(&workspace, &["--all", "--wait"]);
+    assert_eq!(text(&build, "/report/state"), "promoted", "{build}");
+    indexed(
+        &server,
+        "copy.md",
+        &format!("{content}\nOne more word at the end.\n"),
+    );
+    // Of the copy only what holds the new word: its last part and the whole.
+    assert_eq!(chat.calls(), 5);
+    server.stop();
+}
+
+#[test]
+fn a_model_that_is_configured_later_is_a_changed_recipe() {
+    let chat = ChatServer::start();
+    let without = Workspace::new();
+    let server = without.start();
+    indexed(&server, "a.md", &manual("numbat"));
+    server.stop();
+
+    let workspace = chat.of(without);
+    let server = workspace.start();
+    indexed(&server, "b.md", &manual("bilby"));
+    assert_eq!(chat.calls(), 0, "the generation was made without a model");
+    let outdated = &reindex(&workspace, &["--status"])["outdated"];
+    assert_eq!(*outdated, json!(["summaries"]));
+    let build = reindex(&workspace, &["--all", "--wait"]);
+    assert_eq!(text(&build, "/report/state"), "promoted", "{build}");
+    assert_eq!(chat.calls(), 6);
+    assert!(!summaries(&server).is_empty());
+    assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!([]));
+    server.stop();
+}
+
+#[test]
+fn what_a_model_that_was_away_owes_is_made_up_for() {
+    let chat = ChatServer::start();
+    let workspace = chat.of(Workspace::new());
+    let server = workspace.start();
+    chat.set_away(true);
+    let report = indexed(&server, "a.md", &manual("quoll"));
+    assert_eq!(
+        report["lineage"]["degraded"],
+        json!(["summary"]),
+        "{report}"
+    );
+    indexed(&server, "b.md", &manual("numbat"));
+    indexed(&server, "short.md", "# Short\n\nNeeds no model.\n");
+    assert_eq!(degraded(&workspace), 2);
+
+    let refused = workspace.run(["documents", "repair", "--degraded"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stdout.contains("0 of 2"), "{refused:?}");
+    assert_eq!(degraded(&workspace), 2);
+
+    chat.set_away(false);
+    wait_for("the model to be taken up again", || {
+        let repaired = workspace.run(["documents", "repair", "--degraded"]);
+        (repaired.code == 0).then_some(())
+    });
+    wait_for("no document to be degraded", || {
+        (degraded(&workspace) == 0).then_some(())
+    });
+    assert!(!summaries(&server).is_empty());
+    let nothing = workspace.json(["documents", "repair", "--degraded", "--format", "json"]);
+    assert_eq!(number(&nothing, "/documents"), 0);
+    let proof = workspace.json(["documents", "reconcile", "--format", "json"]);
+    assert_eq!(proof["ok"], true, "{proof}");
+    server.stop();
+}
+
+#[test]
+fn documents_that_need_no_model_do_not_wait_for_one() {
+    let chat = ChatServer::start();
+    let workspace = chat.of(Workspace::new());
+    let server = workspace.start();
+    chat.set_delay(Duration::from_secs(5));
+    let started = Instant::now();
+    let waiting: Vec<_> = (0..12)
+        .map(|number| {
+            server.publish(&event(
+                &format!("long{number}.md"),
+                &manual(&format!("w{number}")),
+            ))
+        })
+        .collect();
+    let short = server.publish(&event("short.md", "# Short\n\nNeeds no model.\n"));
+    server.settled(&short);
+    let (_, answer) = server.post(
+        "/v1/documents/states",
+        &json!({"document_ids": [waiting[0].0]}),
+    );
+    assert_eq!(
+        text(&answer, "/documents/0/state"),
+        "chunking",
+        "the short one came by after {:?}",
+        started.elapsed()
+    );
+    chat.set_delay(Duration::ZERO);
+    for document in &waiting {
+        assert_eq!(text(&server.settled(document), "/state"), "indexed");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_repair_without_a_model_says_what_is_missing() {
+    let workspace = Workspace::new();
+    let server = workspace.start();
+    workspace
+        .run(["documents", "repair", "--degraded"])
+        .refused(1, &["no model is configured", "models.chat.endpoint"]);
+    workspace
+        .run(["documents", "repair"])
+        .refused(2, &["--degraded"]);
+    server.stop();
+}
