@@ -179,6 +179,46 @@ fn documents_that_need_no_model_do_not_wait_for_one() {
     server.stop();
 }
 
+/// `TRIBUTARY_KILLS=50 cargo test --release -p tributary-cli --test end_to_end -- calls_in_flight
+/// --nocapture` runs the full figure.
+#[test]
+fn a_kill_costs_no_more_than_the_calls_in_flight() {
+    const SUMMARIES: usize = 3;
+    const PARALLEL: usize = 8;
+    let kills = std::env::var("TRIBUTARY_KILLS").ok();
+    let kills: usize = kills.map_or(4, |kills| kills.parse().unwrap());
+    let chat = ChatServer::start();
+    let workspace = chat.of(Workspace::new());
+    chat.set_delay(Duration::from_millis(60));
+    let mut server = workspace.start();
+    let mut published = Vec::new();
+    for round in 0..kills {
+        for number in 0..4 {
+            let name = format!("r{round}n{number}");
+            published.push(server.publish(&event(&format!("{name}.md"), &manual(&name))));
+        }
+        // Another moment in every round.
+        std::thread::sleep(Duration::from_millis(40 + (round as u64 * 53) % 400));
+        server.kill();
+        server = workspace.start();
+    }
+    for document in &published {
+        assert_eq!(text(&server.settled(document), "/state"), "indexed");
+    }
+    let needed = published.len() * SUMMARIES;
+    let (calls, allowed) = (chat.calls(), needed + kills * PARALLEL);
+    eprintln!("{kills} kills: {calls} calls for {needed} summaries");
+    assert!(
+        (needed..=allowed).contains(&calls),
+        "{calls} calls for {needed}"
+    );
+    let proof = workspace.json(["documents", "reconcile", "--format", "json"]);
+    assert_eq!(proof["ok"], true, "{proof}");
+    assert_eq!(number(&proof, "/searchable"), published.len() as u64);
+    assert_eq!(degraded(&workspace), 0);
+    server.stop();
+}
+
 #[test]
 fn a_repair_without_a_model_says_what_is_missing() {
     let workspace = Workspace::new();
