@@ -70,7 +70,7 @@ pub enum Verb {
     #[command(hide = true)]
     DrawWorker,
     /// Cut a file into chunks, as enrich would
-    Chunk(FileArgument),
+    Chunk(ChunkFile),
     /// Show the tokens that the configuration cuts a text into, and whether the index uses it
     Analyze(Analyze),
     /// Look at documents and what became of them
@@ -302,6 +302,20 @@ pub struct FileArgument {
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// `chunk`.
+#[derive(Debug, Args)]
+pub struct ChunkFile {
+    /// The file, and how results are printed.
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// How it is cut: sections, whole, api, faq, headings [default: as the source's profile says]
+    #[arg(long, value_name = "NAME")]
+    pub chunker: Option<String>,
+    /// Cut it as a file of this source is
+    #[arg(long, value_name = "NAME", default_value = "files")]
+    pub source: String,
 }
 
 /// `analyze`.

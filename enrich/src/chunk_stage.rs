@@ -178,6 +178,7 @@ impl ChunkWork {
         let cut = chunkers::cut(&clean, strategy, chunker, parts.tokens.as_ref());
         clean.document.lineage.chunker =
             chunkers::fingerprint(strategy, chunker, &parts.summaries.name());
+        clean.document.lineage.chunker_fallback = cut.fallback().map(str::to_owned);
         Ok(Some(Open { clean, cut }))
     }
 

@@ -105,6 +105,26 @@ impl<'a> Outline<'a> {
         }
     }
 
+    /// Titles from the top down to a section; without the document's own title at the top.
+    pub fn path(&self, section: usize, document_title: &str) -> Vec<String> {
+        let mut path = Vec::new();
+        let mut next = Some(section);
+        while let Some(section) = next.and_then(|index| self.sections.get(index)) {
+            if !section.title.is_empty() {
+                path.push(section.title.clone());
+            }
+            next = section.parent;
+        }
+        if path
+            .last()
+            .is_some_and(|top| top.trim() == document_title.trim())
+        {
+            path.pop();
+        }
+        path.reverse();
+        path
+    }
+
     /// The text of a byte range; empty for a range that is not on character boundaries.
     pub fn text(&self, range: Range<usize>) -> &'a str {
         self.source.get(range).unwrap_or_default()

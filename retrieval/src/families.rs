@@ -355,6 +355,7 @@ mod tests {
             child_ids: Vec::new(),
             pages: Vec::new(),
             is_continuation: false,
+            api: None,
             parent_summary: None,
             images: Vec::new(),
             analyzed: String::new(),

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::api_entry::ApiEntry;
 use crate::{ChunkId, DocumentHeader, vector};
 
 /// What a chunk is made of.
@@ -20,6 +21,10 @@ pub enum ChunkKind {
     Continuation,
     /// A document that is never cut.
     Whole,
+    /// An entry of an API reference: a class, a function, a method.
+    Api,
+    /// A question with its answer.
+    Faq,
 }
 
 impl ChunkKind {
@@ -31,6 +36,8 @@ impl ChunkKind {
             Self::Summary => "summary",
             Self::Continuation => "continuation",
             Self::Whole => "whole",
+            Self::Api => "api",
+            Self::Faq => "faq",
         }
     }
 }
@@ -69,6 +76,9 @@ pub struct Chunk {
     /// Links of the images in it; never searched.
     #[serde(default)]
     pub images: Vec<String>,
+    /// What an entry of an API reference says, by field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<Box<ApiEntry>>,
     /// Ready tokens of title, section path and text, separated by one space: what the keyword side
     /// indexes.
     #[serde(default)]

@@ -200,6 +200,10 @@ pub struct Lineage {
     /// Hash of the chunker's configuration.
     #[serde(default)]
     pub chunker: String,
+    /// How it was cut instead, where the chunker that its profile names found nothing of its own in
+    /// it, such as `sections: no api entry found`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunker_fallback: Option<String>,
     /// Hash of lexicon and analyzer.
     #[serde(default)]
     pub analyzer: String,

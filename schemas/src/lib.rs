@@ -2,6 +2,7 @@
 //! Used by every crate; uses none of ours. JSON Schemas in `schemas/json/` are generated from here
 //! and checked by a test.
 
+pub mod api_entry;
 pub mod attributes;
 pub mod chunk;
 pub mod dead_letter;

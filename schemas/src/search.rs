@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::api_entry::ApiEntry;
 use crate::{ChunkId, ChunkKind, Filter, strict};
 
 /// Which signals a search uses.
@@ -138,6 +139,9 @@ pub struct Hit {
     /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `exact_name`
     /// (how exactly the question names it, if it does: it was added to the score), `fine`, `rerank`.
     pub scores: BTreeMap<String, f32>,
+    /// What an entry of an API reference says, by field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<Box<ApiEntry>>,
     /// With `parents`: the chunk above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Passage>,

@@ -340,6 +340,7 @@ fn operation(id: u64) -> Operation {
         child_ids: vec![],
         pages: vec![],
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: vec![],
         analyzed,

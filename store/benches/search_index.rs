@@ -164,6 +164,7 @@ fn chunk(id: usize, analyzed: String) -> Chunk {
         child_ids: vec![],
         pages: vec![],
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: vec![],
         analyzed,

@@ -111,6 +111,7 @@ fn operation(number: u64) -> Operation {
         child_ids: Vec::new(),
         pages: Vec::new(),
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: word,

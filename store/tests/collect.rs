@@ -82,6 +82,7 @@ fn replace(id: &str, version: u64, body: &str, picture: &str) -> Operation {
         child_ids: Vec::new(),
         pages: Vec::new(),
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: vec![picture.to_owned()],
         analyzed: "a".into(),

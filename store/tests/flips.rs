@@ -90,6 +90,7 @@ fn operation(document: u64) -> Operation {
         child_ids: Vec::new(),
         pages: Vec::new(),
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: format!("a wort{} d{document}", document * 7 + ordinal),

@@ -8,14 +8,15 @@ use tributary_convert::pages;
 use tributary_enrich::chunkers::{self, Strategy};
 use tributary_schemas::{Chunk, CleanDocument, DocumentHeader};
 
-use crate::args::FileArgument;
+use crate::args::ChunkFile;
 use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 
 /// Converts and cuts without a server; token counts are those of the configured model, estimates if
 /// it is not there.
-pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
+pub fn run(config: &Config, wanted: &ChunkFile) -> Result<Outcome> {
+    let argument = &wanted.file;
     let bytes = std::fs::read(&argument.file)
         .with_context(|| format!("cannot read {}", argument.file.display()))?;
     let name = argument
@@ -26,8 +27,8 @@ pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
     let converted = conversion::convert(config, &argument.file, &bytes, Some(&name))?;
     let (markdown, page_starts) = pages::take_out(&pages::mark(&converted.markdown));
     let document = DocumentHeader {
-        document_id: tributary_schemas::id::derive_document_id("files", &name),
-        source: "files".to_owned(),
+        document_id: tributary_schemas::id::derive_document_id(&wanted.source, &name),
+        source: wanted.source.clone(),
         source_path: name,
         title: converted.title.unwrap_or_default(),
         ..DocumentHeader::default()
@@ -43,17 +44,29 @@ pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
         &config.models,
         &Path::new(&config.store.data_folder).join("models"),
     );
-    let chunks = chunkers::chunk(
-        &clean,
-        Strategy::Sections,
-        &config.enrich.chunker,
-        tokens.as_ref(),
-    );
+    let strategy = strategy(config, wanted, &clean)?;
+    let cut = chunkers::cut(&clean, strategy, &config.enrich.chunker, tokens.as_ref());
+    if let Some(fallback) = cut.fallback() {
+        print::note(&format!("cut by {fallback}"));
+    }
+    let chunks = cut.finish(Vec::new(), tokens.as_ref());
     let rows: Vec<Value> = chunks.iter().map(row).collect();
     print::result(argument.output, &json!({"chunks": rows}), || {
         chunks.iter().map(describe).collect::<Vec<_>>().join("\n\n")
     })?;
     Ok(Outcome::Done)
+}
+
+/// The one that is asked for, else that of the source's profile.
+fn strategy(config: &Config, wanted: &ChunkFile, clean: &CleanDocument) -> Result<Strategy> {
+    let Some(name) = &wanted.chunker else {
+        let profiles = tributary_taxonomy::load_source_profiles(&config.taxonomy, Path::new(""))?;
+        let profile = profiles.profile(&wanted.source);
+        return Ok(profile.chunker_of(&clean.document, &clean.markdown));
+    };
+    let known = Strategy::ALL.map(Strategy::as_str);
+    let found = Strategy::ALL.into_iter().find(|one| one.as_str() == name);
+    found.with_context(|| format!("no chunker `{name}`; there are: {}", known.join(", ")))
 }
 
 fn row(chunk: &Chunk) -> Value {
@@ -67,6 +80,7 @@ fn row(chunk: &Chunk) -> Value {
         "child_ids": chunk.child_ids,
         "pages": chunk.pages,
         "is_continuation": chunk.is_continuation,
+        "api": chunk.api,
     })
 }
 

@@ -271,6 +271,7 @@ fn replace(document: DocumentHeader, settings: &IndexSettings) -> Operation {
         child_ids: Vec::new(),
         pages: Vec::new(),
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: Vec::new(),
     };

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use tributary_models::TokenCounter;
+use tributary_schemas::api_entry::ApiEntry;
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, CleanDocument};
 
 use super::count;
@@ -15,6 +16,8 @@ use crate::summaries::WantedSummary;
 #[derive(Clone, Debug, Default)]
 pub struct Cut {
     document_id: String,
+    /// Why it is cut in another way than asked for.
+    pub(super) fallback: Option<String>,
     planned: Vec<Planned>,
     wanted: Vec<WantedSummary>,
 }
@@ -29,6 +32,7 @@ struct Planned {
     /// Position of the chunk above.
     parent: Option<usize>,
     is_continuation: bool,
+    api: Option<Box<ApiEntry>>,
     text: Text,
 }
 
@@ -41,6 +45,11 @@ enum Text {
 }
 
 impl Cut {
+    /// How it was cut instead, where the strategy found nothing of its own in it.
+    pub fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+
     /// Summaries that stand for sections, in document order: those above before those below.
     pub fn wanted(&self) -> &[WantedSummary] {
         &self.wanted
@@ -75,7 +84,8 @@ impl Cut {
             let parent = planned.parent.and_then(|parent| chunks.get_mut(parent));
             let above = parent.map(|parent| {
                 parent.child_ids.push(chunk_id);
-                (parent.chunk_id, parent.text.clone())
+                let is_summary = parent.kind == ChunkKind::Summary;
+                (parent.chunk_id, is_summary.then(|| parent.text.clone()))
             });
             let (parent_id, parent_summary) = above.unzip();
             chunks.push(Chunk {
@@ -89,8 +99,9 @@ impl Cut {
                 child_ids: Vec::new(),
                 pages: planned.pages,
                 is_continuation: planned.is_continuation,
-                parent_summary,
+                parent_summary: parent_summary.flatten(),
                 images: planned.images,
+                api: planned.api,
                 analyzed: String::new(),
             });
         }
@@ -145,6 +156,7 @@ pub(super) struct Draft {
     /// Position of the chunk above in the result.
     pub parent: Option<usize>,
     pub is_continuation: bool,
+    pub api: Option<Box<ApiEntry>>,
 }
 
 /// Collects what a document is cut into, in document order.
@@ -173,6 +185,7 @@ impl<'a> Assembly<'a> {
             images: self.links(images),
             parent: draft.parent,
             is_continuation: draft.is_continuation,
+            api: draft.api,
             text: Text::Cut(draft.text, draft.tokens),
         };
         self.add(planned)
@@ -187,6 +200,7 @@ impl<'a> Assembly<'a> {
             images: Vec::new(),
             parent,
             is_continuation: false,
+            api: None,
             text: Text::Wanted(self.cut.wanted.len()),
         };
         self.cut.wanted.push(wanted);

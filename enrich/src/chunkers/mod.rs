@@ -2,8 +2,12 @@
 //! so that a change of one leaves the chunks of the others. `leaves` cuts text by tokens and
 //! `assemble` gives chunks their ids and neighbours, for any strategy.
 
+mod api;
 mod assemble;
+mod faq;
+mod headings;
 mod leaves;
+mod parts;
 mod sections;
 mod slides;
 mod whole;
@@ -35,11 +39,28 @@ pub fn cut(
     config: &ChunkerConfig,
     tokens: &dyn TokenCounter,
 ) -> Cut {
-    match strategy {
-        _ if clean.markdown.trim().is_empty() => whole::chunk_title(clean, tokens),
-        Strategy::Sections if slides::is_deck(clean) => slides::chunk(clean, config, tokens),
-        Strategy::Sections => sections::chunk(clean, config, tokens),
-        Strategy::Whole => whole::chunk(clean, tokens),
+    let (found, what) = match strategy {
+        _ if clean.markdown.trim().is_empty() => return whole::chunk_title(clean, tokens),
+        Strategy::Sections => return by_sections(clean, config, tokens),
+        Strategy::Whole => return whole::chunk(clean, tokens),
+        Strategy::Api => (api::chunk(clean, config, tokens), "api entry"),
+        Strategy::Faq => (faq::chunk(clean, config, tokens), "questions"),
+        Strategy::Headings => (
+            headings::chunk(clean, config, tokens),
+            "heading of level 2 or 3",
+        ),
+    };
+    found.unwrap_or_else(|| {
+        let mut cut = by_sections(clean, config, tokens);
+        cut.fallback = Some(format!("sections: no {what} found"));
+        cut
+    })
+}
+
+fn by_sections(clean: &CleanDocument, config: &ChunkerConfig, tokens: &dyn TokenCounter) -> Cut {
+    match slides::is_deck(clean) {
+        true => slides::chunk(clean, config, tokens),
+        false => sections::chunk(clean, config, tokens),
     }
 }
 
@@ -52,9 +73,13 @@ pub fn fingerprint_of_all(config: &ChunkerConfig, summarizer: &str) -> String {
 /// Hash over strategy, settings, who makes summaries and the strategy's code version; `lineage.chunker`.
 /// 16 hexadecimal digits.
 pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig, summarizer: &str) -> String {
+    let by_sections = sections::CODE_VERSION + slides::CODE_VERSION;
     let version = match strategy {
-        Strategy::Sections => sections::CODE_VERSION + slides::CODE_VERSION,
-        Strategy::Whole => whole::CODE_VERSION,
+        Strategy::Sections => by_sections.to_string(),
+        Strategy::Whole => whole::CODE_VERSION.to_string(),
+        Strategy::Api => format!("{}/{by_sections}", api::CODE_VERSION),
+        Strategy::Faq => format!("{}/{by_sections}", faq::CODE_VERSION),
+        Strategy::Headings => format!("{}/{by_sections}", headings::CODE_VERSION),
     };
     let settings = format!("{version}/{}/{config:?}/{summarizer}", strategy.as_str());
     blake3::hash(settings.as_bytes())

@@ -136,7 +136,7 @@ impl<'a> Cutter<'a> {
     fn place(&self, index: usize, section: &Section) -> Place {
         let summary = |section: usize| self.summary_of.get(section).copied().flatten();
         Place {
-            path: self.path(index),
+            path: self.outline.path(index, &self.clean.document.title),
             parent: section.parent.and_then(summary),
         }
     }
@@ -181,6 +181,7 @@ impl<'a> Cutter<'a> {
             range,
             parent: place.parent,
             is_continuation: false,
+            api: None,
         };
         self.assembly.push(draft, images);
     }
@@ -209,6 +210,7 @@ impl<'a> Cutter<'a> {
                 range: piece.range,
                 parent: place.parent,
                 is_continuation,
+                api: None,
             };
             self.assembly.push(draft, images);
         }
@@ -291,26 +293,6 @@ impl<'a> Cutter<'a> {
         texts
             .find_map(|block| Some(bounded(&block.range)).filter(|text| !text.is_empty()))
             .unwrap_or_default()
-    }
-
-    /// Titles from the top down to the section; without the document's own title at the top.
-    fn path(&self, index: usize) -> Vec<String> {
-        let mut path = Vec::new();
-        let mut next = Some(index);
-        while let Some(section) = next.and_then(|index| self.outline.sections.get(index)) {
-            if !section.title.is_empty() {
-                path.push(section.title.clone());
-            }
-            next = section.parent;
-        }
-        if path
-            .last()
-            .is_some_and(|top| top.trim() == self.clean.document.title.trim())
-        {
-            path.pop();
-        }
-        path.reverse();
-        path
     }
 
     fn tokens_of(&self, blocks: &Range<usize>) -> usize {

@@ -154,6 +154,7 @@ impl Deck<'_> {
             range: base + part.range.start..base + part.range.end,
             parent: None,
             is_continuation: part.is_continuation,
+            api: None,
         };
         self.assembly.push(draft, images);
     }

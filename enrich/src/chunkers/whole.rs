@@ -26,6 +26,7 @@ pub(super) fn chunk(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Cut {
             range,
             parent: None,
             is_continuation: false,
+            api: None,
         },
         images,
     )
@@ -46,6 +47,7 @@ pub(super) fn chunk_title(clean: &CleanDocument, tokens: &dyn TokenCounter) -> C
         range: 0..0,
         parent: None,
         is_continuation: false,
+        api: None,
     };
     one(clean, draft, &[])
 }

@@ -54,6 +54,7 @@ pub fn embedded(document: DocumentHeader, texts: &[String]) -> EmbeddedDocument 
         child_ids: Vec::new(),
         pages: Vec::new(),
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: text.clone(),

@@ -134,6 +134,7 @@ fn replace(document: u64, version: u64, forbidden: bool) -> Operation {
         child_ids: Vec::new(),
         pages: Vec::new(),
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: common::analyzer().analyze(text).join(" "),

@@ -24,6 +24,7 @@ fn replace(id: &str, chunks: u128) -> Operation {
         child_ids: vec![],
         pages: vec![],
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: vec![],
         analyzed: format!("{id}-{place}"),

@@ -39,6 +39,7 @@ pub fn chunk(id: u128, analyzed: &str) -> Chunk {
         child_ids: vec![],
         pages: vec![],
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: vec![],
         analyzed: analyzed.into(),

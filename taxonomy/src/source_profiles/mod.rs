@@ -30,17 +30,32 @@ pub enum ChunkStrategy {
     Sections,
     /// One chunk a document: cases.
     Whole,
+    /// One chunk an entry: pages of API references.
+    Api,
+    /// One chunk a question: files of questions and answers.
+    Faq,
+    /// One chunk a heading of the second or third level: tutorials, designs.
+    Headings,
 }
 
 impl ChunkStrategy {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Sections, Self::Whole];
+    pub const ALL: [Self; 5] = [
+        Self::Sections,
+        Self::Whole,
+        Self::Api,
+        Self::Faq,
+        Self::Headings,
+    ];
 
     /// The name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sections => "sections",
             Self::Whole => "whole",
+            Self::Api => "api",
+            Self::Faq => "faq",
+            Self::Headings => "headings",
         }
     }
 }

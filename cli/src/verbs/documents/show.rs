@@ -133,6 +133,10 @@ fn lineage(lineage: &Lineage) -> Vec<(String, String)> {
     let mut made = vec![
         ("converter", lineage.converter.clone()),
         ("source profile", lineage.source_profile.clone()),
+        (
+            "cut by",
+            lineage.chunker_fallback.clone().unwrap_or_default(),
+        ),
         ("model", lineage.coarse_model.clone()),
     ];
     if lineage.fine_model != lineage.coarse_model {

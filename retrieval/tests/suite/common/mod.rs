@@ -195,6 +195,7 @@ pub fn replace(text: &Text, version: u64) -> Operation {
         },
         pages: vec![u32::try_from(ordinal + 1).unwrap()],
         is_continuation: false,
+        api: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: analyzer

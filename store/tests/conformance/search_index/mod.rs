@@ -114,6 +114,7 @@ fn chunk(id: u128, ordinal: usize, analyzed: &str) -> Chunk {
         child_ids: vec![],
         pages: vec![1, 2],
         is_continuation: ordinal % 2 == 1,
+        api: None,
         parent_summary: Some("summary".into()),
         images: vec!["a.png".into()],
         analyzed: analyzed.into(),

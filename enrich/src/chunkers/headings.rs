@@ -1,0 +1,69 @@
+//! Tutorials and designs: each section down to the third level is a chunk, with all titles above as
+//! prefix; deeper ones stay with theirs. What is too long is cut into leaves. A heading without text
+//! goes with what comes next.
+
+use tributary_models::TokenCounter;
+use tributary_schemas::CleanDocument;
+
+use super::Cut;
+use super::parts::{Part, Parts};
+use crate::config::ChunkerConfig;
+use crate::markdown::Outline;
+
+/// Grows with every change of the code that changes what this strategy gives.
+pub(super) const CODE_VERSION: u32 = 1;
+
+/// Sections below this level are no chunks of their own.
+const DEEPEST_LEVEL: u8 = 3;
+
+/// Cuts a document; `None` if it has no heading of the second or third level.
+pub(super) fn chunk(
+    clean: &CleanDocument,
+    config: &ChunkerConfig,
+    tokens: &dyn TokenCounter,
+) -> Option<Cut> {
+    let outline = Outline::parse(&clean.markdown);
+    let is_cut_at = |level: u8| (2..=DEEPEST_LEVEL).contains(&level);
+    if !outline
+        .sections
+        .iter()
+        .any(|section| is_cut_at(section.level))
+    {
+        return None;
+    }
+    let mut parts = Parts::new(clean, &outline, config, tokens);
+    // Blocks that are still to be a part, and the section that they begin in.
+    let mut open: Option<(usize, std::ops::Range<usize>)> = None;
+    for (index, section) in outline.sections.iter().enumerate() {
+        let own = &section.own_blocks;
+        if own.is_empty() {
+            continue;
+        }
+        let begins = section.level <= DEEPEST_LEVEL;
+        match open.take() {
+            // A heading alone goes with the first section below it, and gives it no title.
+            Some((_, blocks))
+                if begins && blocks.len() == 1 && is_heading(&outline, blocks.start) =>
+            {
+                open = Some((index, blocks.start..own.end));
+            }
+            Some((first, blocks)) if begins => {
+                let path = parts.path(first);
+                parts.push(Part::of(blocks, path, None));
+                open = Some((index, own.clone()));
+            }
+            Some((first, blocks)) => open = Some((first, blocks.start..own.end)),
+            None => open = Some((index, own.clone())),
+        }
+    }
+    if let Some((first, blocks)) = open {
+        let path = parts.path(first);
+        parts.push(Part::of(blocks, path, None));
+    }
+    Some(parts.finish())
+}
+
+fn is_heading(outline: &Outline<'_>, block: usize) -> bool {
+    let block = outline.blocks.get(block);
+    block.is_some_and(|block| matches!(block.kind, crate::markdown::BlockKind::Heading(_)))
+}
