@@ -92,7 +92,9 @@ fn check(markdown: &str, seed: u64) {
                 chunk.tokens as usize <= limits.summary_limit_tokens + 16,
                 "seed {seed}: {chunk:?}"
             ),
-            ChunkKind::Whole => panic!("sections give no whole"),
+            ChunkKind::Whole | ChunkKind::Api | ChunkKind::Faq => {
+                panic!("sections give none")
+            }
         }
         let counted = Counter.count(&chunk.text) as f64;
         assert!(

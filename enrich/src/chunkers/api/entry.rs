@@ -25,7 +25,9 @@ const KINDS: [&str; 14] = [
 
 /// The signature that a block is: code alone in its paragraph, or a short block of code, that names
 /// something to call or says what it is.
-pub(super) fn signature<'a>(outline: &Outline<'a>, block: &Block) -> Option<&'a str> {
+///
+/// Below a class an attribute may stand there by its name alone, as in its title.
+pub(super) fn signature<'a>(outline: &Outline<'a>, block: &Block, title: &str) -> Option<&'a str> {
     let text = outline.text(block.range.clone()).trim();
     let code = match block.kind {
         BlockKind::Text => {
@@ -39,7 +41,7 @@ pub(super) fn signature<'a>(outline: &Outline<'a>, block: &Block) -> Option<&'a 
         }
         _ => return None,
     };
-    is_signature(code).then_some(code)
+    (is_signature(code) || code == title).then_some(code)
 }
 
 fn is_signature(code: &str) -> bool {

@@ -16,7 +16,7 @@ use tributary_schemas::{ChunkKind, CleanDocument};
 use super::Cut;
 use super::parts::{Part, Parts};
 use crate::config::ChunkerConfig;
-use crate::markdown::{BlockKind, Outline};
+use crate::markdown::{BlockKind, Outline, Section};
 
 use entry::{EntryReader, signature};
 
@@ -110,7 +110,7 @@ fn regions(outline: &Outline<'_>) -> Vec<Region> {
         if section.own_blocks.is_empty() {
             continue;
         }
-        let found = section_signature(outline, &section.own_blocks);
+        let found = section_signature(outline, section);
         let begins = found.is_some() || index >= entry_end;
         match regions.last_mut() {
             Some(last) if !begins => last.blocks.end = section.own_blocks.end,
@@ -132,12 +132,16 @@ fn regions(outline: &Outline<'_>) -> Vec<Region> {
 }
 
 /// The signature among the first blocks of a section.
-fn section_signature(outline: &Outline<'_>, own: &Range<usize>) -> Option<(usize, String)> {
+fn section_signature(outline: &Outline<'_>, section: &Section) -> Option<(usize, String)> {
     /// Badges and the like may stand before it.
     const AMONG_THE_FIRST: usize = 4;
-    let mut blocks = own.clone().take(AMONG_THE_FIRST);
+    let title = match section.level {
+        0 | 1 => "",
+        _ => section.title.as_str(),
+    };
+    let mut blocks = section.own_blocks.clone().take(AMONG_THE_FIRST);
     blocks.find_map(|at| {
-        let found = signature(outline, outline.blocks.get(at)?)?;
+        let found = signature(outline, outline.blocks.get(at)?, title)?;
         Some((at, found.to_owned()))
     })
 }
