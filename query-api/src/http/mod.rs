@@ -17,9 +17,9 @@ pub mod page;
 pub mod reindex;
 pub mod rendered;
 pub mod search;
-pub mod search_queue;
 pub mod tables;
 pub mod trace;
+pub mod turns;
 pub mod upload;
 mod words;
 

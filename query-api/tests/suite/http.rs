@@ -989,6 +989,21 @@ async fn markdown_is_rendered_without_anything_that_acts_and_with_marks() {
     );
     assert!(!html[1].as_str().unwrap().contains("onerror"), "{html}");
     assert_eq!(html[2], "");
+    let deep = json!({"markdown": ["a", "> ".repeat(20_000)]});
+    let rendered = server.post("/v1/rendered", &deep).await.json();
+    assert_eq!(rendered["as_written"], json!([1]));
+    assert!(
+        rendered["html"][1]
+            .as_str()
+            .unwrap()
+            .starts_with("<pre>&gt; ")
+    );
+    let long = json!({"query": "word ".repeat(10_000), "markdown": ["a"]});
+    let refused = server.post("/v1/rendered", &long).await;
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (413, "query_too_long")
+    );
     let many = json!({"markdown": vec![""; 1000]});
     let refused = server.post("/v1/rendered", &many).await;
     assert_eq!(
