@@ -257,9 +257,12 @@ pub struct Prune {
     /// Delete them without asking
     #[arg(long, requires = "prune")]
     pub yes: bool,
-    /// Delete them all where the folder is empty or gone
+    /// Delete them all where the folder is empty or gone, or a folder in it is not mounted any more
     #[arg(long, requires = "prune")]
     pub allow_empty: bool,
+    /// With --yes: delete them also where they are more than half of the source
+    #[arg(long, requires = "prune")]
+    pub allow_most: bool,
 }
 
 /// `search`.

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -173,6 +174,65 @@ fn an_empty_folder_is_not_pruned_unless_that_is_meant() {
     let ended = published(&workspace, &["hb", "--prune", "--yes", "--allow-empty"]);
     assert_eq!(number(&ended, "/deleted"), 2);
     assert!(indexed(&workspace, "hb").is_empty());
+}
+
+#[test]
+fn what_was_not_listed_is_not_pruned() {
+    let workspace = handbook();
+    workspace.write("hb/manual.md", "A third one about wombats.");
+    published(&workspace, &["hb"]);
+    for (from, to) in [("hb/radio", "radio"), ("hb/core/amf.md", "amf.md")] {
+        fs::rename(workspace.path(from), workspace.path(to)).unwrap();
+    }
+    symlink(workspace.path("radio"), workspace.path("hb/radio")).unwrap();
+    symlink("nowhere", workspace.path("hb/core/amf.md")).unwrap();
+
+    let dry = published(&workspace, &["hb", "--prune", "--dry-run"]);
+    assert!(list(&dry, "/delete").is_empty(), "{dry}");
+    assert_eq!(list(&dry, "/keep").len(), 2, "{dry}");
+    let run = publish(&workspace, &["hb", "--prune", "--yes"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for note in [
+        "kept 1 documents: core/amf.md is a link that leads nowhere",
+        "kept 1 documents: radio is a link to a folder",
+    ] {
+        assert!(run.stderr.contains(note), "{run:?}");
+    }
+    let report = run.json();
+    assert_eq!(
+        (number(&report, "/deleted"), list(&report, "/kept").len()),
+        (0, 2)
+    );
+    assert_eq!(indexed(&workspace, "hb").len(), 3);
+
+    fs::remove_file(workspace.path("hb/radio")).unwrap();
+    let pruned = published(&workspace, &["hb", "--prune", "--yes"]);
+    assert_eq!(number(&pruned, "/deleted"), 1, "{pruned}");
+    assert_eq!(indexed(&workspace, "hb"), ["core/amf.md", "manual.md"]);
+}
+
+#[test]
+fn most_of_a_source_is_not_pruned_unless_that_is_meant() {
+    let workspace = handbook();
+    workspace.write("hb/manual.md", "A third one about wombats.");
+    published(&workspace, &["hb"]);
+    for folder in ["hb/radio", "hb/core"] {
+        fs::remove_dir_all(workspace.path(folder)).unwrap();
+    }
+    let lost = ["delete these 2", "more than half of the 3", "--allow-most"];
+    publish(&workspace, &["hb", "--prune", "--yes"]).refused(1, &lost);
+    assert_eq!(indexed(&workspace, "hb").len(), 3);
+    let meant = ["hb", "--prune", "--yes", "--allow-most"];
+    assert_eq!(number(&published(&workspace, &meant), "/deleted"), 2);
+}
+
+#[test]
+fn a_folder_that_never_was_is_not_compared_without_a_word() {
+    let workspace = handbook();
+    published(&workspace, &["hb"]);
+    publish(&workspace, &["hb", "hbb", "--prune", "--yes"])
+        .refused(1, &["hbb does not exist", "nothing of this source"]);
+    publish(&workspace, &["hbb", "--prune", "--yes"]).refused(1, &["hbb does not exist"]);
 }
 
 #[test]

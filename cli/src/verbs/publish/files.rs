@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use tributary_schemas::{Error, ErrorKind};
 
 use super::roots::Roots;
+use super::walk::{Folder, Listing, Unlisted};
 
 /// A file of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Selection {
     pub files: Vec<Found>,
     /// The folders that were named, with the root that they belong to.
     pub folders: Vec<NamedFolder>,
+    /// What in them was passed over.
+    pub unlisted: Vec<Unlisted>,
 }
 
 /// A folder that was named.
@@ -135,7 +138,7 @@ impl<'a> Rule<'a> {
         }
         let root = known.unwrap_or_else(|| named.absolute.clone());
         if named.given.exists() {
-            walk(named, &named.given, &root, &mut selection.files)?;
+            selection.list(named, &root)?;
         }
         let folder = named.absolute.clone();
         selection.folders.push(NamedFolder { folder, root });
@@ -165,6 +168,21 @@ impl<'a> Rule<'a> {
             return Err(second_time(folder, inner).into());
         }
         Ok(Some((*folder).clone()))
+    }
+}
+
+impl Selection {
+    fn list(&mut self, named: &Named, root: &Path) -> Result<()> {
+        let mut listing = Listing::default();
+        let folder = Folder {
+            given: &named.given,
+            absolute: &named.absolute,
+            root,
+        };
+        folder.list(&mut listing)?;
+        self.files.append(&mut listing.files);
+        self.unlisted.append(&mut listing.unlisted);
+        Ok(())
     }
 }
 
@@ -219,7 +237,8 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     Ok(parent.join(name))
 }
 
-fn found(file: &Path, absolute: &Path, root: &Path) -> Found {
+/// A file under its path from the root.
+pub(super) fn found(file: &Path, absolute: &Path, root: &Path) -> Found {
     let relative = absolute.strip_prefix(root).unwrap_or(absolute);
     let parts: Vec<String> = relative
         .components()
@@ -231,27 +250,6 @@ fn found(file: &Path, absolute: &Path, root: &Path) -> Found {
         root: root.to_owned(),
         is_lone: false,
     }
-}
-
-fn walk(named: &Named, folder: &Path, root: &Path, files: &mut Vec<Found>) -> Result<()> {
-    let failed = || format!("cannot read {}", folder.display());
-    for entry in std::fs::read_dir(folder).with_context(failed)? {
-        let entry = entry.with_context(failed)?;
-        let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with('.') {
-            continue;
-        }
-        let kind = entry
-            .file_type()
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        if kind.is_dir() {
-            walk(named, &path, root, files)?;
-        } else if path.is_file() {
-            let inside = path.strip_prefix(&named.given).unwrap_or(&path);
-            files.push(found(&path, &named.absolute.join(inside), root));
-        }
-    }
-    Ok(())
 }
 
 /// Two files that would be one document: which of them won would be chance.

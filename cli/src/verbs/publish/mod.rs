@@ -1,14 +1,17 @@
 //! `tributary publish PATH…`: files, folders, stdin and addresses into the log, each with its
 //! outcome; and what left a folder out of it.
 
+mod compare;
 mod describe;
 mod files;
 mod follow;
+mod mounts;
 mod progress;
 mod prune;
 mod roots;
 mod send;
 mod urls;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -20,9 +23,9 @@ use serde::Serialize;
 use serde_json::json;
 use tributary_schemas::{DocumentEvent, id};
 
+use self::compare::{Comparison, Kept};
 pub use self::files::{Found, Rule, Selection};
 use self::progress::Progress;
-use self::prune::Gone;
 use self::roots::Documents;
 pub use self::roots::Roots;
 use self::send::{Body, Item, Sender};
@@ -50,6 +53,8 @@ pub struct Report {
     pub deleted: usize,
     /// Never accepted: unreadable here, or refused by the server.
     pub refused: usize,
+    /// Documents that `--prune` left, since nobody could see whether their files are gone.
+    pub kept: Vec<Kept>,
     /// From the first file to the last outcome.
     pub seconds: f64,
     /// One per file.
@@ -82,7 +87,7 @@ pub struct Published {
 struct Plan {
     template: DocumentEvent,
     items: Vec<Item>,
-    gone: Vec<Gone>,
+    comparison: Comparison,
     /// Files among the items, with the roots that their paths are relative to.
     files: Vec<Found>,
     /// Roots of all folders that were named.
@@ -95,10 +100,11 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     let mut roots = Roots::of(global, config, &publish.source)?;
     let plan = Plan::make(publish, &roots)?;
     plan.explain(publish, &roots);
+    plan.comparison.explain();
     if publish.dry_run {
         return plan.show(publish);
     }
-    prune::confirm(&plan.gone, &publish.source, publish.prune)?;
+    prune::confirm(&plan.comparison, &publish.source, publish.prune)?;
     let client = Client::connect(global, config, &Service::ALL)?;
     let bytes = plan.items.iter().map(Item::bytes).sum();
     let progress = Progress::new(plan.items.len(), bytes);
@@ -113,7 +119,7 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
         fetcher: &fetcher,
     };
     let mut documents = sender.send_all(&plan.items, &progress);
-    documents.extend(prune::delete(&client, &plan.gone));
+    documents.extend(prune::delete(&client, &plan.comparison.gone));
     plan.forget(&mut roots, &documents)?;
     if publish.wait || client.is_local() {
         let patience = Duration::from_secs(publish.timeout);
@@ -123,7 +129,10 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     }
     progress.end();
     client.close()?;
-    let report = Report::of(documents, started.elapsed());
+    let report = Report {
+        kept: plan.comparison.kept,
+        ..Report::of(documents, started.elapsed())
+    };
     show(publish.output, &report)?;
     Ok(report.outcome())
 }
@@ -166,7 +175,7 @@ impl Plan {
                 ..DocumentEvent::default()
             },
             items: selection.files.iter().map(to_item).collect(),
-            gone: Vec::new(),
+            comparison: Comparison::default(),
             roots: selection
                 .folders
                 .into_iter()
@@ -189,10 +198,10 @@ impl Plan {
             rule
         };
         let selection = rule.select(&paths)?;
-        let gone = prune::gone(&selection, roots, publish.prune)?;
+        let comparison = compare::compare(&selection, roots, publish.prune)?;
         let mut plan = Self {
             template: describe::template(publish)?,
-            gone,
+            comparison,
             ..Self::of_files(selection, &publish.source)
         };
         if !stdin.is_empty() {
@@ -215,7 +224,7 @@ impl Plan {
     }
 
     fn check(&self, publish: &Publish) -> Result<()> {
-        if self.items.is_empty() && self.gone.is_empty() && !publish.prune.allow_empty {
+        if self.items.is_empty() && self.comparison.gone.is_empty() && !publish.prune.allow_empty {
             bail!("there is no file to publish (hidden ones are left out)");
         }
         let one = &publish.one;
@@ -285,6 +294,10 @@ impl Plan {
         }
         for (root, documents) in by_root {
             roots.publish(root, &documents)?;
+            let mounts = mounts::below(root);
+            if !mounts.is_empty() {
+                roots.note_mounts(root, mounts)?;
+            }
         }
         Ok(())
     }
@@ -312,11 +325,14 @@ impl Plan {
             .map(|item| item.source_path.as_str())
             .collect();
         let gone: Vec<&str> = self
+            .comparison
             .gone
             .iter()
             .map(|gone| gone.source_path.as_str())
             .collect();
-        let object = json!({"source": publish.source, "publish": paths, "delete": gone});
+        let kept = &self.comparison.kept;
+        let object =
+            json!({"source": publish.source, "publish": paths, "delete": gone, "keep": kept});
         print::result(publish.output, &object, || {
             let mut lines: Vec<String> = paths
                 .iter()

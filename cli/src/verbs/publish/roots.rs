@@ -5,13 +5,14 @@
 //! One file for each source, `<data folder>/publishing/<hash>.json`, replaced as a whole:
 //! ```text
 //! {"format": 1, "source": "handbook", "server": null, "roots": [
-//!   {"folder": "/srv/handbook", "is_lone": false, "paths": {"radio/tilt.md": "<document id>"}}]}
+//!   {"folder": "/srv/handbook", "is_lone": false, "paths": {"radio/tilt.md": "<document id>"},
+//!    "mounts": ["radio"]}]}
 //! ```
 //! `server` is the address that was given with `--server`; without one, or for the server of this
 //! data folder, there is none. Where the files lie is known to the machine that publishes, not to
 //! the server, so this is kept here and is no part of a backup.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,9 @@ struct Root {
     /// Only single files of it were published, each by its name alone: it is no root for others.
     is_lone: bool,
     paths: Documents,
+    /// Folders below it, as paths from it, where something was mounted when they were published.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    mounts: BTreeSet<String>,
 }
 
 /// The roots of one source.
@@ -135,6 +139,27 @@ impl Roots {
             .collect()
     }
 
+    /// Paths of all documents of the source that were published from here.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let roots = self.remembered.roots.iter();
+        roots.flat_map(|root| root.paths.keys().map(String::as_str))
+    }
+
+    /// Whether a folder is a root, or lies in one and documents were published from it, or roots
+    /// lie in it.
+    pub fn has_any(&self, folder: &Path) -> bool {
+        let mut roots = self.remembered.roots.iter();
+        roots.any(|root| {
+            let inside = folder.strip_prefix(&root.folder);
+            root.folder.starts_with(folder)
+                || inside.is_ok_and(|inside| {
+                    root.paths
+                        .keys()
+                        .any(|path| Path::new(path).starts_with(inside))
+                })
+        })
+    }
+
     /// Whether anything of the source was published from here.
     pub fn is_empty(&self) -> bool {
         self.remembered.roots.is_empty()
@@ -151,12 +176,18 @@ impl Roots {
             for root in &mut kept {
                 root.paths.retain(|path, _| !documents.contains_key(path));
             }
+            let mounts = merged
+                .iter()
+                .filter(|root| root.folder == folder)
+                .flat_map(|root| root.mounts.clone())
+                .collect();
             let mut paths: Documents = merged.into_iter().flat_map(|root| root.paths).collect();
             paths.extend(documents.clone());
             kept.push(Root {
                 folder: folder.to_owned(),
                 is_lone: false,
                 paths,
+                mounts,
             });
             *roots = kept;
         })
@@ -175,6 +206,7 @@ impl Roots {
                     folder: folder.to_owned(),
                     is_lone: true,
                     paths: Documents::from([document]),
+                    mounts: BTreeSet::new(),
                 }),
             }
         })
@@ -185,8 +217,28 @@ impl Roots {
         self.change(|roots| {
             for root in roots.iter_mut().filter(|root| root.folder == folder) {
                 root.paths.retain(|path, _| !deleted.contains(path));
+                let Root { paths, mounts, .. } = root;
+                mounts.retain(|mount| paths.keys().any(|path| Path::new(path).starts_with(mount)));
             }
         })
+    }
+
+    /// Notes where something is mounted below a root, as paths from it. What was noted before stays
+    /// for as long as there are documents from there.
+    pub fn note_mounts(&mut self, folder: &Path, mounts: BTreeSet<String>) -> Result<()> {
+        self.change(|roots| {
+            let known = roots.iter_mut().filter(|root| root.folder == folder);
+            known.for_each(|root| root.mounts.extend(mounts.clone()));
+        })
+    }
+
+    /// Where something was mounted below a root when its documents were published.
+    pub fn mounts(&self, folder: &Path) -> BTreeSet<String> {
+        let roots = self.remembered.roots.iter();
+        roots
+            .filter(|root| root.folder == folder)
+            .flat_map(|root| root.mounts.clone())
+            .collect()
     }
 
     /// What another process wrote meanwhile is kept.
@@ -233,10 +285,11 @@ fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn roots(folder: &Path) -> Roots {
+    /// Kept in a folder of a test.
+    pub fn roots(folder: &Path) -> Roots {
         let mut roots = Roots {
             file: folder.join("data/publishing/x.json"),
             remembered: Remembered {
