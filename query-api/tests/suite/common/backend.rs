@@ -101,7 +101,8 @@ impl Kept {
             Arc::new(DocumentTable::open(&topics).await.unwrap()),
             system_clock(),
         );
-        let given = GivenTime::open(&folder.path().join("manifest")).unwrap();
+        let rule = VersionRule::new(0);
+        let given = GivenTime::open(&folder.path().join("manifest"), rule, clock()).unwrap();
         let dead_letters = Arc::new(
             DeadLetters::open(topics.clone(), Arc::clone(&clock))
                 .await
@@ -111,7 +112,7 @@ impl Kept {
             topics.clone(),
             table,
             index,
-            VersionRule::new(0),
+            rule,
             given,
             clock,
         ));
