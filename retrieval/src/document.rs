@@ -51,7 +51,7 @@ pub async fn stored(index: &dyn SearchIndex, document_id: &str) -> Result<Option
 }
 
 /// The document with as much of it as is wanted, and its near-duplicates within `limits`. `None`
-/// where the filter does not allow it.
+/// where it is deleted or the filter does not allow it.
 pub async fn view(
     index: &dyn SearchIndex,
     document_id: &str,
@@ -61,7 +61,7 @@ pub async fn view(
 ) -> Result<Option<DocumentView>> {
     let Some(own) = stored(index, document_id)
         .await?
-        .filter(|own| filter.allows(&own.document))
+        .filter(|own| !own.deleted && filter.allows(&own.document))
     else {
         return Ok(None);
     };

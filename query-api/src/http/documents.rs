@@ -154,7 +154,7 @@ pub struct DocumentDetail {
     /// Detected media type; empty where nothing can be found.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub media_type: String,
-    /// Where its tables are answered as an SQLite database, such as `/v1/tables/…`.
+    /// Where its tables are answered as an SQLite database, such as `/v1/tables/…?document=…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
     /// Links of its pictures in their order; those that the document carries are paths of the
@@ -318,14 +318,23 @@ fn place(parameters: &mut ListParameters) -> Result<(Order, Option<Place>), Prob
     };
     if after.is_some() && order != known {
         let what = format!(
-            "`after` is a place in a list by {}, not by {}",
-            known.sort.as_str(),
-            order.sort.as_str()
+            "`after` is a place in a list by {}, and this one is asked for by {}",
+            in_words(known),
+            in_words(order)
         );
         return Err(Problem::new(Code::InvalidParameter, what)
             .with_hint("leave `sort` and `descending` as they were, or `after` out"));
     }
     Ok((order, after))
+}
+
+fn in_words(order: Order) -> String {
+    let direction = if order.descending {
+        "descending"
+    } else {
+        "ascending"
+    };
+    format!("{} ({direction})", order.sort.as_str())
 }
 
 impl From<ListParameters> for ListFilter {
@@ -374,13 +383,15 @@ pub async fn get(
 
 fn detail(summary: DocumentSummary, view: DocumentView, with_passages: bool) -> DocumentDetail {
     let mut metadata = view.metadata;
-    let tables = metadata.remove(TABLES_DATABASE);
+    let stored = metadata.remove(TABLES_DATABASE);
+    let document_id = &summary.last_attempt.document_id;
+    let tables = stored.map(|stored| tables::link(&stored, document_id));
     DocumentDetail {
         summary,
         attributes: view.attributes,
         metadata,
         media_type: view.media_type,
-        tables: tables.map(|stored| tables::link(&stored)),
+        tables,
         pictures: view
             .pictures
             .iter()

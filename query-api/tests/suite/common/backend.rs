@@ -29,6 +29,7 @@ use tributary_store::manifest::given_time::GivenTime;
 use tributary_store::manifest::table::DocumentTable;
 use tributary_store::manifest::versions::VersionRule;
 use tributary_store::metrics::MetricRegistry;
+use tributary_store::search_index::SharedSearchIndex;
 use tributary_store::work::Work;
 use tributary_store::{manifest, system_clock};
 use tributary_taxonomy::{KnowledgeSetCatalog, KnowledgeSets, SharedKnowledgeSets};
@@ -53,6 +54,8 @@ pub struct MemoryReindexing(Mutex<Vec<ReindexRequest>>);
 /// reported. No stage runs: what one would report is said with [`Kept::report`].
 pub struct Kept {
     pub documents: Arc<Documents>,
+    /// What searches find.
+    pub index: Arc<MemoryIndex>,
     dead_letters: Arc<DeadLetters>,
     topics: Topics,
     blobs: Blobs,
@@ -111,13 +114,14 @@ impl Kept {
         let documents = Arc::new(Documents::new(
             topics.clone(),
             table,
-            index,
+            Arc::clone(&index) as SharedSearchIndex,
             rule,
             given,
             clock,
         ));
         Self {
             documents,
+            index,
             dead_letters,
             topics,
             blobs,
