@@ -7,7 +7,6 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 use tributary_convert::slides::office;
-use tributary_models::chat::probe::probe;
 use tributary_models::chat::{ChatModel, ChatModels, Role, RoleModel, SharedObserver, Unobserved};
 use tributary_models::folder::ModelFolder;
 use tributary_models::ocr::OcrSetup;
@@ -26,7 +25,7 @@ use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::{machine, verify};
+use crate::verbs::{chat_probe, machine, verify};
 
 #[derive(Serialize)]
 struct Check {
@@ -216,7 +215,11 @@ fn chat(config: &Config) -> Result<Vec<Check>> {
     let runtime = app::runtime()?;
     let mut checks = Vec::new();
     for (model, roles) in models.by_endpoint() {
-        checks.push(runtime.block_on(chat_endpoint(&model, &roles)));
+        let place = place(&model, &roles);
+        checks.push(match chat_probe::answers(&model.describe().address) {
+            Ok(()) => runtime.block_on(chat_endpoint(&model, &place)),
+            Err(error) => chat_failed(&place, &error),
+        });
     }
     let without: Vec<&str> = Role::ALL
         .into_iter()
@@ -237,16 +240,19 @@ fn open_chat(config: &Config) -> tributary_schemas::Result<ChatModels> {
     ChatModels::open(&config.models.chat, &tokens, &observer)
 }
 
-async fn chat_endpoint(model: &Arc<RoleModel>, roles: &[Role]) -> Check {
+fn place(model: &RoleModel, roles: &[Role]) -> String {
     let described = model.describe();
     let roles: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
-    let place = format!(
+    format!(
         "{} ({}) for {}",
         described.endpoint,
         described.address,
         roles.join(", ")
-    );
-    match probe(model).await {
+    )
+}
+
+async fn chat_endpoint(model: &Arc<RoleModel>, place: &str) -> Check {
+    match chat_probe::probe(model).await {
         Ok(found) => {
             let speed = match found.tokens_per_second {
                 Some(speed) => format!("{speed:.1} tokens/s"),
@@ -255,10 +261,14 @@ async fn chat_endpoint(model: &Arc<RoleModel>, roles: &[Role]) -> Check {
             let detail = format!("{place}: {}, JSON is read, {speed}", found.model);
             passed("chat", detail)
         }
-        Err(error) => Check {
-            detail: format!("{place}: {error}"),
-            ..failed("chat", error.error())
-        },
+        Err(error) => chat_failed(place, &error),
+    }
+}
+
+fn chat_failed(place: &str, error: &Error) -> Check {
+    Check {
+        detail: format!("{place}: {error}"),
+        ..failed("chat", error)
     }
 }
 
