@@ -262,7 +262,7 @@ mod tests {
             .note_mounts(&root, ["share".to_owned()].into())
             .unwrap();
         let rule = super::super::Rule::new(None, &roots).unwrap();
-        let selection = rule.select(&[root.clone()]).unwrap();
+        let selection = rule.select(std::slice::from_ref(&root)).unwrap();
         let gone = |comparison: &Comparison| -> Vec<String> {
             let paths = comparison.gone.iter();
             paths.map(|gone| gone.source_path.clone()).collect()
