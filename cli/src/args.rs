@@ -17,6 +17,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly failed, 130 ended by Ctrl-
 const PUBLISH_HELP: &str = "\
 A document is known by source and path. The path is relative to a root: once `publish handbook --source hb` was run,
 `publish handbook/radio/tilt.md --source hb` updates the document radio/tilt.md. Roots are remembered in the data folder.
+Without --source a file goes to the source that it was published to before; a title or id that it was given is kept.
 --prune deletes nothing but what was published from that folder for that source.
 Ctrl-C ends the waiting and loses nothing: what was accepted goes on in the server, or at the next start.";
 
@@ -192,9 +193,10 @@ pub struct Publish {
     /// from stdin
     #[arg(required_unless_present = "urls", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
-    /// Name of the source; documents are told apart by source and path
-    #[arg(long, value_name = "NAME", default_value = "files")]
-    pub source: String,
+    /// Name of the source; documents are told apart by source and path [default: the one that
+    /// the paths were published to before, else files]
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
     /// Folder that paths are relative to [default: the one from which the source was published
     /// before, else the folder that is named]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -231,7 +233,7 @@ pub struct Publish {
 /// What is said of a document that is published alone.
 #[derive(Clone, Debug, Default, Args)]
 pub struct OneDocument {
-    /// Title of the one document
+    /// Title of the one document; it is kept when the file is published again, until "" drops it
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
     /// Id of the one document [default: made of source and path]
@@ -529,9 +531,10 @@ pub struct Preview {
     /// Files and folders; folders are taken whole, hidden files left out
     #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
-    /// Name of the source; it picks the profile
-    #[arg(long, value_name = "NAME", default_value = "files")]
-    pub source: String,
+    /// Name of the source; it picks the profile [default: the one that the paths were published
+    /// to before, else files]
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
     /// Folder that paths are relative to [default: the one from which the source was published
     /// before, else the folder that is named]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

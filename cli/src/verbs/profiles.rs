@@ -18,7 +18,7 @@ use tributary_taxonomy::{KnowledgeSets, SourceProfile, SourceProfiles};
 
 use super::learn_boilerplate;
 use super::preview_summary::Summary;
-use super::publish::{Found, Roots, Rule};
+use super::publish::{Found, Roots, Rule, source_of};
 use crate::args::{Global, Preview, Profiles};
 use crate::config::{self, Config};
 use crate::conversion;
@@ -44,12 +44,13 @@ struct Previewer<'a> {
 }
 
 fn run_preview(global: &Global, config: &Config, preview: &Preview) -> Result<Outcome> {
-    let roots = Roots::of(global, config, &preview.source)?;
+    let source = source_of(global, config, preview.source.as_deref(), &preview.paths)?;
+    let roots = Roots::of(global, config, &source)?;
     let found = Rule::new(preview.root.as_deref(), &roots)?
         .select(&preview.paths)?
         .files;
     refuse_nothing(&found)?;
-    let previewer = Previewer::new(config, &preview.source)?;
+    let previewer = Previewer::new(config, &source)?;
     let mut seen = previewer.preview_all(&found);
     seen.summary.end();
     let outcome = Outcome::of(seen.documents.len(), seen.failed.len());
