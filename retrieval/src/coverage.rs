@@ -13,10 +13,14 @@ use tributary_schemas::Result;
 use tributary_schemas::search::QueryPlan;
 use tributary_store::search_index::{KeywordQuery, SearchIndex};
 
+use crate::function_words::is_function_word;
 use crate::plan;
 
 /// Tokens that are looked at: the rest of a question as long as a page says nothing new.
 const MAXIMUM_TOKENS: usize = 48;
+
+/// Relevance from which a hit is taken to answer the question.
+const ANSWERED: f32 = 0.7;
 
 /// The best score of each token of a question.
 #[derive(Debug, Default)]
@@ -88,16 +92,36 @@ pub struct Word {
     pub text: String,
     /// What the analyzer makes of it.
     pub tokens: Vec<String>,
+    /// Whether it looks like a name: an answer that lacks a name is to be doubted, however well it
+    /// fits; one that lacks another word may say the same in other words.
+    pub is_name: bool,
 }
 
-/// Words that stand nowhere, each once; parts of a word that stands nowhere are not named again.
-pub fn unmatched(words: &[Word], scores: &TokenScores) -> Vec<String> {
+impl Word {
+    /// Whether it is of those whose absence says something about an answer of this relevance.
+    fn is_missed(&self, relevance: f32) -> bool {
+        let is_answered = relevance >= ANSWERED;
+        (self.is_name || !is_answered) && !is_function_word(&self.text)
+    }
+}
+
+/// Whether a question of these words asks for anything; `tokens` has those of scripts without spaces
+/// too that are no words by themselves.
+pub fn asks_for_something(words: &[Word], tokens: &[String]) -> bool {
+    let written = words.iter().map(|word| &word.text);
+    let others = tokens.iter().filter(|token| !token.is_ascii());
+    written.chain(others).any(|word| !is_function_word(word))
+}
+
+/// Words that stand nowhere, each once; parts of a word that stands nowhere are not named again,
+/// nor are words that say nothing. `relevance` is that of the best hit.
+pub fn unmatched(words: &[Word], scores: &TokenScores, relevance: f32) -> Vec<String> {
     let stands_nowhere = |word: &&Word| {
         let tokens = &word.tokens;
         !tokens.is_empty() && tokens.iter().all(|token| scores.is_unmatched(token))
     };
+    let words = words.iter().filter(|word| word.is_missed(relevance));
     let nowhere: Vec<&str> = words
-        .iter()
         .filter(stands_nowhere)
         .map(|word| word.text.as_str())
         .collect();
@@ -145,13 +169,38 @@ mod tests {
     }
 
     #[test]
+    fn a_question_of_function_words_asks_for_nothing() {
+        let asks = |words: &[&str], tokens: &[&str]| {
+            let word = |text: &&str| Word {
+                text: (*text).to_owned(),
+                tokens: Vec::new(),
+                is_name: false,
+            };
+            let words: Vec<Word> = words.iter().map(word).collect();
+            let tokens: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
+            asks_for_something(&words, &tokens)
+        };
+        assert!(!asks(&["How", "is", "this"], &["how", "is", "thi"]));
+        assert!(!asks(&[], &["的"]) && !asks(&["x"], &["x"]));
+        assert!(asks(&[], &["锁"]) && asks(&["is", "tilt"], &["is", "tilt"]));
+    }
+
+    #[test]
     fn words_that_stand_nowhere_are_named_as_written_and_without_their_parts() {
         let word = |text: &str, tokens: &[&str]| Word {
             text: text.into(),
             tokens: tokens.iter().map(|token| (*token).to_owned()).collect(),
+            is_name: text.starts_with("0X"),
         };
         let scores = scores(
-            &[("tilt", 1.0), ("0x8", 0.0), ("紫杉", 0.0), ("紫杉醇", 0.0)],
+            &[
+                ("tilt", 1.0),
+                ("0x8", 0.0),
+                ("紫杉", 0.0),
+                ("紫杉醇", 0.0),
+                ("how", 0.0),
+                ("多少", 0.0),
+            ],
             &[],
         );
         let words = [
@@ -161,7 +210,10 @@ mod tests {
             word("紫杉醇", &["紫杉醇"]),
             word("0X8", &["0x8"]),
             word("not", &["looked", "for"]),
+            word("How", &["how"]),
+            word("多少", &["多少"]),
         ];
-        assert_eq!(unmatched(&words, &scores), ["0X8", "紫杉醇"]);
+        assert_eq!(unmatched(&words, &scores, 0.2), ["0X8", "紫杉醇"]);
+        assert_eq!(unmatched(&words, &scores, 0.9), ["0X8"], "it is answered");
     }
 }

@@ -92,7 +92,7 @@ pub(crate) fn parse_table(what: &str, text: &str) -> Result<Table> {
 }
 
 /// The known name that a wrong one was probably meant to be.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let distance =
         |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
     let (near, distance) = known

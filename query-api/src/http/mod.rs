@@ -20,6 +20,7 @@ pub mod search;
 pub mod search_queue;
 pub mod tables;
 pub mod trace;
+mod unlisted;
 pub mod upload;
 mod words;
 

@@ -79,6 +79,7 @@ impl Kept {
             let document = DocumentHeader {
                 title: text.title.into(),
                 source: text.source.into(),
+                source_path: text.id.into(),
                 ..header(text.id, 1)
             };
             let chunks = u32::try_from(text.chunks.len()).unwrap();
