@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use tributary_schemas::{DocumentSort, State};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -281,6 +283,9 @@ pub struct Search {
     /// Only from this source (repeatable: from any of them)
     #[arg(long = "source", value_name = "NAME")]
     pub sources: Vec<String>,
+    /// Only in this document, by id or source/path (repeatable: in any of them)
+    #[arg(long = "document", value_name = "NAME")]
+    pub documents: Vec<String>,
     /// Leave out hits of a lower relevance, 0 to 1: the estimated probability that a hit answers the question
     #[arg(long, value_name = "SHARE")]
     pub minimum_relevance: Option<f32>,
@@ -364,12 +369,25 @@ pub enum Documents {
     },
 }
 
+/// Refuses other values by naming those that there are.
+fn one_of<const N: usize>(values: [&'static str; N]) -> PossibleValuesParser {
+    PossibleValuesParser::new(values)
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// `documents list`.
 #[derive(Debug, Args)]
 pub struct ListDocuments {
     /// Only those whose last attempt came to this state: accepted, chunking, embedding, indexing,
     /// indexed, skipped, deleted, dead
-    #[arg(long)]
+    #[arg(long, hide_possible_values = true, value_parser = one_of(State::ALL.map(State::as_str)))]
     pub state: Option<String>,
     /// Only those that can be found; with `--searchable false` those that cannot
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
@@ -402,7 +420,7 @@ pub struct ListDocuments {
     #[arg(long, value_name = "TIME")]
     pub changed_before: Option<String>,
     /// Sort by source, path, title, time, state or id [default: source, then path]
-    #[arg(long)]
+    #[arg(long, hide_possible_values = true, value_parser = one_of(DocumentSort::ALL.map(DocumentSort::as_str)))]
     pub sort: Option<String>,
     /// The last first
     #[arg(long)]
@@ -411,7 +429,7 @@ pub struct ListDocuments {
     #[arg(long)]
     pub after: Option<String>,
     /// At most this many [default: all]
-    #[arg(long)]
+    #[arg(long, value_parser = at_least_one)]
     pub limit: Option<usize>,
     /// How results are printed.
     #[command(flatten)]
@@ -424,7 +442,7 @@ pub enum DeadLetters {
     /// List open dead letters, newest first
     List {
         /// The newest so many; all of them without it
-        #[arg(long)]
+        #[arg(long, value_parser = at_least_one)]
         limit: Option<usize>,
         /// How results are printed.
         #[command(flatten)]

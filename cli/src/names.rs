@@ -24,7 +24,7 @@ pub fn of(source: &str, source_path: &str, document_id: &str) -> String {
 }
 
 /// One word for a POSIX shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || PLAIN.contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

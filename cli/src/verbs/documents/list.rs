@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use serde_json::json;
 use tributary_query_api::http::documents::{DocumentPage, DocumentSummary};
 
-use super::place;
 use crate::args::ListDocuments;
 use crate::client::{Client, segment};
+use crate::names;
 use crate::print::{self, Outcome};
 use crate::times;
 
@@ -81,6 +81,7 @@ fn found_json(found: &DocumentPage) -> serde_json::Value {
         "searchable": found.searchable,
         "states": found.states,
         "next": found.next,
+        "unmet_filter": found.unmet_filter,
     })
 }
 
@@ -105,7 +106,11 @@ fn row_json(row: &DocumentSummary) -> serde_json::Value {
 
 fn text(found: &DocumentPage) -> String {
     if found.total == 0 {
-        return "0 documents".to_owned();
+        let unmet = found.unmet_filter.as_ref();
+        return unmet.map_or_else(
+            || "0 documents".to_owned(),
+            |unmet| format!("0 documents: {}", unmet.describe()),
+        );
     }
     let mut lines = vec![format!(
         "{:10}  {:12}  {:>6}  {:16}  document, with its id below",
@@ -133,7 +138,7 @@ fn row_text(row: &DocumentSummary) -> String {
         last.state.as_str(),
         last.chunks,
         times::to_the_minute(last.at_ms),
-        place(last),
+        names::of_state(last),
         print::shorten(&last.title, 60),
         "",
         last.document_id,
@@ -147,8 +152,11 @@ fn totals(found: &DocumentPage) -> String {
         .map(|(state, documents)| format!("{documents} {state}"))
         .collect();
     let all = format!(
-        "{} documents, {} searchable; last attempt: {}",
-        found.total,
+        "{}, {} searchable; last attempt: {}",
+        print::count(
+            usize::try_from(found.total).unwrap_or(usize::MAX),
+            "document"
+        ),
         found.searchable,
         states.join(", ")
     );
