@@ -557,6 +557,10 @@ pub struct Preview {
     /// before, else the folder that is named]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub root: Option<PathBuf>,
+    /// Take knowledge sets from this TOML file [default: those of the running server, else those of
+    /// the configuration]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub sets: Option<PathBuf>,
     /// Print the summary alone, without the documents
     #[arg(long)]
     pub summary: bool,

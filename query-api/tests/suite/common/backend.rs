@@ -259,6 +259,7 @@ impl Reindexing for MemoryReindexing {
             builds: requests.iter().rev().map(progress).collect(),
             generations: Vec::new(),
             outdated: vec!["analyzer".into()],
+            documents_under_old_rules: 0,
         })
     }
 }
