@@ -31,19 +31,15 @@ pub struct Estimates<'a> {
     pub model: &'a str,
     /// What its tokens are worth; none where the search did not use keywords.
     pub tokens: Option<&'a TokenScores>,
-    /// Whether the question is more than function words: else any chunk has all of them, and answers
-    /// nothing.
-    pub asks: bool,
 }
 
 impl Estimates<'_> {
     /// What is known of a chunk.
     pub fn signals(&self, chunk: &FineChunk) -> Signals {
         let coverage = |tokens: &TokenScores| tokens.coverage(chunk.keyword_raw);
-        let tokens = self.tokens.filter(|_| self.asks);
         Signals {
             similarity: chunk.similarity,
-            coverage: tokens.map_or(0.0, coverage),
+            coverage: self.tokens.map_or(0.0, coverage),
             standing: chunk.standing,
             exact_name: chunk.exact_name,
         }

@@ -228,20 +228,21 @@ impl Retriever {
         let serving = self.serving.current();
         let mut degraded = serving.models.degraded.clone();
         let (mut plan, words) = self.plan(request, &serving).await?;
+        let content = coverage::content_tokens(&words, &plan.tokens);
         let planned = plan.clone();
         let (tokens, coarse) = futures::join!(
-            coverage::token_scores(self.index.as_ref(), &planned),
+            coverage::token_scores(self.index.as_ref(), &planned, &content),
             self.coarse(&mut plan, &serving, &mut degraded)
         );
         let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
-        let (fine, fine_summary) = self.fine(&plan, &coarse).await?;
+        let (mut fine, fine_summary) = self.fine(&plan, &coarse).await?;
+        coverage::score_by_content(self.index.as_ref(), &plan, &content, &mut fine).await?;
         let ranking = self.rerank(&plan, &serving, &fine, &mut degraded).await;
         let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
         let estimates = Estimates {
             config: &self.config.relevance,
             model: serving.models.embedder.fine_name(),
             tokens: plan::uses_keywords(&plan).then_some(&tokens),
-            asks: coverage::asks_for_something(&words, &plan.tokens),
         };
         let scores = Scores::new(&fine, ranking.reranked.as_deref(), &estimates);
         let order = above(
