@@ -47,7 +47,8 @@ pub struct Global {
     /// Talk to this server instead of the one on the data folder, such as http://127.0.0.1:7470
     #[arg(long, global = true, value_name = "URL", env = "TRIBUTARY_SERVER")]
     pub server: Option<String>,
-    /// Domain profile: a folder below deploy/profiles, or a path
+    /// Domain profile: a path, or the name of a folder below deploy/profiles here, below profiles beside the
+    /// program, or below deploy/profiles of the checkout that the program was built in
     #[arg(long, global = true, value_name = "NAME", env = "TRIBUTARY_PROFILE")]
     pub profile: Option<String>,
     /// More log lines on stderr (-v debug, -vv trace)

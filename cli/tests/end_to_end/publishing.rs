@@ -337,6 +337,36 @@ fn addresses_are_fetched_and_are_the_paths() {
 }
 
 #[test]
+fn a_server_that_stops_while_it_is_waited_for_leaves_word_of_what_was_sent() {
+    let workspace = Workspace::new();
+    let server = workspace.start_with(&["--services", "ingest,chunk,query"]);
+    workspace.write("docs/a.md", "# A\n\nThe bilby waits.");
+    let mut command = workspace.command();
+    let said = workspace.path("said.txt");
+    command
+        .args(["publish", "docs", "--source", "hb", "--wait"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&said).unwrap());
+    let mut child = command.spawn().unwrap();
+    wait_for("the verb to wait, after everything is sent", || {
+        let metrics = String::from_utf8(server.bytes("/metrics")).unwrap();
+        metrics.contains("route=\"/v1/work\"").then_some(())
+    });
+    server.stop();
+    let status = wait_for("the end of the waiting", || child.try_wait().unwrap());
+    assert_eq!(status.code(), Some(1));
+    let said = fs::read_to_string(said).unwrap();
+    for part in [
+        "1 of 1 documents sent",
+        "tributary documents list --source hb",
+        "cannot reach the server",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in: {said}");
+    }
+}
+
+#[test]
 fn ctrl_c_says_what_is_on_its_way_and_how_to_follow_it() {
     let workspace = Workspace::new();
     let server = workspace.start_with(&["--services", "ingest,chunk,query"]);

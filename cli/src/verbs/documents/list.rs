@@ -11,6 +11,8 @@ use crate::names;
 use crate::print::{self, Outcome};
 use crate::times;
 
+/// A version from here on is a time: the year 2001 in milliseconds.
+const FIRST_TIME: i64 = 1_000_000_000_000;
 /// Documents asked for at once.
 const PAGE: usize = 500;
 
@@ -126,7 +128,7 @@ fn row_text(row: &DocumentSummary) -> String {
     let reason = last
         .reason
         .as_deref()
-        .map(|reason| format!("  ({})", print::shorten(reason, 100)))
+        .map(|reason| format!("  ({})", print::shorten(&with_time(reason), 100)))
         .unwrap_or_default();
     let searchable = if row.searchable.is_some() {
         "yes"
@@ -143,6 +145,20 @@ fn row_text(row: &DocumentSummary) -> String {
         "",
         last.document_id,
     )
+}
+
+/// A version that is the time of its acceptance, as versions are unless the producer gives others, is
+/// read as that time.
+fn with_time(reason: &str) -> String {
+    let Some((before, version)) = reason.rsplit_once(" since version ") else {
+        return reason.to_owned();
+    };
+    match version.parse::<i64>() {
+        Ok(at_ms) if at_ms >= FIRST_TIME => {
+            format!("{before} since {}", times::to_the_minute(at_ms))
+        }
+        _ => reason.to_owned(),
+    }
 }
 
 fn totals(found: &DocumentPage) -> String {
@@ -166,5 +182,24 @@ fn totals(found: &DocumentPage) -> String {
             "{all}\n{} of them shown; the next: --after {next}",
             found.documents.len()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_is_a_time_is_read_as_one() {
+        let unchanged = "content and settings unchanged since version";
+        assert_eq!(
+            with_time(&format!("{unchanged} 1795253578921")),
+            "content and settings unchanged since 2026-11-21 09:32"
+        );
+        assert_eq!(
+            with_time(&format!("{unchanged} 7")),
+            format!("{unchanged} 7")
+        );
+        assert_eq!(with_time("no text"), "no text");
     }
 }

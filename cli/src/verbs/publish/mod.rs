@@ -2,6 +2,7 @@
 //! outcome; and what left a folder out of it.
 
 mod describe;
+mod failures;
 mod files;
 mod follow;
 mod progress;
@@ -127,7 +128,9 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     if publish.wait || client.is_local() {
         let patience = Duration::from_secs(publish.timeout);
         let waited = follow::follow(&client, &mut documents, patience, &progress);
-        progress.end();
+        if waited.is_err() {
+            progress.explain_failure(&source, client.is_local());
+        }
         waited?;
     }
     progress.end();
@@ -450,16 +453,10 @@ fn show(output: Output, report: &Report) -> Result<()> {
     print::result(output, report, || {
         let mut lines: Vec<String> = Vec::new();
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+        lines.extend(failures::lines(&report.documents));
         for document in &report.documents {
             match (document.state.as_str(), document.reason.as_deref()) {
-                ("dead" | REFUSED, reason) => {
-                    lines.push(format!(
-                        "{:8} {}: {}",
-                        document.state,
-                        document.source_path,
-                        reason.unwrap_or("no reason given")
-                    ));
-                }
+                _ if failures::is_failure(document) => {}
                 (state, _) if document.is_deletion => {
                     let state = if state == "deleted" {
                         state

@@ -212,7 +212,7 @@ fn note_of_titles(items: &[Item]) -> Option<String> {
 }
 
 /// The first of them, and how many more there are.
-fn listed<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
+pub fn listed<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
     let more = all.len().saturating_sub(NAMED);
     let first: Vec<&str> = all.take(NAMED).collect();
     match more {
