@@ -546,6 +546,8 @@ async fn a_question_of_function_words_is_answered_by_nothing() {
         first.unwrap_or(0.0)
     };
     assert_eq!(best("的").await, 0.0);
+    // `the` stands in many texts and the other word in none.
+    assert_eq!(best("the quokka").await, 0.0);
     assert!(best("载波聚合").await > 0.5);
 }
 
