@@ -17,6 +17,7 @@ use tributary_store::damage::Part;
 use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server};
 use tributary_store::parts;
 use tributary_store::search_index::elasticsearch::{self, Diagnosis};
+use tributary_taxonomy::KnowledgeSets;
 
 use crate::app;
 use crate::args::{Doctor, Global};
@@ -25,7 +26,7 @@ use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::{chat_probe, machine, verify};
+use crate::verbs::{chat_probe, knowledge_sets, machine, verify};
 
 #[derive(Serialize)]
 struct Check {
@@ -38,7 +39,7 @@ struct Check {
 /// Looks at all of it, also after the first problem.
 pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> {
     let output = doctor.output;
-    let mut checks = vec![data_folder(config), taxonomy(config)];
+    let mut checks = vec![data_folder(config), taxonomy(global, config)];
     checks.extend(machine::checks(config).into_iter().map(|(name, looked)| {
         looked.map_or_else(|error| failed(name, &error), |detail| passed(name, detail))
     }));
@@ -152,7 +153,7 @@ fn data_at_rest(config: &Config) -> Vec<Check> {
     Part::ALL.into_iter().map(check).collect()
 }
 
-fn taxonomy(config: &Config) -> Check {
+fn taxonomy(global: &Global, config: &Config) -> Check {
     match check_domain(config) {
         Ok(taxonomy) => {
             let (sets, profiles) = (
@@ -160,12 +161,30 @@ fn taxonomy(config: &Config) -> Check {
                 taxonomy.source_profiles.iter().count(),
             );
             let analyzer = taxonomy.analyzer.fingerprint();
+            let applied = applied_sets(global, config, &taxonomy.knowledge_sets);
             passed(
                 "taxonomy",
-                format!("{sets} knowledge sets, {profiles} source profiles, analyzer {analyzer}"),
+                format!(
+                    "{sets} knowledge sets{applied}, {profiles} source profiles, analyzer {analyzer}"
+                ),
             )
         }
         Err(error) => failed("taxonomy", &error),
+    }
+}
+
+/// Says so where the running server has other knowledge sets than the configuration. One that does
+/// not answer is told by a check of its own.
+fn applied_sets(global: &Global, config: &Config, configured: &KnowledgeSets) -> String {
+    let running = knowledge_sets::of_running_server(global, config);
+    match running.ok().flatten() {
+        Some(applied) if applied != *configured => {
+            format!(
+                " configured (the server has {} that were applied)",
+                applied.len()
+            )
+        }
+        _ => String::new(),
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tributary_retrieval::{DocumentParts, DocumentView, SearchError};
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::search::{FamilyMember, Passage};
+use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{
     Attributes, DocumentEvent, DocumentSort, DocumentState, Error, ErrorKind, Labels, State,
 };
@@ -21,7 +22,7 @@ use tributary_store::search_index::IndexedDocument;
 use super::body::Incoming;
 use super::caller::Caller;
 use super::idempotency::Claim;
-use super::{body, images, json, large_bodies, tables, upload};
+use super::{body, images, json, large_bodies, tables, unlisted, upload};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -60,6 +61,9 @@ pub struct DocumentPage {
     pub states: BTreeMap<String, u64>,
     /// Give this as `after` for the next page; `null` at the end.
     pub next: Option<String>,
+    /// Where there is none: values of the conditions that no document has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmet_filter: Option<UnmetFilter>,
 }
 
 /// A document in a list: what the last attempt did (`version`, `state`, `reason`, `at_ms`), and
@@ -268,12 +272,14 @@ async fn accept(
 pub async fn list(
     state: web::Data<ServerState>,
     parameters: web::Query<ListParameters>,
+    caller: Caller,
 ) -> Result<HttpResponse, Problem> {
     let mut parameters = parameters.into_inner();
     let limit = state.page_limit(parameters.limit)?;
     let (order, after) = place(&mut parameters)?;
+    let filter = ListFilter::from(parameters);
     let query = ListQuery {
-        filter: parameters.into(),
+        filter: filter.clone(),
         order,
         after,
         limit,
@@ -284,6 +290,10 @@ pub async fn list(
         .map(|state| (state.as_str().to_owned(), listing.counts.in_state(state)))
         .filter(|(_, documents)| *documents > 0)
         .collect();
+    let unmet_filter = match listing.counts.documents {
+        0 => unlisted::unmet(&state, filter, &caller.0).await?,
+        _ => None,
+    };
     json(
         StatusCode::OK,
         &DocumentPage {
@@ -292,6 +302,7 @@ pub async fn list(
             searchable: listing.counts.searchable,
             states,
             next: listing.next.map(|next| next.to_string()),
+            unmet_filter,
         },
     )
 }

@@ -20,6 +20,7 @@ pub mod search;
 pub mod tables;
 pub mod trace;
 pub mod turns;
+mod unlisted;
 pub mod upload;
 mod words;
 

@@ -202,6 +202,22 @@ async fn documents_are_listed_by_what_they_are_and_in_the_order_asked_for() {
     for (query, expected) in cases {
         assert_eq!(listed(&server, query).await, expected, "{query}");
     }
+    for (query, condition, near) in [
+        ("source=manuel", "sources", Some("manual")),
+        ("tag=LTA&source=manual", "tags", Some("LTE")),
+        ("knowledge_set=comon", "knowledge_sets", Some("common")),
+        ("source=elsewhere", "sources", None),
+    ] {
+        let page = server.get(&format!("/v1/documents?{query}")).await.json();
+        let value = &page["unmet_filter"]["values"][0];
+        let found = (value["condition"].as_str(), value["did_you_mean"].as_str());
+        assert_eq!(found, (Some(condition), near), "{query}: {page}");
+    }
+    let both = server
+        .get("/v1/documents?source=manual&tag=LTE")
+        .await
+        .json();
+    assert!(both["unmet_filter"].is_null(), "each has documents: {both}");
     let first = server.get("/v1/documents?limit=2&sort=title").await.json();
     let next = first["next"].as_str().unwrap();
     for refused in [
@@ -356,6 +372,23 @@ async fn a_search_answers_what_scripts_read() {
     ] {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");
     }
+    let ids = async |name: &str| {
+        let asked = json!({"query": "scheduling", "filter": {"document_ids": [name]}});
+        let answer = server.post("/v1/search", &asked).await.json();
+        let hits = answer["hits"].as_array().unwrap().iter();
+        let ids = hits.map(|hit| hit["document_id"].as_str().unwrap().to_owned());
+        let unmet = answer["unmet_filter"]["values"][0]["value"].as_str();
+        (ids.collect::<Vec<_>>(), unmet.map(str::to_owned))
+    };
+    let by_id = ids("manual/scheduler").await;
+    assert!(!by_id.0.is_empty() && by_id.1.is_none(), "{by_id:?}");
+    assert_eq!(
+        ids("manual/manual/scheduler").await,
+        by_id,
+        "by source/path"
+    );
+    let unknown = "manual/nothing".to_owned();
+    assert_eq!(ids(&unknown).await, (vec![], Some(unknown)));
     assert_eq!(server.stop().await, Ok(()));
 }
 

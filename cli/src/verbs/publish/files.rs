@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use tributary_schemas::{Error, ErrorKind};
 
-use super::roots::Roots;
+use super::roots::{Roots, path_within};
 use super::walk::{Folder, Listing, Unlisted};
 
 /// A file of a source.
@@ -194,6 +194,11 @@ struct Named {
 }
 
 impl Found {
+    /// Where it lies, as the system names it.
+    pub fn absolute(&self) -> PathBuf {
+        self.root.join(&self.source_path)
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         self.source_path == other.source_path
             && absolute(&self.file).ok() == absolute(&other.file).ok()
@@ -222,7 +227,7 @@ fn given_root(root: &Path) -> Result<PathBuf> {
 }
 
 /// The path as the system names it, but for the name itself: a link to a file keeps its own name.
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub fn absolute(path: &Path) -> Result<PathBuf> {
     if path.is_dir() {
         return std::fs::canonicalize(path)
             .with_context(|| format!("cannot read {}", path.display()));
@@ -239,14 +244,10 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 
 /// A file under its path from the root.
 pub(super) fn found(file: &Path, absolute: &Path, root: &Path) -> Found {
-    let relative = absolute.strip_prefix(root).unwrap_or(absolute);
-    let parts: Vec<String> = relative
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy().into_owned())
-        .collect();
+    let source_path = path_within(absolute, root);
     Found {
         file: file.to_owned(),
-        source_path: parts.join("/"),
+        source_path: source_path.unwrap_or_else(|| absolute.display().to_string()),
         root: root.to_owned(),
         is_lone: false,
     }

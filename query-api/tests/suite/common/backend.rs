@@ -82,6 +82,7 @@ impl Kept {
             let document = DocumentHeader {
                 title: text.title.into(),
                 source: text.source.into(),
+                source_path: text.id.into(),
                 ..header(text.id, 1)
             };
             let chunks = u32::try_from(text.chunks.len()).unwrap();
@@ -263,6 +264,7 @@ impl Reindexing for MemoryReindexing {
             builds: requests.iter().rev().map(progress).collect(),
             generations: Vec::new(),
             outdated: vec!["analyzer".into()],
+            documents_under_old_rules: 0,
         })
     }
 }
