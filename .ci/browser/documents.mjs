@@ -6,7 +6,7 @@ How tasks share a processor. It becomes fair by a virtual clock.
 
 ## Time slices
 
-Each task runs for a slice of $\\frac{T}{n}$ milliseconds, *never* longer.
+Each task runs for a slice of $\\frac{T}{n}$ milliseconds, *never* longer. Of all weights it is $s = T \\cdot \\frac{w_1}{w_1 + w_2 + w_3 + w_4 + w_5 + w_6 + w_7 + w_8 + w_9 + w_{10} + w_{11} + w_{12} + w_{13}}$ at most.
 
 > A slice that is too short costs more than it gives.
 

@@ -318,6 +318,15 @@ test("no view has serious findings of accessibility or is wider than the screen"
   }
 });
 
+test("an address of no view, and a filter that nothing meets, are told", async (t) => {
+  const page = await open(t, "serach");
+  await page.getByText("There is no page “serach”").waitFor();
+  await page.goto(`${server.url}/#/search?q=slices&source=portel`);
+  await page.getByText("No document meets these filters").waitFor();
+  await page.getByText("Did you mean “portal”?").waitFor();
+  assert.equal(await page.getByText("There is no page").count(), 0);
+});
+
 async function assertAccessible(page, where) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));

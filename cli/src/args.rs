@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use tributary_schemas::{DocumentSort, State};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -17,6 +19,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly failed, 130 ended by Ctrl-
 const PUBLISH_HELP: &str = "\
 A document is known by source and path. The path is relative to a root: once `publish handbook --source hb` was run,
 `publish handbook/radio/tilt.md --source hb` updates the document radio/tilt.md. Roots are remembered in the data folder.
+Without --source a file goes to the source that it was published to before; a title or id that it was given is kept.
 --prune deletes nothing but what was published from that folder for that source.
 Ctrl-C ends the waiting and loses nothing: what was accepted goes on in the server, or at the next start.";
 
@@ -44,7 +47,8 @@ pub struct Global {
     /// Talk to this server instead of the one on the data folder, such as http://127.0.0.1:7470
     #[arg(long, global = true, value_name = "URL", env = "TRIBUTARY_SERVER")]
     pub server: Option<String>,
-    /// Domain profile: a folder below deploy/profiles, or a path
+    /// Domain profile: a path, or the name of a folder below deploy/profiles here, below profiles beside the
+    /// program, or below deploy/profiles of the checkout that the program was built in
     #[arg(long, global = true, value_name = "NAME", env = "TRIBUTARY_PROFILE")]
     pub profile: Option<String>,
     /// More log lines on stderr (-v debug, -vv trace)
@@ -192,9 +196,10 @@ pub struct Publish {
     /// from stdin
     #[arg(required_unless_present = "urls", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
-    /// Name of the source; documents are told apart by source and path
-    #[arg(long, value_name = "NAME", default_value = "files")]
-    pub source: String,
+    /// Name of the source; documents are told apart by source and path [default: the one that
+    /// the paths were published to before, else files]
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
     /// Folder that paths are relative to [default: the one from which the source was published
     /// before, else the folder that is named]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -231,7 +236,7 @@ pub struct Publish {
 /// What is said of a document that is published alone.
 #[derive(Clone, Debug, Default, Args)]
 pub struct OneDocument {
-    /// Title of the one document
+    /// Title of the one document; it is kept when the file is published again, until "" drops it
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
     /// Id of the one document [default: made of source and path]
@@ -257,9 +262,12 @@ pub struct Prune {
     /// Delete them without asking
     #[arg(long, requires = "prune")]
     pub yes: bool,
-    /// Delete them all where the folder is empty or gone
+    /// Delete them all where the folder is empty or gone, or a folder in it is not mounted any more
     #[arg(long, requires = "prune")]
     pub allow_empty: bool,
+    /// With --yes: delete them also where they are more than half of the source
+    #[arg(long, requires = "prune")]
+    pub allow_most: bool,
 }
 
 /// `search`.
@@ -279,6 +287,9 @@ pub struct Search {
     /// Only from this source (repeatable: from any of them)
     #[arg(long = "source", value_name = "NAME")]
     pub sources: Vec<String>,
+    /// Only in this document, by id or source/path (repeatable: in any of them)
+    #[arg(long = "document", value_name = "NAME")]
+    pub documents: Vec<String>,
     /// Leave out hits of a lower relevance, 0 to 1: the estimated probability that a hit answers the question
     #[arg(long, value_name = "SHARE")]
     pub minimum_relevance: Option<f32>,
@@ -385,12 +396,25 @@ pub enum Documents {
     },
 }
 
+/// Refuses other values by naming those that there are.
+fn one_of<const N: usize>(values: [&'static str; N]) -> PossibleValuesParser {
+    PossibleValuesParser::new(values)
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// `documents list`.
 #[derive(Debug, Args)]
 pub struct ListDocuments {
     /// Only those whose last attempt came to this state: accepted, chunking, embedding, indexing,
     /// indexed, skipped, deleted, dead
-    #[arg(long)]
+    #[arg(long, hide_possible_values = true, value_parser = one_of(State::ALL.map(State::as_str)))]
     pub state: Option<String>,
     /// Only those that can be found; with `--searchable false` those that cannot
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
@@ -426,7 +450,7 @@ pub struct ListDocuments {
     #[arg(long, value_name = "TIME")]
     pub changed_before: Option<String>,
     /// Sort by source, path, title, time, state or id [default: source, then path]
-    #[arg(long)]
+    #[arg(long, hide_possible_values = true, value_parser = one_of(DocumentSort::ALL.map(DocumentSort::as_str)))]
     pub sort: Option<String>,
     /// The last first
     #[arg(long)]
@@ -435,7 +459,7 @@ pub struct ListDocuments {
     #[arg(long)]
     pub after: Option<String>,
     /// At most this many [default: all]
-    #[arg(long)]
+    #[arg(long, value_parser = at_least_one)]
     pub limit: Option<usize>,
     /// How results are printed.
     #[command(flatten)]
@@ -448,7 +472,7 @@ pub enum DeadLetters {
     /// List open dead letters, newest first
     List {
         /// The newest so many; all of them without it
-        #[arg(long)]
+        #[arg(long, value_parser = at_least_one)]
         limit: Option<usize>,
         /// How results are printed.
         #[command(flatten)]
@@ -555,13 +579,18 @@ pub struct Preview {
     /// Files and folders; folders are taken whole, hidden files left out
     #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
-    /// Name of the source; it picks the profile
-    #[arg(long, value_name = "NAME", default_value = "files")]
-    pub source: String,
+    /// Name of the source; it picks the profile [default: the one that the paths were published
+    /// to before, else files]
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
     /// Folder that paths are relative to [default: the one from which the source was published
     /// before, else the folder that is named]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub root: Option<PathBuf>,
+    /// Take knowledge sets from this TOML file [default: those of the running server, else those of
+    /// the configuration]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub sets: Option<PathBuf>,
     /// Print the summary alone, without the documents
     #[arg(long)]
     pub summary: bool,

@@ -30,15 +30,21 @@ pub struct Client {
 impl Client {
     /// Finds a server, or starts `services` in this process.
     pub fn connect(global: &Global, config: &Config, services: &[Service]) -> Result<Self> {
-        if let Some(url) = &global.server {
-            return Ok(Self::to(base_of(url), None));
-        }
-        let folder = std::path::Path::new(&config.store.data_folder);
-        if let Some(server) = tributary_store::data_folder::running_server(folder) {
-            return Ok(Self::to(server.url, None));
+        if let Some(running) = Self::of_running_server(global, config) {
+            return Ok(running);
         }
         let local = LocalServer::start(config, services)?;
         Ok(Self::to(local.url().to_owned(), Some(local)))
+    }
+
+    /// The server that was named, or that runs on the data folder; starts none.
+    pub fn of_running_server(global: &Global, config: &Config) -> Option<Self> {
+        if let Some(url) = &global.server {
+            return Some(Self::to(base_of(url), None));
+        }
+        let folder = std::path::Path::new(&config.store.data_folder);
+        let server = tributary_store::data_folder::running_server(folder)?;
+        Some(Self::to(server.url, None))
     }
 
     /// A connection to a server of another thread of this process.

@@ -6,6 +6,7 @@ mod client;
 mod config;
 mod conversion;
 mod memory;
+mod names;
 mod print;
 mod telemetry;
 mod times;

@@ -149,6 +149,14 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// A number of things, by the name of one of them.
+pub fn count(number: usize, one: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    }
+}
+
 /// The beginning of a text, with `…` if something was cut.
 pub fn shorten(text: &str, characters: usize) -> String {
     if text.chars().count() <= characters {

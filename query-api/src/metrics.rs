@@ -19,7 +19,7 @@ const CANDIDATES: [f64; 10] = [
 const DEGRADABLE: [&str; 3] = ["chunks", "embedder", "reranker"];
 
 /// What a server can have too much of.
-const SHEDDABLE: [&str; 2] = ["body", "search"];
+const SHEDDABLE: [&str; 3] = ["body", "rendering", "search"];
 
 /// Handles of all metrics of this crate.
 #[derive(Clone)]

@@ -23,6 +23,7 @@ use crate::http::facets::SearchChoices;
 use crate::http::health::{Readiness, Version};
 use crate::http::reindex::ReindexWish;
 use crate::http::rendered::{RenderRequest, Rendered};
+use crate::http::tables::TableParameters;
 use crate::http::upload;
 use crate::problem::ProblemBody;
 
@@ -329,15 +330,18 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             200,
             Some(json!({"image/*": {"schema": {"type": "string", "format": "binary"}}})),
         ),
-        operation(
-            "get",
-            "/v1/tables/{id}",
-            "The tables of a document as an SQLite database, as its `tables` name them",
-            200,
-            Some(
-                json!({"application/vnd.sqlite3": {"schema": {"type": "string", "format": "binary"}}}),
-            ),
-        ),
+        Operation {
+            parameters: Some(inline::<TableParameters>(schemas)),
+            ..operation(
+                "get",
+                "/v1/tables/{id}",
+                "The tables of a document as an SQLite database, as its `tables` name them",
+                200,
+                Some(
+                    json!({"application/vnd.sqlite3": {"schema": {"type": "string", "format": "binary"}}}),
+                ),
+            )
+        },
         operation(
             "get",
             "/v1/work",

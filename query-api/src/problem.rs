@@ -5,9 +5,12 @@ use actix_web::{HttpResponse, ResponseError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_retrieval::SearchError;
+use tributary_schemas::error::cut;
 use tributary_schemas::{Error, ErrorKind};
 
 use crate::http::trace;
+
+const MAXIMUM_DETAIL_CHARACTERS: usize = 4000;
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $variant:ident => $name:literal, $status:literal, $title:literal, $kind:ident;)+) => {
@@ -147,9 +150,12 @@ pub struct ProblemBody {
 impl Problem {
     /// A problem; the detail says what and where.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        let mut detail = detail.into();
+        // It may quote what was sent, which may be a whole request.
+        cut(&mut detail, MAXIMUM_DETAIL_CHARACTERS);
         Self {
             code,
-            detail: detail.into(),
+            detail,
             hint: None,
         }
     }
@@ -282,6 +288,12 @@ mod tests {
                 .iter()
                 .all(|code| (400..600).contains(&code.status()))
         );
+    }
+
+    #[test]
+    fn a_detail_that_quotes_a_whole_request_is_cut() {
+        let problem = Problem::new(Code::UnknownField, "长".repeat(1_000_000));
+        assert!(problem.detail().chars().count() < 2 * MAXIMUM_DETAIL_CHARACTERS);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use tributary_taxonomy::KnowledgeSetCatalog;
 use crate::config::{NetworkAccess, ServerConfig};
 use crate::http::budget::BodyBudget;
 use crate::http::idempotency::IdempotencyKeys;
-use crate::http::search_queue::SearchQueue;
+use crate::http::turns::Turns;
 use crate::http::{self, trace};
 use crate::metrics::Metrics;
 use crate::operations::{Operations, OperationsParts};
@@ -59,7 +59,8 @@ pub struct ServerState {
     pub(crate) blobs: Blobs,
     pub(crate) inline_limit_bytes: usize,
     pub(crate) bodies: Arc<BodyBudget>,
-    pub(crate) searches: SearchQueue,
+    pub(crate) searches: Turns,
+    pub(crate) renderings: Turns,
     pub(crate) metrics: Metrics,
     pub(crate) idempotency_keys: IdempotencyKeys,
     pub(crate) config: ServerConfig,
@@ -87,7 +88,8 @@ impl ServerState {
                 config.body_budget_bytes,
                 operations.metrics.clone(),
             )),
-            searches: SearchQueue::new(&config, operations.metrics.clone()),
+            searches: Turns::of_searches(&config, operations.metrics.clone()),
+            renderings: Turns::of_renderings(&config, operations.metrics.clone()),
             operations: web::Data::new(operations),
             stopping: watch::Sender::new(false),
             config,

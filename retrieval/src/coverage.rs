@@ -1,22 +1,28 @@
 //! How much of the question a chunk covers, and which of its words stand nowhere.
 //!
-//! coverage(chunk) = BM25(chunk) / Σ best(t), where best(t) is the highest BM25 score that the token
-//! t alone gives any chunk that the caller may find. A token that stands nowhere is taken to be as
+//! coverage(chunk) = BM25(chunk) / Σ best(t), both over the tokens of the question that are more than
+//! function words, where best(t) is the highest BM25 score that the token t alone gives any chunk
+//! that the caller may find. A token that stands nowhere is taken to be as
 //! rare as the rarest of the others. Unlike a score that is normalised within one answer, this
 //! tells a question that is answered from one of whose words the best chunk has only the common
 //! ones.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use futures::future::try_join_all;
-use tributary_schemas::Result;
 use tributary_schemas::search::QueryPlan;
+use tributary_schemas::{ChunkId, Result};
 use tributary_store::search_index::{KeywordQuery, SearchIndex};
 
+use crate::fine::FineChunk;
+use crate::function_words::is_function_word;
 use crate::plan;
 
 /// Tokens that are looked at: the rest of a question as long as a page says nothing new.
 const MAXIMUM_TOKENS: usize = 48;
+
+/// Relevance from which a hit is taken to answer the question.
+const ANSWERED: f32 = 0.7;
 
 /// The best score of each token of a question.
 #[derive(Debug, Default)]
@@ -27,13 +33,17 @@ pub struct TokenScores {
 }
 
 /// Asks the index for the best chunk of each token, under the plan's filter, so that nobody learns
-/// which words stand in documents that they may not see.
-pub async fn token_scores(index: &dyn SearchIndex, plan: &QueryPlan) -> Result<TokenScores> {
+/// which words stand in documents that they may not see. `content` is of [`content_tokens`].
+pub async fn token_scores(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    content: &[String],
+) -> Result<TokenScores> {
     if !plan::uses_keywords(plan) {
         return Ok(TokenScores::default());
     }
     let mut tokens: Vec<&String> = Vec::new();
-    for token in &plan.tokens {
+    for token in content {
         if tokens.len() < MAXIMUM_TOKENS && !tokens.contains(&token) {
             tokens.push(token);
         }
@@ -41,7 +51,41 @@ pub async fn token_scores(index: &dyn SearchIndex, plan: &QueryPlan) -> Result<T
     let asked = tokens.iter().map(|token| best(index, plan, token));
     let scores = try_join_all(asked).await?;
     let best = tokens.into_iter().cloned().zip(scores).collect();
-    Ok(TokenScores::new(best, &plan.tokens))
+    Ok(TokenScores::new(best, content))
+}
+
+/// Puts the BM25 score by these tokens alone in the place of that by all tokens of the question,
+/// unless they are all.
+pub async fn score_by_content(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    content: &[String],
+    chunks: &mut [FineChunk],
+) -> Result<()> {
+    let is_all = content.len() == plan.tokens.len();
+    if is_all || !plan::uses_keywords(plan) {
+        return Ok(());
+    }
+    let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
+    let query = KeywordQuery {
+        generation: plan.generation.as_deref(),
+        tokens: content,
+        filter: &plan.filter,
+        candidates: Some(&ids),
+        limit: ids.len(),
+    };
+    let found = match content.is_empty() || ids.is_empty() {
+        true => Vec::new(),
+        false => index.keyword(query).await?,
+    };
+    let scores: HashMap<ChunkId, f32> = found
+        .into_iter()
+        .map(|chunk| (chunk.chunk_id, chunk.score))
+        .collect();
+    for chunk in chunks {
+        chunk.keyword_raw = scores.get(&chunk.chunk_id).copied().unwrap_or(0.0);
+    }
+    Ok(())
 }
 
 /// 0 for a token that stands nowhere.
@@ -88,16 +132,49 @@ pub struct Word {
     pub text: String,
     /// What the analyzer makes of it.
     pub tokens: Vec<String>,
+    /// Whether it looks like a name: an answer that lacks a name is to be doubted, however well it
+    /// fits; one that lacks another word may say the same in other words.
+    pub is_name: bool,
 }
 
-/// Words that stand nowhere, each once; parts of a word that stands nowhere are not named again.
-pub fn unmatched(words: &[Word], scores: &TokenScores) -> Vec<String> {
+impl Word {
+    /// Whether it is of those whose absence says something about an answer of this relevance.
+    fn is_missed(&self, relevance: f32) -> bool {
+        let is_answered = relevance >= ANSWERED;
+        (self.is_name || !is_answered) && !is_function_word(&self.text)
+    }
+}
+
+/// The tokens of a question that are more than function words, as often as they are there. Stems of
+/// function words are none either, and a letter or digit alone asks for nothing.
+pub fn content_tokens(words: &[Word], tokens: &[String]) -> Vec<String> {
+    let of_words = |is_wanted: bool| {
+        let wanted = move |word: &&Word| is_function_word(&word.text) == is_wanted;
+        let words = words.iter().filter(wanted);
+        words.flat_map(|word| &word.tokens).collect::<HashSet<_>>()
+    };
+    let (empty, content) = (of_words(true), of_words(false));
+    let says_something = |token: &&String| {
+        let is_empty = is_function_word(token) || empty.contains(token);
+        !is_empty || content.contains(token)
+    };
+    let content: Vec<String> = tokens.iter().filter(says_something).cloned().collect();
+    let is_lone = |token: &String| token.len() == 1;
+    match content.iter().all(is_lone) {
+        true => Vec::new(),
+        false => content,
+    }
+}
+
+/// Words that stand nowhere, each once; parts of a word that stands nowhere are not named again,
+/// nor are words that say nothing. `relevance` is that of the best hit.
+pub fn unmatched(words: &[Word], scores: &TokenScores, relevance: f32) -> Vec<String> {
     let stands_nowhere = |word: &&Word| {
         let tokens = &word.tokens;
         !tokens.is_empty() && tokens.iter().all(|token| scores.is_unmatched(token))
     };
+    let words = words.iter().filter(|word| word.is_missed(relevance));
     let nowhere: Vec<&str> = words
-        .iter()
         .filter(stands_nowhere)
         .map(|word| word.text.as_str())
         .collect();
@@ -145,13 +222,48 @@ mod tests {
     }
 
     #[test]
+    fn function_words_and_their_stems_are_no_content() {
+        let content = |words: &[(&str, &[&str])], tokens: &[&str]| {
+            let owned = |tokens: &[&str]| tokens.iter().map(|token| (*token).to_owned()).collect();
+            let word = |(text, tokens): &(&str, &[&str])| Word {
+                text: (*text).to_owned(),
+                tokens: owned(tokens),
+                is_name: false,
+            };
+            let words: Vec<Word> = words.iter().map(word).collect();
+            let tokens: Vec<String> = owned(tokens);
+            content_tokens(&words, &tokens)
+        };
+        let english = [
+            ("How", &["how"][..]),
+            ("this", &["this", "thi"]),
+            ("tilt", &["tilt"]),
+        ];
+        assert_eq!(content(&english, &["how", "this", "thi", "tilt"]), ["tilt"]);
+        assert_eq!(
+            content(&[("怎么", &["怎么"])], &["怎么", "的", "锁"]),
+            ["锁"]
+        );
+        assert_eq!(content(&[], &["扇区", "3"]), ["扇区", "3"]);
+        assert!(content(&[], &["的"]).is_empty() && content(&[], &["x"]).is_empty());
+    }
+
+    #[test]
     fn words_that_stand_nowhere_are_named_as_written_and_without_their_parts() {
         let word = |text: &str, tokens: &[&str]| Word {
             text: text.into(),
             tokens: tokens.iter().map(|token| (*token).to_owned()).collect(),
+            is_name: text.starts_with("0X"),
         };
         let scores = scores(
-            &[("tilt", 1.0), ("0x8", 0.0), ("紫杉", 0.0), ("紫杉醇", 0.0)],
+            &[
+                ("tilt", 1.0),
+                ("0x8", 0.0),
+                ("紫杉", 0.0),
+                ("紫杉醇", 0.0),
+                ("how", 0.0),
+                ("多少", 0.0),
+            ],
             &[],
         );
         let words = [
@@ -161,7 +273,10 @@ mod tests {
             word("紫杉醇", &["紫杉醇"]),
             word("0X8", &["0x8"]),
             word("not", &["looked", "for"]),
+            word("How", &["how"]),
+            word("多少", &["多少"]),
         ];
-        assert_eq!(unmatched(&words, &scores), ["0X8", "紫杉醇"]);
+        assert_eq!(unmatched(&words, &scores, 0.2), ["0X8", "紫杉醇"]);
+        assert_eq!(unmatched(&words, &scores, 0.9), ["0X8"], "it is answered");
     }
 }

@@ -50,8 +50,26 @@ pub async fn stored(index: &dyn SearchIndex, document_id: &str) -> Result<Option
     }
 }
 
+/// Those of the documents that are not there, or not for this filter.
+pub async fn absent(
+    index: &dyn SearchIndex,
+    document_ids: &[String],
+    filter: &Filter,
+) -> Result<Vec<String>> {
+    let stored = match index.documents(None, document_ids).await {
+        Err(error) if error.kind() == ErrorKind::NotFound => vec![None; document_ids.len()],
+        found => found?,
+    };
+    let is_there = |stored: Option<IndexedDocument>| {
+        stored.is_some_and(|stored| !stored.deleted && filter.allows(&stored.document))
+    };
+    let found = document_ids.iter().zip(stored);
+    let absent = found.filter_map(|(id, stored)| (!is_there(stored)).then(|| id.clone()));
+    Ok(absent.collect())
+}
+
 /// The document with as much of it as is wanted, and its near-duplicates within `limits`. `None`
-/// where the filter does not allow it.
+/// where it is deleted or the filter does not allow it.
 pub async fn view(
     index: &dyn SearchIndex,
     document_id: &str,
@@ -61,7 +79,7 @@ pub async fn view(
 ) -> Result<Option<DocumentView>> {
     let Some(own) = stored(index, document_id)
         .await?
-        .filter(|own| filter.allows(&own.document))
+        .filter(|own| !own.deleted && filter.allows(&own.document))
     else {
         return Ok(None);
     };

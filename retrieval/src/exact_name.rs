@@ -146,6 +146,16 @@ fn is_identifier(word: &str) -> bool {
     is_long && (is_joined(word) || has_hump(word) || has_digits(word))
 }
 
+/// Whether a word of a text looks like the name of something: an identifier, a number, or a word with
+/// a capital that does not begin the text.
+pub fn is_name(word: &str, text: &str) -> bool {
+    let begins = text.trim_start().starts_with(word);
+    let capitals = |word: &str| word.chars().any(|character| character.is_ascii_uppercase());
+    let after_first = word.get(1..).unwrap_or_default();
+    let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
+    is_identifier(word) || has_digit || capitals(after_first) || (capitals(word) && !begins)
+}
+
 fn is_joined(word: &str) -> bool {
     word.contains(['_', '/']) || word.contains("::") || word.trim_matches('.').contains('.')
 }

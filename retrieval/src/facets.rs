@@ -1,7 +1,7 @@
 //! What documents can be told apart by: how many of those that a caller may see have each value.
 //! Read from the whole index, so one reading serves everybody for a while.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,45 @@ pub struct FacetReader {
 struct Kept {
     read_at: Instant,
     filter: Filter,
-    facets: Arc<Facets>,
+    reading: Arc<Reading>,
+}
+
+/// What was read of the whole index.
+pub struct Reading {
+    /// The most frequent values, with counts.
+    pub facets: Facets,
+    /// All values.
+    pub values: Values,
+}
+
+/// Values that documents have, by the condition that names them.
+#[derive(Debug, Default)]
+pub struct Values {
+    by_condition: BTreeMap<&'static str, BTreeSet<String>>,
+}
+
+impl Values {
+    /// Of these conditions.
+    pub fn new(of: impl IntoIterator<Item = (&'static str, Vec<String>)>) -> Self {
+        let conditions = of.into_iter();
+        Self {
+            by_condition: conditions
+                .map(|(condition, values)| (condition, values.into_iter().collect()))
+                .collect(),
+        }
+    }
+
+    /// Whether a document has the value.
+    pub fn has(&self, condition: &str, value: &str) -> bool {
+        let values = self.by_condition.get(condition);
+        values.is_some_and(|values| values.contains(value))
+    }
+
+    /// All values of a condition.
+    pub fn of(&self, condition: &str) -> impl Iterator<Item = &str> {
+        let values = self.by_condition.get(condition);
+        values.into_iter().flatten().map(String::as_str)
+    }
 }
 
 impl FacetReader {
@@ -40,24 +78,24 @@ impl FacetReader {
 
     /// The facets of all documents that the filter allows. Who comes while they are read waits for
     /// that reading.
-    pub async fn read(&self, index: &dyn SearchIndex, filter: Filter) -> Result<Arc<Facets>> {
+    pub async fn read(&self, index: &dyn SearchIndex, filter: Filter) -> Result<Arc<Reading>> {
         let mut kept = self.kept.lock().await;
         let fresh = kept
             .as_ref()
             .filter(|kept| kept.filter == filter && kept.read_at.elapsed() < self.keep_for);
         if let Some(fresh) = fresh {
-            return Ok(Arc::clone(&fresh.facets));
+            return Ok(Arc::clone(&fresh.reading));
         }
-        let facets = Arc::new(self.count(index, &filter).await?);
+        let reading = Arc::new(self.count(index, &filter).await?);
         *kept = Some(Kept {
             read_at: Instant::now(),
             filter,
-            facets: Arc::clone(&facets),
+            reading: Arc::clone(&reading),
         });
-        Ok(facets)
+        Ok(reading)
     }
 
-    async fn count(&self, index: &dyn SearchIndex, filter: &Filter) -> Result<Facets> {
+    async fn count(&self, index: &dyn SearchIndex, filter: &Filter) -> Result<Reading> {
         let mut counts = Counts::default();
         let mut after: Option<String> = None;
         loop {
@@ -72,7 +110,10 @@ impl FacetReader {
                 .filter(|listed| !listed.deleted && filter.allows(&listed.document))
                 .for_each(|listed| counts.add(&listed.document));
         }
-        Ok(counts.facets(self.values))
+        Ok(Reading {
+            values: counts.values(),
+            facets: counts.facets(self.values),
+        })
     }
 }
 
@@ -103,6 +144,18 @@ impl Counts {
         tally(&mut self.languages, &attributes.language);
         let level = attributes.security_level.map(|level| level.to_string());
         tally(&mut self.security_levels, &level);
+    }
+
+    fn values(&self) -> Values {
+        let of = |tally: &Tally| tally.keys().cloned().collect();
+        Values::new([
+            ("knowledge_sets", of(&self.knowledge_sets)),
+            ("sources", of(&self.sources)),
+            ("tags", of(&self.tags)),
+            ("products", of(&self.products)),
+            ("product_versions", of(&self.product_versions)),
+            ("languages", of(&self.languages)),
+        ])
     }
 
     fn facets(self, values: usize) -> Facets {

@@ -26,7 +26,8 @@ pub struct FineChunk {
     pub keyword: f32,
     /// Vector score, normalised to 0..1.
     pub vector: f32,
-    /// BM25 as the index gave it; 0 where no token of the question is in it.
+    /// BM25 as the index gave it; 0 where no token of the question is in it. For the coverage, of
+    /// those tokens alone that say something.
     pub keyword_raw: f32,
     /// Cosine of question and chunk as the index gave it; none without vectors.
     pub similarity: Option<f32>,

@@ -13,6 +13,7 @@ mod exact_name;
 mod facets;
 mod families;
 mod fine;
+mod function_words;
 mod fusion;
 mod hits;
 mod leaving;
@@ -23,6 +24,7 @@ mod rerank;
 mod retriever;
 mod serving;
 mod titles;
+mod unmet;
 mod vector_weight;
 
 pub use access::Principal;

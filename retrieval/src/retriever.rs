@@ -8,8 +8,9 @@ use tokio::sync::Semaphore;
 use tributary_models::{DualEmbedder, Reranker};
 use tributary_schemas::facets::Facets;
 use tributary_schemas::search::{
-    QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace,
+    Hit, QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace,
 };
+use tributary_schemas::unmet::{UnmetFilter, UnmetValue};
 use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result};
 use tributary_store::search_index::SharedSearchIndex;
 use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, fold};
@@ -21,12 +22,12 @@ use crate::document::{self, DocumentParts, DocumentView};
 use crate::embed::{QueryVectors, embed_query};
 use crate::error::SearchError;
 use crate::exact_name::{Naming, boosted};
-use crate::facets::FacetReader;
+use crate::facets::{FacetReader, Reading};
 use crate::fine::{Fine, FineChunk};
 use crate::hits::{Asked, Scores};
 use crate::relevance::Estimates;
 use crate::serving::{Serving, SharedServing};
-use crate::{coarse, exact_name, fine, fusion, hits, plan, rerank};
+use crate::{coarse, exact_name, fine, fusion, hits, plan, rerank, unmet};
 
 type SearchResult<T> = std::result::Result<T, SearchError>;
 
@@ -138,13 +139,55 @@ impl Retriever {
 
     /// What a principal can narrow a search by, with counts over what they may see; some seconds
     /// old where the configuration allows it.
-    pub async fn facets(&self, principal: &Principal) -> SearchResult<Arc<Facets>> {
+    pub async fn facets(&self, principal: &Principal) -> SearchResult<Facets> {
+        Ok(self.reading(principal).await?.facets.clone())
+    }
+
+    async fn reading(&self, principal: &Principal) -> SearchResult<Arc<Reading>> {
         let filter = access::filter(
             &Filter::default(),
             principal,
             &self.knowledge_sets.current(),
         )?;
         Ok(self.facets.read(self.index.as_ref(), filter).await?)
+    }
+
+    /// A value of a condition that nothing has, with the most similar one that something has.
+    pub async fn unmet_value(
+        &self,
+        condition: &str,
+        value: &str,
+        principal: &Principal,
+    ) -> SearchResult<UnmetValue> {
+        let reading = self.reading(principal).await?;
+        Ok(unmet::named(condition, value, &reading.values))
+    }
+
+    /// Why nothing was found, if that is due to the filter. Vectors find a chunk for any question,
+    /// so where they found none no chunk meets the filter.
+    async fn unmet_filter(
+        &self,
+        wishes: &Filter,
+        principal: &Principal,
+        (plan, coarse): (&QueryPlan, &coarse::Coarse),
+    ) -> SearchResult<Option<UnmetFilter>> {
+        let says_something = !plan.tokens.is_empty();
+        if wishes.is_unrestricted() || !coarse.candidates.is_empty() || !says_something {
+            return Ok(None);
+        }
+        let reading = self.reading(principal).await?;
+        let is_certain = coarse.vectors.is_some();
+        let mut unmet = unmet::unmet(wishes, &reading.values, is_certain);
+        if let (Some(unmet), Some(ids)) = (&mut unmet, &wishes.document_ids) {
+            let allowed = access::filter(
+                &Filter::default(),
+                principal,
+                &self.knowledge_sets.current(),
+            )?;
+            let absent = document::absent(self.index.as_ref(), ids, &allowed).await?;
+            unmet.add_documents(absent);
+        }
+        Ok(unmet)
     }
 
     /// The analyzer of the serving generation: what cut the texts that are found now.
@@ -177,6 +220,7 @@ impl Retriever {
         let started = Instant::now();
         plan::check(request, &self.config)?;
         let filter = access::filter(&request.filter, principal, &self.knowledge_sets.current())?;
+        let wishes = &request.filter;
         let request = &SearchRequest {
             filter,
             ..request.clone()
@@ -184,13 +228,15 @@ impl Retriever {
         let serving = self.serving.current();
         let mut degraded = serving.models.degraded.clone();
         let (mut plan, words) = self.plan(request, &serving).await?;
+        let content = coverage::content_tokens(&words, &plan.tokens);
         let planned = plan.clone();
         let (tokens, coarse) = futures::join!(
-            coverage::token_scores(self.index.as_ref(), &planned),
+            coverage::token_scores(self.index.as_ref(), &planned, &content),
             self.coarse(&mut plan, &serving, &mut degraded)
         );
         let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
-        let (fine, fine_summary) = self.fine(&plan, &coarse).await?;
+        let (mut fine, fine_summary) = self.fine(&plan, &coarse).await?;
+        coverage::score_by_content(self.index.as_ref(), &plan, &content, &mut fine).await?;
         let ranking = self.rerank(&plan, &serving, &fine, &mut degraded).await;
         let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
         let estimates = Estimates {
@@ -230,11 +276,20 @@ impl Retriever {
                 .map(|((tier, summary), found)| trace(tier, summary, found))
                 .collect()
         });
+        let unmet_filter = self
+            .unmet_filter(wishes, principal, (&plan, &coarse))
+            .await?;
+        let unmatched_terms = match unmet_filter {
+            // Where nothing may be found, words that are not found say nothing.
+            Some(_) => Vec::new(),
+            None => coverage::unmatched(&words, &tokens, best_relevance(&loaded.hits)),
+        };
         let response = SearchResponse {
             query: request.query.clone(),
             took_ms: elapsed_ms(started),
             degraded,
-            unmatched_terms: coverage::unmatched(&words, &tokens),
+            unmatched_terms,
+            unmet_filter,
             tiers: summaries
                 .into_iter()
                 .map(|(tier, summary)| (tier.to_owned(), summary))
@@ -447,13 +502,21 @@ fn words(text: &str, tokens: &[String], analyzer: &Analyzer) -> Vec<Word> {
     let written = exact_name::words(text).map(|word| Word {
         text: word.to_owned(),
         tokens: last_part(word),
+        is_name: exact_name::is_name(word, text),
     });
     let is_cut = |token: &&String| !token.is_ascii() && token.chars().count() > 1;
     let cut = tokens.iter().filter(is_cut).map(|token| Word {
         text: token.clone(),
         tokens: vec![token.clone()],
+        is_name: false,
     });
     written.chain(cut).collect()
+}
+
+/// 0 where nothing was found, or no relevance is estimated.
+fn best_relevance(hits: &[Hit]) -> f32 {
+    let known = hits.iter().filter_map(|hit| hit.relevance);
+    known.fold(0.0, f32::max)
 }
 
 fn degrade(degraded: &mut Vec<String>, what: &str) {

@@ -56,7 +56,7 @@ pub struct Filter {
         skip_serializing_if = "Option::is_none"
     )]
     pub languages: Option<Vec<String>>,
-    /// Any of these documents.
+    /// Any of these documents, each by its id or by `source/path`.
     #[serde(
         default,
         deserialize_with = "strict::given",

@@ -25,6 +25,7 @@ pub mod search;
 pub mod state;
 mod strict;
 pub mod topic;
+pub mod unmet;
 pub mod vector;
 pub mod work;
 

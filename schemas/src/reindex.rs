@@ -130,6 +130,10 @@ pub struct ReindexOverview {
     /// Generations, by name.
     pub generations: Vec<GenerationSummary>,
     /// Settings of this server that the serving generation was not built with (`analyzer`,
-    /// `models`, `embedding`, `chunker`, or `chunker of SET`): a reindex makes them hold.
+    /// `models`, `embedding`, `chunker`, `chunker of SET`, or `rules of knowledge sets`): a reindex
+    /// makes them hold.
     pub outdated: Vec<String>,
+    /// Documents that were tagged before the rules of knowledge sets were changed last.
+    #[serde(default)]
+    pub documents_under_old_rules: u64,
 }

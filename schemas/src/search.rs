@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api_entry::ApiEntry;
+use crate::unmet::UnmetFilter;
 use crate::{ChunkId, ChunkKind, Filter, strict};
 
 /// Which signals a search uses.
@@ -84,6 +85,9 @@ pub struct SearchResponse {
     /// asked for may not be there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmatched_terms: Vec<String>,
+    /// Where nothing was found because no document meets the filter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmet_filter: Option<UnmetFilter>,
     /// By tier: `coarse`, `fine`, `rerank`.
     pub tiers: BTreeMap<String, TierSummary>,
     /// Best first.

@@ -20,6 +20,7 @@ pub use knowledge_sets::{
 };
 pub use lexicon::{Lexicon, Term};
 pub use pattern::Patterns;
+pub use problems::nearest;
 pub use source_profiles::{
     AttributeRule, ChunkStrategy, ChunkerRule, CleanerStep, Condition, NewestOnly, SourceProfile,
     SourceProfiles, TagRule,

@@ -91,15 +91,21 @@ pub(crate) fn parse_table(what: &str, text: &str) -> Result<Table> {
     })
 }
 
-/// The known name that a wrong one was probably meant to be.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The known name that a wrong one was probably meant to be. Names of very different lengths are not
+/// compared: the wrong one may be as long as a whole request.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let length = name.chars().count();
+    let is_near = |distance: usize, other: &str| {
+        let longest = length.max(other.chars().count());
+        distance * 5 <= longest * 2
+    };
     let distance =
         |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
     let (near, distance) = known
+        .filter(|other| is_near(length.abs_diff(other.chars().count()), other))
         .map(|other| (other, distance(other)))
         .min_by_key(|(_, distance)| *distance)?;
-    let longest = name.chars().count().max(near.chars().count());
-    (distance * 5 <= longest * 2).then_some(near)
+    is_near(distance, near).then_some(near)
 }
 
 /// Hash of anything that can be written as JSON; 16 hexadecimal digits.
@@ -115,4 +121,29 @@ fn one_line(message: &str) -> String {
         .filter(|line| !line.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_proposed_for_one_that_is_nearly_it() {
+        let known = || ["common", "radio", "kernel"].into_iter();
+        assert_eq!(nearest("Comon", known()), Some("common"));
+        assert_eq!(nearest("kernels", known()), Some("kernel"));
+        assert_eq!(nearest("", known()), None);
+        assert_eq!(nearest("colour", known()), None);
+    }
+
+    /// Each comparison would take as long as both names multiplied, and as much memory.
+    #[test]
+    fn a_name_as_long_as_a_request_is_compared_with_no_short_one() {
+        let started = Instant::now();
+        let known = std::iter::repeat_n("common", 10_000);
+        assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
+        assert!(started.elapsed() < Duration::from_secs(60));
+    }
 }

@@ -97,12 +97,13 @@ impl Parts {
         remember_removals_in_an_empty_index(&stores, &table).await?;
         let documents = {
             let (topics, index) = (stores.topics.clone(), Arc::clone(&stores.index));
-            let given = GivenTime::open(&folder.join("manifest"))?;
+            let rule = config.store.version_rule();
+            let given = GivenTime::open(&folder.join("manifest"), rule, clock())?;
             Documents::new(
                 topics,
                 Arc::clone(&table),
                 index,
-                config.store.version_rule(),
+                rule,
                 given,
                 Arc::clone(&clock),
             )

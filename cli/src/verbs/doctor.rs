@@ -7,7 +7,6 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 use tributary_convert::slides::office;
-use tributary_models::chat::probe::probe;
 use tributary_models::chat::{ChatModel, ChatModels, Role, RoleModel, SharedObserver, Unobserved};
 use tributary_models::folder::ModelFolder;
 use tributary_models::ocr::OcrSetup;
@@ -18,6 +17,7 @@ use tributary_store::damage::Part;
 use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server};
 use tributary_store::parts;
 use tributary_store::search_index::elasticsearch::{self, Diagnosis};
+use tributary_taxonomy::KnowledgeSets;
 
 use crate::app;
 use crate::args::{Doctor, Global};
@@ -26,7 +26,7 @@ use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::{machine, verify};
+use crate::verbs::{chat_probe, knowledge_sets, machine, verify};
 
 #[derive(Serialize)]
 struct Check {
@@ -39,7 +39,7 @@ struct Check {
 /// Looks at all of it, also after the first problem.
 pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> {
     let output = doctor.output;
-    let mut checks = vec![data_folder(config), taxonomy(config)];
+    let mut checks = vec![data_folder(config), taxonomy(global, config)];
     checks.extend(machine::checks(config).into_iter().map(|(name, looked)| {
         looked.map_or_else(|error| failed(name, &error), |detail| passed(name, detail))
     }));
@@ -153,7 +153,7 @@ fn data_at_rest(config: &Config) -> Vec<Check> {
     Part::ALL.into_iter().map(check).collect()
 }
 
-fn taxonomy(config: &Config) -> Check {
+fn taxonomy(global: &Global, config: &Config) -> Check {
     match check_domain(config) {
         Ok(taxonomy) => {
             let (sets, profiles) = (
@@ -161,12 +161,30 @@ fn taxonomy(config: &Config) -> Check {
                 taxonomy.source_profiles.iter().count(),
             );
             let analyzer = taxonomy.analyzer.fingerprint();
+            let applied = applied_sets(global, config, &taxonomy.knowledge_sets);
             passed(
                 "taxonomy",
-                format!("{sets} knowledge sets, {profiles} source profiles, analyzer {analyzer}"),
+                format!(
+                    "{sets} knowledge sets{applied}, {profiles} source profiles, analyzer {analyzer}"
+                ),
             )
         }
         Err(error) => failed("taxonomy", &error),
+    }
+}
+
+/// Says so where the running server has other knowledge sets than the configuration. One that does
+/// not answer is told by a check of its own.
+fn applied_sets(global: &Global, config: &Config, configured: &KnowledgeSets) -> String {
+    let running = knowledge_sets::of_running_server(global, config);
+    match running.ok().flatten() {
+        Some(applied) if applied != *configured => {
+            format!(
+                " configured (the server has {} that were applied)",
+                applied.len()
+            )
+        }
+        _ => String::new(),
     }
 }
 
@@ -216,7 +234,11 @@ fn chat(config: &Config) -> Result<Vec<Check>> {
     let runtime = app::runtime()?;
     let mut checks = Vec::new();
     for (model, roles) in models.by_endpoint() {
-        checks.push(runtime.block_on(chat_endpoint(&model, &roles)));
+        let place = place(&model, &roles);
+        checks.push(match chat_probe::answers(&model.describe().address) {
+            Ok(()) => runtime.block_on(chat_endpoint(&model, &place)),
+            Err(error) => chat_failed(&place, &error),
+        });
     }
     let without: Vec<&str> = Role::ALL
         .into_iter()
@@ -237,16 +259,19 @@ fn open_chat(config: &Config) -> tributary_schemas::Result<ChatModels> {
     ChatModels::open(&config.models.chat, &tokens, &observer)
 }
 
-async fn chat_endpoint(model: &Arc<RoleModel>, roles: &[Role]) -> Check {
+fn place(model: &RoleModel, roles: &[Role]) -> String {
     let described = model.describe();
     let roles: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
-    let place = format!(
+    format!(
         "{} ({}) for {}",
         described.endpoint,
         described.address,
         roles.join(", ")
-    );
-    match probe(model).await {
+    )
+}
+
+async fn chat_endpoint(model: &Arc<RoleModel>, place: &str) -> Check {
+    match chat_probe::probe(model).await {
         Ok(found) => {
             let speed = match found.tokens_per_second {
                 Some(speed) => format!("{speed:.1} tokens/s"),
@@ -255,10 +280,14 @@ async fn chat_endpoint(model: &Arc<RoleModel>, roles: &[Role]) -> Check {
             let detail = format!("{place}: {}, JSON is read, {speed}", found.model);
             passed("chat", detail)
         }
-        Err(error) => Check {
-            detail: format!("{place}: {error}"),
-            ..failed("chat", error.error())
-        },
+        Err(error) => chat_failed(place, &error),
+    }
+}
+
+fn chat_failed(place: &str, error: &Error) -> Check {
+    Check {
+        detail: format!("{place}: {error}"),
+        ..failed("chat", error)
     }
 }
 

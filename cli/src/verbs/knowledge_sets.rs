@@ -2,32 +2,54 @@
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use tributary_query_api::http::knowledge_sets::KnowledgeSetList;
+use tributary_schemas::reindex::ReindexOverview;
+use tributary_taxonomy::KnowledgeSets;
 
 use super::reindex;
-use crate::args::{Global, KnowledgeSets, Output, Service};
+
+use crate::args::{self, Global, Output, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
 
 /// Lists or defines knowledge sets.
-pub fn run(global: &Global, config: &Config, verb: KnowledgeSets) -> Result<Outcome> {
+pub fn run(global: &Global, config: &Config, verb: args::KnowledgeSets) -> Result<Outcome> {
     let (definition, output) = match verb {
-        KnowledgeSets::Reindex(arguments) => return reindex::run(global, config, &arguments),
-        KnowledgeSets::List(output) => (None, output),
-        KnowledgeSets::Apply { file, output } => {
+        args::KnowledgeSets::Reindex(arguments) => return reindex::run(global, config, &arguments),
+        args::KnowledgeSets::List(output) => (None, output),
+        args::KnowledgeSets::Apply { file, output } => {
             let text = std::fs::read_to_string(&file)
                 .with_context(|| format!("cannot read {}", file.display()))?;
             (Some(text), output)
         }
     };
     let client = Client::connect(global, config, &[Service::Query])?;
-    let sets: Value = match definition {
+    let is_applied = definition.is_some();
+    let mut sets: Value = match definition {
         Some(text) => client.put_text("/v1/knowledge-sets", "application/toml", &text)?,
         None => client.get("/v1/knowledge-sets")?,
     };
+    if is_applied {
+        let overview: ReindexOverview = client.get("/v1/reindex")?;
+        let documents = overview.documents_under_old_rules;
+        if let Some(sets) = sets.as_object_mut() {
+            sets.insert("documents_under_old_rules".to_owned(), documents.into());
+        }
+    }
     client.close()?;
     show(output, &sets)?;
     Ok(Outcome::Done)
+}
+
+/// The knowledge sets of a server that runs already: those that were applied to it, or those of its
+/// configuration. None without one.
+pub fn of_running_server(global: &Global, config: &Config) -> Result<Option<KnowledgeSets>> {
+    let Some(client) = Client::of_running_server(global, config) else {
+        return Ok(None);
+    };
+    let list: KnowledgeSetList = client.get("/v1/knowledge-sets")?;
+    Ok(Some(list.knowledge_sets))
 }
 
 fn show(output: Output, sets: &Value) -> Result<()> {
@@ -55,7 +77,13 @@ fn show(output: Output, sets: &Value) -> Result<()> {
                 )
             })
             .collect();
-        lines.push(format!("{} knowledge sets", list.len()));
+        lines.push(print::count(list.len(), "knowledge set"));
+        let documents = sets.get("documents_under_old_rules");
+        lines.extend(
+            documents
+                .and_then(Value::as_u64)
+                .and_then(reindex::old_rules),
+        );
         lines.join("\n")
     })
 }

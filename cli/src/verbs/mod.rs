@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod backup;
 pub mod blobs;
 pub mod calibrate;
+mod chat_probe;
 pub mod chunk;
 pub mod completions;
 pub mod config;

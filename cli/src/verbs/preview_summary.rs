@@ -86,7 +86,11 @@ impl Summary {
 
     /// For people.
     pub fn describe(&self) -> String {
-        let mut lines = vec![format!("══ {} files, {} chunks", self.files, self.chunks)];
+        let mut lines = vec![format!(
+            "══ {}, {}",
+            print::count(self.files, "file"),
+            print::count(self.chunks, "chunk")
+        )];
         if self.failed > 0 {
             lines.push(format!("failed:     {}", self.failed));
         }
@@ -105,8 +109,13 @@ impl Summary {
             "cleaning:   {} characters before, {} after",
             self.characters_before, self.characters_after
         ));
+        if !self.lines_cleaned.is_empty() {
+            lines.push(
+                "lines that cleaning took out or changed, with the files that had them:".to_owned(),
+            );
+        }
         let cleaned = self.lines_cleaned.iter();
-        lines.extend(cleaned.map(|(line, files)| format!("  in {files:5} files  {line}")));
+        lines.extend(cleaned.map(|(line, files)| format!("  {files:5}  {line}")));
         lines.join("\n")
     }
 }
@@ -187,8 +196,9 @@ mod tests {
              profiles:   wiki 2\n\
              sets:       common 1, radio 1, no set 1\n\
              tags:       5G 1, no tag 1\n\
-             cleaning:   52 characters before, 14 after\n  \
-             in     2 files  Previous topic: x"
+             cleaning:   52 characters before, 14 after\n\
+             lines that cleaning took out or changed, with the files that had them:\n      \
+             2  Previous topic: x"
         );
     }
 }

@@ -15,9 +15,10 @@ use tributary_models::TokenCounter;
 use tributary_schemas::{Chunk, CleanDocument, DocumentEvent, id};
 use tributary_taxonomy::{KnowledgeSets, SourceProfile, SourceProfiles};
 
+use super::knowledge_sets::of_running_server;
 use super::learn_boilerplate;
 use super::preview_summary::Summary;
-use super::publish::{Found, Roots, Rule};
+use super::publish::{Found, Roots, Rule, source_of};
 use crate::args::{Global, Preview, Profiles};
 use crate::config::{self, Config};
 use crate::conversion;
@@ -43,12 +44,14 @@ struct Previewer<'a> {
 }
 
 fn run_preview(global: &Global, config: &Config, preview: &Preview) -> Result<Outcome> {
-    let roots = Roots::of(global, config, &preview.source)?;
+    let source = source_of(global, config, preview.source.as_deref(), &preview.paths)?;
+    let roots = Roots::of(global, config, &source)?;
     let found = Rule::new(preview.root.as_deref(), &roots)?
         .select(&preview.paths)?
         .files;
     refuse_nothing(&found)?;
-    let previewer = Previewer::new(config, &preview.source)?;
+    let sets = knowledge_sets(global, config, preview.sets.as_deref())?;
+    let previewer = Previewer::new(config, &source, sets)?;
     let mut seen = previewer.preview_all(&found);
     seen.summary.end();
     let outcome = Outcome::of(seen.documents.len(), seen.failed.len());
@@ -65,6 +68,23 @@ fn run_preview(global: &Global, config: &Config, preview: &Preview) -> Result<Ou
     print::result(preview.output, &object, || seen.texts.join("\n\n"))?;
     previewer.doubt_source();
     Ok(outcome)
+}
+
+/// Those of the file, else those of the server that runs, else those of the configuration.
+fn knowledge_sets(global: &Global, config: &Config, file: Option<&Path>) -> Result<KnowledgeSets> {
+    if let Some(file) = file {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        return Ok(KnowledgeSets::from_toml(&text)?);
+    }
+    let configured = tributary_taxonomy::load_knowledge_sets(&config.taxonomy, Path::new(""))?;
+    let Some(applied) = of_running_server(global, config)? else {
+        return Ok(configured);
+    };
+    if applied != configured {
+        print::note("knowledge sets are those of the running server (--sets FILE tries others)");
+    }
+    Ok(applied)
 }
 
 /// Nothing to look at is a mistake.
@@ -85,7 +105,7 @@ struct Seen {
 }
 
 impl<'a> Previewer<'a> {
-    fn new(config: &'a Config, source: &'a str) -> Result<Self> {
+    fn new(config: &'a Config, source: &'a str, knowledge_sets: KnowledgeSets) -> Result<Self> {
         let taxonomy = &config.taxonomy;
         let profiles = Arc::new(tributary_taxonomy::load_source_profiles(
             taxonomy,
@@ -101,7 +121,7 @@ impl<'a> Previewer<'a> {
                 config.convert.maximum_title_characters,
             )?,
             profiles,
-            knowledge_sets: tributary_taxonomy::load_knowledge_sets(taxonomy, Path::new(""))?,
+            knowledge_sets,
             tokens: tributary_models::token_counter(
                 &config.models,
                 &Path::new(&config.store.data_folder).join("models"),

@@ -156,7 +156,19 @@ fn describe(overview: &ReindexOverview) -> String {
             outdated.join(", ")
         )),
     }
+    lines.extend(old_rules(overview.documents_under_old_rules));
     lines.join("\n")
+}
+
+/// What is said of documents that were tagged before the rules were changed.
+pub fn old_rules(documents: u64) -> Option<String> {
+    let documents = usize::try_from(documents).unwrap_or(usize::MAX);
+    (documents > 0).then(|| {
+        format!(
+            "{} tagged by the rules of before: `tributary knowledge-sets reindex --all` makes those of today hold",
+            print::count(documents, "document")
+        )
+    })
 }
 
 fn line(build: &ReindexProgress) -> String {

@@ -28,9 +28,9 @@ pub fn run(_: &Global, config: &Config, restore: &Restore) -> Result<Outcome> {
     });
     print::result(restore.output, &value, || {
         let mut lines = vec![format!(
-            "{}: {} files, {:.1} MiB in {:.1} s, as of {}",
+            "{}: {}, {:.1} MiB in {:.1} s, from a backup that was taken {}",
             folder.display(),
-            manifest.files.len(),
+            print::count(manifest.files.len(), "file"),
             manifest.bytes() as f64 / f64::from(1 << 20),
             started.elapsed().as_secs_f64(),
             moment(manifest.taken_at_ms)
@@ -63,7 +63,8 @@ fn moment(taken_at_ms: i64) -> String {
     let now_ms = tributary_store::system_clock()();
     let minutes = now_ms.saturating_sub(taken_at_ms).max(0) / 60_000;
     match minutes {
-        0..=1 => "a minute ago".to_owned(),
+        0 => "less than a minute ago".to_owned(),
+        1 => "1 minute ago".to_owned(),
         2..=119 => format!("{minutes} minutes ago"),
         120..=2879 => format!("{} hours ago", minutes / 60),
         _ => format!("{} days ago", minutes / 1440),

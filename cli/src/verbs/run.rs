@@ -104,7 +104,7 @@ fn show_sample(url: &str, config: &Config, paths: &[PathBuf]) -> Result<()> {
         .context("the sample question was not answered")?;
     print::line(&format!(
         "\n“{SAMPLE_QUESTION}”\n{}",
-        search::describe(&response)
+        search::describe(&response, false)
     ))?;
     print::line(&format!("web page: {url}    (Ctrl-C stops)"))
 }

@@ -9,9 +9,12 @@ use tributary_schemas::search::{Hit, SearchRequest, SearchResponse};
 use crate::args::{Global, Search, Service};
 use crate::client::Client;
 use crate::config::Config;
+use crate::names;
 use crate::print::{self, Outcome};
 
 const SHOWN_CHARACTERS: usize = 240;
+/// Relevance below which a hit is hardly an answer.
+const LIKELY: f32 = 0.1;
 /// Members of a family that are named below the one that answers.
 const SHOWN_MEMBERS: usize = 5;
 /// Snippets are looked for in this much of a chunk.
@@ -21,7 +24,10 @@ const MOST_SEARCHED_CHARACTERS: usize = 20_000;
 pub fn run(global: &Global, config: &Config, search: &Search) -> Result<Outcome> {
     let client = Client::connect(global, config, &[Service::Query])?;
     let response: SearchResponse = client.post("/v1/search", &request(search))?;
-    print::result(search.output, &response, || describe(&response))?;
+    let is_filtered = !request(search).filter.is_unrestricted();
+    print::result(search.output, &response, || {
+        describe(&response, is_filtered)
+    })?;
     client.close()?;
     Ok(Outcome::Done)
 }
@@ -34,6 +40,7 @@ fn request(search: &Search) -> SearchRequest {
             knowledge_sets: given(&search.sets),
             tags: given(&search.tags),
             sources: given(&search.sources),
+            document_ids: given(&search.documents),
             ..Filter::default()
         },
         top_k: search.top_k,
@@ -49,9 +56,10 @@ fn request(search: &Search) -> SearchRequest {
     }
 }
 
-/// The answer as text for people.
-pub fn describe(response: &SearchResponse) -> String {
+/// The answer as text for people; `is_filtered` says that the question was asked under a filter.
+pub fn describe(response: &SearchResponse, is_filtered: bool) -> String {
     let mut text = String::new();
+    text.extend(doubt(&response.hits));
     let tiers: Vec<String> = response
         .tiers
         .iter()
@@ -61,25 +69,42 @@ pub fn describe(response: &SearchResponse) -> String {
     for hit in &response.hits {
         describe_hit(hit, &words, &mut text);
     }
-    if response.hits.is_empty() {
-        text.push_str("nothing found\n");
+    match &response.unmet_filter {
+        Some(unmet) => {
+            writeln!(text, "nothing found: {}", unmet.describe()).ok();
+        }
+        None if response.hits.is_empty() => text.push_str("nothing found\n"),
+        None => {}
     }
     if !response.unmatched_terms.is_empty() {
         let terms = response.unmatched_terms.join(", ");
-        writeln!(text, "found nowhere: {terms}").ok();
+        let place = match is_filtered {
+            true => "not found under the filter",
+            false => "found nowhere",
+        };
+        writeln!(text, "{place}: {terms}").ok();
     }
     if !response.degraded.is_empty() {
         writeln!(text, "degraded: {}", response.degraded.join(", ")).ok();
     }
     writeln!(
         text,
-        "{} hits in {:.1} ms ({})",
-        response.hits.len(),
+        "{} in {:.1} ms ({})",
+        print::count(response.hits.len(), "hit"),
         response.took_ms,
         tiers.join(", ")
     )
     .ok();
     text
+}
+
+/// Said before hits of which none is likely to be an answer.
+fn doubt(hits: &[Hit]) -> Option<String> {
+    let best = hits.iter().filter_map(|hit| hit.relevance);
+    let best = best.max_by(f32::total_cmp)?;
+    (best < LIKELY).then(|| {
+        format!("nothing that is likely relevant was found; the nearest has a relevance of {best:.2}\n\n")
+    })
 }
 
 fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
@@ -92,17 +117,18 @@ fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
     );
     let body = hit.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let place = place.join(" › ");
-    let relevance = hit
-        .relevance
-        .map(|relevance| format!("  relevance {relevance:.2}"))
-        .unwrap_or_default();
-    writeln!(text, "{:2}. {:.3}  {place}{relevance}", hit.rank, hit.score).ok();
+    let worth = match hit.relevance {
+        Some(relevance) => format!("relevance {relevance:.2}"),
+        None => format!("score {:.3}", hit.score),
+    };
+    writeln!(text, "{:2}. {place}  {worth}", hit.rank).ok();
     let family = match hit.family.len() {
         0 => String::new(),
         1 => "  (+1 near-duplicate)".to_owned(),
         more => format!("  (+{more} near-duplicates)"),
     };
-    writeln!(text, "     {} {}{family}", hit.source, hit.source_path).ok();
+    let name = names::of(&hit.source, &hit.source_path, &hit.document_id);
+    writeln!(text, "     {name}{family}").ok();
     describe_family(hit, text);
     writeln!(text, "     {}\n", snippet(&body, words)).ok();
 }
@@ -115,12 +141,8 @@ fn describe_family(hit: &Hit, text: &mut String) {
         } else {
             format!(" {}", member.title)
         };
-        writeln!(
-            text,
-            "       = {:.2} {} {}{title}",
-            member.similarity, member.source, member.source_path
-        )
-        .ok();
+        let name = names::of(&member.source, &member.source_path, &member.document_id);
+        writeln!(text, "       = {:.2} {name}{title}", member.similarity).ok();
     }
     if let more @ 1.. = hit.family.len().saturating_sub(SHOWN_MEMBERS) {
         writeln!(text, "       = {more} more, with --unfold or --format json").ok();
@@ -182,7 +204,10 @@ fn snippet(text: &str, words: &[String]) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing)]
 mod tests {
+    use tributary_schemas::unmet::UnmetFilter;
+
     use super::*;
 
     /// An answer with one hit that has so many near-duplicates.
@@ -203,15 +228,40 @@ mod tests {
 
     #[test]
     fn an_answer_names_who_stands_behind_a_hit_and_what_was_found_nowhere() {
-        let text = describe(&answer(7));
-        assert!(text.contains(" 1. 0.900  Tilt  relevance 0.81\n"), "{text}");
+        let text = describe(&answer(7), false);
+        assert!(text.starts_with(" 1. Tilt  relevance 0.81\n"), "{text}");
         assert!(
-            text.contains("tilt.md  (+7 near-duplicates)\n       = 0.93 portal 0.md\n"),
+            text.contains("     wiki/tilt.md  (+7 near-duplicates)\n       = 0.93 portal/0.md\n"),
             "{text}"
         );
-        assert!(text.contains("portal 4.md\n       = 2 more"), "{text}");
+        assert!(text.contains("portal/4.md\n       = 2 more"), "{text}");
         assert!(text.contains("found nowhere: 0x80070005\n"), "{text}");
-        assert!(!describe(&answer(0)).contains("       ="));
+        assert!(text.contains("\n1 hit in 1.0 ms"), "{text}");
+        assert!(!describe(&answer(0), false).contains("       ="));
+    }
+
+    #[test]
+    fn an_answer_that_is_hardly_one_and_a_filter_that_nothing_meets_are_told() {
+        let mut doubtful = answer(0);
+        doubtful.hits[0].relevance = Some(0.04);
+        let text = describe(&doubtful, true);
+        assert!(
+            text.starts_with("nothing that is likely relevant was found; the nearest has a relevance of 0.04\n\n 1. "),
+            "{text}"
+        );
+        assert!(
+            text.contains("not found under the filter: 0x80070005\n"),
+            "{text}"
+        );
+        let mut unmet = answer(0);
+        unmet.hits.clear();
+        unmet.unmatched_terms.clear();
+        unmet.unmet_filter = Some(UnmetFilter::default());
+        let text = describe(&unmet, true);
+        assert!(
+            text.starts_with("nothing found: no document meets all conditions"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Language models from the outside: `doctor` tries them, `config show` hides their key, and one
 //! that is away keeps nobody from being ready.
 
+use std::net::TcpListener;
+
 use serde_json::json;
 
 use crate::harness::Workspace;
@@ -52,6 +54,21 @@ fn the_doctor_says_what_is_wrong_with_an_endpoint() {
     assert_eq!(chat["ok"], false);
     let hint = chat["hint"].as_str().unwrap();
     assert!(hint.contains("models.chat.endpoint.url"), "{chat}");
+}
+
+#[test]
+fn the_doctor_does_not_wait_for_an_endpoint_that_hangs() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", silent.local_addr().unwrap());
+    let workspace = Workspace::new()
+        .with("models.chat.endpoint.url", &url)
+        .with("models.chat.endpoint.model", "parrot");
+    let doctor = workspace.run(["doctor", "--format", "json"]).json();
+    let checks = doctor["checks"].as_array().unwrap().clone();
+    let chat = checks.iter().find(|check| check["name"] == "chat").unwrap();
+    assert_eq!(chat["ok"], false);
+    let detail = chat["detail"].as_str().unwrap();
+    assert!(detail.contains("nothing answers within 5 s"), "{chat}");
 }
 
 #[test]

@@ -86,6 +86,51 @@ fn documents_are_listed_by_conditions_with_ids_paths_and_totals() {
     workspace
         .run(["documents", "list", "--changed-since", "yesterday"])
         .refused(1, &["`yesterday` is no time", "hint:"]);
+    for (wrong, said) in [
+        (["--state", "lost"], "[possible values: accepted, chunking"),
+        (["--sort", "colour"], "source, path, title, time, state"),
+        (["--limit", "0"], "it must be at least 1"),
+    ] {
+        let arguments = [&["documents", "list"], &wrong[..]].concat();
+        workspace.run(arguments).refused(2, &[said]);
+    }
+    let unknown = told(&workspace, &["documents", "list", "--source", "hbb"]);
+    assert_eq!(
+        unknown,
+        "0 documents: there is no document of the source `hbb` (did you mean `hb`?)\n"
+    );
+}
+
+#[test]
+fn the_name_of_a_hit_can_be_copied_back() {
+    let workspace = published();
+    let server = workspace.start();
+    workspace.write("docs/my notes.md", "# Wombats\n\nA wombat digs.");
+    publish(&workspace);
+    let found = told(&workspace, &["search", "wombat digs", "-k", "1"]);
+    assert!(found.contains("\n     'hb/my notes.md'\n"), "{found}");
+    assert!(found.contains("\n1 hit in "), "{found}");
+    let name = "hb/my notes.md";
+    let in_it = told(&workspace, &["search", "tilt", "--document", name]);
+    assert!(
+        in_it.contains(name) && !in_it.contains("hb/radio/tilt.md"),
+        "{in_it}"
+    );
+    let misspelt = told(&workspace, &["search", "tilt", "--source", "hbb"]);
+    assert!(
+        misspelt.contains("no document of the source `hbb` (did you mean `hb`?)")
+            && !misspelt.contains("found nowhere"),
+        "{misspelt}"
+    );
+    let row = told(&workspace, &["documents", "list", "--text", "notes"]);
+    assert!(row.contains("  'hb/my notes.md'  Wombats"), "{row}");
+    assert!(row.contains("\n1 document, 1 searchable"), "{row}");
+    let gone = told(&workspace, &["documents", "delete", name, "--wait"]);
+    assert!(
+        gone.starts_with("deleted   'hb/my notes.md'  id "),
+        "{gone}"
+    );
+    server.stop();
 }
 
 #[test]

@@ -48,6 +48,39 @@ fn applied_sets_reach_documents_and_filters_fail_closed() {
         "json",
     ]);
     assert_eq!(list(&applied, "/knowledge_sets").len(), 2);
+    // The documents that are there follow the rules of before, and that is said.
+    assert_eq!(number(&applied, "/documents_under_old_rules"), 2);
+    let status = || workspace.json(["knowledge-sets", "reindex", "--status", "--format", "json"]);
+    let waiting = status();
+    assert_eq!(waiting["outdated"], json!(["rules of knowledge sets"]));
+    let told = workspace
+        .run(["knowledge-sets", "reindex", "--status"])
+        .stdout;
+    assert!(
+        told.contains("2 documents tagged by the rules of before"),
+        "{told}"
+    );
+    let sets_of = |more: &[&str]| {
+        let all = [
+            &["profiles", "preview", "docs/radio", "--format", "json"],
+            more,
+        ]
+        .concat();
+        let shown = workspace.json(all);
+        shown["documents"][0]["knowledge_sets"].clone()
+    };
+    assert_eq!(
+        sets_of(&[]),
+        json!(["radio"]),
+        "a preview sees what was applied"
+    );
+    workspace.write("other.toml", SETS.replace("\"radio\"", "\"air\""));
+    assert_eq!(sets_of(&["--sets", "other.toml"]), json!(["air"]));
+    let doctor = workspace.run(["doctor"]).stdout;
+    assert!(
+        doctor.contains("the server has 2 that were applied"),
+        "{doctor}"
+    );
     let in_radio = || {
         hit_texts(
             &workspace.json(["search", "gharial", "--set", "radio", "--format", "json"]),
@@ -65,6 +98,7 @@ fn applied_sets_reach_documents_and_filters_fail_closed() {
         (2, 0),
         "the sets changed, so nothing is unchanged: {report}"
     );
+    assert_eq!(status()["outdated"], json!([]), "all were tagged anew");
     let found = in_radio();
     assert!(found.len() == 1 && found[0].contains("mast"), "{found:?}");
     let both = workspace.json([

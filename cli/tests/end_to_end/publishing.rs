@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -93,6 +94,84 @@ fn one_file_of_a_published_folder_updates_its_document() {
 }
 
 #[test]
+fn a_file_published_before_its_folder_is_told_and_keeps_its_title() {
+    let workspace = handbook();
+    let server = workspace.start();
+    let title = |name: &str| {
+        let shown = workspace.json(["documents", "show", name, "--format", "json"]);
+        text(&shown, "/title").to_owned()
+    };
+    published(&workspace, &["hb/radio/tilt.md", "--title", "Antenna tilt"]);
+    let folder = publish(&workspace, &["hb"]);
+    assert_eq!(folder.code, 0, "{folder:?}");
+    for said in [
+        "hb/radio/tilt.md was published before as hb/tilt.md",
+        "`tributary documents delete hb/tilt.md`",
+        "radio/tilt.md keeps the title “Antenna tilt”",
+    ] {
+        assert!(folder.stderr.contains(said), "{said}: {folder:?}");
+    }
+    assert_eq!(title("hb/radio/tilt.md"), "Antenna tilt");
+    let again = publish(&workspace, &["hb", "--prune", "--yes"]);
+    assert!(!again.stderr.contains("published before as"), "{again:?}");
+    assert_eq!(indexed(&workspace, "hb"), ["core/amf.md", "radio/tilt.md"]);
+    assert_eq!(title("hb/radio/tilt.md"), "Antenna tilt");
+
+    published(&workspace, &["hb/radio/tilt.md", "--title", ""]);
+    published(&workspace, &["hb"]);
+    assert_eq!(title("hb/radio/tilt.md"), "Tilt", "the document's own");
+    server.stop();
+}
+
+#[test]
+fn an_id_given_by_hand_stays_when_the_folder_is_published() {
+    let workspace = handbook();
+    published(&workspace, &["hb/radio/tilt.md", "--id", "handbook:tilt"]);
+    let report = published(&workspace, &["hb"]);
+    let documents = list(&report, "/documents").iter();
+    let ids: Vec<&str> = documents
+        .filter(|document| text(document, "/source_path") == "radio/tilt.md")
+        .map(|document| text(document, "/document_id"))
+        .collect();
+    assert_eq!(ids, ["handbook:tilt"]);
+    assert_eq!(indexed(&workspace, "hb"), ["core/amf.md", "radio/tilt.md"]);
+}
+
+#[test]
+fn a_file_without_a_source_goes_to_the_one_that_it_was_published_to() {
+    let workspace = handbook();
+    let server = workspace.start();
+    published(&workspace, &["hb"]);
+    let plain = |arguments: &[&str]| {
+        let all = [&["publish", "--wait", "--format", "json"], arguments].concat();
+        workspace.run(all)
+    };
+    let run = plain(&["hb/radio/tilt.md"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(text(&run.json(), "/source"), "hb");
+    assert!(run.stderr.contains("source hb, to which"), "{run:?}");
+
+    let second = plain(&["hb/radio/tilt.md", "--source", "other"]);
+    assert!(
+        second.stderr.contains(
+            "other/tilt.md is a second document of a file that is hb/radio/tilt.md already"
+        ),
+        "{second:?}"
+    );
+    plain(&["hb/radio/tilt.md"]).refused(1, &["the sources hb and other", "--source"]);
+
+    workspace.write("new.md", "A bilby.");
+    assert_eq!(text(&plain(&["new.md"]).json(), "/source"), "files");
+    workspace.write("elsewhere/new.md", "A numbat.");
+    let other_file = plain(&["elsewhere/new.md"]);
+    assert!(
+        other_file.stderr.contains("which is still there"),
+        "{other_file:?}"
+    );
+    server.stop();
+}
+
+#[test]
 fn a_root_can_be_given_and_is_not_changed_by_accident() {
     let workspace = handbook();
     let lone = published(&workspace, &["hb/radio/tilt.md"]);
@@ -176,6 +255,65 @@ fn an_empty_folder_is_not_pruned_unless_that_is_meant() {
 }
 
 #[test]
+fn what_was_not_listed_is_not_pruned() {
+    let workspace = handbook();
+    workspace.write("hb/manual.md", "A third one about wombats.");
+    published(&workspace, &["hb"]);
+    for (from, to) in [("hb/radio", "radio"), ("hb/core/amf.md", "amf.md")] {
+        fs::rename(workspace.path(from), workspace.path(to)).unwrap();
+    }
+    symlink(workspace.path("radio"), workspace.path("hb/radio")).unwrap();
+    symlink("nowhere", workspace.path("hb/core/amf.md")).unwrap();
+
+    let dry = published(&workspace, &["hb", "--prune", "--dry-run"]);
+    assert!(list(&dry, "/delete").is_empty(), "{dry}");
+    assert_eq!(list(&dry, "/keep").len(), 2, "{dry}");
+    let run = publish(&workspace, &["hb", "--prune", "--yes"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for note in [
+        "kept 1 documents: core/amf.md is a link that leads nowhere",
+        "kept 1 documents: radio is a link to a folder",
+    ] {
+        assert!(run.stderr.contains(note), "{run:?}");
+    }
+    let report = run.json();
+    assert_eq!(
+        (number(&report, "/deleted"), list(&report, "/kept").len()),
+        (0, 2)
+    );
+    assert_eq!(indexed(&workspace, "hb").len(), 3);
+
+    fs::remove_file(workspace.path("hb/radio")).unwrap();
+    let pruned = published(&workspace, &["hb", "--prune", "--yes"]);
+    assert_eq!(number(&pruned, "/deleted"), 1, "{pruned}");
+    assert_eq!(indexed(&workspace, "hb"), ["core/amf.md", "manual.md"]);
+}
+
+#[test]
+fn most_of_a_source_is_not_pruned_unless_that_is_meant() {
+    let workspace = handbook();
+    workspace.write("hb/manual.md", "A third one about wombats.");
+    published(&workspace, &["hb"]);
+    for folder in ["hb/radio", "hb/core"] {
+        fs::remove_dir_all(workspace.path(folder)).unwrap();
+    }
+    let lost = ["delete these 2", "more than half of the 3", "--allow-most"];
+    publish(&workspace, &["hb", "--prune", "--yes"]).refused(1, &lost);
+    assert_eq!(indexed(&workspace, "hb").len(), 3);
+    let meant = ["hb", "--prune", "--yes", "--allow-most"];
+    assert_eq!(number(&published(&workspace, &meant), "/deleted"), 2);
+}
+
+#[test]
+fn a_folder_that_never_was_is_not_compared_without_a_word() {
+    let workspace = handbook();
+    published(&workspace, &["hb"]);
+    publish(&workspace, &["hb", "hbb", "--prune", "--yes"])
+        .refused(1, &["hbb does not exist", "nothing of this source"]);
+    publish(&workspace, &["hbb", "--prune", "--yes"]).refused(1, &["hbb does not exist"]);
+}
+
+#[test]
 fn one_document_has_title_id_attributes_and_may_come_from_stdin() {
     let workspace = Workspace::new();
     let server = workspace.start();
@@ -256,6 +394,36 @@ fn addresses_are_fetched_and_are_the_paths() {
     );
     assert!(run.stdout.contains("answered 404"), "{run:?}");
     assert_eq!(workspace.found("quoll").len(), 1);
+}
+
+#[test]
+fn a_server_that_stops_while_it_is_waited_for_leaves_word_of_what_was_sent() {
+    let workspace = Workspace::new();
+    let server = workspace.start_with(&["--services", "ingest,chunk,query"]);
+    workspace.write("docs/a.md", "# A\n\nThe bilby waits.");
+    let mut command = workspace.command();
+    let said = workspace.path("said.txt");
+    command
+        .args(["publish", "docs", "--source", "hb", "--wait"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&said).unwrap());
+    let mut child = command.spawn().unwrap();
+    wait_for("the verb to wait, after everything is sent", || {
+        let metrics = String::from_utf8(server.bytes("/metrics")).unwrap();
+        metrics.contains("route=\"/v1/work\"").then_some(())
+    });
+    server.stop();
+    let status = wait_for("the end of the waiting", || child.try_wait().unwrap());
+    assert_eq!(status.code(), Some(1));
+    let said = fs::read_to_string(said).unwrap();
+    for part in [
+        "1 of 1 documents sent",
+        "tributary documents list --source hb",
+        "cannot reach the server",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in: {said}");
+    }
 }
 
 #[test]

@@ -215,3 +215,36 @@ fn what_no_stage_has_read_yet_is_held_from_the_start() {
     assert!(held("documents.clean.v1", "chunk-g1"));
     server.stop();
 }
+
+#[test]
+fn a_time_of_versions_far_ahead_makes_no_document_dead() {
+    let workspace = Workspace::new();
+    let server = workspace.start();
+    let (id, first) =
+        server.publish(&json!({"source": "s", "source_path": "a.md", "content": "A quoll."}));
+    server.settled(&(id.clone(), first));
+    server.stop();
+    let file = workspace.data().join("manifest/given-time.json");
+    std::fs::write(&file, "{\"format\": 1, \"up_to_ms\": 9999999999999999}").unwrap();
+
+    let server = workspace.start();
+    for (path, content) in [("a.md", "A numbat."), ("b.md", "A wombat.")] {
+        let event = json!({"source": "s", "source_path": path, "content": content});
+        let published = server.publish(&event);
+        let state = server.settled(&published);
+        assert_eq!(text(&state, "/state"), "indexed", "{state}");
+        assert!(published.1 > first, "{path}: {published:?}");
+    }
+    assert!(
+        server.log().contains("far ahead of the clock"),
+        "{}",
+        server.log()
+    );
+    let aside = file.with_file_name("given-time.implausible.json");
+    assert!(
+        std::fs::read_to_string(aside)
+            .unwrap()
+            .contains("9999999999999999")
+    );
+    server.stop();
+}

@@ -16,10 +16,12 @@ use tributary_store::search_index::{GenerationStatus, SharedSearchIndex};
 
 use super::history::{self, Build};
 use super::unreported::report_found;
-use super::{KEY, build};
+use super::{KEY, build, rules};
 
 /// Builds that an overview shows.
 const SHOWN: usize = 20;
+/// What waits for a reindex where documents were tagged by earlier rules.
+const RULES: &str = "rules of knowledge sets";
 
 /// Where builds are asked for.
 pub struct ReindexDesk {
@@ -142,10 +144,14 @@ impl ReindexDesk {
     }
 
     /// Builds and generations. `outdated` is what the caller knows of settings that wait for a
-    /// reindex.
-    pub async fn overview(&self, outdated: Vec<String>) -> Result<ReindexOverview> {
+    /// reindex; whether rules of knowledge sets do is known here.
+    pub async fn overview(&self, mut outdated: Vec<String>) -> Result<ReindexOverview> {
         let builds = history::read(&self.topics).await?;
         let generations = self.generations.refresh().await?;
+        let documents_under_old_rules = self.under_old_rules(&builds, &generations).await?;
+        if documents_under_old_rules > 0 {
+            outdated.push(RULES.to_owned());
+        }
         let now_ms = (self.clock)();
         let builds = builds
             .into_iter()
@@ -157,7 +163,25 @@ impl ReindexDesk {
             builds,
             generations: generations.iter().map(summary).collect(),
             outdated,
+            documents_under_old_rules,
         })
+    }
+
+    /// Documents that can be found and were tagged before the rules of knowledge sets were changed
+    /// last. The build of a generation tags all of its documents.
+    async fn under_old_rules(&self, builds: &[Build], generations: &GenerationList) -> Result<u64> {
+        let Some(changed_at_ms) = rules::changed_at_ms(&self.topics).await? else {
+            return Ok(0);
+        };
+        let serving = generations.iter().find(|generation| generation.serving);
+        let is_of_serving =
+            |build: &&Build| serving.is_some_and(|serving| serving.name == build.report.generation);
+        let build = builds.iter().find(is_of_serving);
+        if build.is_some_and(|build| build.request.requested_at_ms >= changed_at_ms) {
+            return Ok(0);
+        }
+        self.table.catch_up(&self.topics).await?;
+        Ok(self.table.indexed_before(changed_at_ms))
     }
 }
 

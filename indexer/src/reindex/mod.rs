@@ -12,6 +12,7 @@ pub mod build;
 pub mod desk;
 mod history;
 mod removals;
+mod rules;
 mod unreported;
 
 pub use build::{ReindexParts, ReindexStage};

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::budget::{FORM_COPIES, JSON_COPIES, Share};
 use super::trace::Progress;
-use super::words::in_words;
+use super::words::{in_words, probably_meant};
 use crate::config::ServerConfig;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
@@ -262,7 +262,9 @@ fn json_problem(error: &serde_json::Error) -> Problem {
         return Problem::new(Code::MalformedBody, format!("body is not JSON: {text}"));
     }
     if text.starts_with("unknown field") {
-        return Problem::new(Code::UnknownField, text).with_hint("the schema is at /openapi.json");
+        let meant = probably_meant(&text).map(|name| format!("did you mean `{name}`? "));
+        let hint = meant.unwrap_or_default() + "the schema is at /openapi.json";
+        return Problem::new(Code::UnknownField, text).with_hint(hint);
     }
     Problem::new(
         Code::Invalid,

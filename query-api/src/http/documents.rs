@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tributary_retrieval::{DocumentParts, DocumentView, SearchError};
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::search::{FamilyMember, Passage};
+use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{
     Attributes, DocumentEvent, DocumentSort, DocumentState, Error, ErrorKind, Labels, State,
 };
@@ -21,7 +22,7 @@ use tributary_store::search_index::IndexedDocument;
 use super::body::Incoming;
 use super::caller::Caller;
 use super::idempotency::Claim;
-use super::{body, images, json, large_bodies, tables, upload};
+use super::{body, images, json, large_bodies, tables, unlisted, upload};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -60,6 +61,9 @@ pub struct DocumentPage {
     pub states: BTreeMap<String, u64>,
     /// Give this as `after` for the next page; `null` at the end.
     pub next: Option<String>,
+    /// Where there is none: values of the conditions that no document has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmet_filter: Option<UnmetFilter>,
 }
 
 /// A document in a list: what the last attempt did (`version`, `state`, `reason`, `at_ms`), and
@@ -157,7 +161,7 @@ pub struct DocumentDetail {
     /// Detected media type; empty where nothing can be found.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub media_type: String,
-    /// Where its tables are answered as an SQLite database, such as `/v1/tables/…`.
+    /// Where its tables are answered as an SQLite database, such as `/v1/tables/…?document=…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
     /// Links of its pictures in their order; those that the document carries are paths of the
@@ -271,12 +275,14 @@ async fn accept(
 pub async fn list(
     state: web::Data<ServerState>,
     parameters: web::Query<ListParameters>,
+    caller: Caller,
 ) -> Result<HttpResponse, Problem> {
     let mut parameters = parameters.into_inner();
     let limit = state.page_limit(parameters.limit)?;
     let (order, after) = place(&mut parameters)?;
+    let filter = ListFilter::from(parameters);
     let query = ListQuery {
-        filter: parameters.into(),
+        filter: filter.clone(),
         order,
         after,
         limit,
@@ -287,6 +293,10 @@ pub async fn list(
         .map(|state| (state.as_str().to_owned(), listing.counts.in_state(state)))
         .filter(|(_, documents)| *documents > 0)
         .collect();
+    let unmet_filter = match listing.counts.documents {
+        0 => unlisted::unmet(&state, filter, &caller.0).await?,
+        _ => None,
+    };
     json(
         StatusCode::OK,
         &DocumentPage {
@@ -295,6 +305,7 @@ pub async fn list(
             searchable: listing.counts.searchable,
             states,
             next: listing.next.map(|next| next.to_string()),
+            unmet_filter,
         },
     )
 }
@@ -321,14 +332,23 @@ fn place(parameters: &mut ListParameters) -> Result<(Order, Option<Place>), Prob
     };
     if after.is_some() && order != known {
         let what = format!(
-            "`after` is a place in a list by {}, not by {}",
-            known.sort.as_str(),
-            order.sort.as_str()
+            "`after` is a place in a list by {}, and this one is asked for by {}",
+            in_words(known),
+            in_words(order)
         );
         return Err(Problem::new(Code::InvalidParameter, what)
             .with_hint("leave `sort` and `descending` as they were, or `after` out"));
     }
     Ok((order, after))
+}
+
+fn in_words(order: Order) -> String {
+    let direction = if order.descending {
+        "descending"
+    } else {
+        "ascending"
+    };
+    format!("{} ({direction})", order.sort.as_str())
 }
 
 impl From<ListParameters> for ListFilter {
@@ -378,13 +398,15 @@ pub async fn get(
 
 fn detail(summary: DocumentSummary, view: DocumentView, with_passages: bool) -> DocumentDetail {
     let mut metadata = view.metadata;
-    let tables = metadata.remove(TABLES_DATABASE);
+    let stored = metadata.remove(TABLES_DATABASE);
+    let document_id = &summary.last_attempt.document_id;
+    let tables = stored.map(|stored| tables::link(&stored, document_id));
     DocumentDetail {
         summary,
         attributes: view.attributes,
         metadata,
         media_type: view.media_type,
-        tables: tables.map(|stored| tables::link(&stored)),
+        tables,
         pictures: view
             .pictures
             .iter()

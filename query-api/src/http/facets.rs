@@ -35,7 +35,7 @@ pub async fn choices(
     json(
         StatusCode::OK,
         &SearchChoices {
-            facets: facets.as_ref().clone(),
+            facets,
             reranker: state.retriever.reranker(),
             query_limit_bytes: limits.query_limit_bytes,
             maximum_top_k: limits.maximum_top_k,

@@ -17,9 +17,10 @@ pub mod page;
 pub mod reindex;
 pub mod rendered;
 pub mod search;
-pub mod search_queue;
 pub mod tables;
 pub mod trace;
+pub mod turns;
+mod unlisted;
 pub mod upload;
 mod words;
 
@@ -38,9 +39,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
             web::PathConfig::default()
                 .error_handler(|error, _| Problem::new(Code::Invalid, error.to_string()).into()),
         )
-        .app_data(web::QueryConfig::default().error_handler(|error, _| {
-            Problem::new(Code::InvalidParameter, words::in_words(&error.to_string())).into()
-        }))
+        .app_data(
+            web::QueryConfig::default()
+                .error_handler(|error, _| wrong_parameter(&error.to_string()).into()),
+        )
         // a resource of one route: other methods go on to `/v1/documents/{id}`, so that `reconcile`
         // can be a document id
         .route("/v1/documents/states", web::post().to(documents::states))
@@ -101,6 +103,14 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/").route(web::get().to(page::index)))
         .service(resource("/page/{path:.+}").route(web::get().to(page::file)))
         .default_service(web::route().to(nothing_here));
+}
+
+fn wrong_parameter(message: &str) -> Problem {
+    let problem = Problem::new(Code::InvalidParameter, words::in_words(message));
+    match words::probably_meant(message) {
+        Some(name) => problem.with_hint(format!("did you mean `{name}`?")),
+        None => problem.with_hint("the parameters of each path are at /openapi.json"),
+    }
 }
 
 /// The paths of every process.

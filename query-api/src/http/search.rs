@@ -3,11 +3,28 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use tributary_schemas::search::SearchRequest;
+use tributary_schemas::{ErrorKind, Filter};
 
 use super::caller::Caller;
 use super::{body, images, json};
 use crate::problem::Problem;
 use crate::server::ServerState;
+
+/// Puts the id of each document that the filter names by `source/path` in the place of the name. A
+/// name that nothing has stays, and no document meets it.
+async fn resolve_names(state: &ServerState, filter: &mut Filter) -> Result<(), Problem> {
+    for name in filter.document_ids.iter_mut().flatten() {
+        // Without a slash it is an id.
+        if name.contains('/') {
+            match state.documents.resolve(name).await {
+                Ok(id) => *name = id,
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(())
+}
 
 /// Finds chunks.
 pub async fn search(
@@ -16,7 +33,8 @@ pub async fn search(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let wanted: SearchRequest = body::read_json(&state, &request, payload).await?;
+    let mut wanted: SearchRequest = body::read_json(&state, &request, payload).await?;
+    resolve_names(&state, &mut wanted.filter).await?;
     let _turn = state.searches.turn().await?;
     let mut outcome = state.retriever.search(&wanted, &caller.0).await?;
     state.metrics.observe_search(&outcome.response);

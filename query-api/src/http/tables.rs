@@ -1,8 +1,16 @@
 //! `/v1/tables/{id}`: the tables of spreadsheets and delimited text as SQLite databases, kept as
-//! blobs. Only what is one is answered: other blobs are none of a reader's business.
+//! blobs. Only those of a document that the caller may see are answered: a blob outlives its
+//! document, and other blobs are none of a reader's business.
+
+use std::fmt::Write;
 
 use actix_web::{HttpResponse, web};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tributary_retrieval::DocumentParts;
+use tributary_schemas::document::TABLES_DATABASE;
 
+use super::caller::Caller;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -13,16 +21,31 @@ const PATH: &str = "/v1/tables/";
 /// What every SQLite database begins with.
 const SIGN: &[u8] = b"SQLite format 3\0";
 
-/// One database. Its address is the hash of its content, so it never changes.
+/// Parameters of `GET /v1/tables/{id}`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TableParameters {
+    /// Id of the document that they are the tables of.
+    document: Option<String>,
+}
+
+/// One database of a document that is there.
 pub async fn get(
     state: web::Data<ServerState>,
     id: web::Path<String>,
+    parameters: web::Query<TableParameters>,
+    caller: Caller,
 ) -> Result<HttpResponse, Problem> {
     let missing = || {
         Problem::new(Code::NotFound, "there are no tables of this name")
-            .with_hint("GET /v1/documents/{id} names those of a document in `tables`")
+            .with_hint("GET /v1/documents/{id} has the whole address of a document's in `tables`")
     };
-    let found = state.blobs.get(&format!("{SCHEME}{id}")).await;
+    let stored = format!("{SCHEME}{id}");
+    let document_id = parameters.into_inner().document.ok_or_else(missing)?;
+    if !belong_to(&state, &stored, &document_id, &caller).await? {
+        return Err(missing());
+    }
+    let found = state.blobs.get(&stored).await;
     let bytes = found.map_err(|error| match Problem::from(error) {
         problem if matches!(problem.code(), Code::NotFound | Code::Invalid) => missing(),
         problem => problem,
@@ -36,12 +59,49 @@ pub async fn get(
             "content-disposition",
             "attachment; filename=\"tables.sqlite\"",
         ))
-        .insert_header(("cache-control", "private, max-age=31536000, immutable"))
         .body(bytes))
 }
 
-/// The link under which a reader gets kept tables.
-pub fn link(stored: &str) -> String {
+/// Whether these are the tables of a document that is searchable for the caller.
+async fn belong_to(
+    state: &ServerState,
+    stored: &str,
+    document_id: &str,
+    caller: &Caller,
+) -> Result<bool, Problem> {
+    let parts = DocumentParts::default();
+    let view = state
+        .retriever
+        .document(document_id, parts, &caller.0)
+        .await?;
+    let tables = view.and_then(|mut view| view.metadata.remove(TABLES_DATABASE));
+    Ok(tables.is_some_and(|tables| tables == stored))
+}
+
+/// The link under which a reader gets kept tables of a document.
+pub fn link(stored: &str, document_id: &str) -> String {
     let hash = stored.strip_prefix(SCHEME).unwrap_or(stored);
-    format!("{PATH}{hash}")
+    let mut link = format!("{PATH}{hash}?document=");
+    for byte in document_id.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            link.push(char::from(byte));
+        } else {
+            // Writing into a string does not fail.
+            write!(link, "%{byte:02X}").unwrap_or_default();
+        }
+    }
+    link
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_link_names_the_document_whatever_its_id_is() {
+        assert_eq!(
+            link("blob:abc", "wiki/a&b é"),
+            "/v1/tables/abc?document=wiki%2Fa%26b%20%C3%A9"
+        );
+    }
 }

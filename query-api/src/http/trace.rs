@@ -199,11 +199,26 @@ fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
     })
 }
 
-/// Only what is read takes parameters in its address: a filter written there beside a body would be
-/// left out without a word.
+/// Paths below `/v1` that take parameters in their address when they are read.
+const WITH_PARAMETERS: [&str; 4] = [
+    "/v1/documents",
+    "/v1/documents/{id:.+}",
+    "/v1/dead-letters",
+    "/v1/tables/{id}",
+];
+
+/// A filter in the address of what takes none would be left out without a word: only some of what
+/// is read takes any, and nothing that has a body does.
 fn misplaced_parameters(request: &ServiceRequest) -> Option<Problem> {
-    if request.query_string().is_empty() || matches!(*request.method(), Method::GET | Method::HEAD)
-    {
+    if request.query_string().is_empty() {
+        return None;
+    }
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    // Pages, health checks and what is not there look at none.
+    let pattern = request
+        .match_pattern()
+        .filter(|pattern| pattern.starts_with("/v1/"));
+    if is_read && pattern.is_none_or(|pattern| WITH_PARAMETERS.contains(&pattern.as_str())) {
         return None;
     }
     let what = format!(
@@ -211,10 +226,12 @@ fn misplaced_parameters(request: &ServiceRequest) -> Option<Problem> {
         request.method(),
         request.path()
     );
-    Some(
-        Problem::new(Code::InvalidParameter, what)
-            .with_hint("write them into the body; /openapi.json has its form"),
-    )
+    let hint = if is_read {
+        "leave them out; what each path takes is at /openapi.json"
+    } else {
+        "write them into the body; /openapi.json has its form"
+    };
+    Some(Problem::new(Code::InvalidParameter, what).with_hint(hint))
 }
 
 /// A browser says where a request comes from, also where it sends no `Origin`: that of a picture, a

@@ -1,6 +1,8 @@
 //! What is wrong with a body or a parameter, in words of JSON: the reader of a body names the types of
 //! the program, which nobody outside knows.
 
+use tributary_taxonomy::nearest;
+
 /// Types as they are named, and what a caller knows them as.
 const WORDS: [(&str, &str); 14] = [
     ("u8", "a whole number from 0 to 255"),
@@ -42,9 +44,40 @@ pub fn in_words(message: &str) -> String {
     format!("{before}{EXPECTED}{words}{place}")
 }
 
+/// The name that an unknown one was probably meant to be, from a message that lists the known ones:
+/// "unknown field `a`, expected one of `b`, `c`".
+pub fn probably_meant(message: &str) -> Option<&str> {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = names.next()?;
+    nearest(unknown, names)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_of_the_known_names_is_proposed() {
+        let table = [
+            (
+                "unknown field `sourc`, expected one of `state`, `source`",
+                Some("source"),
+            ),
+            (
+                "unknown field `passage`, expected `passages`",
+                Some("passages"),
+            ),
+            (
+                "unknown field `colour`, expected one of `state`, `source`",
+                None,
+            ),
+            ("unknown field `x`, there are no fields", None),
+            ("missing field `query`", None),
+        ];
+        for (message, name) in table {
+            assert_eq!(probably_meant(message), name, "{message}");
+        }
+    }
 
     #[test]
     fn types_of_the_program_are_not_named() {

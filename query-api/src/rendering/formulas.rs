@@ -7,6 +7,8 @@ use pulldown_latex::{Event, Parser, RenderConfig, Storage, push_mathml};
 
 /// Longest formula that is tried; a longer one is most likely none.
 const MAXIMUM_FORMULA_BYTES: usize = 4096;
+/// Most groups within each other: the parser reads each from its beginning.
+const MAXIMUM_GROUPS: usize = 50;
 
 /// How a formula stands in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +21,27 @@ pub enum Place {
 
 /// The formula as a `<math>` element; `None` where it is no LaTeX that can be shown.
 pub fn mathml(latex: &str, place: Place) -> Option<String> {
-    if latex.len() > MAXIMUM_FORMULA_BYTES {
+    if latex.len() > MAXIMUM_FORMULA_BYTES || groups(latex) > MAXIMUM_GROUPS {
         return None;
     }
     // The parser meets what documents hold; a bug in it costs the formula and not the answer.
     catch_unwind(AssertUnwindSafe(|| rendered(latex, place)))
         .ok()
         .flatten()
+}
+
+/// How many groups are within each other at most.
+fn groups(latex: &str) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    for character in latex.chars() {
+        match character {
+            '{' => open += 1,
+            '}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
 }
 
 fn rendered(latex: &str, place: Place) -> Option<String> {
@@ -62,6 +78,9 @@ mod tests {
         for other in [r"\nosuchcommand{x}", "{", r"\frac{a}"] {
             assert_eq!(mathml(other, Place::Inline), None, "{other}");
         }
+        let nested = |groups| "{".repeat(groups) + "x" + &"}".repeat(groups);
+        assert!(mathml(&nested(MAXIMUM_GROUPS), Place::Inline).is_some());
+        assert_eq!(mathml(&nested(MAXIMUM_GROUPS + 1), Place::Inline), None);
         assert_eq!(
             mathml(&"x".repeat(MAXIMUM_FORMULA_BYTES + 1), Place::Inline),
             None

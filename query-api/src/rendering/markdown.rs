@@ -6,6 +6,7 @@ use pulldown_cmark::{
     html::push_html,
 };
 
+use super::bounds::Bounds;
 use super::formulas::{self, Place};
 use super::marks::Marks;
 use super::sanitise;
@@ -15,19 +16,24 @@ use crate::http::images;
 const PAGE_LEVELS: usize = 2;
 
 /// HTML of the text, with the marked words in `<mark>`. It still has what a document wrote as
-/// HTML.
-pub fn html(text: &str, marks: &Marks) -> String {
+/// HTML. `None` where the text is over a bound.
+pub fn html(text: &str, marks: &Marks) -> Option<String> {
     let mut writer = Writer {
         marks,
         events: Vec::new(),
         last_character: None,
         picture: None,
     };
-    let parser = TextMergeStream::new(Parser::new_ext(text, options()));
-    parser.for_each(|event| writer.take(event));
+    let mut bounds = Bounds::new(text.len());
+    for event in TextMergeStream::new(Parser::new_ext(text, options())) {
+        if !bounds.allow(&event) {
+            return None;
+        }
+        writer.take(event);
+    }
     let mut html = String::with_capacity(2 * text.len());
     push_html(&mut html, writer.events.into_iter());
-    html
+    Some(html)
 }
 
 fn options() -> Options {
@@ -213,7 +219,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        sanitise::clean(&html(text, &Marks::default()))
+        sanitise::clean(&html(text, &Marks::default()).unwrap_or_default())
     }
 
     #[test]

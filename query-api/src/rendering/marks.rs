@@ -129,8 +129,8 @@ const HAN_FROM: char = '\u{2E80}';
 pub struct Marks {
     analyzer: Option<Arc<Analyzer>>,
     words: HashSet<String>,
-    /// Chinese words, longest first.
-    chinese: Vec<Vec<char>>,
+    /// Chinese words by their first character, the longest first.
+    chinese: HashMap<char, Vec<Vec<char>>>,
 }
 
 impl Marks {
@@ -210,7 +210,9 @@ impl Marks {
         let begins = |word: &&Vec<char>| {
             word.len() <= rest.len() && word.iter().zip(rest).all(|(one, (_, other))| one == other)
         };
-        self.chinese.iter().find(begins).map(Vec::len)
+        let (_, first) = rest.first()?;
+        let words = self.chinese.get(first)?;
+        words.iter().find(begins).map(Vec::len)
     }
 
     fn asked(&self, word: &str) -> bool {
@@ -238,7 +240,7 @@ fn parts(word: &str) -> Vec<String> {
 
 /// Longest first. A single character is in too many words to say anything, unless nothing else was
 /// asked.
-fn chinese_words(tokens: &[String]) -> Vec<Vec<char>> {
+fn chinese_words(tokens: &[String]) -> HashMap<char, Vec<Vec<char>>> {
     let mut words: Vec<Vec<char>> = tokens
         .iter()
         .map(|token| {
@@ -252,7 +254,13 @@ fn chinese_words(tokens: &[String]) -> Vec<Vec<char>> {
         words.retain(|word| word.len() > 1);
     }
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-    words
+    let mut by_first: HashMap<char, Vec<Vec<char>>> = HashMap::new();
+    for word in words {
+        if let Some(first) = word.first() {
+            by_first.entry(*first).or_default().push(word);
+        }
+    }
+    by_first
 }
 
 /// The characters as the analyzer sees them, with their places in the text.

@@ -353,6 +353,12 @@ async fn searches_past_the_queue_are_refused_at_once_and_nothing_else_waits_for_
         refused.push(answer.unwrap());
         asked = rest;
     }
+    let body = json!({"markdown": ["*a*"]});
+    let rendered = server.post("/v1/rendered", &body).await;
+    assert_eq!(
+        rendered.status, 200,
+        "it has a queue of its own: {rendered:?}"
+    );
     for answer in &refused {
         assert_eq!(
             (

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tributary_models::Reranker;
 use tributary_query_api::config::{NetworkAccess, ServerConfig};
-use tributary_schemas::State;
+use tributary_schemas::document::TABLES_DATABASE;
+use tributary_schemas::{DocumentHeader, State};
+use tributary_store::search_index::Operation;
 
 use crate::common::client::{Answer, Server};
 use crate::common::{self, backend};
@@ -49,31 +51,113 @@ async fn pictures_are_shown_and_nothing_else_is() {
     assert_eq!(server.stop().await, Ok(()));
 }
 
+/// A document that is searchable and whose tables are this blob.
+fn with_tables(id: &str, stored: &str) -> Operation {
+    let metadata = [(TABLES_DATABASE.to_owned(), stored.to_owned())];
+    let document = DocumentHeader {
+        document_id: id.into(),
+        version: 1,
+        metadata: metadata.into(),
+        ..DocumentHeader::default()
+    };
+    Operation::Replace {
+        document: Box::new(document),
+        chunks: Vec::new(),
+        vectors: Vec::new(),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn tables_are_answered_and_no_other_blob_is() {
+async fn tables_of_a_document_that_is_there_are_answered_and_no_other_blob_is() {
     let server = Server::start().await;
-    let blobs = server.kept.blobs();
+    let (id, blobs) = ("a b/c&d.csv", server.kept.blobs());
     let keep = async |bytes: &'static [u8]| {
         let stored = blobs.put(bytes.into()).await.unwrap();
+        server.kept.index.apply(vec![with_tables(id, &stored)]);
         stored.replace("blob:", "/v1/tables/")
     };
-    let tables = server.get(&keep(b"SQLite format 3\0and so on").await).await;
+    let document = "?document=a%20b%2Fc%26d.csv";
+    let other_blob = keep(b"a body of somebody").await + document;
+    assert_eq!(server.get(&other_blob).await.status, 404);
+    let address = keep(b"SQLite format 3\0and so on").await;
+    let tables = server.get(&(address.clone() + document)).await;
     assert_eq!(
         (tables.status, tables.header("content-type")),
         (200, Some("application/vnd.sqlite3"))
     );
-    for path in [
-        keep(b"a body of somebody").await,
-        format!("/v1/tables/{}", "0".repeat(64)),
-        "/v1/tables/..%2Fetc".into(),
-    ] {
-        let refused = server.get(&path).await;
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (404, "not_found"),
-            "{path}"
+    assert_eq!(tables.header("cache-control"), Some("no-store"));
+    server.kept.report(id, 1, State::Indexed).await;
+    let shown = server.get("/v1/documents/a%20b%2Fc%26d.csv").await.json();
+    assert_eq!(shown["tables"], address.clone() + document);
+    let missing = [
+        address.clone(),
+        address.clone() + "?document=case%2F42",
+        format!("/v1/tables/{}{document}", "0".repeat(64)),
+        format!("/v1/tables/..%2Fetc{document}"),
+    ];
+    let refused = async |path: &str| {
+        let answer = server.get(path).await;
+        let found = (answer.status, answer.code());
+        assert_eq!(found, (404, "not_found".to_owned()), "{path}");
+    };
+    for path in &missing {
+        refused(path).await;
+    }
+    let (document_id, version) = (id.to_owned(), 2);
+    server.kept.index.apply(vec![Operation::Delete {
+        document_id,
+        version,
+    }]);
+    refused(&(address + document)).await;
+    assert_eq!(server.stop().await, Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parameters_that_a_path_does_not_take_are_refused_with_the_nearest_that_it_does() {
+    let server = Server::start().await;
+    let hash = "0".repeat(64);
+    let none_taken = [
+        "/v1/facets",
+        "/v1/knowledge-sets",
+        "/v1/reindex",
+        "/v1/dead-letters/7",
+        "/v1/events",
+        "/v1/work",
+        &format!("/v1/images/{hash}"),
+    ];
+    for path in none_taken {
+        let answer = server.get(&format!("{path}?sources=wiki")).await;
+        let found = (answer.status, answer.code());
+        assert_eq!(found, (400, "invalid_parameter".to_owned()), "{path}");
+        assert!(
+            answer.json()["detail"]
+                .as_str()
+                .unwrap()
+                .contains("takes no parameters")
         );
     }
+    for (path, meant) in [
+        ("/v1/documents?sourc=wiki", "`source`"),
+        ("/v1/documents/case%2F42?passage=true", "`passages`"),
+        ("/v1/dead-letters?limits=1", "`limit`"),
+        ("/v1/tables/x?documents=1", "`document`"),
+    ] {
+        let answer = server.get(path).await;
+        let found = (answer.status, answer.code());
+        assert_eq!(found, (400, "invalid_parameter".to_owned()), "{path}");
+        assert!(
+            answer.json()["hint"].as_str().unwrap().contains(meant),
+            "{answer:?}"
+        );
+    }
+    let body = json!({"query": "tasks", "topk": 3});
+    let answer = server.post("/v1/search", &body).await.json();
+    assert!(
+        answer["hint"].as_str().unwrap().contains("`top_k`"),
+        "{answer}"
+    );
+    assert_eq!(server.get("/health/livez?verbose").await.status, 200);
+    assert_eq!(server.get("/?page=search").await.status, 200);
     assert_eq!(server.stop().await, Ok(()));
 }
 
@@ -118,6 +202,22 @@ async fn documents_are_listed_by_what_they_are_and_in_the_order_asked_for() {
     for (query, expected) in cases {
         assert_eq!(listed(&server, query).await, expected, "{query}");
     }
+    for (query, condition, near) in [
+        ("source=manuel", "sources", Some("manual")),
+        ("tag=LTA&source=manual", "tags", Some("LTE")),
+        ("knowledge_set=comon", "knowledge_sets", Some("common")),
+        ("source=elsewhere", "sources", None),
+    ] {
+        let page = server.get(&format!("/v1/documents?{query}")).await.json();
+        let value = &page["unmet_filter"]["values"][0];
+        let found = (value["condition"].as_str(), value["did_you_mean"].as_str());
+        assert_eq!(found, (Some(condition), near), "{query}: {page}");
+    }
+    let both = server
+        .get("/v1/documents?source=manual&tag=LTE")
+        .await
+        .json();
+    assert!(both["unmet_filter"].is_null(), "each has documents: {both}");
     let first = server.get("/v1/documents?limit=2&sort=title").await.json();
     let next = first["next"].as_str().unwrap();
     for refused in [
@@ -129,6 +229,12 @@ async fn documents_are_listed_by_what_they_are_and_in_the_order_asked_for() {
         let found = (answer.status, answer.code());
         assert_eq!(found, (400, "invalid_parameter".to_owned()), "{refused}");
     }
+    let turned = format!("/v1/documents?after={next}&descending=true");
+    let detail = server.get(&turned).await.json()["detail"].to_string();
+    assert!(
+        detail.contains("by title (ascending)") && detail.contains("by title (descending)"),
+        "{detail}"
+    );
     let second = server.get(&format!("/v1/documents?after={next}")).await;
     assert_eq!(second.json()["documents"].as_array().unwrap().len(), 1);
     assert_eq!(server.stop().await, Ok(()));
@@ -266,6 +372,23 @@ async fn a_search_answers_what_scripts_read() {
     ] {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");
     }
+    let ids = async |name: &str| {
+        let asked = json!({"query": "scheduling", "filter": {"document_ids": [name]}});
+        let answer = server.post("/v1/search", &asked).await.json();
+        let hits = answer["hits"].as_array().unwrap().iter();
+        let ids = hits.map(|hit| hit["document_id"].as_str().unwrap().to_owned());
+        let unmet = answer["unmet_filter"]["values"][0]["value"].as_str();
+        (ids.collect::<Vec<_>>(), unmet.map(str::to_owned))
+    };
+    let by_id = ids("manual/scheduler").await;
+    assert!(!by_id.0.is_empty() && by_id.1.is_none(), "{by_id:?}");
+    assert_eq!(
+        ids("manual/manual/scheduler").await,
+        by_id,
+        "by source/path"
+    );
+    let unknown = "manual/nothing".to_owned();
+    assert_eq!(ids(&unknown).await, (vec![], Some(unknown)));
     assert_eq!(server.stop().await, Ok(()));
 }
 
@@ -989,6 +1112,21 @@ async fn markdown_is_rendered_without_anything_that_acts_and_with_marks() {
     );
     assert!(!html[1].as_str().unwrap().contains("onerror"), "{html}");
     assert_eq!(html[2], "");
+    let deep = json!({"markdown": ["a", "> ".repeat(20_000)]});
+    let rendered = server.post("/v1/rendered", &deep).await.json();
+    assert_eq!(rendered["as_written"], json!([1]));
+    assert!(
+        rendered["html"][1]
+            .as_str()
+            .unwrap()
+            .starts_with("<pre>&gt; ")
+    );
+    let long = json!({"query": "word ".repeat(10_000), "markdown": ["a"]});
+    let refused = server.post("/v1/rendered", &long).await;
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (413, "query_too_long")
+    );
     let many = json!({"markdown": vec![""; 1000]});
     let refused = server.post("/v1/rendered", &many).await;
     assert_eq!(

@@ -33,6 +33,7 @@ function App() {
     <${Header} view=${view} />
     <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${route.id ?? ""}`}>
       <h1 class=${view === "search" || route.id ? "hidden" : ""}>${t(`view.${view}`)}</h1>
+      ${route.view && !(route.view in VIEWS) && html`<p class="notice">${t("view.unknown", { view: route.view })}</p>`}
       <${View} id=${route.id} parameters=${route.parameters} />
     </main>`;
 }

@@ -504,16 +504,51 @@ async fn hits_have_a_relevance_that_a_request_can_ask_for() {
 async fn words_that_stand_nowhere_are_named_and_no_forbidden_text_counts() {
     let filled = filled().await;
     let retriever = common::retriever(filled.index.clone(), common::models(None));
-    let unmatched = async |filter: Value| {
-        let request = json!({"query": "载波聚合 0x80070005", "filter": filter});
-        search(&retriever, request).await.response.unmatched_terms
+    let ask = async |filter: Value| {
+        let request = json!({"query": "载波聚合有哪几个 0x80070005", "filter": filter});
+        search(&retriever, request).await.response
     };
-    assert_eq!(unmatched(json!({})).await, ["0x80070005"]);
-    let elsewhere = unmatched(json!({"sources": ["nowhere"]})).await;
+    assert_eq!(ask(json!({})).await.unmatched_terms, ["0x80070005"]);
+    let elsewhere = ask(json!({"sources": ["manual"]})).await.unmatched_terms;
     assert!(
         elsewhere.contains(&"0x80070005".to_owned()) && elsewhere.len() > 1,
         "{elsewhere:?}"
     );
+    // Under a filter that nothing meets it is the filter that is to blame, and not the words.
+    let misspelt = ask(json!({"sources": ["manuel"]})).await;
+    let unmet = misspelt.unmet_filter.map(|unmet| unmet.describe());
+    let said = "there is no document of the source `manuel` (did you mean `manual`?)";
+    assert_eq!(
+        (unmet.as_deref(), misspelt.unmatched_terms.len()),
+        (Some(said), 0)
+    );
+    let both = ask(json!({"sources": ["manual"], "knowledge_sets": ["radio"]})).await;
+    assert!(
+        both.hits.is_empty()
+            && both
+                .unmet_filter
+                .is_some_and(|unmet| unmet.values.is_empty())
+    );
+}
+
+#[tokio::test]
+async fn a_question_of_function_words_is_answered_by_nothing() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    let best = async |query: &str| {
+        let hits = search(&retriever, json!({"query": query}))
+            .await
+            .response
+            .hits;
+        let first = hits
+            .first()
+            .and_then(|hit| hit.scores.get("coverage").copied());
+        first.unwrap_or(0.0)
+    };
+    assert_eq!(best("的").await, 0.0);
+    // `the` stands in many texts and the other word in none.
+    assert_eq!(best("the quokka").await, 0.0);
+    assert!(best("载波聚合").await > 0.5);
 }
 
 #[tokio::test]

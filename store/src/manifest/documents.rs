@@ -100,7 +100,8 @@ impl Documents {
     ) -> Self {
         // Processes on other machines have their own time: their reports count too. Numbers of
         // producers do not.
-        let versions = Versions::open(u64::try_from(table.newest_time()).unwrap_or(0), given);
+        let newest_report = u64::try_from(table.newest_time()).unwrap_or(0);
+        let versions = Versions::open(plausible(newest_report, rule, clock()), given);
         Self {
             topics,
             table,
@@ -382,14 +383,27 @@ impl Documents {
     }
 
     async fn next_version(&self, document_id: &str) -> Result<u64> {
-        let version = self
-            .versions
-            .next(document_id, (self.clock)(), |document_id| {
-                self.table.newest_version(document_id)
-            });
+        let now = (self.clock)();
+        let known = |document_id: &str| self.table.newest_version(document_id);
+        let version = self.versions.next(document_id, now, known);
+        self.rule.check_given(document_id, version, now)?;
         self.versions.keep().await?;
         Ok(version)
     }
+}
+
+/// The time of the newest report, or 0 where the clock was wrong that it was written by: documents of
+/// that time have their own versions in the table.
+fn plausible(newest_report: u64, rule: VersionRule, now_ms: i64) -> u64 {
+    if rule.is_plausible(newest_report, now_ms) {
+        return newest_report;
+    }
+    tracing::warn!(
+        newest_report,
+        now_ms,
+        "the newest report is from far ahead of the time: versions of documents that are new go by the clock, is it right?"
+    );
+    0
 }
 
 fn labels_are_read(generation: &str) -> Error {

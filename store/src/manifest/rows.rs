@@ -46,6 +46,8 @@ pub(super) struct Glance<'a> {
     pub at_ms: i64,
     pub is_searchable: bool,
     pub is_degraded: bool,
+    /// Since when, where reports say it.
+    pub indexed_at_ms: Option<i64>,
     /// Of what is indexed, as far as they are known.
     pub labels: Option<&'a Labels>,
 }
@@ -337,6 +339,7 @@ impl Packed {
             at_ms: self.at_ms,
             is_searchable: self.is_searchable(),
             is_degraded: self.is_degraded(),
+            indexed_at_ms: self.indexed.as_ref().and_then(Indexed::since),
             labels,
         }
     }
@@ -355,6 +358,10 @@ impl Packed {
 }
 
 impl Indexed {
+    fn since(&self) -> Option<i64> {
+        (self.at_ms != UNKNOWN_TIME).then_some(self.at_ms)
+    }
+
     fn unpack(&self) -> IndexedVersion {
         IndexedVersion {
             version: self.version,

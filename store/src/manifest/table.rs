@@ -231,6 +231,17 @@ impl DocumentTable {
         }
     }
 
+    /// How many documents can be found in a version that was indexed before this time, milliseconds
+    /// since 1970, or nobody knows when.
+    pub fn indexed_before(&self, time_ms: i64) -> u64 {
+        let mut documents = 0;
+        self.glance(|glance| {
+            let is_before = glance.indexed_at_ms.is_none_or(|at_ms| at_ms < time_ms);
+            documents += u64::from(glance.is_searchable && is_before);
+        });
+        documents
+    }
+
     /// How many documents there are.
     pub fn counts(&self) -> Counts {
         self.read(Rows::counts)

@@ -32,6 +32,26 @@ impl VersionRule {
         }
     }
 
+    /// Whether the time that versions go on after may be right. What is given after it must be
+    /// taken by every stage, whose clock may be behind, so it is half as far ahead at most.
+    pub fn is_plausible(&self, time: u64, now_ms: i64) -> bool {
+        let ahead = match self.maximum_ahead {
+            Some(maximum) => u64::try_from(maximum.as_millis() / 2).unwrap_or(u64::MAX),
+            None => LIMIT / 2,
+        };
+        time <= u64::try_from(now_ms).unwrap_or(0).saturating_add(ahead)
+    }
+
+    /// `Conflict` for a version by the time that no stage would take: better no publication than
+    /// one that is given up.
+    pub fn check_given(&self, document_id: &str, version: u64, now_ms: i64) -> Result<()> {
+        self.check(version, now_ms).map_err(|error| {
+            let what = format!("the next version of `{document_id}` is not taken: {error}");
+            let hint = "is the clock of the server behind, or was it ahead when the document was published? set it right, or raise store.maximum_version_ahead_hours";
+            Error::new(ErrorKind::Conflict, what).with_hint(hint)
+        })
+    }
+
     /// `Invalid` for a version that is not taken.
     pub fn check(&self, version: u64, now_ms: i64) -> Result<()> {
         if version >= LIMIT {
@@ -248,6 +268,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_given_after_a_plausible_time_is_taken_and_the_rest_is_told() {
+        let rule = VersionRule::new(24);
+        let now = NOW as u64;
+        for (time, is_plausible) in [
+            (0, true),
+            (now + 12 * HOUR, true),
+            (now + 13 * HOUR, false),
+            (u64::MAX, false),
+        ] {
+            assert_eq!(rule.is_plausible(time, NOW), is_plausible, "{time}");
+            assert!(!is_plausible || rule.check_given("d", time + HOUR, NOW).is_ok());
+        }
+        let error = rule.check_given("d", now + 25 * HOUR, NOW).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        assert!(error.to_string().contains("25 hours ahead"), "{error}");
+        let any = VersionRule::new(0);
+        assert!(any.is_plausible(now * 1_000_000, NOW) && !any.is_plausible(LIMIT, NOW));
+    }
+
+    #[test]
     fn a_version_ahead_of_the_time_concerns_its_document_alone() {
         let versions = Versions::after(0);
         let far = NOW as u64 + HOUR;
@@ -325,7 +365,10 @@ mod tests {
     #[tokio::test]
     async fn times_go_on_when_the_clock_is_set_back_and_no_report_tells_of_it() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || Versions::open(7, GivenTime::open(folder.path()).unwrap());
+        let open = || {
+            let given = GivenTime::open(folder.path(), VersionRule::new(168), NOW).unwrap();
+            Versions::open(7, given)
+        };
         let versions = open();
         let tomorrow = versions.next("d", NOW + 24 * HOUR as i64, |_| 0);
         versions.keep().await.unwrap();

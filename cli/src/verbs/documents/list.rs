@@ -5,12 +5,14 @@ use jiff::Timestamp;
 use serde_json::json;
 use tributary_query_api::http::documents::{DocumentPage, DocumentSummary};
 
-use super::place;
 use crate::args::ListDocuments;
 use crate::client::{Client, segment};
+use crate::names;
 use crate::print::{self, Outcome};
 use crate::times;
 
+/// A version from here on is a time: the year 2001 in milliseconds.
+const FIRST_TIME: i64 = 1_000_000_000_000;
 /// Documents asked for at once.
 const PAGE: usize = 500;
 
@@ -82,6 +84,7 @@ fn found_json(found: &DocumentPage) -> serde_json::Value {
         "searchable": found.searchable,
         "states": found.states,
         "next": found.next,
+        "unmet_filter": found.unmet_filter,
     })
 }
 
@@ -106,7 +109,11 @@ fn row_json(row: &DocumentSummary) -> serde_json::Value {
 
 fn text(found: &DocumentPage) -> String {
     if found.total == 0 {
-        return "0 documents".to_owned();
+        let unmet = found.unmet_filter.as_ref();
+        return unmet.map_or_else(
+            || "0 documents".to_owned(),
+            |unmet| format!("0 documents: {}", unmet.describe()),
+        );
     }
     let mut lines = vec![format!(
         "{:10}  {:12}  {:>6}  {:16}  document, with its id below",
@@ -122,7 +129,7 @@ fn row_text(row: &DocumentSummary) -> String {
     let reason = last
         .reason
         .as_deref()
-        .map(|reason| format!("  ({})", print::shorten(reason, 100)))
+        .map(|reason| format!("  ({})", print::shorten(&with_time(reason), 100)))
         .unwrap_or_default();
     let searchable = if row.searchable.is_some() {
         "yes"
@@ -134,11 +141,25 @@ fn row_text(row: &DocumentSummary) -> String {
         last.state.as_str(),
         last.chunks,
         times::to_the_minute(last.at_ms),
-        place(last),
+        names::of_state(last),
         print::shorten(&last.title, 60),
         "",
         last.document_id,
     )
+}
+
+/// A version that is the time of its acceptance, as versions are unless the producer gives others, is
+/// read as that time.
+fn with_time(reason: &str) -> String {
+    let Some((before, version)) = reason.rsplit_once(" since version ") else {
+        return reason.to_owned();
+    };
+    match version.parse::<i64>() {
+        Ok(at_ms) if at_ms >= FIRST_TIME => {
+            format!("{before} since {}", times::to_the_minute(at_ms))
+        }
+        _ => reason.to_owned(),
+    }
 }
 
 fn totals(found: &DocumentPage) -> String {
@@ -148,8 +169,11 @@ fn totals(found: &DocumentPage) -> String {
         .map(|(state, documents)| format!("{documents} {state}"))
         .collect();
     let all = format!(
-        "{} documents, {} searchable; last attempt: {}",
-        found.total,
+        "{}, {} searchable; last attempt: {}",
+        print::count(
+            usize::try_from(found.total).unwrap_or(usize::MAX),
+            "document"
+        ),
         found.searchable,
         states.join(", ")
     );
@@ -159,5 +183,24 @@ fn totals(found: &DocumentPage) -> String {
             "{all}\n{} of them shown; the next: --after {next}",
             found.documents.len()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_is_a_time_is_read_as_one() {
+        let unchanged = "content and settings unchanged since version";
+        assert_eq!(
+            with_time(&format!("{unchanged} 1795253578921")),
+            "content and settings unchanged since 2026-11-21 09:32"
+        );
+        assert_eq!(
+            with_time(&format!("{unchanged} 7")),
+            format!("{unchanged} 7")
+        );
+        assert_eq!(with_time("no text"), "no text");
     }
 }

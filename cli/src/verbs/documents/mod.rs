@@ -16,6 +16,7 @@ use tributary_schemas::DocumentState;
 use crate::args::{Documents, Global, Output, Service};
 use crate::client::{Client, require, segment};
 use crate::config::Config;
+use crate::names;
 use crate::print::{self, Outcome};
 
 /// Looks at documents, or deletes them.
@@ -50,28 +51,20 @@ fn path_of(name: &str) -> String {
     format!("/v1/documents/{}", segment(name))
 }
 
-/// `source/path`, or the id of a document without a path.
-fn place(state: &DocumentState) -> String {
-    if state.source_path.is_empty() {
-        state.document_id.clone()
-    } else {
-        format!("{}/{}", state.source, state.source_path)
-    }
-}
-
 fn delete(client: &Client, names: &[String], wait: bool, output: Output) -> Result<Outcome> {
     let mut rows = Vec::new();
     for name in names {
         require(name, "a document id")?;
         let row = match client.delete::<Accepted>(&path_of(name)) {
-            Ok(accepted) if wait => gone(client, &accepted)?,
+            Ok(accepted) if wait => gone(client, name, &accepted)?,
             Ok(accepted) => json!({
+                "name": name,
                 "document_id": accepted.document_id,
                 "version": accepted.version,
                 "state": accepted.state,
             }),
             Err(error) => {
-                json!({"document_id": name, "state": "refused", "reason": error.to_string()})
+                json!({"name": name, "document_id": name, "state": "refused", "reason": error.to_string()})
             }
         };
         rows.push(row);
@@ -92,22 +85,29 @@ fn deleted(rows: &[Value]) -> String {
             .to_owned()
     };
     let lines = rows.iter().map(|row| {
-        format!(
-            "{:9} {} {}",
-            text(row, "state"),
-            text(row, "document_id"),
-            text(row, "reason")
-        )
+        let (name, id) = (text(row, "name"), text(row, "document_id"));
+        let id = match id == name {
+            true => String::new(),
+            false => format!("  id {id}"),
+        };
+        let reason = text(row, "reason");
+        let reason = match reason.is_empty() {
+            true => reason,
+            false => format!("  {reason}"),
+        };
+        let name = names::quoted(&name);
+        format!("{:9} {name}{id}{reason}", text(row, "state"))
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn gone(client: &Client, accepted: &Accepted) -> Result<Value> {
+fn gone(client: &Client, name: &str, accepted: &Accepted) -> Result<Value> {
     let deadline = Instant::now() + Duration::from_secs(60);
     while Instant::now() < deadline {
         let state: DocumentState = client.get(&path_of(&accepted.document_id))?;
         if state.version > accepted.version || state.state.is_final() {
             return Ok(json!({
+                "name": name,
                 "document_id": state.document_id,
                 "version": state.version,
                 "state": state.state,

@@ -6,9 +6,10 @@ use tributary_query_api::http::documents::{DocumentDetail, Searchable};
 use tributary_schemas::search::{FamilyMember, Passage};
 use tributary_schemas::{Attributes, DocumentState, Lineage};
 
-use super::{path_of, place};
+use super::path_of;
 use crate::args::Output;
 use crate::client::{Client, require};
+use crate::names;
 use crate::print::{self, Outcome};
 use crate::times;
 
@@ -33,10 +34,10 @@ fn text(detail: &DocumentDetail) -> String {
     let last = &summary.last_attempt;
     let mut page = Page::default();
     page.lines.push(match last.title.is_empty() {
-        true => place(last),
+        true => names::of_state(last),
         false => last.title.clone(),
     });
-    page.line("document", &place(last));
+    page.line("document", &names::of_state(last));
     page.line("id", &last.document_id);
     page.line("searchable", &searchable(summary.searchable.as_ref()));
     page.line("last attempt", &last_attempt(last));
@@ -121,10 +122,7 @@ fn tables(detail: &DocumentDetail) -> String {
 }
 
 fn member(member: &FamilyMember) -> (String, String) {
-    let place = match member.source_path.is_empty() {
-        true => member.document_id.clone(),
-        false => format!("{}/{}", member.source, member.source_path),
-    };
+    let place = names::of(&member.source, &member.source_path, &member.document_id);
     let similarity = format!("{:.0} %", member.similarity * 100.0);
     (similarity, format!("{place}  {}", member.title))
 }

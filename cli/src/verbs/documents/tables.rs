@@ -6,9 +6,10 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tributary_query_api::http::documents::DocumentDetail;
 
-use super::{path_of, place};
+use super::path_of;
 use crate::args::Output;
 use crate::client::{Client, require};
+use crate::names;
 use crate::print::{self, Outcome};
 
 /// Writes the database into a file, which must not be there yet.
@@ -19,7 +20,7 @@ pub fn run(client: &Client, name: &str, file: &Path, output: Output) -> Result<O
     let Some(tables) = &detail.tables else {
         bail!(
             "`{}` has no tables beside its text\nhint: spreadsheets and delimited text have them, once they are searchable",
-            place(state)
+            names::of_state(state)
         )
     };
     let created = std::fs::File::create_new(file);

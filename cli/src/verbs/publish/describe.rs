@@ -19,15 +19,14 @@ const TEXTS: [&str; 8] = [
 const NUMBERS: [&str; 3] = ["security_level", "created_at", "updated_at"];
 const CUSTOM: &str = "custom.";
 
-/// The event of every document, without its path and content. `Invalid` for an attribute that does
+/// The event of every document, without its path, title and content. `Invalid` for an attribute that does
 /// not exist.
-pub fn template(publish: &Publish) -> Result<DocumentEvent> {
+pub fn template(publish: &Publish, source: &str) -> Result<DocumentEvent> {
     let one = &publish.one;
     Ok(DocumentEvent {
         document_id: one.id.clone(),
         version: one.version,
-        source: publish.source.clone(),
-        title: one.title.clone(),
+        source: source.to_owned(),
         media_type: one.media_type.clone(),
         attributes: attributes(&publish.attributes)?,
         knowledge_sets: publish.sets.clone(),

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use tributary_schemas::{Error, ErrorKind};
 
-use super::roots::Roots;
+use super::roots::{Roots, path_within};
+use super::walk::{Folder, Listing, Unlisted};
 
 /// A file of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Selection {
     pub files: Vec<Found>,
     /// The folders that were named, with the root that they belong to.
     pub folders: Vec<NamedFolder>,
+    /// What in them was passed over.
+    pub unlisted: Vec<Unlisted>,
 }
 
 /// A folder that was named.
@@ -135,7 +138,7 @@ impl<'a> Rule<'a> {
         }
         let root = known.unwrap_or_else(|| named.absolute.clone());
         if named.given.exists() {
-            walk(named, &named.given, &root, &mut selection.files)?;
+            selection.list(named, &root)?;
         }
         let folder = named.absolute.clone();
         selection.folders.push(NamedFolder { folder, root });
@@ -168,6 +171,21 @@ impl<'a> Rule<'a> {
     }
 }
 
+impl Selection {
+    fn list(&mut self, named: &Named, root: &Path) -> Result<()> {
+        let mut listing = Listing::default();
+        let folder = Folder {
+            given: &named.given,
+            absolute: &named.absolute,
+            root,
+        };
+        folder.list(&mut listing)?;
+        self.files.append(&mut listing.files);
+        self.unlisted.append(&mut listing.unlisted);
+        Ok(())
+    }
+}
+
 /// A path that was named.
 struct Named {
     given: PathBuf,
@@ -176,6 +194,11 @@ struct Named {
 }
 
 impl Found {
+    /// Where it lies, as the system names it.
+    pub fn absolute(&self) -> PathBuf {
+        self.root.join(&self.source_path)
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         self.source_path == other.source_path
             && absolute(&self.file).ok() == absolute(&other.file).ok()
@@ -204,7 +227,7 @@ fn given_root(root: &Path) -> Result<PathBuf> {
 }
 
 /// The path as the system names it, but for the name itself: a link to a file keeps its own name.
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub fn absolute(path: &Path) -> Result<PathBuf> {
     if path.is_dir() {
         return std::fs::canonicalize(path)
             .with_context(|| format!("cannot read {}", path.display()));
@@ -219,39 +242,15 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     Ok(parent.join(name))
 }
 
-fn found(file: &Path, absolute: &Path, root: &Path) -> Found {
-    let relative = absolute.strip_prefix(root).unwrap_or(absolute);
-    let parts: Vec<String> = relative
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy().into_owned())
-        .collect();
+/// A file under its path from the root.
+pub(super) fn found(file: &Path, absolute: &Path, root: &Path) -> Found {
+    let source_path = path_within(absolute, root);
     Found {
         file: file.to_owned(),
-        source_path: parts.join("/"),
+        source_path: source_path.unwrap_or_else(|| absolute.display().to_string()),
         root: root.to_owned(),
         is_lone: false,
     }
-}
-
-fn walk(named: &Named, folder: &Path, root: &Path, files: &mut Vec<Found>) -> Result<()> {
-    let failed = || format!("cannot read {}", folder.display());
-    for entry in std::fs::read_dir(folder).with_context(failed)? {
-        let entry = entry.with_context(failed)?;
-        let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with('.') {
-            continue;
-        }
-        let kind = entry
-            .file_type()
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        if kind.is_dir() {
-            walk(named, &path, root, files)?;
-        } else if path.is_file() {
-            let inside = path.strip_prefix(&named.given).unwrap_or(&path);
-            files.push(found(&path, &named.absolute.join(inside), root));
-        }
-    }
-    Ok(())
 }
 
 /// Two files that would be one document: which of them won would be chance.

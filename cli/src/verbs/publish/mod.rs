@@ -1,16 +1,21 @@
 //! `tributary publish PATH…`: files, folders, stdin and addresses into the log, each with its
 //! outcome; and what left a folder out of it.
 
+mod compare;
 mod describe;
+mod failures;
 mod files;
 mod follow;
+mod mounts;
 mod progress;
 mod prune;
 mod roots;
+mod same_file;
 mod send;
 mod urls;
+mod walk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,14 +25,16 @@ use serde::Serialize;
 use serde_json::json;
 use tributary_schemas::{DocumentEvent, id};
 
+use self::compare::{Comparison, Kept};
 pub use self::files::{Found, Rule, Selection};
 use self::progress::Progress;
-use self::prune::Gone;
 use self::roots::Documents;
 pub use self::roots::Roots;
+use self::same_file::Explanation;
+pub use self::same_file::source_of;
 use self::send::{Body, Item, Sender};
 use self::urls::Fetcher;
-use crate::args::{Global, Output, Publish, Service};
+use crate::args::{Global, OneDocument, Output, Publish, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
@@ -38,6 +45,8 @@ const REFUSED: &str = "refused";
 /// What `publish --format json` prints.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
+    /// Source of all of them.
+    pub source: String,
     /// Documents that the server accepted.
     pub published: usize,
     /// Searchable now.
@@ -50,6 +59,8 @@ pub struct Report {
     pub deleted: usize,
     /// Never accepted: unreadable here, or refused by the server.
     pub refused: usize,
+    /// Documents that `--prune` left, since nobody could see whether their files are gone.
+    pub kept: Vec<Kept>,
     /// From the first file to the last outcome.
     pub seconds: f64,
     /// One per file.
@@ -82,8 +93,9 @@ pub struct Published {
 struct Plan {
     template: DocumentEvent,
     items: Vec<Item>,
-    gone: Vec<Gone>,
-    /// Files among the items, with the roots that their paths are relative to.
+    comparison: Comparison,
+    /// Files among the items, in the order of these, with the roots that their paths are relative
+    /// to.
     files: Vec<Found>,
     /// Roots of all folders that were named.
     roots: Vec<PathBuf>,
@@ -92,17 +104,20 @@ struct Plan {
 /// Publishes, waits if asked to (always without a server of its own accord, since nothing else
 /// would do the work), and reports.
 pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcome> {
-    let mut roots = Roots::of(global, config, &publish.source)?;
-    let plan = Plan::make(publish, &roots)?;
-    plan.explain(publish, &roots);
+    let source = source_of(global, config, publish.source.as_deref(), &publish.paths)?;
+    let mut roots = Roots::of(global, config, &source)?;
+    let mut plan = Plan::make(publish, &roots)?;
+    plan.explain(publish, &roots, &Roots::all(global, config));
+    plan.comparison.explain();
+    plan.take_title(&publish.one);
     if publish.dry_run {
         return plan.show(publish);
     }
-    prune::confirm(&plan.gone, &publish.source, publish.prune)?;
+    prune::confirm(&plan.comparison, &source, publish.prune)?;
     let client = Client::connect(global, config, &Service::ALL)?;
     let bytes = plan.items.iter().map(Item::bytes).sum();
     let progress = Progress::new(plan.items.len(), bytes);
-    progress.explain_interrupts(&publish.source, client.is_local())?;
+    progress.explain_interrupts(&source, client.is_local())?;
     let started = Instant::now();
     // Before the first is sent: what was sent until Ctrl-C is known to come from here.
     plan.remember(&mut roots)?;
@@ -113,17 +128,23 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
         fetcher: &fetcher,
     };
     let mut documents = sender.send_all(&plan.items, &progress);
-    documents.extend(prune::delete(&client, &plan.gone));
+    documents.extend(prune::delete(&client, &plan.comparison.gone));
     plan.forget(&mut roots, &documents)?;
+    plan.remember_titles(&mut roots, &documents)?;
     if publish.wait || client.is_local() {
         let patience = Duration::from_secs(publish.timeout);
         let waited = follow::follow(&client, &mut documents, patience, &progress);
-        progress.end();
+        if waited.is_err() {
+            progress.explain_failure(&source, client.is_local());
+        }
         waited?;
     }
     progress.end();
     client.close()?;
-    let report = Report::of(documents, started.elapsed());
+    let report = Report {
+        kept: plan.comparison.kept,
+        ..Report::of(source, documents, started.elapsed())
+    };
     show(publish.output, &report)?;
     Ok(report.outcome())
 }
@@ -138,7 +159,7 @@ pub fn publish_and_wait(
     let started = Instant::now();
     let mut roots = Roots::of_own_server(config, source)?;
     let selection = Rule::new(None, &roots)?.select(paths)?;
-    let plan = Plan::of_files(selection, source);
+    let plan = Plan::of_files(selection, &roots);
     plan.remember(&mut roots)?;
     let progress = Progress::new(plan.items.len(), plan.items.iter().map(Item::bytes).sum());
     let fetcher = Fetcher::new(config.convert.maximum_body_bytes);
@@ -151,22 +172,22 @@ pub fn publish_and_wait(
     let waited = follow::follow(client, &mut documents, Duration::ZERO, &progress);
     progress.end();
     waited?;
-    Ok(Report::of(documents, started.elapsed()))
+    Ok(Report::of(source.to_owned(), documents, started.elapsed()))
 }
 
 impl Plan {
-    fn of_files(selection: Selection, source: &str) -> Self {
-        let to_item = |found: &Found| Item {
-            source_path: found.source_path.clone(),
-            body: Body::File(found.file.clone()),
-        };
+    fn of_files(selection: Selection, roots: &Roots) -> Self {
+        let to_item =
+            |found: &Found| Item::new(found.source_path.clone(), Body::File(found.file.clone()));
+        let mut items: Vec<Item> = selection.files.iter().map(to_item).collect();
+        same_file::keep_what_was_given(&mut items, &selection.files, roots);
         Self {
             template: DocumentEvent {
-                source: source.to_owned(),
+                source: roots.source().to_owned(),
                 ..DocumentEvent::default()
             },
-            items: selection.files.iter().map(to_item).collect(),
-            gone: Vec::new(),
+            items,
+            comparison: Comparison::default(),
             roots: selection
                 .folders
                 .into_iter()
@@ -189,21 +210,20 @@ impl Plan {
             rule
         };
         let selection = rule.select(&paths)?;
-        let gone = prune::gone(&selection, roots, publish.prune)?;
+        let comparison = compare::compare(&selection, roots, publish.prune)?;
         let mut plan = Self {
-            template: describe::template(publish)?,
-            gone,
-            ..Self::of_files(selection, &publish.source)
+            template: describe::template(publish, roots.source())?,
+            comparison,
+            ..Self::of_files(selection, roots)
         };
         if !stdin.is_empty() {
             plan.items.push(from_stdin(publish)?);
         }
         if let Some(list) = &publish.urls {
             let addresses = urls::read_list(list)?.into_iter();
-            plan.items.extend(addresses.map(|address| Item {
-                source_path: address.clone(),
-                body: Body::Address(address),
-            }));
+            plan.items.extend(
+                addresses.map(|address| Item::new(address.clone(), Body::Address(address))),
+            );
         }
         plan.check(publish)?;
         if let (Some(path), [item]) = (&publish.one.path, plan.items.as_mut_slice()) {
@@ -211,11 +231,12 @@ impl Plan {
             // It is no longer where its path says.
             plan.files.clear();
         }
+        same_file::keep_what_was_given(&mut plan.items, &plan.files, roots);
         Ok(plan)
     }
 
     fn check(&self, publish: &Publish) -> Result<()> {
-        if self.items.is_empty() && self.gone.is_empty() && !publish.prune.allow_empty {
+        if self.items.is_empty() && self.comparison.gone.is_empty() && !publish.prune.allow_empty {
             bail!("there is no file to publish (hidden ones are left out)");
         }
         let one = &publish.one;
@@ -237,8 +258,8 @@ impl Plan {
     }
 
     /// Says what paths are relative to where that is not what was named.
-    fn explain(&self, publish: &Publish, roots: &Roots) {
-        let source = &publish.source;
+    fn explain(&self, publish: &Publish, roots: &Roots, all: &[Roots]) {
+        let source = roots.source();
         let mut said: Vec<&Path> = Vec::new();
         for found in &self.files {
             let is_plain = found.is_lone || publish.root.is_some();
@@ -261,11 +282,26 @@ impl Plan {
                 found.source_path
             ));
         }
+        let explanation = Explanation {
+            roots,
+            others: all,
+            prunes: publish.prune.prune,
+        };
+        let notes = explanation.notes(&self.files, &self.items);
+        notes.iter().for_each(|note| print::note(note));
     }
 
-    fn id_of(&self, found: &Found) -> String {
-        let given = self.template.document_id.clone();
-        given.unwrap_or_else(|| id::derive_document_id(&self.template.source, &found.source_path))
+    /// The title that the one document is given now.
+    fn take_title(&mut self, one: &OneDocument) {
+        if let (Some(title), [item]) = (&one.title, self.items.as_mut_slice()) {
+            item.title = Some(title.clone());
+        }
+    }
+
+    fn id_of(&self, item: &Item) -> String {
+        let given = self.template.document_id.as_ref();
+        let given = given.or(item.document_id.as_ref()).cloned();
+        given.unwrap_or_else(|| id::derive_document_id(&self.template.source, &item.source_path))
     }
 
     fn remember(&self, roots: &mut Roots) -> Result<()> {
@@ -273,18 +309,39 @@ impl Plan {
         for root in &self.roots {
             by_root.entry(root).or_default();
         }
-        for found in &self.files {
+        for (found, item) in self.files.iter().zip(&self.items) {
             if found.is_lone {
-                roots.publish_lone(&found.root, &found.source_path, &self.id_of(found))?;
+                roots.publish_lone(&found.root, &found.source_path, &self.id_of(item))?;
                 continue;
             }
             by_root
                 .entry(&found.root)
                 .or_default()
-                .insert(found.source_path.clone(), self.id_of(found));
+                .insert(found.source_path.clone(), self.id_of(item));
         }
         for (root, documents) in by_root {
             roots.publish(root, &documents)?;
+            let mounts = mounts::below(root);
+            if !mounts.is_empty() {
+                roots.note_mounts(root, mounts)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Titles of what was accepted hold for later publications too.
+    fn remember_titles(&self, roots: &mut Roots, documents: &[Published]) -> Result<()> {
+        let accepted: HashSet<&str> = documents
+            .iter()
+            .filter(|document| document.state != REFUSED)
+            .map(|document| document.source_path.as_str())
+            .collect();
+        for item in &self.items {
+            if let Some(title) = &item.title
+                && accepted.contains(item.source_path.as_str())
+            {
+                roots.give_title(&item.source_path, title)?;
+            }
         }
         Ok(())
     }
@@ -312,11 +369,14 @@ impl Plan {
             .map(|item| item.source_path.as_str())
             .collect();
         let gone: Vec<&str> = self
+            .comparison
             .gone
             .iter()
             .map(|gone| gone.source_path.as_str())
             .collect();
-        let object = json!({"source": publish.source, "publish": paths, "delete": gone});
+        let kept = &self.comparison.kept;
+        let source = &self.template.source;
+        let object = json!({"source": source, "publish": paths, "delete": gone, "keep": kept});
         print::result(publish.output, &object, || {
             let mut lines: Vec<String> = paths
                 .iter()
@@ -343,15 +403,16 @@ fn from_stdin(publish: &Publish) -> Result<Item> {
     std::io::stdin()
         .read_to_end(&mut bytes)
         .context("cannot read stdin")?;
-    Ok(Item {
-        source_path: one.path.clone().unwrap_or_default(),
-        body: Body::Bytes(bytes),
-    })
+    Ok(Item::new(
+        one.path.clone().unwrap_or_default(),
+        Body::Bytes(bytes),
+    ))
 }
 
 impl Report {
-    fn of(documents: Vec<Published>, took: Duration) -> Self {
+    fn of(source: String, documents: Vec<Published>, took: Duration) -> Self {
         let mut report = Self {
+            source,
             seconds: took.as_secs_f64(),
             ..Self::default()
         };
@@ -408,16 +469,10 @@ fn show(output: Output, report: &Report) -> Result<()> {
     print::result(output, report, || {
         let mut lines: Vec<String> = Vec::new();
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+        lines.extend(failures::lines(&report.documents));
         for document in &report.documents {
             match (document.state.as_str(), document.reason.as_deref()) {
-                ("dead" | REFUSED, reason) => {
-                    lines.push(format!(
-                        "{:8} {}: {}",
-                        document.state,
-                        document.source_path,
-                        reason.unwrap_or("no reason given")
-                    ));
-                }
+                _ if failures::is_failure(document) => {}
                 (state, _) if document.is_deletion => {
                     let state = if state == "deleted" {
                         state

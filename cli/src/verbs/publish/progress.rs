@@ -145,6 +145,12 @@ impl Progress {
         Ok(())
     }
 
+    /// The waiting ends, since the server cannot be asked any more: the same is said as on Ctrl-C.
+    pub fn explain_failure(&self, source: &str, is_local: bool) {
+        self.end();
+        print::note(&self.farewell(source, is_local));
+    }
+
     fn farewell(&self, source: &str, is_local: bool) -> String {
         let counts = self.counts();
         let unsent = counts.documents.saturating_sub(counts.sent);
@@ -165,7 +171,7 @@ impl Progress {
             let where_on = if is_local {
                 "they go on at the next start, of `tributary run` or of a verb that publishes"
             } else {
-                "they go on in the server"
+                "they go on in the server, while it runs"
             };
             lines.push(format!(
                 "nothing is lost: {where_on}\nfollow them with `tributary documents list --source {source}`"
@@ -337,7 +343,7 @@ mod tests {
             said,
             "interrupted: 8 of 10 documents sent; 5 embedding, 2 indexed, 1 refused (5 on their way)\n\
              2 were not sent or not confirmed: publish them again, which changes nothing for the others\n\
-             nothing is lost: they go on in the server\n\
+             nothing is lost: they go on in the server, while it runs\n\
              follow them with `tributary documents list --source hb`"
         );
         assert!(progress.farewell("hb", true).contains("at the next start"));

@@ -5,20 +5,22 @@
 //! One file for each source, `<data folder>/publishing/<hash>.json`, replaced as a whole:
 //! ```text
 //! {"format": 1, "source": "handbook", "server": null, "roots": [
-//!   {"folder": "/srv/handbook", "is_lone": false, "paths": {"radio/tilt.md": "<document id>"}}]}
+//!   {"folder": "/srv/handbook", "is_lone": false, "paths": {"radio/tilt.md": "<document id>"},
+//!    "mounts": ["radio"]}],
+//!  "titles": {"radio/tilt.md": "<title that was given by hand>"}}
 //! ```
 //! `server` is the address that was given with `--server`; without one, or for the server of this
 //! data folder, there is none. Where the files lie is known to the machine that publishes, not to
 //! the server, so this is kept here and is no part of a backup.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use tributary_schemas::{Error, ErrorKind};
+use tributary_schemas::{Error, ErrorKind, id};
 use tributary_store::data_folder;
 
 use crate::args::Global;
@@ -38,6 +40,9 @@ struct Remembered {
     source: String,
     server: Option<String>,
     roots: Vec<Root>,
+    /// Titles that were given by hand, by path within the source.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    titles: BTreeMap<String, String>,
 }
 
 /// A folder that documents were published from.
@@ -47,6 +52,9 @@ struct Root {
     /// Only single files of it were published, each by its name alone: it is no root for others.
     is_lone: bool,
     paths: Documents,
+    /// Folders below it, as paths from it, where something was mounted when they were published.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    mounts: BTreeSet<String>,
 }
 
 /// The roots of one source.
@@ -81,11 +89,42 @@ impl Roots {
                 format: FORMAT,
                 source: source.to_owned(),
                 server,
-                roots: Vec::new(),
+                ..Remembered::default()
             },
         };
         roots.read()?;
         Ok(roots)
+    }
+
+    /// What is remembered of all sources of this server. A file that cannot be read is passed over:
+    /// publishing its source says so.
+    pub fn all(global: &Global, config: &Config) -> Vec<Self> {
+        let data_folder = Path::new(&config.store.data_folder);
+        let server = foreign_server(global, data_folder);
+        let files = fs::read_dir(data_folder.join(FOLDER)).into_iter().flatten();
+        let mut all: Vec<Self> = files
+            .filter_map(|entry| Self::of_file(entry.ok()?.path()))
+            .filter(|roots| roots.remembered.server == server)
+            .collect();
+        all.sort_by(|left, right| left.source().cmp(right.source()));
+        all
+    }
+
+    fn of_file(file: PathBuf) -> Option<Self> {
+        if file.extension()? != "json" {
+            return None;
+        }
+        let mut roots = Self {
+            file,
+            remembered: Remembered::default(),
+        };
+        roots.read().ok()?;
+        Some(roots)
+    }
+
+    /// The source that this is about.
+    pub fn source(&self) -> &str {
+        &self.remembered.source
     }
 
     fn read(&mut self) -> Result<()> {
@@ -135,6 +174,72 @@ impl Roots {
             .collect()
     }
 
+    /// Paths of all documents of the source that were published from here.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let roots = self.remembered.roots.iter();
+        roots.flat_map(|root| root.paths.keys().map(String::as_str))
+    }
+
+    /// Whether a folder is a root, or lies in one and documents were published from it, or roots
+    /// lie in it.
+    pub fn has_any(&self, folder: &Path) -> bool {
+        let mut roots = self.remembered.roots.iter();
+        roots.any(|root| {
+            let inside = folder.strip_prefix(&root.folder);
+            root.folder.starts_with(folder)
+                || inside.is_ok_and(|inside| {
+                    root.paths
+                        .keys()
+                        .any(|path| Path::new(path).starts_with(inside))
+                })
+        })
+    }
+
+    /// The path within the source that a file was published under, if it was.
+    pub fn path_of(&self, file: &Path) -> Option<String> {
+        self.remembered.roots.iter().find_map(|root| {
+            let path = path_within(file, &root.folder)?;
+            root.paths.contains_key(&path).then_some(path)
+        })
+    }
+
+    /// Another file that is there and was published under this path, so that one document stands
+    /// for two files.
+    pub fn other_file(&self, file: &Path, source_path: &str) -> Option<PathBuf> {
+        let roots = self.remembered.roots.iter();
+        roots
+            .filter(|root| root.paths.contains_key(source_path))
+            .map(|root| root.folder.join(source_path))
+            .find(|other| other != file && other.is_file())
+    }
+
+    /// The id that was given by hand to the document of a path.
+    pub fn given_id(&self, source_path: &str) -> Option<&str> {
+        let roots = self.remembered.roots.iter();
+        let known = roots
+            .filter_map(|root| root.paths.get(source_path))
+            .next_back()?;
+        let derived = id::derive_document_id(self.source(), source_path);
+        (*known != derived).then_some(known)
+    }
+
+    /// The title that was given by hand to the document of a path.
+    pub fn given_title(&self, source_path: &str) -> Option<&str> {
+        self.remembered.titles.get(source_path).map(String::as_str)
+    }
+
+    /// Notes the title that a document was given by hand; an empty one forgets it.
+    pub fn give_title(&mut self, source_path: &str, title: &str) -> Result<()> {
+        self.change(|remembered| {
+            if title.is_empty() {
+                remembered.titles.remove(source_path);
+            } else {
+                let (path, title) = (source_path.to_owned(), title.to_owned());
+                remembered.titles.insert(path, title);
+            }
+        })
+    }
+
     /// Whether anything of the source was published from here.
     pub fn is_empty(&self) -> bool {
         self.remembered.roots.is_empty()
@@ -144,19 +249,26 @@ impl Roots {
     /// become a part of it: what was published from them under other paths is no longer in the
     /// folder.
     pub fn publish(&mut self, folder: &Path, documents: &Documents) -> Result<()> {
-        self.change(|roots| {
+        self.change(|remembered| {
+            let roots = &mut remembered.roots;
             let (merged, mut kept): (Vec<Root>, Vec<Root>) = std::mem::take(roots)
                 .into_iter()
                 .partition(|root| root.folder.starts_with(folder));
             for root in &mut kept {
                 root.paths.retain(|path, _| !documents.contains_key(path));
             }
+            let mounts = merged
+                .iter()
+                .filter(|root| root.folder == folder)
+                .flat_map(|root| root.mounts.clone())
+                .collect();
             let mut paths: Documents = merged.into_iter().flat_map(|root| root.paths).collect();
             paths.extend(documents.clone());
             kept.push(Root {
                 folder: folder.to_owned(),
                 is_lone: false,
                 paths,
+                mounts,
             });
             *roots = kept;
         })
@@ -164,7 +276,8 @@ impl Roots {
 
     /// Notes a single file that was published by its name, with no root that holds it.
     pub fn publish_lone(&mut self, folder: &Path, path: &str, id: &str) -> Result<()> {
-        self.change(|roots| {
+        self.change(|remembered| {
+            let roots = &mut remembered.roots;
             let known = roots
                 .iter_mut()
                 .find(|root| root.is_lone && root.folder == folder);
@@ -175,6 +288,7 @@ impl Roots {
                     folder: folder.to_owned(),
                     is_lone: true,
                     paths: Documents::from([document]),
+                    mounts: BTreeSet::new(),
                 }),
             }
         })
@@ -182,15 +296,40 @@ impl Roots {
 
     /// Forgets documents of a root that are deleted.
     pub fn forget(&mut self, folder: &Path, deleted: &[String]) -> Result<()> {
-        self.change(|roots| {
+        self.change(|remembered| {
+            let Remembered { roots, titles, .. } = remembered;
             for root in roots.iter_mut().filter(|root| root.folder == folder) {
                 root.paths.retain(|path, _| !deleted.contains(path));
+                let Root { paths, mounts, .. } = root;
+                mounts.retain(|mount| paths.keys().any(|path| Path::new(path).starts_with(mount)));
             }
+            titles.retain(|path, _| !deleted.contains(path));
         })
     }
 
+    /// Notes where something is mounted below a root, as paths from it. What was noted before stays
+    /// for as long as there are documents from there.
+    pub fn note_mounts(&mut self, folder: &Path, mounts: BTreeSet<String>) -> Result<()> {
+        self.change(|remembered| {
+            let known = remembered
+                .roots
+                .iter_mut()
+                .filter(|root| root.folder == folder);
+            known.for_each(|root| root.mounts.extend(mounts.clone()));
+        })
+    }
+
+    /// Where something was mounted below a root when its documents were published.
+    pub fn mounts(&self, folder: &Path) -> BTreeSet<String> {
+        let roots = self.remembered.roots.iter();
+        roots
+            .filter(|root| root.folder == folder)
+            .flat_map(|root| root.mounts.clone())
+            .collect()
+    }
+
     /// What another process wrote meanwhile is kept.
-    fn change(&mut self, change: impl FnOnce(&mut Vec<Root>)) -> Result<()> {
+    fn change(&mut self, change: impl FnOnce(&mut Remembered)) -> Result<()> {
         let failed = || format!("cannot write {}", self.file.display());
         let folder = self.file.parent().unwrap_or(Path::new("."));
         if let Some(data_folder) = folder.parent() {
@@ -201,7 +340,7 @@ impl Roots {
         lock.lock().with_context(failed)?;
         self.read()?;
         let before = self.remembered.clone();
-        change(&mut self.remembered.roots);
+        change(&mut self.remembered);
         if self.remembered != before {
             replace(&self.file, &serde_json::to_vec(&self.remembered)?)
                 .with_context(|| format!("cannot write {}", self.file.display()))?;
@@ -216,6 +355,15 @@ fn foreign_server(global: &Global, data_folder: &Path) -> Option<String> {
     let own = data_folder::running_server(data_folder);
     let is_own = own.is_some_and(|server| server.url == given);
     (!is_own).then_some(given)
+}
+
+/// The path of a file below a folder, with `/` between its parts.
+pub fn path_within(file: &Path, folder: &Path) -> Option<String> {
+    let parts = file.strip_prefix(folder).ok()?.components();
+    let parts: Vec<String> = parts
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    Some(parts.join("/"))
 }
 
 /// A crash leaves the old content or the new one.
@@ -233,10 +381,11 @@ fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn roots(folder: &Path) -> Roots {
+    /// Kept in a folder of a test.
+    pub fn roots(folder: &Path) -> Roots {
         let mut roots = Roots {
             file: folder.join("data/publishing/x.json"),
             remembered: Remembered {
@@ -321,6 +470,44 @@ mod tests {
             .publish(Path::new("/b"), &documents(&["x.md"]))
             .unwrap();
         assert_eq!(roots.documents(Path::new("/a")), documents(&["y.md"]));
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_path_and_its_document_by_what_was_given_by_hand() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut roots = roots(folder.path());
+        let file = Path::new("/hb/radio/tilt.md");
+        roots
+            .publish_lone(Path::new("/hb/radio"), "tilt.md", "lone")
+            .unwrap();
+        assert_eq!(roots.path_of(file).as_deref(), Some("tilt.md"));
+        assert_eq!(roots.path_of(Path::new("/hb/tilt.md")), None);
+        assert_eq!(roots.given_id("tilt.md"), Some("lone"));
+        let derived = id::derive_document_id("", "radio/tilt.md");
+        let documents = Documents::from([("radio/tilt.md".to_owned(), derived)]);
+        roots.publish(Path::new("/hb"), &documents).unwrap();
+        assert_eq!(roots.path_of(file).as_deref(), Some("radio/tilt.md"));
+        assert_eq!(roots.given_id("radio/tilt.md"), None, "it was derived");
+
+        roots.give_title("radio/tilt.md", "Tilts").unwrap();
+        assert_eq!(roots.given_title("radio/tilt.md"), Some("Tilts"));
+        roots.give_title("radio/tilt.md", "").unwrap();
+        assert_eq!(roots.given_title("radio/tilt.md"), None);
+    }
+
+    #[test]
+    fn two_files_of_one_path_are_told_while_both_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = folder.path().join("a");
+        fs::create_dir(&first).unwrap();
+        fs::write(first.join("x.md"), "x").unwrap();
+        let mut roots = roots(folder.path());
+        roots.publish_lone(&first, "x.md", "id").unwrap();
+        let (same, other) = (first.join("x.md"), folder.path().join("b/x.md"));
+        assert_eq!(roots.other_file(&same, "x.md"), None);
+        assert_eq!(roots.other_file(&other, "x.md"), Some(same.clone()));
+        fs::remove_file(&same).unwrap();
+        assert_eq!(roots.other_file(&other, "x.md"), None, "it has moved");
     }
 
     #[test]

@@ -25,6 +25,10 @@ const FETCHERS: usize = 4;
 pub struct Item {
     /// Path within the source.
     pub source_path: String,
+    /// Id that it was given by hand before.
+    pub document_id: Option<String>,
+    /// Title that it is or was given by hand.
+    pub title: Option<String>,
     /// Where its content is.
     pub body: Body,
 }
@@ -51,6 +55,16 @@ pub struct Sender<'a> {
 }
 
 impl Item {
+    /// With nothing said of it by hand.
+    pub fn new(source_path: String, body: Body) -> Self {
+        Self {
+            source_path,
+            document_id: None,
+            title: None,
+            body,
+        }
+    }
+
     /// Its size, as far as that is known before it is read.
     pub fn bytes(&self) -> u64 {
         match &self.body {
@@ -119,6 +133,8 @@ impl Sender<'_> {
     /// The event, and the size of its content.
     fn event(&self, item: &Item) -> Result<(DocumentEvent, u64)> {
         let mut event = self.template.clone();
+        event.document_id = event.document_id.or_else(|| item.document_id.clone());
+        event.title = item.title.clone().filter(|title| !title.is_empty());
         if !item.source_path.is_empty() {
             event.source_path = Some(item.source_path.clone());
         }

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use tributary_schemas::{Error, ErrorKind, limits};
 
 /// How long an address may take from the first byte to the last.
 const TIMEOUT: Duration = Duration::from_secs(120);
-const MAXIMUM_REDIRECTS: u32 = 5;
+const MAXIMUM_REDIRECTS: usize = 5;
 
 /// Fetches documents.
 pub struct Fetcher {
@@ -26,12 +26,15 @@ pub struct Fetched {
     pub media_type: Option<String>,
 }
 
+type Response = ureq::http::Response<ureq::Body>;
+
 impl Fetcher {
     /// Takes documents of at most so many bytes.
     pub fn new(maximum_bytes: u64) -> Self {
         let settings = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            .max_redirects(MAXIMUM_REDIRECTS)
+            // They are followed here, where each address is checked before it is called.
+            .max_redirects(0)
             .timeout_global(Some(TIMEOUT))
             .user_agent(concat!("tributary/", env!("CARGO_PKG_VERSION")));
         Self {
@@ -40,19 +43,11 @@ impl Fetcher {
         }
     }
 
-    /// The document at an address. Anything but a success is a failure: a page that says "not
-    /// found" is no document.
+    /// The document at an address. Anything but a whole document is a failure: a page that says
+    /// "not found" is none, nor is a part of one or an empty answer.
     pub fn fetch(&self, address: &str) -> Result<Fetched> {
-        let mut response = self
-            .agent
-            .get(address)
-            .call()
-            .with_context(|| format!("cannot fetch {address}"))?;
-        let status = response.status();
-        if !status.is_success() {
-            let message = format!("{address} answered {}", status.as_u16());
-            return Err(Error::new(ErrorKind::NotFound, message).into());
-        }
+        let mut response = self.follow(address)?;
+        check_status(address, response.status().as_u16())?;
         let media_type = response
             .headers()
             .get("content-type")
@@ -69,8 +64,97 @@ impl Fetcher {
                 let limit = self.maximum_bytes;
                 format!("cannot fetch {address} (at most {limit} bytes are taken)")
             })?;
+        if bytes.is_empty() {
+            let message = format!("{address} answered without a body");
+            return Err(Error::new(ErrorKind::Invalid, message)
+                .with_hint("delete the document if it is meant to be gone")
+                .into());
+        }
         Ok(Fetched { bytes, media_type })
     }
+
+    /// The answer at the end of all redirects.
+    fn follow(&self, address: &str) -> Result<Response> {
+        let started = Instant::now();
+        let mut at = address.to_owned();
+        for _ in 0..=MAXIMUM_REDIRECTS {
+            let left = TIMEOUT.saturating_sub(started.elapsed());
+            let response = self
+                .agent
+                .get(&at)
+                .config()
+                .timeout_global(Some(left))
+                .build()
+                .call()
+                .with_context(|| format!("cannot fetch {at}"))?;
+            let Some(location) = redirect(&response) else {
+                return Ok(response);
+            };
+            let next = joined(&at, location.trim());
+            at = checked(&next)
+                .map_err(|what| refused_redirect(address, &what))?
+                .to_owned();
+        }
+        let message = format!("{address} redirects more than {MAXIMUM_REDIRECTS} times");
+        Err(Error::new(ErrorKind::Invalid, message).into())
+    }
+}
+
+/// Where an answer leads to, if it leads anywhere.
+fn redirect(response: &Response) -> Option<String> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let location = response.headers().get("location")?;
+    Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
+}
+
+fn refused_redirect(address: &str, what: &str) -> Error {
+    let message = format!("{address} redirects where it is not followed: {what}");
+    Error::new(ErrorKind::Denied, message)
+        .with_hint("put the address of the document into the list")
+}
+
+/// The address that a reference means in an answer from another one (RFC 3986, 5.2; servers
+/// resolve dots in paths themselves).
+fn joined(base: &str, reference: &str) -> String {
+    let has_scheme = reference
+        .split_once(':')
+        .is_some_and(|(scheme, _)| !scheme.contains(['/', '?', '#']));
+    if has_scheme {
+        return reference.to_owned();
+    }
+    let (scheme, rest) = base.split_once("://").unwrap_or(("http", base));
+    if reference.starts_with("//") {
+        return format!("{scheme}:{reference}");
+    }
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    if reference.starts_with('/') {
+        return format!("{scheme}://{authority}{reference}");
+    }
+    let path = rest.split('?').next().unwrap_or_default();
+    if reference.is_empty() || reference.starts_with(['?', '#']) {
+        return format!("{scheme}://{path}{reference}");
+    }
+    let folder = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
+    format!("{scheme}://{folder}/{reference}")
+}
+
+fn check_status(address: &str, status: u16) -> Result<(), Error> {
+    let (kind, what) = match status {
+        200 | 203 => return Ok(()),
+        204 | 205 => (ErrorKind::Invalid, ", which is no document"),
+        206 => (ErrorKind::Corrupt, ", which is a part of a document"),
+        300..400 => (
+            ErrorKind::Invalid,
+            " and does not say where the document is",
+        ),
+        _ => (ErrorKind::NotFound, ""),
+    };
+    Err(Error::new(
+        kind,
+        format!("{address} answered {status}{what}"),
+    ))
 }
 
 /// The addresses in a file, one a line, each once; blank lines and those that begin with `#` do not
@@ -118,7 +202,8 @@ fn checked(line: &str) -> Result<&str, String> {
     let authority = uri.authority().map(|authority| authority.as_str());
     if authority.is_some_and(|authority| authority.contains('@')) {
         return Err(
-            "an address with a user or a password in it would be kept as the document's path"
+            "an address with a user or a password in it is not taken: it would be kept as the \
+             document's path, or sent to another host"
                 .to_owned(),
         );
     }
@@ -195,10 +280,85 @@ mod tests {
     }
 
     #[test]
+    fn no_part_of_a_document_and_no_empty_answer_is_one() {
+        let table = [
+            (
+                "206 Partial Content\r\ncontent-range: bytes 0-3/9\r\ncontent-length: 4\r\n\r\npart",
+                "answered 206, which is a part",
+            ),
+            (
+                "204 No Content\r\n\r\n",
+                "answered 204, which is no document",
+            ),
+            (
+                "200 OK\r\ncontent-length: 0\r\n\r\n",
+                "answered without a body",
+            ),
+            (
+                "304 Not Modified\r\n\r\n",
+                "answered 304 and does not say where",
+            ),
+        ];
+        for (answer, reason) in table {
+            let address = serve(format!("HTTP/1.1 {answer}").leak());
+            let error = Fetcher::new(100).fetch(&address).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_is_followed_to_where_it_leads() {
+        let document =
+            serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nhere");
+        let answer = format!(
+            "HTTP/1.1 301 Moved\r\nlocation: {document}/x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        );
+        let address = serve(answer.leak());
+        assert_eq!(Fetcher::new(100).fetch(&address).unwrap().bytes, b"here");
+        let table = [
+            ("https://c.d/e", "https://c.d/e"),
+            ("//c.d/e", "http://c.d/e"),
+            ("/e?f", "http://a.b/e?f"),
+            ("e:f/g", "e:f/g"),
+            ("e", "http://a.b/x/e"),
+            ("?e", "http://a.b/x/y?e"),
+        ];
+        for (reference, expected) in table {
+            assert_eq!(joined("http://a.b/x/y?z=/", reference), expected);
+        }
+        assert_eq!(joined("http://a.b", "e"), "http://a.b/e");
+        assert_eq!(joined("http://a.b?x", "e"), "http://a.b/e");
+    }
+
+    #[test]
+    fn a_redirect_with_a_password_is_not_followed() {
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        other.set_nonblocking(true).unwrap();
+        let host = other.local_addr().unwrap();
+        for location in [
+            format!("http://me:secret@{host}/"),
+            "file:///etc/passwd".into(),
+        ] {
+            let answer = format!(
+                "HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            );
+            let error = Fetcher::new(100).fetch(&serve(answer.leak())).unwrap_err();
+            let text = error.to_string();
+            assert!(
+                text.contains("redirects where it is not followed"),
+                "{text}"
+            );
+            assert!(!text.contains("secret"), "{text}");
+        }
+        assert!(other.accept().is_err(), "the other host was called");
+    }
+
+    #[test]
     fn redirects_end() {
         let address = serve(
             "HTTP/1.1 302 Found\r\nlocation: /again\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
         );
-        assert!(Fetcher::new(100).fetch(&address).is_err());
+        let error = Fetcher::new(100).fetch(&address).unwrap_err();
+        assert!(error.to_string().contains("more than 5 times"), "{error}");
     }
 }

@@ -31,6 +31,7 @@ use tributary_store::manifest::given_time::GivenTime;
 use tributary_store::manifest::table::DocumentTable;
 use tributary_store::manifest::versions::VersionRule;
 use tributary_store::metrics::MetricRegistry;
+use tributary_store::search_index::SharedSearchIndex;
 use tributary_store::work::Work;
 use tributary_store::{manifest, system_clock};
 use tributary_taxonomy::{KnowledgeSetCatalog, KnowledgeSets, SharedKnowledgeSets};
@@ -55,6 +56,8 @@ pub struct MemoryReindexing(Mutex<Vec<ReindexRequest>>);
 /// reported. No stage runs: what one would report is said with [`Kept::report`].
 pub struct Kept {
     pub documents: Arc<Documents>,
+    /// What searches find.
+    pub index: Arc<MemoryIndex>,
     dead_letters: Arc<DeadLetters>,
     topics: Topics,
     blobs: Blobs,
@@ -81,6 +84,7 @@ impl Kept {
             let document = DocumentHeader {
                 title: text.title.into(),
                 source: text.source.into(),
+                source_path: text.id.into(),
                 ..header(text.id, 1)
             };
             let chunks = u32::try_from(text.chunks.len()).unwrap();
@@ -103,7 +107,8 @@ impl Kept {
             Arc::new(DocumentTable::open(&topics).await.unwrap()),
             system_clock(),
         );
-        let given = GivenTime::open(&folder.path().join("manifest")).unwrap();
+        let rule = VersionRule::new(0);
+        let given = GivenTime::open(&folder.path().join("manifest"), rule, clock()).unwrap();
         let dead_letters = Arc::new(
             DeadLetters::open(topics.clone(), Arc::clone(&clock))
                 .await
@@ -112,13 +117,14 @@ impl Kept {
         let documents = Arc::new(Documents::new(
             topics.clone(),
             table,
-            index,
-            VersionRule::new(0),
+            Arc::clone(&index) as SharedSearchIndex,
+            rule,
             given,
             clock,
         ));
         Self {
             documents,
+            index,
             dead_letters,
             topics,
             blobs,
@@ -274,6 +280,7 @@ impl Reindexing for MemoryReindexing {
             builds: requests.iter().rev().map(progress).collect(),
             generations: Vec::new(),
             outdated: vec!["analyzer".into()],
+            documents_under_old_rules: 0,
         })
     }
 }

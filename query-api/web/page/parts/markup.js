@@ -6,7 +6,7 @@ const FOLDED_PIXELS = 260;
 
 /** What can be scrolled sideways can be reached by keyboard. */
 function makeReachable(element) {
-  for (const part of element.querySelectorAll("pre, table, math[display=block]")) {
+  for (const part of element.querySelectorAll("pre, table, math[display=block], p, td, dd")) {
     if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
     else part.removeAttribute("tabindex");
   }

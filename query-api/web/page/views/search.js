@@ -77,9 +77,9 @@ function Results({ search, answer, busy, choices, onChange }) {
   return html`<div class=${busy ? "results-list stale" : "results-list"} aria-busy=${String(busy)}>
     <${Tiers} answer=${answer} reranker=${choices?.reranker} />
     ${answer.degraded.length > 0 && html`<p class="notice">${t("search.degraded", { what: answer.degraded.map((what) => named("degraded", what)).join(", ") })}</p>`}
-    ${answer.unmatched_terms?.length > 0 && html`<p class="notice">${t("search.unmatched", { words: answer.unmatched_terms.join(", ") })}</p>`}
+    ${answer.unmatched_terms?.length > 0 && html`<p class="notice">${t(isFiltered(search) ? "search.unmatchedFiltered" : "search.unmatched", { words: answer.unmatched_terms.join(", ") })}</p>`}
     ${answer.plan && html`<${Plan} answer=${answer} />`}
-    ${answer.hits.length === 0 && html`<${Nothing} search=${search} choices=${choices} />`}
+    ${answer.hits.length === 0 && html`<${Nothing} search=${search} choices=${choices} unmet=${answer.unmet_filter} />`}
     <ol class="hits">${answer.hits.map((hit) => html`<${Hit} key=${hit.chunk_id} hit=${hit} answer=${answer} onUnfold=${() => onChange({ unfold: true })} />`)}</ol>
   </div>`;
 }
@@ -92,7 +92,10 @@ function Welcome({ choices }) {
 const NoDocuments = () => html`<${Empty}><p>${t("search.noDocuments")}</p>
   <p><code>tributary publish docs/ --wait</code></p><p><a class="button" href=${address("documents")}>${t("search.publish")}</a></p><//>`;
 
-function Nothing({ search, choices }) {
+function Nothing({ search, choices, unmet }) {
   if (choices?.documents === 0) return html`<${NoDocuments} />`;
+  if (unmet) return html`<${Empty}><p>${t("search.unmetFilter")}</p>${unmet.values.map((value) => html`<p>${absent(value)}</p>`)}<//>`;
   return html`<${Empty}><p>${t(isFiltered(search) ? "search.nothingFiltered" : "search.nothing")}</p><//>`;
 }
+
+const absent = ({ value, did_you_mean: near }) => (near ? t("search.absentNear", { value, near }) : t("search.absent", { value }));

@@ -1,0 +1,289 @@
+//! Compares folders with what was published from them before: documents whose files are gone, and
+//! those of which nobody can tell, since what held their files could not be listed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use tributary_schemas::{Error, ErrorKind};
+
+use super::files::{NamedFolder, Selection};
+use super::mounts;
+use super::roots::Roots;
+use super::walk::{Cause, Unlisted};
+use crate::args::Prune;
+use crate::print;
+
+/// A document whose file is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gone {
+    /// Path within the source.
+    pub source_path: String,
+    /// Its id.
+    pub document_id: String,
+}
+
+/// Documents that stay although their files were not seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// Path within the source of what was not listed.
+    pub path: String,
+    /// Why it was not.
+    pub reason: String,
+    /// How many documents were published from there.
+    pub documents: usize,
+}
+
+/// What folders tell of the documents that were published from them.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    /// Their files are gone.
+    pub gone: Vec<Gone>,
+    /// Nobody could see whether their files are gone.
+    pub kept: Vec<Kept>,
+    /// Documents of the source, those published now included.
+    pub all: usize,
+    /// Of the gone: those that lay in folders which are not empty as a whole, of which
+    /// `--allow-empty` says nothing.
+    unexpected: usize,
+}
+
+impl Comparison {
+    /// Whether so much goes that something else may have happened than that files were removed.
+    pub fn is_most(&self) -> bool {
+        self.unexpected * 2 > self.all
+    }
+
+    /// Says what stays and why.
+    pub fn explain(&self) {
+        for kept in &self.kept {
+            print::note(&format!(
+                "kept {} documents: {} {}",
+                kept.documents, kept.path, kept.reason
+            ));
+        }
+    }
+}
+
+/// Compares the folders with what was published from them. A folder that is empty or missing is
+/// refused unless that is meant: a share that is not mounted looks the same.
+pub fn compare(selection: &Selection, roots: &Roots, prune: Prune) -> Result<Comparison> {
+    if !prune.prune {
+        return Ok(Comparison::default());
+    }
+    if selection.folders.is_empty() {
+        bail!("--prune compares a folder with what was published from it: name the folder");
+    }
+    let here: HashSet<&str> = selection
+        .files
+        .iter()
+        .map(|found| found.source_path.as_str())
+        .collect();
+    let all: HashSet<&str> = roots.paths().chain(here.iter().copied()).collect();
+    let mut comparison = Comparison {
+        all: all.len(),
+        ..Comparison::default()
+    };
+    let mut counted = HashSet::new();
+    for named in &selection.folders {
+        let mut left = left_folder(named, &here, roots);
+        left.retain(|gone| counted.insert(gone.source_path.clone()));
+        comparison.add(named, left, selection, roots, prune)?;
+    }
+    comparison
+        .gone
+        .sort_by(|left, right| left.source_path.cmp(&right.source_path));
+    Ok(comparison)
+}
+
+impl Comparison {
+    /// `left`: documents that were published from the folder and were not found in it.
+    fn add(
+        &mut self,
+        named: &NamedFolder,
+        left: Vec<Gone>,
+        selection: &Selection,
+        roots: &Roots,
+        prune: Prune,
+    ) -> Result<()> {
+        if !named.folder.exists() && !roots.has_any(&named.folder) {
+            let unknown = refuse_unknown(named);
+            if !prune.allow_empty {
+                return Err(unknown.into());
+            }
+            print::note(&unknown.to_string());
+        }
+        let is_empty = is_empty(named, selection);
+        if is_empty && !left.is_empty() && !prune.allow_empty {
+            return Err(refuse_empty(named, left.len()).into());
+        }
+        let hiding = hiding(named, selection, roots, prune);
+        let mut kept: BTreeMap<&str, (&Unlisted, usize)> = BTreeMap::new();
+        let gone_before = self.gone.len();
+        for gone in left {
+            match hiding.iter().find(|one| hides(one, &gone)) {
+                Some(one) => kept.entry(&one.source_path).or_insert((one, 0)).1 += 1,
+                None => self.gone.push(gone),
+            }
+        }
+        if !is_empty {
+            self.unexpected += self.gone.len() - gone_before;
+        }
+        self.kept.extend(kept.into_values().map(Kept::of));
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn of((unlisted, documents): (&Unlisted, usize)) -> Self {
+        Self {
+            path: unlisted.source_path.clone(),
+            reason: unlisted.cause.text(),
+            documents,
+        }
+    }
+}
+
+fn left_folder(named: &NamedFolder, here: &HashSet<&str>, roots: &Roots) -> Vec<Gone> {
+    let known = roots.documents(&named.root).into_iter();
+    known
+        .filter(|(path, _)| within(named, path) && !here.contains(path.as_str()))
+        .map(|(source_path, document_id)| Gone {
+            source_path,
+            document_id,
+        })
+        .collect()
+}
+
+/// Whether a path within the source belongs to the folder that was named.
+fn within(named: &NamedFolder, path: &str) -> bool {
+    let Ok(inner) = named.folder.strip_prefix(&named.root) else {
+        return false;
+    };
+    inner.as_os_str().is_empty() || Path::new(path).starts_with(inner)
+}
+
+fn is_empty(named: &NamedFolder, selection: &Selection) -> bool {
+    !selection
+        .files
+        .iter()
+        .any(|found| found.root == named.root && within(named, &found.source_path))
+}
+
+/// What in the folder may hold files that nobody saw, outer folders first.
+fn hiding(
+    named: &NamedFolder,
+    selection: &Selection,
+    roots: &Roots,
+    prune: Prune,
+) -> Vec<Unlisted> {
+    let passed_over = selection.unlisted.iter();
+    let mut hiding: Vec<Unlisted> = passed_over
+        .filter(|unlisted| unlisted.root == named.root)
+        .cloned()
+        .collect();
+    if !prune.allow_empty {
+        hiding.extend(not_mounted(named, roots));
+    }
+    hiding.sort_by(|left, right| left.source_path.cmp(&right.source_path));
+    hiding
+}
+
+fn not_mounted(named: &NamedFolder, roots: &Roots) -> Vec<Unlisted> {
+    let now = mounts::below(&named.root);
+    let before = roots.mounts(&named.root).into_iter();
+    before
+        .filter(|path| !now.contains(path))
+        .map(|source_path| Unlisted {
+            source_path,
+            root: named.root.clone(),
+            cause: Cause::NotMounted,
+        })
+        .collect()
+}
+
+fn hides(unlisted: &Unlisted, gone: &Gone) -> bool {
+    Path::new(&gone.source_path).starts_with(&unlisted.source_path)
+}
+
+fn refuse_unknown(named: &NamedFolder) -> Error {
+    let message = format!(
+        "{} does not exist, and nothing of this source was published from it",
+        named.folder.display()
+    );
+    Error::new(ErrorKind::NotFound, message)
+        .with_hint("is it written right, and was it published with the same --source?")
+}
+
+fn refuse_empty(named: &NamedFolder, documents: usize) -> Error {
+    let folder = named.folder.display();
+    let what = if named.folder.exists() {
+        "has no files"
+    } else {
+        "is not there"
+    };
+    Error::new(
+        ErrorKind::Conflict,
+        format!("{folder} {what}: --prune would delete all {documents} documents that were published from it"),
+    )
+    .with_hint("is a disk or a share not mounted? if it is meant so, add --allow-empty")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::roots::Documents;
+    use super::super::roots::tests::roots;
+    use super::*;
+
+    const PRUNE: Prune = Prune {
+        prune: true,
+        yes: true,
+        allow_empty: false,
+        allow_most: false,
+    };
+
+    fn documents(paths: &[&str]) -> Documents {
+        let id = |path: &&str| ((*path).to_owned(), format!("id of {path}"));
+        paths.iter().map(id).collect()
+    }
+
+    #[test]
+    fn what_was_mounted_and_is_not_now_is_kept_unless_that_is_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("hb");
+        std::fs::create_dir_all(root.join("share")).unwrap();
+        std::fs::write(root.join("here.md"), "x").unwrap();
+        let mut roots = roots(folder.path());
+        let known = documents(&["here.md", "gone.md", "share/a.md", "shared.md"]);
+        roots.publish(&root, &known).unwrap();
+        roots
+            .note_mounts(&root, ["share".to_owned()].into())
+            .unwrap();
+        let rule = super::super::Rule::new(None, &roots).unwrap();
+        let selection = rule.select(std::slice::from_ref(&root)).unwrap();
+        let gone = |comparison: &Comparison| -> Vec<String> {
+            let paths = comparison.gone.iter();
+            paths.map(|gone| gone.source_path.clone()).collect()
+        };
+        let comparison = compare(&selection, &roots, PRUNE).unwrap();
+        assert_eq!(gone(&comparison), ["gone.md", "shared.md"]);
+        assert_eq!(comparison.kept.len(), 1, "{comparison:?}");
+        assert_eq!(
+            (
+                comparison.kept[0].path.as_str(),
+                comparison.kept[0].documents
+            ),
+            ("share", 1)
+        );
+        assert!(!comparison.is_most(), "two of four are not more than half");
+        let meant = Prune {
+            allow_empty: true,
+            ..PRUNE
+        };
+        let comparison = compare(&selection, &roots, meant).unwrap();
+        assert_eq!(gone(&comparison), ["gone.md", "share/a.md", "shared.md"]);
+        assert!(comparison.kept.is_empty() && comparison.is_most());
+    }
+}
