@@ -112,6 +112,8 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         "/v1/reindex",
         Some(r#"{"knowledge_sets": ["common", "radio"]}"#),
     ),
+    ("post", "/v1/repair", "/v1/repair", None),
+    ("get", "/v1/repair", "/v1/repair", None),
     ("get", "/v1/reindex", "/v1/reindex", None),
     ("delete", "/v1/reindex", "/v1/reindex", None),
     ("post", "/v1/reindex/rollback", "/v1/reindex/rollback", None),
