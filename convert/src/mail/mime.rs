@@ -11,11 +11,11 @@ use crate::limits::Limits;
 use crate::text_encoding::{decode, utf_16_without_mark};
 
 /// Multiparts and messages in each other; what is deeper stays bytes.
-pub const MAXIMUM_DEPTH: usize = 24;
+pub(crate) const MAXIMUM_DEPTH: usize = 24;
 
 /// A part of a message, or the message itself.
 #[derive(Debug, Default)]
-pub struct Part {
+pub(crate) struct Part {
     /// Fields by lowercase name, encoded words decoded.
     pub headers: Vec<(String, String)>,
     /// Media type, lowercase.
@@ -34,7 +34,7 @@ pub struct Part {
 
 /// What a part holds.
 #[derive(Debug)]
-pub enum Content {
+pub(crate) enum Content {
     /// Decoded bytes.
     Bytes(Vec<u8>),
     /// Parts in order.
@@ -51,7 +51,7 @@ impl Default for Content {
 
 impl Part {
     /// The first field of that name; empty if there is none.
-    pub fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers
             .iter()
             .find(|(known, _)| known == name)
@@ -60,21 +60,21 @@ impl Part {
 
     /// Bytes of a text part as text. Programs that know no encoding write `us-ascii`, so it says
     /// nothing of bytes that are not.
-    pub fn text<'b>(&self, bytes: &'b [u8]) -> Cow<'b, str> {
+    pub(crate) fn text<'b>(&self, bytes: &'b [u8]) -> Cow<'b, str> {
         let charset = self.charset.as_deref();
         let declared = charset.filter(|label| !label.eq_ignore_ascii_case("us-ascii"));
         decode(bytes, declared).text
     }
 
     /// Whether only the recipient's key opens it.
-    pub fn is_encrypted(&self) -> bool {
+    pub(crate) fn is_encrypted(&self) -> bool {
         let smime = self.media_type.ends_with("pkcs7-mime") && self.smime_type != "signed-data";
         self.media_type == "multipart/encrypted" || smime
     }
 }
 
 /// Reads a whole message. `Invalid` if it has too many parts or takes too long.
-pub fn parse(bytes: &[u8], maximum_parts: usize, limits: &Limits) -> Result<Part> {
+pub(crate) fn parse(bytes: &[u8], maximum_parts: usize, limits: &Limits) -> Result<Part> {
     let mut parser = Parser {
         maximum_parts,
         limits,

@@ -289,4 +289,4 @@ pub(crate) fn encrypted() -> Error {
 
 #[cfg(test)]
 #[path = "ole_tests.rs"]
-pub mod tests;
+pub(crate) mod tests;
