@@ -104,17 +104,20 @@ struct Parser<'l> {
 }
 
 impl Parser<'_> {
-    fn part(&mut self, bytes: &[u8], depth: usize) -> Result<Part> {
+    fn count_part(&mut self) -> Result<()> {
         self.parts += 1;
         self.limits.check_time()?;
         let maximum = self.maximum_parts;
-        if self.parts > maximum {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                format!("the message has more than {maximum} parts"),
-            )
-            .with_hint("split the message, or raise `convert.mail.maximum_parts`"));
+        if self.parts <= maximum {
+            return Ok(());
         }
+        let message = format!("the message has more than {maximum} parts");
+        Err(Error::new(ErrorKind::Invalid, message)
+            .with_hint("split the message, or raise `convert.mail.maximum_parts`"))
+    }
+
+    fn part(&mut self, bytes: &[u8], depth: usize) -> Result<Part> {
+        self.count_part()?;
         let (raw, used) = fields(bytes);
         let body = bytes.get(used..).unwrap_or_default();
         let raw_field = |name: &str| {
@@ -136,11 +139,7 @@ impl Parser<'_> {
             }
             _ => {
                 let bytes = transferred(body, raw_field("content-transfer-encoding"));
-                if media_type == "message/rfc822" && depth < MAXIMUM_DEPTH {
-                    Content::Message(Box::new(self.part(&bytes, depth + 1)?), bytes)
-                } else {
-                    Content::Bytes(bytes)
-                }
+                self.single(bytes, &media_type, depth)?
             }
         };
         Ok(Part {
@@ -158,6 +157,15 @@ impl Parser<'_> {
             media_type,
             content,
         })
+    }
+
+    /// What a part without parts holds: a message or bytes.
+    fn single(&mut self, bytes: Vec<u8>, media_type: &str, depth: usize) -> Result<Content> {
+        if media_type != "message/rfc822" || depth >= MAXIMUM_DEPTH {
+            return Ok(Content::Bytes(bytes));
+        }
+        let message = self.part(&bytes, depth + 1)?;
+        Ok(Content::Message(Box::new(message), bytes))
     }
 
     /// Parts between lines with the boundary. Without a last one, the part goes on to the end.
