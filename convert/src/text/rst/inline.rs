@@ -234,15 +234,7 @@ impl Parser<'_> {
             .iter()
             .any(|scheme| scanner.starts_with(scheme))
         {
-            let is_address = |character: &char| {
-                !character.is_whitespace()
-                    && !matches!(character, '<' | '>' | '"' | '`')
-                    && character_width(*character) == 1
-            };
-            let address: String = scanner.rest().take_while(is_address).collect();
-            let end = address.trim_end_matches(['.', ',', ';', ':', ')', '\'', '!', '?']);
-            scanner.at += end.chars().count();
-            scanner.push_ready(end);
+            scanner.address();
             return true;
         }
         let is_name = |character: &char| {
@@ -259,16 +251,7 @@ impl Parser<'_> {
             .strip_suffix(if anonymous { "__" } else { "_" })
             .filter(|name| !name.is_empty())
         else {
-            // The word has no markup inside; taken at once, so that its letters are not looked at
-            // again.
-            let width = word.chars().next().map_or(1, character_width);
-            let plain: String = word
-                .chars()
-                .take_while(|letter| letter.is_alphanumeric() && character_width(*letter) == width)
-                .collect();
-            for character in plain.chars() {
-                scanner.plain(character);
-            }
+            scanner.letters(&word);
             return true;
         };
         let link = if anonymous {
@@ -291,6 +274,29 @@ impl Parser<'_> {
 }
 
 impl Scanner {
+    /// Takes a bare address; punctuation at its end is none of it.
+    fn address(&mut self) {
+        let is_address = |character: &char| {
+            !character.is_whitespace()
+                && !matches!(character, '<' | '>' | '"' | '`')
+                && character_width(*character) == 1
+        };
+        let address: String = self.rest().take_while(is_address).collect();
+        let end = address.trim_end_matches(['.', ',', ';', ':', ')', '\'', '!', '?']);
+        self.at += end.chars().count();
+        self.push_ready(end);
+    }
+
+    /// Takes the first letters of a word without markup at once, so that they are not looked at
+    /// again.
+    fn letters(&mut self, word: &str) {
+        let width = word.chars().next().map_or(1, character_width);
+        let letters = word
+            .chars()
+            .take_while(|letter| letter.is_alphanumeric() && character_width(*letter) == width);
+        letters.for_each(|letter| self.plain(letter));
+    }
+
     fn peek(&self, ahead: usize) -> Option<char> {
         self.characters.get(self.at + ahead).copied()
     }
