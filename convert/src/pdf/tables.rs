@@ -297,6 +297,24 @@ fn row_texts(cells: &[Vec<Segment>], widths: &[f32]) -> Vec<Vec<String>> {
     let Some(longest) = lines.iter().max_by_key(|cell| cell.len()) else {
         return Vec::new();
     };
+    if !is_unruled(&lines, longest) {
+        let texts = lines.iter().zip(widths);
+        return vec![texts.map(|(cell, width)| cell_text(cell, *width)).collect()];
+    }
+    let row_of = |baseline: f32| -> Vec<String> {
+        let text = |cell: &Vec<lines::Line>| {
+            cell.iter()
+                .find(|line| (line.baseline - baseline).abs() < 2.0)
+                .map_or_else(String::new, |line| line.text.trim().to_owned())
+        };
+        lines.iter().map(text).collect()
+    };
+    longest.iter().map(|line| row_of(line.baseline)).collect()
+}
+
+/// Whether the lines of the cells stand side by side throughout, short and without list items: rows
+/// without rules between them.
+fn is_unruled(lines: &[Vec<lines::Line>], longest: &[lines::Line]) -> bool {
     let is_partner = |line: &lines::Line| {
         longest
             .iter()
@@ -312,29 +330,11 @@ fn row_texts(cells: &[Vec<Segment>], widths: &[f32]) -> Vec<Vec<String>> {
         .count();
     let is_short = |line: &lines::Line| line.text.chars().count() < MAXIMUM_UNRULED_CHARACTERS;
     let all = || lines.iter().flatten();
-    let is_unruled = tall >= 2
+    tall >= 2
         && tall * 2 > lines.iter().filter(|cell| !cell.is_empty()).count()
         && all().all(is_partner)
         && all().all(is_short)
-        && !has_items;
-    if !is_unruled {
-        return vec![
-            lines
-                .iter()
-                .zip(widths)
-                .map(|(cell, width)| cell_text(cell, *width))
-                .collect(),
-        ];
-    }
-    let row_of = |baseline: f32| -> Vec<String> {
-        let text = |cell: &Vec<lines::Line>| {
-            cell.iter()
-                .find(|line| (line.baseline - baseline).abs() < 2.0)
-                .map_or_else(String::new, |line| line.text.trim().to_owned())
-        };
-        lines.iter().map(text).collect()
-    };
-    longest.iter().map(|line| row_of(line.baseline)).collect()
+        && !has_items
 }
 
 fn cell_lines(segments: Vec<Segment>) -> Vec<lines::Line> {
