@@ -141,20 +141,7 @@ impl Found {
                     self.places.push((row, column, record.position as u32, 0));
                 }
             }
-            kind::MULTIPLE_RK => {
-                let Some((row, first)) = u16_at(data, 0).zip(u16_at(data, 2)) else {
-                    return;
-                };
-                let cells = (data.len().saturating_sub(6) / 6) as u16;
-                self.places.extend((0..cells).map(|index| {
-                    (
-                        row,
-                        first.saturating_add(index),
-                        record.position as u32,
-                        index,
-                    )
-                }));
-            }
+            kind::MULTIPLE_RK => self.note_numbers(&record),
             kind::MERGED_CELLS => self.merges.extend(merged(data)),
             kind::FILTER_MODE => self.is_filtered = true,
             kind::ROW if data.get(12).is_some_and(|flags| flags & 0x20 != 0) => {
@@ -167,6 +154,18 @@ impl Found {
             }
             _ => {}
         }
+    }
+
+    /// Notes a record of numbers side by side.
+    fn note_numbers(&mut self, record: &Record<'_>) {
+        let data = record.data;
+        let Some((row, first)) = u16_at(data, 0).zip(u16_at(data, 2)) else {
+            return;
+        };
+        let position = record.position as u32;
+        let cells = (data.len().saturating_sub(6) / 6) as u16;
+        self.places
+            .extend((0..cells).map(|index| (row, first.saturating_add(index), position, index)));
     }
 }
 
@@ -221,11 +220,7 @@ fn cell(stream: &[u8], place: &Place, globals: &Globals) -> Option<Cell<'static>
 }
 
 /// What a formula gave that is no number; a text stands in one of the next records.
-fn formula_value(
-    data: &[u8],
-    behind: Records<'_>,
-    globals: &Globals,
-) -> Option<Value<'static>> {
+fn formula_value(data: &[u8], behind: Records<'_>, globals: &Globals) -> Option<Value<'static>> {
     match *data.get(6)? {
         0 => {
             let stored = behind
