@@ -224,21 +224,9 @@ fn close_sides(grid: &mut Grid) {
 
 /// The table of a grid; `None` if it has too little text for one.
 fn table(grid: &Grid, segments: &[Segment]) -> Option<Table> {
-    let (row_count, column_count) = grid.size();
+    let (_, column_count) = grid.size();
     let owners = grid.owners();
-    let mut cells: Vec<Vec<Segment>> = vec![Vec::new(); row_count * column_count];
-    for segment in segments {
-        let row = grid
-            .rows
-            .partition_point(|edge| *edge <= segment.area.middle())
-            .saturating_sub(1);
-        let column = grid
-            .columns
-            .partition_point(|edge| *edge <= segment.area.centre())
-            .saturating_sub(1);
-        let owner = owners.get(row * column_count + column.min(column_count - 1))?;
-        cells.get_mut(*owner)?.push(segment.clone());
-    }
+    let cells = cells_of(grid, &owners, segments)?;
     let groups = owners
         .iter()
         .enumerate()
@@ -271,6 +259,26 @@ fn table(grid: &Grid, segments: &[Segment]) -> Option<Table> {
         area: grid.area(),
         rows,
     })
+}
+
+/// The segments of each cell, those of merged ones in the cell that owns them; `None` if one lies
+/// outside of the grid.
+fn cells_of(grid: &Grid, owners: &[usize], segments: &[Segment]) -> Option<Vec<Vec<Segment>>> {
+    let (row_count, column_count) = grid.size();
+    let mut cells: Vec<Vec<Segment>> = vec![Vec::new(); row_count * column_count];
+    for segment in segments {
+        let row = grid
+            .rows
+            .partition_point(|edge| *edge <= segment.area.middle())
+            .saturating_sub(1);
+        let column = grid
+            .columns
+            .partition_point(|edge| *edge <= segment.area.centre())
+            .saturating_sub(1);
+        let owner = owners.get(row * column_count + column.min(column_count - 1))?;
+        cells.get_mut(*owner)?.push(segment.clone());
+    }
+    Some(cells)
 }
 
 /// Whether a cell holds so much of the text that the lines are the frame of a page or form: most of
