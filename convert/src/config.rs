@@ -35,47 +35,47 @@ pub struct Config {
     pub conversion_memory_bytes: u64,
     /// Most files (pictures, attachments) that are taken out of one document; more are counted in
     /// its metadata and left out.
-    pub maximum_embedded_files: usize,
+    pub(crate) maximum_embedded_files: usize,
     /// Most bytes of such files per document, all together; what would go beyond is counted and
     /// left out.
-    pub maximum_embedded_bytes: u64,
+    pub(crate) maximum_embedded_bytes: u64,
     /// Most bytes that one document's archive may unpack to; more is refused as `Invalid`.
-    pub maximum_unpacked_bytes: u64,
+    pub(crate) maximum_unpacked_bytes: u64,
     /// Most bytes that one packed byte of an archive's member may become, for members over 16 MiB;
     /// more is refused as `Invalid`.
-    pub maximum_unpacking_ratio: u64,
+    pub(crate) maximum_unpacking_ratio: u64,
     /// Most front matter in bytes that is read as metadata; longer front matter stays in the text.
-    pub maximum_front_matter_bytes: usize,
+    pub(crate) maximum_front_matter_bytes: usize,
     /// Longest title in characters; longer ones are cut.
     pub maximum_title_characters: usize,
     /// The section `[convert.html]`.
-    pub html: HtmlConfig,
+    pub(crate) html: HtmlConfig,
     /// The section `[convert.notebook]`.
-    pub notebook: NotebookConfig,
+    pub(crate) notebook: NotebookConfig,
     /// The section `[convert.structured]`.
-    pub structured: StructuredConfig,
+    pub(crate) structured: StructuredConfig,
     /// The section `[convert.mail]`.
-    pub mail: MailConfig,
+    pub(crate) mail: MailConfig,
     /// The section `[convert.office]`.
-    pub office: OfficeConfig,
+    pub(crate) office: OfficeConfig,
     /// The section `[convert.docx]`.
-    pub docx: DocxConfig,
+    pub(crate) docx: DocxConfig,
     /// The section `[convert.doc]`.
-    pub doc: DocConfig,
+    pub(crate) doc: DocConfig,
     /// The section `[convert.slides]`.
     pub slides: SlidesConfig,
     /// The section `[convert.spreadsheet]`.
-    pub spreadsheet: SpreadsheetConfig,
+    pub(crate) spreadsheet: SpreadsheetConfig,
     /// The section `[convert.csv]`.
-    pub csv: CsvConfig,
+    pub(crate) csv: CsvConfig,
     /// The section `[convert.tables]`.
-    pub tables: TablesConfig,
+    pub(crate) tables: TablesConfig,
     /// The section `[convert.pdf]`.
     pub pdf: PdfConfig,
     /// The section `[convert.image]`.
-    pub image: ImageConfig,
+    pub(crate) image: ImageConfig,
     /// The section `[convert.ocr]`.
-    pub ocr: OcrConfig,
+    pub(crate) ocr: OcrConfig,
 }
 
 impl Config {
@@ -99,7 +99,7 @@ impl Config {
 /// The section `[convert.html]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct HtmlConfig {
+pub(crate) struct HtmlConfig {
     /// Elements that may be nested in each other; deeper tags are dropped, their text stays.
     pub(crate) maximum_depth: usize,
     /// Whether navigation, page headers and footers, banners and forms are dropped and the main
@@ -113,9 +113,9 @@ pub struct HtmlConfig {
 /// The section `[convert.notebook]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct NotebookConfig {
+pub(crate) struct NotebookConfig {
     /// Whether the outputs of code cells are kept.
-    pub outputs: bool,
+    pub(crate) outputs: bool,
     /// Most characters of text that are kept of one cell's outputs; 0 keeps none.
     pub(crate) maximum_output_characters: usize,
 }
@@ -123,7 +123,7 @@ pub struct NotebookConfig {
 /// The section `[convert.structured]`: JSON, JSON Lines, YAML and XML.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct StructuredConfig {
+pub(crate) struct StructuredConfig {
     /// Levels of nested names that become headings, 0 to 6; deeper ones become nested lists.
     pub(crate) heading_levels: usize,
     /// Most columns of a table that a list of flat records becomes; wider records are written one
@@ -137,7 +137,7 @@ pub struct StructuredConfig {
 /// The section `[convert.mail]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct MailConfig {
+pub(crate) struct MailConfig {
     /// Messages attached to messages that are read; deeper ones are listed as attachments.
     pub(crate) maximum_depth: usize,
     /// Most parts of one message; a message with more is refused as `Invalid`.
@@ -147,7 +147,7 @@ pub struct MailConfig {
 /// The section `[convert.office]`: limits of documents that are zip packages of XML parts.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct OfficeConfig {
+pub(crate) struct OfficeConfig {
     /// Most files that a package may hold; one with more is refused as `Invalid`.
     pub(crate) maximum_parts: usize,
     /// Elements that may be nested in each other in a part; a deeper part is refused as `Invalid`.
@@ -157,7 +157,7 @@ pub struct OfficeConfig {
 /// The section `[convert.docx]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct DocxConfig {
+pub(crate) struct DocxConfig {
     /// Whether comments of reviewers become footnotes; they are dropped otherwise.
     pub(crate) include_comments: bool,
     /// Whether text that the author hid is kept.
@@ -170,7 +170,7 @@ pub struct DocxConfig {
 /// The section `[convert.doc]`: Word 97 to 2003.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct DocConfig {
+pub(crate) struct DocConfig {
     /// Whether comments of reviewers become footnotes; they are dropped otherwise.
     pub(crate) include_comments: bool,
     /// Whether text that the author hid is kept.
@@ -196,7 +196,7 @@ pub struct SlidesConfig {
     pub(crate) image_width: u16,
     /// Longest time in milliseconds for drawing one presentation; slides that remain have no
     /// picture. It comes on top of the conversion's.
-    pub drawing_timeout_ms: u64,
+    pub(crate) drawing_timeout_ms: u64,
     /// Address space in bytes of each process of LibreOffice.
     pub(crate) drawing_memory_bytes: u64,
 }
@@ -204,7 +204,7 @@ pub struct SlidesConfig {
 /// The section `[convert.spreadsheet]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct SpreadsheetConfig {
+pub(crate) struct SpreadsheetConfig {
     /// Whether hidden sheets are read.
     pub(crate) hidden_sheets: bool,
     /// Whether hidden rows and columns are read.
@@ -228,9 +228,9 @@ pub struct SpreadsheetConfig {
 /// The section `[convert.csv]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct CsvConfig {
+pub(crate) struct CsvConfig {
     /// Bytes at the start of the text by which the delimiter is chosen.
-    pub sample_bytes: usize,
+    pub(crate) sample_bytes: usize,
     /// Most fields of one record; a file with more is refused as `Invalid`.
     pub(crate) maximum_columns: usize,
 }
@@ -238,7 +238,7 @@ pub struct CsvConfig {
 /// The section `[convert.tables]`: tables of spreadsheets and delimited text.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct TablesConfig {
+pub(crate) struct TablesConfig {
     /// Rows between two headers in Markdown: a longer table becomes several with the same header.
     pub(crate) rows_per_group: u64,
     /// Most rows of one table that are written as Markdown; a note says how many more are only in
@@ -246,7 +246,7 @@ pub struct TablesConfig {
     pub(crate) maximum_markdown_rows: u64,
     /// Bytes of Markdown from which rows are left out; a note says how many more are only in the
     /// database.
-    pub maximum_markdown_bytes: usize,
+    pub(crate) maximum_markdown_bytes: usize,
     /// Whether the tables are also written as an SQLite database.
     pub(crate) write_database: bool,
     /// Largest database in bytes, which is in memory once it is finished; tables that need more
@@ -259,10 +259,10 @@ pub struct TablesConfig {
     pub(crate) maximum_tables_per_sheet: usize,
     /// Most bytes that the cells of one sheet hold, repeated texts counted each time; more is
     /// refused as `Invalid`.
-    pub maximum_sheet_bytes: u64,
+    pub(crate) maximum_sheet_bytes: u64,
     /// Bytes of cells up to which a sheet and the database are kept in memory; larger ones go to
     /// temporary files.
-    pub memory_bytes: usize,
+    pub(crate) memory_bytes: usize,
 }
 
 /// Which program reads the text of a PDF.
@@ -305,7 +305,7 @@ pub struct PdfConfig {
 /// The section `[convert.image]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct ImageConfig {
+pub(crate) struct ImageConfig {
     /// Most pixels of one image or page; a larger one is refused as `Invalid`. One pixel takes 3
     /// to 11 bytes of memory while it is decoded.
     pub(crate) maximum_pixels: u64,
@@ -316,15 +316,15 @@ pub struct ImageConfig {
 /// The section `[convert.ocr]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct OcrConfig {
+pub(crate) struct OcrConfig {
     /// Dots per inch at which pages without text are drawn to be read.
     pub(crate) dots_per_inch: f32,
     /// Longest time in milliseconds for one page or picture; one that takes longer is left unread.
     /// It comes on top of the conversion's time.
-    pub page_timeout_ms: u64,
+    pub(crate) page_timeout_ms: u64,
     /// Longest time in milliseconds for all pages of a document; those that remain are left
     /// unread.
-    pub document_timeout_ms: u64,
+    pub(crate) document_timeout_ms: u64,
     /// Most pages and pictures of one document that are read; those that remain are left unread.
     pub(crate) maximum_pages: usize,
     /// Whether pictures within documents are read too, their text below where they stand.

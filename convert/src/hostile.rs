@@ -19,7 +19,7 @@ const FLIPS: usize = 8;
 const ROUNDS: usize = 300;
 
 /// Converts the document cut at every 97th byte and with flipped bits; the whole one must convert.
-pub fn withstands(document: &[u8], convert: impl Fn(&[u8], &Limits) -> Result<Converted>) {
+pub(crate) fn withstands(document: &[u8], convert: impl Fn(&[u8], &Limits) -> Result<Converted>) {
     let config: crate::Config = config();
     let try_one = |bytes: &[u8]| {
         let started = Instant::now();

@@ -4,6 +4,9 @@
 //!
 //! A converter lies in the family of its format; what several share lies beside the families.
 
+// What nobody outside can reach is not `pub`, so that the compiler sees what is dead.
+#![warn(unreachable_pub)]
+
 mod archive;
 mod blanks;
 mod block;

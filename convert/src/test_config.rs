@@ -2,7 +2,7 @@
 //! which name the type themselves.
 
 /// The section `[convert]` of the default file, with conversion in the test's own process.
-pub fn config<C: serde::de::DeserializeOwned>() -> C {
+pub(crate) fn config<C: serde::de::DeserializeOwned>() -> C {
     let defaults: toml::Value =
         toml::from_str(include_str!("../../cli/default.toml")).expect("the default file");
     let mut section = defaults

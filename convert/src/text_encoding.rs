@@ -14,7 +14,7 @@ const UTF_16_SAMPLE_UNITS: usize = 2048;
 
 /// Text decoded from bytes.
 #[derive(Debug)]
-pub struct Decoded<'a> {
+pub(crate) struct Decoded<'a> {
     /// The text, without byte order mark.
     pub text: Cow<'a, str>,
     /// Name of the encoding that it was read in.
@@ -28,7 +28,7 @@ pub struct Decoded<'a> {
 /// In this order: byte order mark, ISO-2022-JP by its escapes, valid UTF-8, UTF-16 by its pattern
 /// of zero bytes or CJK units, the `declared` charset, a guess from letter statistics. Text that is
 /// UTF-8 but for a few broken bytes is read as UTF-8.
-pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
+pub(crate) fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         return decode_as(encoding, part(bytes, mark_length..));
     }
@@ -64,7 +64,7 @@ pub fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a> {
 
 /// The charset that a media type names, as `text/plain; charset=gbk` does. `Invalid` for one that
 /// does not exist.
-pub fn charset_of(media_type: &str) -> Result<Option<&'static Encoding>> {
+pub(crate) fn charset_of(media_type: &str) -> Result<Option<&'static Encoding>> {
     let mut parameters = media_type.split(';').skip(1);
     let label = parameters.find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -86,7 +86,7 @@ pub fn charset_of(media_type: &str) -> Result<Option<&'static Encoding>> {
 
 /// Text in a charset that the producer names, as UTF-8; `None` where it is UTF-8 or has a byte order
 /// mark, or where the bytes do not fit the charset: then they are looked at as if nothing was said.
-pub fn as_named(bytes: &[u8], encoding: &'static Encoding) -> Option<String> {
+pub(crate) fn as_named(bytes: &[u8], encoding: &'static Encoding) -> Option<String> {
     if Encoding::for_bom(bytes).is_some() || std::str::from_utf8(bytes).is_ok() {
         return None;
     }
@@ -104,7 +104,7 @@ fn is_iso_2022_jp(bytes: &[u8]) -> bool {
 }
 
 /// Byte order of UTF-16 text without a byte order mark, if that is what the bytes look like.
-pub fn utf_16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
+pub(crate) fn utf_16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes.len() < 4 || !bytes.len().is_multiple_of(2) {
         return None;
     }
@@ -174,7 +174,7 @@ fn decode_as<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Decoded<'a> {
 }
 
 /// Windows and old Mac line ends to `\n`.
-pub fn unix_line_ends(text: Cow<'_, str>) -> String {
+pub(crate) fn unix_line_ends(text: Cow<'_, str>) -> String {
     if !text.contains('\r') {
         return text.into_owned();
     }
@@ -182,7 +182,7 @@ pub fn unix_line_ends(text: Cow<'_, str>) -> String {
 }
 
 /// Notes in the metadata in which encoding a body came and how much of it could not be read.
-pub fn note_encoding(
+pub(crate) fn note_encoding(
     metadata: &mut BTreeMap<String, String>,
     encoding: &str,
     replaced_characters: usize,

@@ -19,11 +19,10 @@ const STACK_BYTES: usize = 2 << 20;
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn config() -> Config {
-    Config {
-        maximum_body_bytes: 256 << 20,
-        maximum_markdown_bytes: 512 << 20,
-        ..test_config::config()
-    }
+    let mut config: Config = test_config::config();
+    config.maximum_body_bytes = 256 << 20;
+    config.maximum_markdown_bytes = 512 << 20;
+    config
 }
 
 fn convert_with(config: &Config, job: Job<'_>) -> Result<Converted> {
@@ -75,17 +74,13 @@ fn empty_bodies_become_empty_documents() {
 
 #[test]
 fn bodies_over_the_limit_are_refused() {
-    let small = Config {
-        maximum_body_bytes: 1000,
-        ..config()
-    };
+    let mut small = config();
+    small.maximum_body_bytes = 1000;
     let error = convert_with(&small, unnamed(&[b'x'; 1001])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.hint().unwrap().contains("maximum_body_bytes"));
-    let small = Config {
-        maximum_markdown_bytes: 10,
-        ..config()
-    };
+    let mut small = config();
+    small.maximum_markdown_bytes = 10;
     assert_eq!(
         convert_with(&small, unnamed(b"more than ten bytes"))
             .unwrap_err()
@@ -291,10 +286,8 @@ fn html_bombs_are_defused() {
 
 #[test]
 fn a_conversion_that_takes_too_long_is_refused() {
-    let impatient = Config {
-        conversion_timeout_ms: 0,
-        ..config()
-    };
+    let mut impatient = config();
+    impatient.conversion_timeout_ms = 0;
     for name in ["a.html", "a.md", "a.txt"] {
         let job = Job::named(b"<html><p>text</p></html> text", name);
         let error = convert_with(&impatient, job).unwrap_err();

@@ -25,11 +25,8 @@ fn fails(script: &str) -> Error {
 
 /// The error for a document whose worker is a shell that does `script`.
 fn fails_at_once(script: &str) -> Error {
-    let config: Config = test_config::config();
-    let config = Config {
-        conversion_timeout_ms: 300,
-        ..config
-    };
+    let mut config: Config = test_config::config();
+    config.conversion_timeout_ms = 300;
     let launch = Launch {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), script.into()],

@@ -111,11 +111,10 @@ fn no_ocr() -> std::result::Result<OcrSetup, OcrUnavailable> {
 }
 
 fn conversion() -> tributary_convert::Config {
-    tributary_convert::Config {
-        maximum_body_bytes: 1 << 20,
-        maximum_markdown_bytes: 2 << 20,
-        ..conversion_config::config()
-    }
+    let mut config: tributary_convert::Config = conversion_config::config();
+    config.maximum_body_bytes = 1 << 20;
+    config.maximum_markdown_bytes = 2 << 20;
+    config
 }
 
 const PROFILES: &str = r#"

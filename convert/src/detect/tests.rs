@@ -1,5 +1,6 @@
 //! What bytes and names are taken for.
 
+use super::containers::ZIP_MEMBERS;
 use super::*;
 
 fn format(bytes: &[u8], name: Option<&str>) -> Format {

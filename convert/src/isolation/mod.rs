@@ -21,7 +21,8 @@ mod program;
 mod protocol;
 mod worker;
 
-pub use confinement::{Confinement, Part, ProgramBounds};
+pub(crate) use confinement::ProgramBounds;
+pub use confinement::{Confinement, Part};
 pub use folder::WorkFolder;
 pub use pool::{ConversionPool, Launch};
 pub use program::become_program;

@@ -13,7 +13,7 @@ const MAXIMUM_FIELDS: usize = 2000;
 
 /// The fields at the start of a part by lowercase name, and the length of the header with its blank
 /// line.
-pub fn fields(bytes: &[u8]) -> (Vec<(String, String)>, usize) {
+pub(crate) fn fields(bytes: &[u8]) -> (Vec<(String, String)>, usize) {
     let mut fields: Vec<(String, Vec<u8>)> = Vec::new();
     let mut used = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -75,7 +75,7 @@ fn name_length(line: &[u8]) -> Option<usize> {
 /// Text with its encoded words (`=?charset?B?…?=`) decoded. Words side by side are one text, so
 /// that characters cut in two are whole; those of ISO-2022-JP are not, since each begins and ends
 /// in ASCII.
-pub fn decoded(text: &str) -> String {
+pub(crate) fn decoded(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut waiting: Option<(&'static Encoding, Vec<u8>)> = None;
     let mut rest = text;
@@ -129,7 +129,7 @@ fn encoded_word(text: &str) -> Option<(&'static Encoding, Vec<u8>, &str)> {
 }
 
 /// The value before the first `;`, lowercase, and the parameters behind it.
-pub fn with_parameters(text: &str) -> (String, BTreeMap<String, String>) {
+pub(crate) fn with_parameters(text: &str) -> (String, BTreeMap<String, String>) {
     let mut pieces = split_outside_quotes(text).into_iter();
     let value = pieces
         .next()

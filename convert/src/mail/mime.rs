@@ -11,11 +11,11 @@ use crate::limits::Limits;
 use crate::text_encoding::{decode, utf_16_without_mark};
 
 /// Multiparts and messages in each other; what is deeper stays bytes.
-pub const MAXIMUM_DEPTH: usize = 24;
+pub(crate) const MAXIMUM_DEPTH: usize = 24;
 
 /// A part of a message, or the message itself.
 #[derive(Debug, Default)]
-pub struct Part {
+pub(crate) struct Part {
     /// Fields by lowercase name, encoded words decoded.
     pub headers: Vec<(String, String)>,
     /// Media type, lowercase.
@@ -34,7 +34,7 @@ pub struct Part {
 
 /// What a part holds.
 #[derive(Debug)]
-pub enum Content {
+pub(crate) enum Content {
     /// Decoded bytes.
     Bytes(Vec<u8>),
     /// Parts in order.
@@ -51,7 +51,7 @@ impl Default for Content {
 
 impl Part {
     /// The first field of that name; empty if there is none.
-    pub fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers
             .iter()
             .find(|(known, _)| known == name)
@@ -60,21 +60,21 @@ impl Part {
 
     /// Bytes of a text part as text. Programs that know no encoding write `us-ascii`, so it says
     /// nothing of bytes that are not.
-    pub fn text<'b>(&self, bytes: &'b [u8]) -> Cow<'b, str> {
+    pub(crate) fn text<'b>(&self, bytes: &'b [u8]) -> Cow<'b, str> {
         let charset = self.charset.as_deref();
         let declared = charset.filter(|label| !label.eq_ignore_ascii_case("us-ascii"));
         decode(bytes, declared).text
     }
 
     /// Whether only the recipient's key opens it.
-    pub fn is_encrypted(&self) -> bool {
+    pub(crate) fn is_encrypted(&self) -> bool {
         let smime = self.media_type.ends_with("pkcs7-mime") && self.smime_type != "signed-data";
         self.media_type == "multipart/encrypted" || smime
     }
 }
 
 /// Reads a whole message. `Invalid` if it has too many parts or takes too long.
-pub fn parse(bytes: &[u8], maximum_parts: usize, limits: &Limits) -> Result<Part> {
+pub(crate) fn parse(bytes: &[u8], maximum_parts: usize, limits: &Limits) -> Result<Part> {
     let mut parser = Parser {
         maximum_parts,
         limits,
@@ -104,17 +104,20 @@ struct Parser<'l> {
 }
 
 impl Parser<'_> {
-    fn part(&mut self, bytes: &[u8], depth: usize) -> Result<Part> {
+    fn count_part(&mut self) -> Result<()> {
         self.parts += 1;
         self.limits.check_time()?;
         let maximum = self.maximum_parts;
-        if self.parts > maximum {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                format!("the message has more than {maximum} parts"),
-            )
-            .with_hint("split the message, or raise `convert.mail.maximum_parts`"));
+        if self.parts <= maximum {
+            return Ok(());
         }
+        let message = format!("the message has more than {maximum} parts");
+        Err(Error::new(ErrorKind::Invalid, message)
+            .with_hint("split the message, or raise `convert.mail.maximum_parts`"))
+    }
+
+    fn part(&mut self, bytes: &[u8], depth: usize) -> Result<Part> {
+        self.count_part()?;
         let (raw, used) = fields(bytes);
         let body = bytes.get(used..).unwrap_or_default();
         let raw_field = |name: &str| {
@@ -136,11 +139,7 @@ impl Parser<'_> {
             }
             _ => {
                 let bytes = transferred(body, raw_field("content-transfer-encoding"));
-                if media_type == "message/rfc822" && depth < MAXIMUM_DEPTH {
-                    Content::Message(Box::new(self.part(&bytes, depth + 1)?), bytes)
-                } else {
-                    Content::Bytes(bytes)
-                }
+                self.single(bytes, &media_type, depth)?
             }
         };
         Ok(Part {
@@ -158,6 +157,15 @@ impl Parser<'_> {
             media_type,
             content,
         })
+    }
+
+    /// What a part without parts holds: a message or bytes.
+    fn single(&mut self, bytes: Vec<u8>, media_type: &str, depth: usize) -> Result<Content> {
+        if media_type != "message/rfc822" || depth >= MAXIMUM_DEPTH {
+            return Ok(Content::Bytes(bytes));
+        }
+        let message = self.part(&bytes, depth + 1)?;
+        Ok(Content::Message(Box::new(message), bytes))
     }
 
     /// Parts between lines with the boundary. Without a last one, the part goes on to the end.

@@ -211,23 +211,30 @@ impl<'a> Compound<'a> {
                     .flatten()
                     .map(|sibling| (sibling, storage)),
             );
-            let length = usize::from(u16_at(entry, 0x40).unwrap_or(0)).clamp(2, 64) - 2;
-            let name = utf_16(entry.get(..length).unwrap_or_default()).to_lowercase();
-            match u8_at(entry, 0x42) {
-                Some(STORAGE) => {
-                    waiting.extend(u32_at(entry, 0x4C).map(|child| (child, Storage(number))));
-                    self.storages.push((storage, name, Storage(number)));
-                }
-                Some(STREAM) => {
-                    let place = u32_at(entry, 0x74).unwrap_or(NO_SECTOR);
-                    self.streams
-                        .entry((storage, name))
-                        .or_insert((place, size_at(entry, 0x78).unwrap_or(0)));
-                }
-                _ => {}
-            }
+            let child = self.note_entry(entry, storage, Storage(number));
+            waiting.extend(child.map(|child| (child, Storage(number))));
         }
         self.storages.sort_unstable_by_key(|(_, _, number)| *number);
+    }
+
+    /// Notes a stream or a storage, `own`, that lies in `storage`; the first entry in it.
+    fn note_entry(&mut self, entry: &[u8], storage: Storage, own: Storage) -> Option<u32> {
+        let length = usize::from(u16_at(entry, 0x40).unwrap_or(0)).clamp(2, 64) - 2;
+        let name = utf_16(entry.get(..length).unwrap_or_default()).to_lowercase();
+        match u8_at(entry, 0x42) {
+            Some(STORAGE) => {
+                self.storages.push((storage, name, own));
+                u32_at(entry, 0x4C)
+            }
+            Some(STREAM) => {
+                let place = u32_at(entry, 0x74).unwrap_or(NO_SECTOR);
+                self.streams
+                    .entry((storage, name))
+                    .or_insert((place, size_at(entry, 0x78).unwrap_or(0)));
+                None
+            }
+            _ => None,
+        }
     }
 
     /// The storages in a storage, with their names in lower case.
@@ -289,4 +296,4 @@ pub(crate) fn encrypted() -> Error {
 
 #[cfg(test)]
 #[path = "ole_tests.rs"]
-pub mod tests;
+pub(crate) mod tests;

@@ -5,7 +5,7 @@ use super::*;
 
 /// A compound file of these streams, each padded to at least `4096` bytes so that it lies in
 /// sectors of its own, unless it is small.
-pub fn build(streams: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn build(streams: &[(&str, &[u8])]) -> Vec<u8> {
     let mut sectors: Vec<Vec<u8>> = Vec::new();
     let mut table: Vec<u32> = Vec::new();
     let mut append = |content: &[u8], sectors: &mut Vec<Vec<u8>>| {

@@ -167,9 +167,20 @@ fn table(rows: &[Vec<Segment>]) -> Option<Table> {
     for row in rows {
         columns = with_row(&columns, row)?;
     }
+    if !is_table(rows, &columns) {
+        return None;
+    }
+    let area = Area::around(columns.iter().copied())?;
+    let texts = texts(rows, &columns);
+    (texts.len() >= 2).then_some(Table { area, rows: texts })
+}
+
+/// Whether rows that share columns are a table, by how many there are, how they line up and what
+/// they say.
+fn is_table(rows: &[Vec<Segment>], columns: &[Area]) -> bool {
     let full = rows.iter().filter(|row| row.len() >= 2).count();
     let is_two = columns.len() == 2;
-    let minimum = if columns.len() >= 4 && edge_share(rows, &columns, true) > 0.9 {
+    let minimum = if columns.len() >= 4 && edge_share(rows, columns, true) > 0.9 {
         MINIMUM_ROWS_OF_FOUR
     } else {
         MINIMUM_ROWS
@@ -180,24 +191,24 @@ fn table(rows: &[Vec<Segment>]) -> Option<Table> {
         || is_list(rows)
         || is_prose(rows, is_two)
     {
-        return None;
+        return false;
     }
     // Two columns in a font of one width are code and its comments.
     let is_code = is_two && rows.iter().flatten().all(Segment::is_fixed);
-    if is_code
-        || edge_share(rows, &columns, false) < ALIGNED_SHARE
-        || (!is_two && !is_filled(rows, columns.len()))
-    {
-        return None;
-    }
-    let area = Area::around(columns.iter().copied())?;
+    !is_code
+        && edge_share(rows, columns, false) >= ALIGNED_SHARE
+        && (is_two || is_filled(rows, columns.len()))
+}
+
+/// The texts of the cells; a row that goes on with the one above is added to it.
+fn texts(rows: &[Vec<Segment>], columns: &[Area]) -> Vec<Vec<String>> {
     let usual_step = usual_step(rows);
     let mut texts: Vec<Vec<String>> = Vec::new();
     let mut above: Option<&[Segment]> = None;
     for row in rows {
-        let cells = cells(row, &columns);
+        let cells = cells(row, columns);
         let is_continued = above.is_some_and(|above| {
-            is_note(&columns, row) || continues(above, row, &columns, usual_step)
+            is_note(columns, row) || continues(above, row, columns, usual_step)
         });
         match texts.last_mut().filter(|_| is_continued) {
             Some(last) => last
@@ -209,7 +220,7 @@ fn table(rows: &[Vec<Segment>]) -> Option<Table> {
         }
         above = Some(row);
     }
-    (texts.len() >= 2).then_some(Table { area, rows: texts })
+    texts
 }
 
 /// Share of the pieces whose left edge, right edge or middle (only the left edge if so wanted) is

@@ -102,19 +102,7 @@ pub(super) fn line(row: &[Segment]) -> Option<Line> {
     let main = row.iter().max_by(|one, other| {
         (one.characters as f32 * one.size).total_cmp(&(other.characters as f32 * other.size))
     })?;
-    let mut text = String::new();
-    let mut last: Option<&Segment> = None;
-    for segment in row {
-        let gap = last.map_or(0.0, |last| {
-            (segment.area.left - last.area.right).max(last.area.left - segment.area.right)
-        });
-        let size = last.map_or(segment.size, |last| last.size.min(segment.size));
-        if gap > NO_GAP * size && unicode::needs_space(&text, &segment.text) {
-            text.push(' ');
-        }
-        text.push_str(&segment.text);
-        last = Some(segment);
-    }
+    let text = text_of(row);
     let characters: usize = row.iter().map(|segment| segment.characters).sum();
     let first_word = text
         .split(' ')
@@ -136,6 +124,24 @@ pub(super) fn line(row: &[Segment]) -> Option<Line> {
         is_right_to_left: main.is_right_to_left,
         text,
     })
+}
+
+/// The text of segments beside each other, with blanks where there are gaps.
+fn text_of(row: &[Segment]) -> String {
+    let mut text = String::new();
+    let mut last: Option<&Segment> = None;
+    for segment in row {
+        let gap = last.map_or(0.0, |last| {
+            (segment.area.left - last.area.right).max(last.area.left - segment.area.right)
+        });
+        let size = last.map_or(segment.size, |last| last.size.min(segment.size));
+        if gap > NO_GAP * size && unicode::needs_space(&text, &segment.text) {
+            text.push(' ');
+        }
+        text.push_str(&segment.text);
+        last = Some(segment);
+    }
+    text
 }
 
 /// Adds the text of the next line to a paragraph: parted words joined, Chinese without a space.

@@ -224,21 +224,9 @@ fn close_sides(grid: &mut Grid) {
 
 /// The table of a grid; `None` if it has too little text for one.
 fn table(grid: &Grid, segments: &[Segment]) -> Option<Table> {
-    let (row_count, column_count) = grid.size();
+    let (_, column_count) = grid.size();
     let owners = grid.owners();
-    let mut cells: Vec<Vec<Segment>> = vec![Vec::new(); row_count * column_count];
-    for segment in segments {
-        let row = grid
-            .rows
-            .partition_point(|edge| *edge <= segment.area.middle())
-            .saturating_sub(1);
-        let column = grid
-            .columns
-            .partition_point(|edge| *edge <= segment.area.centre())
-            .saturating_sub(1);
-        let owner = owners.get(row * column_count + column.min(column_count - 1))?;
-        cells.get_mut(*owner)?.push(segment.clone());
-    }
+    let cells = cells_of(grid, &owners, segments)?;
     let groups = owners
         .iter()
         .enumerate()
@@ -273,6 +261,26 @@ fn table(grid: &Grid, segments: &[Segment]) -> Option<Table> {
     })
 }
 
+/// The segments of each cell, those of merged ones in the cell that owns them; `None` if one lies
+/// outside of the grid.
+fn cells_of(grid: &Grid, owners: &[usize], segments: &[Segment]) -> Option<Vec<Vec<Segment>>> {
+    let (row_count, column_count) = grid.size();
+    let mut cells: Vec<Vec<Segment>> = vec![Vec::new(); row_count * column_count];
+    for segment in segments {
+        let row = grid
+            .rows
+            .partition_point(|edge| *edge <= segment.area.middle())
+            .saturating_sub(1);
+        let column = grid
+            .columns
+            .partition_point(|edge| *edge <= segment.area.centre())
+            .saturating_sub(1);
+        let owner = owners.get(row * column_count + column.min(column_count - 1))?;
+        cells.get_mut(*owner)?.push(segment.clone());
+    }
+    Some(cells)
+}
+
 /// Whether a cell holds so much of the text that the lines are the frame of a page or form: most of
 /// it, or columns of its own.
 fn is_frame(cell: &[Segment], all: &[Segment]) -> bool {
@@ -297,6 +305,24 @@ fn row_texts(cells: &[Vec<Segment>], widths: &[f32]) -> Vec<Vec<String>> {
     let Some(longest) = lines.iter().max_by_key(|cell| cell.len()) else {
         return Vec::new();
     };
+    if !is_unruled(&lines, longest) {
+        let texts = lines.iter().zip(widths);
+        return vec![texts.map(|(cell, width)| cell_text(cell, *width)).collect()];
+    }
+    let row_of = |baseline: f32| -> Vec<String> {
+        let text = |cell: &Vec<lines::Line>| {
+            cell.iter()
+                .find(|line| (line.baseline - baseline).abs() < 2.0)
+                .map_or_else(String::new, |line| line.text.trim().to_owned())
+        };
+        lines.iter().map(text).collect()
+    };
+    longest.iter().map(|line| row_of(line.baseline)).collect()
+}
+
+/// Whether the lines of the cells stand side by side throughout, short and without list items: rows
+/// without rules between them.
+fn is_unruled(lines: &[Vec<lines::Line>], longest: &[lines::Line]) -> bool {
     let is_partner = |line: &lines::Line| {
         longest
             .iter()
@@ -312,29 +338,11 @@ fn row_texts(cells: &[Vec<Segment>], widths: &[f32]) -> Vec<Vec<String>> {
         .count();
     let is_short = |line: &lines::Line| line.text.chars().count() < MAXIMUM_UNRULED_CHARACTERS;
     let all = || lines.iter().flatten();
-    let is_unruled = tall >= 2
+    tall >= 2
         && tall * 2 > lines.iter().filter(|cell| !cell.is_empty()).count()
         && all().all(is_partner)
         && all().all(is_short)
-        && !has_items;
-    if !is_unruled {
-        return vec![
-            lines
-                .iter()
-                .zip(widths)
-                .map(|(cell, width)| cell_text(cell, *width))
-                .collect(),
-        ];
-    }
-    let row_of = |baseline: f32| -> Vec<String> {
-        let text = |cell: &Vec<lines::Line>| {
-            cell.iter()
-                .find(|line| (line.baseline - baseline).abs() < 2.0)
-                .map_or_else(String::new, |line| line.text.trim().to_owned())
-        };
-        lines.iter().map(text).collect()
-    };
-    longest.iter().map(|line| row_of(line.baseline)).collect()
+        && !has_items
 }
 
 fn cell_lines(segments: Vec<Segment>) -> Vec<lines::Line> {

@@ -71,7 +71,7 @@ pub(crate) struct SlideDrawing<'a> {
 
 impl<'a> SlideDrawing<'a> {
     /// For one document. `draw` gives it as PDF; `on_slide` is told after each slide.
-    pub fn new(
+    pub(crate) fn new(
         draw: &'a dyn Fn(SlideFormat) -> Result<Vec<u8>>,
         on_slide: &'a dyn Fn() -> Result<()>,
     ) -> Self {
@@ -84,7 +84,7 @@ impl<'a> SlideDrawing<'a> {
     }
 
     /// Time that drawing took so far: it does not count as time of the conversion.
-    pub fn spent(&self) -> Duration {
+    pub(crate) fn spent(&self) -> Duration {
         self.spent.get()
     }
 
@@ -95,7 +95,7 @@ impl<'a> SlideDrawing<'a> {
     }
 
     /// What was noted for a slide.
-    pub fn unread(&self, slide: usize) -> Vec<Area> {
+    pub(crate) fn unread(&self, slide: usize) -> Vec<Area> {
         self.unread
             .borrow()
             .iter()
@@ -105,12 +105,12 @@ impl<'a> SlideDrawing<'a> {
     }
 
     /// The document as PDF, a page for each slide, hidden ones too.
-    pub fn pdf(&self, format: SlideFormat) -> Result<Vec<u8>> {
+    pub(crate) fn pdf(&self, format: SlideFormat) -> Result<Vec<u8>> {
         self.timed(|| (self.draw)(format))
     }
 
     /// Does something that draws a slide. Errors: those of whoever is told.
-    pub fn slide<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+    pub(crate) fn slide<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         let drawn = self.timed(work);
         (self.on_slide)()?;
         Ok(drawn)

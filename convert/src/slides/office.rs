@@ -36,7 +36,7 @@ const LAST_WORDS: u64 = 500;
 
 /// What the process that becomes LibreOffice is told.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Order {
+pub(crate) struct Order {
     /// LibreOffice.
     pub program: PathBuf,
     /// Its arguments.

@@ -180,12 +180,10 @@ fn tries() -> usize {
 }
 
 pub fn config() -> Config {
-    let config: Config = test_config::config();
+    let mut config: Config = test_config::config();
     // A thousand tries of each trick take a while on a busy machine.
-    Config {
-        conversion_timeout_ms: 300_000,
-        ..config
-    }
+    config.conversion_timeout_ms = 300_000;
+    config
 }
 
 pub fn launch(worker: &str) -> Launch {
@@ -310,13 +308,9 @@ pub fn a_program_that_was_taken_over_reaches_nothing() {
 
 pub fn workers_are_replaced_as_often_as_is_wanted() {
     let folders_of = |documents_per_worker| {
-        let pool = pool(
-            Config {
-                documents_per_worker,
-                ..config()
-            },
-            WORKER,
-        );
+        let mut config = config();
+        config.documents_per_worker = documents_per_worker;
+        let pool = pool(config, WORKER);
         let mut folders: Vec<String> = (0..3).map(|_| convert(&pool, b"", "where")).collect();
         folders.dedup();
         assert!(

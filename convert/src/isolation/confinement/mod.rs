@@ -33,7 +33,7 @@ pub(super) struct Bounds {
 
 /// What another program is given.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ProgramBounds {
+pub(crate) struct ProgramBounds {
     /// Address space in bytes of each of its processes.
     pub memory_bytes: u64,
     /// Largest file in bytes that it may write to its folder.

@@ -112,25 +112,13 @@ impl Reader<'_, '_> {
                 message.text(id::DISPLAY_CC)?.unwrap_or_default(),
             );
         }
-        let mut sender = person(
-            message,
-            id::SENDER_NAME,
-            &[id::SENDER_SMTP_ADDRESS, id::SENDER_EMAIL_ADDRESS],
-        )?;
-        if sender.is_empty() {
-            sender = person(
-                message,
-                id::SENT_REPRESENTING_NAME,
-                &[
-                    id::SENT_REPRESENTING_SMTP_ADDRESS,
-                    id::SENT_REPRESENTING_EMAIL_ADDRESS,
-                ],
-            )?;
-        }
+        let sender = sender(message)?;
         let date = message
             .time(id::CLIENT_SUBMIT_TIME)
             .or_else(|| message.time(id::MESSAGE_DELIVERY_TIME))
             .unwrap_or_else(|| received("date"));
+        let own_id = message.text(id::INTERNET_MESSAGE_ID)?;
+        let replied_id = message.text(id::IN_REPLY_TO_ID)?;
         let fields = [
             ("subject", message.text(id::SUBJECT)?.unwrap_or_default()),
             ("from", sender),
@@ -139,15 +127,11 @@ impl Reader<'_, '_> {
             ("date", date),
             (
                 "message-id",
-                message
-                    .text(id::INTERNET_MESSAGE_ID)?
-                    .unwrap_or_else(|| received("message-id")),
+                own_id.unwrap_or_else(|| received("message-id")),
             ),
             (
                 "in-reply-to",
-                message
-                    .text(id::IN_REPLY_TO_ID)?
-                    .unwrap_or_else(|| received("in-reply-to")),
+                replied_id.unwrap_or_else(|| received("in-reply-to")),
             ),
         ];
         let named = fields
@@ -219,16 +203,7 @@ impl Reader<'_, '_> {
 
     fn attachment(&mut self, attachment: &Properties<'_>, depth: usize) -> Result<Part> {
         self.limits.check_time()?;
-        let mut name = String::new();
-        for property in [
-            id::ATTACH_LONG_FILENAME,
-            id::ATTACH_FILENAME,
-            id::DISPLAY_NAME,
-        ] {
-            if name.trim().is_empty() {
-                name = attachment.text(property)?.unwrap_or_default();
-            }
-        }
+        let name = attachment_name(attachment)?;
         let content_id = attachment
             .text(id::ATTACH_CONTENT_ID)?
             .unwrap_or_default()
@@ -239,35 +214,7 @@ impl Reader<'_, '_> {
         } else {
             vec![("content-id".to_owned(), content_id)]
         };
-        let stated = attachment
-            .text(id::ATTACH_MIME_TAG)?
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        let attached = attachment
-            .object(id::ATTACH_DATA)
-            .filter(|_| attachment.number(id::ATTACH_METHOD) == Some(IS_MESSAGE));
-        let (media_type, content) = match attached {
-            Some(message) if depth < MAXIMUM_DEPTH => (
-                MEDIA_TYPE.to_owned(),
-                Content::Message(
-                    Box::new(self.message(message, ATTACHED_HEADER, depth + 1)?),
-                    Vec::new(),
-                ),
-            ),
-            _ => {
-                let bytes = attachment.bytes(id::ATTACH_DATA)?.unwrap_or_default();
-                self.bytes_left = self
-                    .bytes_left
-                    .checked_sub(bytes.len())
-                    .ok_or_else(|| properties::damaged("attachments share bytes"))?;
-                let media_type = if stated.is_empty() {
-                    "application/octet-stream".to_owned()
-                } else {
-                    stated
-                };
-                (media_type, Content::Bytes(bytes))
-            }
-        };
+        let (media_type, content) = self.attached(attachment, depth)?;
         Ok(Part {
             headers,
             media_type,
@@ -277,6 +224,67 @@ impl Reader<'_, '_> {
             ..Part::default()
         })
     }
+
+    /// Media type and content of an attachment, which may be a message.
+    fn attached(&mut self, attachment: &Properties<'_>, depth: usize) -> Result<(String, Content)> {
+        let stated = attachment
+            .text(id::ATTACH_MIME_TAG)?
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let message = attachment
+            .object(id::ATTACH_DATA)
+            .filter(|_| attachment.number(id::ATTACH_METHOD) == Some(IS_MESSAGE));
+        if let Some(message) = message.filter(|_| depth < MAXIMUM_DEPTH) {
+            let message = Box::new(self.message(message, ATTACHED_HEADER, depth + 1)?);
+            return Ok((MEDIA_TYPE.to_owned(), Content::Message(message, Vec::new())));
+        }
+        let bytes = attachment.bytes(id::ATTACH_DATA)?.unwrap_or_default();
+        self.bytes_left = self
+            .bytes_left
+            .checked_sub(bytes.len())
+            .ok_or_else(|| properties::damaged("attachments share bytes"))?;
+        let media_type = if stated.is_empty() {
+            "application/octet-stream".to_owned()
+        } else {
+            stated
+        };
+        Ok((media_type, Content::Bytes(bytes)))
+    }
+}
+
+/// The first name that is not blank, or else the last one.
+fn attachment_name(attachment: &Properties<'_>) -> Result<String> {
+    let mut name = String::new();
+    for property in [
+        id::ATTACH_LONG_FILENAME,
+        id::ATTACH_FILENAME,
+        id::DISPLAY_NAME,
+    ] {
+        if name.trim().is_empty() {
+            name = attachment.text(property)?.unwrap_or_default();
+        }
+    }
+    Ok(name)
+}
+
+/// Who sent the message, or else for whom it was sent.
+fn sender(message: &Properties<'_>) -> Result<String> {
+    let sender = person(
+        message,
+        id::SENDER_NAME,
+        &[id::SENDER_SMTP_ADDRESS, id::SENDER_EMAIL_ADDRESS],
+    )?;
+    if !sender.is_empty() {
+        return Ok(sender);
+    }
+    person(
+        message,
+        id::SENT_REPRESENTING_NAME,
+        &[
+            id::SENT_REPRESENTING_SMTP_ADDRESS,
+            id::SENT_REPRESENTING_EMAIL_ADDRESS,
+        ],
+    )
 }
 
 /// `Name <address>`, from the first property that is an address; names within an Exchange server

@@ -2,14 +2,14 @@
 //! (bold) and `F3` (Courier).
 
 /// Builds a document page by page.
-pub struct Maker {
+pub(crate) struct Maker {
     turn: u16,
     pages: Vec<(u16, String)>,
     field: Option<String>,
 }
 
 impl Maker {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             turn: 0,
             pages: Vec::new(),
@@ -18,23 +18,23 @@ impl Maker {
     }
 
     /// The pages that follow are shown turned clockwise.
-    pub fn turned(mut self, degrees: u16) -> Self {
+    pub(crate) fn turned(mut self, degrees: u16) -> Self {
         self.turn = degrees;
         self
     }
 
-    pub fn page(mut self, content: &str) -> Self {
+    pub(crate) fn page(mut self, content: &str) -> Self {
         self.pages.push((self.turn, content.to_owned()));
         self
     }
 
     /// A field of a form at (72, 500) that is filled in, and a hidden one, both on every page.
-    pub fn field(mut self, value: &str) -> Self {
+    pub(crate) fn field(mut self, value: &str) -> Self {
         self.field = Some(value.to_owned());
         self
     }
 
-    pub fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         let kids: Vec<String> = (0..self.pages.len())
             .map(|page| format!("{} 0 R", 6 + 2 * page))
             .collect();
@@ -90,12 +90,12 @@ impl Maker {
 }
 
 /// The operators that show one line of text; parentheses must be escaped.
-pub fn text(font: &str, size: f32, x: f32, y: f32, words: &str) -> String {
+pub(crate) fn text(font: &str, size: f32, x: f32, y: f32, words: &str) -> String {
     format!("BT /{font} {size} Tf 1 0 0 1 {x} {y} Tm ({words}) Tj ET\n")
 }
 
 /// A document that only a password opens.
-pub fn encrypted() -> Vec<u8> {
+pub(crate) fn encrypted() -> Vec<u8> {
     let key = "ab".repeat(32);
     let encryption =
         format!("<< /Filter /Standard /V 2 /R 3 /Length 128 /P -44 /O <{key}> /U <{key}> >>");
@@ -112,7 +112,7 @@ pub fn encrypted() -> Vec<u8> {
 }
 
 /// A document whose page tree holds itself and claims very many pages.
-pub fn page_tree_loop() -> Vec<u8> {
+pub(crate) fn page_tree_loop() -> Vec<u8> {
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
         "<< /Type /Pages /Kids [3 0 R] /Count 2000000000 >>".to_owned(),

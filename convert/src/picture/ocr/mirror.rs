@@ -13,10 +13,10 @@ use crate::limits::Limits;
 
 /// Tells the size of each page and the colours of its first and last pixel, and keeps the pages.
 #[derive(Clone, Default)]
-pub struct Mirror(pub Arc<Mutex<Vec<RgbImage>>>);
+pub(crate) struct Mirror(pub Arc<Mutex<Vec<RgbImage>>>);
 
 /// Finds nothing anywhere.
-pub struct Blind;
+pub(crate) struct Blind;
 
 impl TextRecognizer for Mirror {
     fn recognize(&self, image: &RgbImage, go_on: GoOn<'_>) -> Result<RecognizedPage> {
@@ -48,7 +48,7 @@ impl TextRecognizer for Blind {
 }
 
 /// Converts with `work` and an engine, and notes what was read.
-pub fn reading(
+pub(crate) fn reading(
     engine: &Engine,
     config: &Config,
     work: impl FnOnce(&Limits<'_>) -> Result<crate::Converted>,

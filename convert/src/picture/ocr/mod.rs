@@ -82,7 +82,7 @@ struct Tally {
 impl<'a> PictureReader<'a> {
     /// For one document. `on_page` is told after each page; its error ends the reading, when nobody
     /// waits for it any more.
-    pub fn new(
+    pub(crate) fn new(
         settings: &'a OcrConfig,
         engine: &'a Engine,
         on_page: &'a dyn Fn() -> Result<()>,
@@ -97,7 +97,7 @@ impl<'a> PictureReader<'a> {
     }
 
     /// Time that reading took so far: it does not count as time of the conversion.
-    pub fn spent(&self) -> Duration {
+    pub(crate) fn spent(&self) -> Duration {
         self.spent.get()
     }
 
@@ -143,7 +143,7 @@ impl<'a> PictureReader<'a> {
     ///
     /// Errors: `Internal` if the recogniser fails, which is no fault of the document, and that of
     /// `on_page`.
-    pub fn read(&self, image: &RgbImage) -> Result<Option<String>> {
+    pub(crate) fn read(&self, image: &RgbImage) -> Result<Option<String>> {
         let Some(recognizer) = self.recognizer() else {
             return Ok(None);
         };
@@ -167,7 +167,7 @@ impl<'a> PictureReader<'a> {
     }
 
     /// Notes that a picture cannot be read, and why.
-    pub fn unavailable(&self, reason: &str) {
+    pub(crate) fn unavailable(&self, reason: &str) {
         self.tally
             .borrow_mut()
             .unavailable
@@ -191,7 +191,7 @@ impl<'a> PictureReader<'a> {
     /// `ocr_uncertain_lines` the lines that were left out, `ocr_found` is `nothing` if there
     /// was no text at all, `ocr_left_out` the pages beyond a limit, `ocr_unavailable` why none was
     /// read.
-    pub fn note(&self, metadata: &mut BTreeMap<String, String>) {
+    pub(crate) fn note(&self, metadata: &mut BTreeMap<String, String>) {
         let tally = self.tally.borrow();
         let mut insert = |key: &str, value: String| metadata.insert(key.to_owned(), value);
         if let Some(reason) = &tally.unavailable {

@@ -1,9 +1,10 @@
-//! Which delimiter a text uses, by how evenly each candidate splits its first records.
+//! Which delimiter a text uses, by how evenly each candidate splits its first records, and how it
+//! writes quotes within quoted fields.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::records::Records;
+use super::records::{Quotes, Records};
 use crate::slices::text_part;
 
 /// Delimiters that are tried; of two that split equally well the first one wins.
@@ -23,6 +24,8 @@ const WEAK_SHARE: usize = 950;
 pub(super) struct Dialect {
     /// The delimiter.
     pub delimiter: u8,
+    /// How quotes within quoted fields are written.
+    pub quotes: Quotes,
     /// Bytes of a first line `sep=;`, which is no record.
     skipped: usize,
 }
@@ -36,10 +39,29 @@ struct Score {
 }
 
 impl Dialect {
-    /// Chooses by the first `sample_bytes`; a comma where nothing splits.
+    /// Chooses the delimiter by the first `sample_bytes`, a comma where nothing splits. Quotes are
+    /// behind backslashes where the whole text, read that way, has none out of place, and has some
+    /// when it is read the usual way.
     pub(super) fn sniff(text: &str, sample_bytes: usize) -> Self {
-        if let Some(declared) = declared(text) {
-            return declared;
+        if text.contains(r#"\""#) {
+            let escaped = Self::with_quotes(text, sample_bytes, Quotes::Escaped);
+            let has_stray = |quotes| {
+                Records::new(escaped.body(text), escaped.delimiter, quotes).find_stray_quote()
+            };
+            if has_stray(Quotes::Doubled) && !has_stray(Quotes::Escaped) {
+                return escaped;
+            }
+        }
+        Self::with_quotes(text, sample_bytes, Quotes::Doubled)
+    }
+
+    fn with_quotes(text: &str, sample_bytes: usize, quotes: Quotes) -> Self {
+        if let Some((delimiter, skipped)) = declared(text) {
+            return Self {
+                delimiter,
+                quotes,
+                skipped,
+            };
         }
         let is_whole = text.len() <= sample_bytes;
         let sample = text
@@ -47,20 +69,21 @@ impl Dialect {
             .unwrap_or(text);
         let mut best = (b',', Score::default());
         for delimiter in CANDIDATES {
-            let score = score(sample, delimiter, is_whole);
+            let score = score(sample, delimiter, quotes, is_whole);
             if better(score, best.1) {
                 best = (delimiter, score);
             }
         }
         if best.1.columns < 2 {
             let weak = WEAK.into_iter().find(|delimiter| {
-                let score = score(sample, *delimiter, is_whole);
+                let score = score(sample, *delimiter, quotes, is_whole);
                 score.even >= WEAK_SHARE && score.columns >= 3
             });
             best.0 = weak.unwrap_or(b',');
         }
         Self {
             delimiter: best.0,
+            quotes,
             skipped: 0,
         }
     }
@@ -88,8 +111,8 @@ fn better(one: Score, other: Score) -> bool {
             || (one.even + slack >= other.even && one.columns > other.columns))
 }
 
-/// `sep=;` as some spreadsheets write it.
-fn declared(text: &str) -> Option<Dialect> {
+/// The delimiter of a first line `sep=;`, as some spreadsheets write it, and the line's bytes.
+fn declared(text: &str) -> Option<(u8, usize)> {
     let line = text.split(['\n', '\r']).next()?;
     let value = line
         .trim_matches('"')
@@ -98,17 +121,14 @@ fn declared(text: &str) -> Option<Dialect> {
     let [delimiter] = value.as_bytes() else {
         return None;
     };
-    (delimiter.is_ascii() && *delimiter != b'"').then_some(Dialect {
-        delimiter: *delimiter,
-        skipped: line.len(),
-    })
+    (delimiter.is_ascii() && *delimiter != b'"').then_some((*delimiter, line.len()))
 }
 
-fn score(sample: &str, delimiter: u8, is_whole: bool) -> Score {
+fn score(sample: &str, delimiter: u8, quotes: Quotes, is_whole: bool) -> Score {
     if !sample.as_bytes().contains(&delimiter) {
         return Score::default();
     }
-    let mut records = Records::new(sample, delimiter);
+    let mut records = Records::new(sample, delimiter, quotes);
     let mut widths = Vec::new();
     let mut fields: Vec<Cow<'_, str>> = Vec::new();
     while widths.len() < SAMPLE_RECORDS && records.next_into(&mut fields) {
@@ -153,6 +173,22 @@ mod tests {
             ','
         );
         assert_eq!(delimiter("\"x;y;z\",1\n\"p;q;r\",2\n"), ',');
+    }
+
+    #[test]
+    fn quotes_are_behind_backslashes_where_the_whole_text_says_so() {
+        let quotes = |text: &str| Dialect::sniff(text, 1 << 16).quotes;
+        let height = "\"name\",\"height\"\n\"Ann\",\"5'8\\\"\"\n";
+        assert_eq!(quotes(height), Quotes::Escaped);
+        assert_eq!(quotes(&format!("sep=,\n{height}")), Quotes::Escaped);
+        for usual in [
+            "\"path\",\"size\"\n\"C:\\\",\"1\"\n",
+            "\"say \"\"\\\"\"\",1\n",
+            &format!("{height}\"C:\\\",\"1\"\n"),
+            &format!("{height}\"a\" b,1\n"),
+        ] {
+            assert_eq!(quotes(usual), Quotes::Doubled, "{usual}");
+        }
     }
 
     #[test]

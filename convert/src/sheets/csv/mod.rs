@@ -3,7 +3,8 @@
 //!
 //! The route: decode → sniff the delimiter (`dialect`) → read the records as often as needed
 //! (`records`) → `tables`. Blank lines are dropped; short rows are filled up; a first line `sep=;`
-//! is obeyed. Quotes are `"`, doubled inside quoted fields; a quote that never closes is text.
+//! is obeyed. Quotes are `"`, doubled inside quoted fields, or behind a backslash where the whole text
+//! writes them so; a quote that never closes is text.
 
 mod dialect;
 mod records;
@@ -29,7 +30,7 @@ use dialect::Dialect;
 use records::Records;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "csv/2";
+pub(crate) const NAME: &str = "csv/3";
 
 /// Name of the table in the database.
 const TABLE_NAME: &str = "data";
@@ -61,7 +62,7 @@ pub(crate) fn convert(
     }
     let mut source = CsvSource {
         text: dialect.body(text),
-        delimiter: dialect.delimiter,
+        dialect,
         maximum_columns: settings.maximum_columns,
     };
     let mut writer = Writer::new(tables, limits, text.len() as u64);
@@ -103,15 +104,19 @@ fn refuse_binary(text: &str) -> Result<()> {
 /// The records of a text as rows.
 struct CsvSource<'a> {
     text: &'a str,
-    delimiter: u8,
+    dialect: Dialect,
     maximum_columns: usize,
 }
 
-impl CsvSource<'_> {
+impl<'a> CsvSource<'a> {
+    fn records(&self) -> Records<'a> {
+        Records::new(self.text, self.dialect.delimiter, self.dialect.quotes)
+    }
+
     /// The rectangle around all records.
     fn area(&self, limits: &Limits<'_>) -> Result<Option<Area>> {
         let (mut rows, mut columns) = (0_u32, 0_usize);
-        let mut records = Records::new(self.text, self.delimiter);
+        let mut records = self.records();
         let mut fields = Vec::new();
         while records.next_into(&mut fields) {
             columns = columns.max(fields.len());
@@ -145,7 +150,7 @@ impl RowSource for CsvSource<'_> {
         last: u32,
         visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>,
     ) -> Result<()> {
-        let mut records = Records::new(self.text, self.delimiter);
+        let mut records = self.records();
         let mut fields = Vec::new();
         let mut cells: Vec<Cell<'_>> = Vec::new();
         let mut index = 0;

@@ -3,11 +3,23 @@
 use crate::slices::text_part;
 use std::borrow::Cow;
 
+/// How a quote within a quoted field is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quotes {
+    /// `""`.
+    Doubled,
+    /// `\"`, and a backslash before a quote `\\`. Doubled quotes are read as well.
+    Escaped,
+}
+
 /// The records of a text that have something in them.
 #[derive(Debug)]
 pub(super) struct Records<'a> {
     rest: &'a str,
     delimiter: u8,
+    quotes: Quotes,
+    /// Whether a quote was found that neither ends a field nor is escaped in it.
+    has_stray_quotes: bool,
     /// Whether a quote without an end was found: from there on quotes are text, or each would be
     /// sought to the end of the file.
     quotes_are_text: bool,
@@ -23,10 +35,12 @@ enum End {
 
 impl<'a> Records<'a> {
     /// Reads a text; the delimiter is ASCII.
-    pub(super) fn new(text: &'a str, delimiter: u8) -> Self {
+    pub(super) fn new(text: &'a str, delimiter: u8, quotes: Quotes) -> Self {
         Self {
             rest: text,
             delimiter,
+            quotes,
+            has_stray_quotes: false,
             quotes_are_text: false,
         }
     }
@@ -49,13 +63,23 @@ impl<'a> Records<'a> {
         }
     }
 
+    /// Whether a quote stands where none belongs; reads up to the first one.
+    pub(super) fn find_stray_quote(mut self) -> bool {
+        let mut fields = Vec::new();
+        while !self.has_stray_quotes && self.next_into(&mut fields) {}
+        self.has_stray_quotes
+    }
+
     fn field(&mut self) -> (Cow<'a, str>, End) {
         if !self.quotes_are_text
             && let Some(after) = self.rest.strip_prefix('"')
         {
             match self.quoted(after) {
                 Some(found) => return found,
-                None => self.quotes_are_text = true,
+                None => {
+                    self.quotes_are_text = true;
+                    self.has_stray_quotes = true;
+                }
             }
         }
         let (field, end) = self.until_delimiter();
@@ -87,7 +111,18 @@ impl<'a> Records<'a> {
         let mut rest = after;
         loop {
             let (part, behind) = rest.split_once('"')?;
-            add(&mut value, part);
+            if self.quotes == Quotes::Escaped
+                && let Some(part) = before_escape(part)
+            {
+                add_unescaped(&mut value, part);
+                value.to_mut().push('"');
+                rest = behind;
+                continue;
+            }
+            match self.quotes {
+                Quotes::Doubled => add(&mut value, part),
+                Quotes::Escaped => add_unescaped(&mut value, part),
+            }
             match behind.strip_prefix('"') {
                 Some(next) => {
                     value.to_mut().push('"');
@@ -103,11 +138,28 @@ impl<'a> Records<'a> {
         // not.
         let (tail, end) = self.until_delimiter();
         if !tail.trim().is_empty() {
+            self.has_stray_quotes = true;
             add(&mut value, "\"");
             add(&mut value, tail);
             value = Cow::Owned(format!("\"{value}"));
         }
         Some((value, end))
+    }
+}
+
+/// What stands before the backslash that escapes the quote behind `part`; `None` if none does.
+fn before_escape(part: &str) -> Option<&str> {
+    let backslashes = part.bytes().rev().take_while(|byte| *byte == b'\\').count();
+    part.strip_suffix('\\')
+        .filter(|_| !backslashes.is_multiple_of(2))
+}
+
+/// Adds text in which `\\` stands for a backslash.
+fn add_unescaped<'a>(value: &mut Cow<'a, str>, part: &'a str) {
+    if part.contains(r"\\") {
+        value.to_mut().push_str(&part.replace(r"\\", r"\"));
+    } else {
+        add(value, part);
     }
 }
 
@@ -124,7 +176,11 @@ mod tests {
     use super::*;
 
     fn records(text: &str) -> Vec<Vec<String>> {
-        let mut records = Records::new(text, b',');
+        records_with(text, Quotes::Doubled)
+    }
+
+    fn records_with(text: &str, quotes: Quotes) -> Vec<Vec<String>> {
+        let mut records = Records::new(text, b',', quotes);
         let (mut all, mut fields) = (Vec::new(), Vec::new());
         while records.next_into(&mut fields) {
             all.push(
@@ -153,6 +209,32 @@ mod tests {
         assert_eq!(records("\"a\" ,\"\"\n\"\"\"\",x"), [["a", ""], ["\"", "x"]]);
         assert_eq!(records("5\" disk,x"), [["5\" disk", "x"]]);
         assert_eq!(records("\"a\" and b,x"), [["\"a\" and b", "x"]]);
+    }
+
+    #[test]
+    fn quotes_behind_backslashes() {
+        let escaped = |text| records_with(text, Quotes::Escaped);
+        assert_eq!(
+            escaped(r#""5'8\"","x \"y\" z""#),
+            [[r#"5'8""#, r#"x "y" z"#]]
+        );
+        assert_eq!(
+            escaped(r#""C:\\","\\\"a",\"b"#),
+            [[r"C:\", r#"\"a"#, r#"\"b"#]]
+        );
+        assert_eq!(escaped(r#""a\n","","b""c""#), [[r"a\n", "", r#"b"c"#]]);
+        assert_eq!(escaped(r#""a\",b"#), [[r#""a\""#, "b"]]);
+    }
+
+    #[test]
+    fn stray_quotes_are_found() {
+        let stray = |text, quotes| Records::new(text, b',', quotes).find_stray_quote();
+        let escaped = r#""a",1
+"vinyl, 12\"",2"#;
+        assert!(stray(escaped, Quotes::Doubled) && !stray(escaped, Quotes::Escaped));
+        let path = r#""C:\","x""#;
+        assert!(!stray(path, Quotes::Doubled) && stray(path, Quotes::Escaped));
+        assert!(stray("a,\"b\n", Quotes::Doubled) && !stray("5\" disk,x", Quotes::Doubled));
     }
 
     #[test]

@@ -53,6 +53,24 @@ fn a_table_is_written_twice() {
 }
 
 #[test]
+fn quotes_behind_backslashes_are_read() {
+    let table = converted(
+        "\"Team\",\"Height\",\"Note\"\n\"Ann\",\"5'8\\\"\",\"says \\\"a, b\\\"\"\n\"Bob\",\"6'\",\"x\"\n",
+    );
+    let expected = "\
+| Team | Height | Note |
+| --- | --- | --- |
+| Ann | 5'8\" | says \"a, b\" |
+| Bob | 6' | x |
+";
+    assert_eq!(table.markdown, expected);
+    assert_eq!(
+        query(&table, "SELECT Note FROM data WHERE Team = 'Ann'"),
+        ["'says \"a, b\"'"]
+    );
+}
+
+#[test]
 fn titles_and_missing_headers() {
     let table = converted("Stanley Cups,,\nTeam,Location,Stanley Cups\nBlues,STL,1\n");
     assert_eq!(

@@ -19,6 +19,8 @@ const RECORDS_PER_CHECK: usize = 1 << 16;
 
 /// Records between a formula and its text.
 const RECORDS_TO_TEXT: usize = 4;
+/// Ends the value of a formula that is no number.
+const NO_NUMBER: u16 = 0xFFFF;
 
 /// What all sheets share.
 #[derive(Debug)]
@@ -139,20 +141,7 @@ impl Found {
                     self.places.push((row, column, record.position as u32, 0));
                 }
             }
-            kind::MULTIPLE_RK => {
-                let Some((row, first)) = u16_at(data, 0).zip(u16_at(data, 2)) else {
-                    return;
-                };
-                let cells = (data.len().saturating_sub(6) / 6) as u16;
-                self.places.extend((0..cells).map(|index| {
-                    (
-                        row,
-                        first.saturating_add(index),
-                        record.position as u32,
-                        index,
-                    )
-                }));
-            }
+            kind::MULTIPLE_RK => self.note_numbers(&record),
             kind::MERGED_CELLS => self.merges.extend(merged(data)),
             kind::FILTER_MODE => self.is_filtered = true,
             kind::ROW if data.get(12).is_some_and(|flags| flags & 0x20 != 0) => {
@@ -165,6 +154,18 @@ impl Found {
             }
             _ => {}
         }
+    }
+
+    /// Notes a record of numbers side by side.
+    fn note_numbers(&mut self, record: &Record<'_>) {
+        let data = record.data;
+        let Some((row, first)) = u16_at(data, 0).zip(u16_at(data, 2)) else {
+            return;
+        };
+        let position = record.position as u32;
+        let cells = (data.len().saturating_sub(6) / 6) as u16;
+        self.places
+            .extend((0..cells).map(|index| (row, first.saturating_add(index), position, index)));
     }
 }
 
@@ -196,7 +197,11 @@ fn cell(stream: &[u8], place: &Place, globals: &Globals) -> Option<Cell<'static>
         |number: f64, index: Option<u16>| format(index).cell(column, number, globals.is_1904);
     let text = |text: String| Cell::new(column, Value::Text(Cow::Owned(text)));
     match record.kind {
-        kind::NUMBER => Some(number(f64_at(data, 6)?, u16_at(data, 4))),
+        kind::FORMULA if u16_at(data, 12)? == NO_NUMBER => {
+            let value = formula_value(data, records, globals)?;
+            Some(Cell::new(column, value))
+        }
+        kind::NUMBER | kind::FORMULA => Some(number(f64_at(data, 6)?, u16_at(data, 4))),
         kind::RK => Some(number(rk_at(data, 6)?, u16_at(data, 4))),
         kind::MULTIPLE_RK => {
             let at = 4 + 6 * usize::from(index);
@@ -210,22 +215,22 @@ fn cell(stream: &[u8], place: &Place, globals: &Globals) -> Option<Cell<'static>
             column,
             truth_or_error(*data.get(6)?, *data.get(7)? != 0),
         )),
-        kind::FORMULA => {
-            if u16_at(data, 12)? != 0xFFFF {
-                return Some(number(f64_at(data, 6)?, u16_at(data, 4)));
-            }
-            match *data.get(6)? {
-                0 => {
-                    let stored = records
-                        .take(RECORDS_TO_TEXT)
-                        .find(|record| record.kind == kind::STRING)?;
-                    Some(text(globals.form.text(stored.data, 2)?))
-                }
-                1 => Some(Cell::new(column, truth_or_error(*data.get(8)?, false))),
-                2 => Some(Cell::new(column, truth_or_error(*data.get(8)?, true))),
-                _ => None,
-            }
+        _ => None,
+    }
+}
+
+/// What a formula gave that is no number; a text stands in one of the next records.
+fn formula_value(data: &[u8], behind: Records<'_>, globals: &Globals) -> Option<Value<'static>> {
+    match *data.get(6)? {
+        0 => {
+            let stored = behind
+                .take(RECORDS_TO_TEXT)
+                .find(|record| record.kind == kind::STRING)?;
+            let text = globals.form.text(stored.data, 2)?;
+            Some(Value::Text(Cow::Owned(text)))
         }
+        1 => Some(truth_or_error(*data.get(8)?, false)),
+        2 => Some(truth_or_error(*data.get(8)?, true)),
         _ => None,
     }
 }

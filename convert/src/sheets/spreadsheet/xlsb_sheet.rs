@@ -24,7 +24,7 @@ pub(super) fn read_sheet(
 ) -> Result<()> {
     let mut records = Records::new(part, name);
     let keeps_hidden = context.bounds.settings.hidden_rows_and_columns;
-    let mut hidden_columns: Vec<(u32, u32)> = Vec::new();
+    let mut hidden_columns = HiddenColumns::default();
     let mut row = RowBuilder::default();
     let mut row_hidden = false;
     while let Some((kind, data)) = records.next()? {
@@ -37,23 +37,14 @@ pub(super) fn read_sheet(
                 row_hidden = data.get(11).is_some_and(|flags| flags & 0x10 != 0);
             }
             kind::CELL_RK..=kind::FORMULA_ERROR | kind::CELL_RICH_TEXT => {
-                let column = u32_at(data, 0).filter(|column| *column < MAXIMUM_COLUMNS);
-                let is_hidden = |column: u32| {
-                    !keeps_hidden
-                        && hidden_columns
-                            .iter()
-                            .any(|(first, last)| (*first..=*last).contains(&column))
-                };
-                if let Some(column) = column.filter(|column| !is_hidden(*column)) {
-                    cell(kind, data, column, context).map_or(Ok(()), |cell| row.add(cell))?;
+                let column = u32_at(data, 0).filter(|column| {
+                    *column < MAXIMUM_COLUMNS && (keeps_hidden || !hidden_columns.hold(*column))
+                });
+                if let Some(cell) = column.and_then(|column| cell(kind, data, column, context)) {
+                    row.add(cell)?;
                 }
             }
-            kind::COLUMN_INFO
-                if data.get(16).is_some_and(|flags| flags & 1 != 0)
-                    && hidden_columns.len() < MAXIMUM_HIDDEN_RANGES =>
-            {
-                hidden_columns.extend(u32_at(data, 0).zip(u32_at(data, 4)));
-            }
+            kind::COLUMN_INFO => hidden_columns.note(data),
             kind::MERGED_CELLS => area(data)
                 .into_iter()
                 .for_each(|range| builder.merge(range)),
@@ -70,6 +61,26 @@ pub(super) fn read_sheet(
     }
     builder.push(&mut row.row)?;
     Err(Error::new(ErrorKind::Corrupt, "a sheet ends early"))
+}
+
+/// First and last column of each range that is hidden.
+#[derive(Default)]
+struct HiddenColumns(Vec<(u32, u32)>);
+
+impl HiddenColumns {
+    /// Notes a record about columns: first, last, width, format, flags.
+    fn note(&mut self, data: &[u8]) {
+        let is_hidden = data.get(16).is_some_and(|flags| flags & 1 != 0);
+        if is_hidden && self.0.len() < MAXIMUM_HIDDEN_RANGES {
+            self.0.extend(u32_at(data, 0).zip(u32_at(data, 4)));
+        }
+    }
+
+    fn hold(&self, column: u32) -> bool {
+        self.0
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&column))
+    }
 }
 
 /// A cell: column, format, then the value by the record's type.

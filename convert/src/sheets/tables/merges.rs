@@ -114,20 +114,8 @@ impl Filler {
             index: row.index,
             cells: row.cells.iter().filter(is_own).cloned().collect(),
         };
-        for cell in filled.cells.iter_mut().filter(|_| !self.links.is_empty()) {
-            if let Some(link) = self.links.get(&(row.index, cell.column)) {
-                cell.link = Some(Cow::Owned(link.clone()));
-            }
-        }
-        self.active.retain(|(range, _)| range.bottom >= row.index);
-        while let Some(range) = self.waiting.pop_if(|range| range.top <= row.index) {
-            let cell = filled
-                .cell(range.left)
-                .filter(|cell| range.top == row.index && !cell.is_blank());
-            if let Some(cell) = cell.filter(|cell| cell.text().len() <= MAXIMUM_REPEATED_BYTES) {
-                self.active.push((range, cell.clone().into_owned()));
-            }
-        }
+        self.add_links(&mut filled);
+        self.begin_ranges(&filled);
         for (range, cell) in &self.active {
             repeat(
                 &mut filled,
@@ -137,6 +125,30 @@ impl Filler {
             );
         }
         Some(Cow::Owned(filled))
+    }
+
+    fn add_links(&self, row: &mut Row<'_>) {
+        if self.links.is_empty() {
+            return;
+        }
+        for cell in &mut row.cells {
+            if let Some(link) = self.links.get(&(row.index, cell.column)) {
+                cell.link = Some(Cow::Owned(link.clone()));
+            }
+        }
+    }
+
+    /// Leaves the ranges that end above the row, and takes the cells of those that begin in it.
+    fn begin_ranges(&mut self, row: &Row<'_>) {
+        self.active.retain(|(range, _)| range.bottom >= row.index);
+        while let Some(range) = self.waiting.pop_if(|range| range.top <= row.index) {
+            let cell = row
+                .cell(range.left)
+                .filter(|cell| range.top == row.index && !cell.is_blank());
+            if let Some(cell) = cell.filter(|cell| cell.text().len() <= MAXIMUM_REPEATED_BYTES) {
+                self.active.push((range, cell.clone().into_owned()));
+            }
+        }
     }
 }
 

@@ -17,6 +17,6 @@ pub(crate) mod plan;
 pub(crate) mod spool;
 pub(crate) mod survey;
 #[cfg(test)]
-pub mod test_support;
+pub(crate) mod test_support;
 pub(crate) mod value;
 pub(crate) mod writer;

@@ -8,7 +8,7 @@ use crate::document::Converted;
 
 /// The rows of a query over the database of a document, values joined by `|`.
 #[allow(clippy::unwrap_used)]
-pub fn query(converted: &Converted, sql: &str) -> Vec<String> {
+pub(crate) fn query(converted: &Converted, sql: &str) -> Vec<String> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &converted.blobs.first().unwrap().bytes).unwrap();
     let connection = Connection::open(file.path()).unwrap();
@@ -36,11 +36,11 @@ fn text(value: &Value) -> String {
 }
 
 /// Numbers that look random and are the same in every run (xorshift).
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     /// A number below `end`.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -49,7 +49,7 @@ impl Random {
 }
 
 /// The bytes cut off at every 97th byte, and with one to eight bits flipped in `flips` ways.
-pub fn damaged(bytes: &[u8], flips: usize) -> Vec<Vec<u8>> {
+pub(crate) fn damaged(bytes: &[u8], flips: usize) -> Vec<Vec<u8>> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let cut = (0..bytes.len())
         .step_by(97)

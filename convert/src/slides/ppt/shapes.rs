@@ -161,13 +161,8 @@ fn table(cells: &[Shape]) -> Option<Vec<Vec<Cell>>> {
         .into_iter()
         .filter(|(frame, _)| frame.width > 0 && frame.height > 0)
         .collect();
-    let edges = |edge: fn(&Frame) -> i64| {
-        let mut edges: Vec<i64> = boxes.iter().map(|(frame, _)| edge(frame)).collect();
-        edges.sort_unstable();
-        edges.dedup();
-        edges
-    };
-    let (rows, columns) = (edges(|frame| frame.top), edges(|frame| frame.left));
+    let rows = edges(boxes.iter().map(|(frame, _)| frame.top));
+    let columns = edges(boxes.iter().map(|(frame, _)| frame.left));
     if rows.is_empty() || rows.len().saturating_mul(columns.len()) > MAXIMUM_CELLS {
         return None;
     }
@@ -181,16 +176,21 @@ fn table(cells: &[Shape]) -> Option<Vec<Vec<Cell>>> {
             cell.body = shape.body.clone();
         }
         // Rows that it reaches down into show it again.
-        let reached = rows
-            .iter()
-            .skip(row + 1)
-            .take_while(|top| **top < frame.top.saturating_add(frame.height))
-            .count();
-        for below in table.iter_mut().skip(row + 1).take(reached) {
+        let bottom = frame.top.saturating_add(frame.height);
+        let below = rows.iter().zip(&mut table).skip(row + 1);
+        for (_, below) in below.take_while(|(top, _)| **top < bottom) {
             if let Some(cell) = below.get_mut(column) {
                 cell.continues_above = true;
             }
         }
     }
     Some(table)
+}
+
+/// Places of edges in ascending order, each once.
+fn edges(places: impl Iterator<Item = i64>) -> Vec<i64> {
+    let mut edges: Vec<i64> = places.collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
 }

@@ -4,24 +4,12 @@
 
 use super::parser::Parser;
 use super::references::Substitution;
-use super::source::character_width;
+use super::scanner::{MAXIMUM_NAME, Scanner};
+use crate::escape::code_span;
 use crate::escape::destination;
-use crate::escape::{code_span, is_invisible, needs_escape};
 
 /// Markup within markup that is read.
 const MAXIMUM_DEPTH: usize = 4;
-
-/// Longest name of a role or of a reference without quotes, in characters.
-const MAXIMUM_NAME: usize = 80;
-
-/// One run of text.
-struct Scanner {
-    characters: Vec<char>,
-    at: usize,
-    out: String,
-    /// Marks without an end further on.
-    endless: Vec<&'static str>,
-}
 
 impl Parser<'_> {
     /// Text with markup as Markdown; line ends become spaces, or nothing between wide characters.
@@ -234,15 +222,7 @@ impl Parser<'_> {
             .iter()
             .any(|scheme| scanner.starts_with(scheme))
         {
-            let is_address = |character: &char| {
-                !character.is_whitespace()
-                    && !matches!(character, '<' | '>' | '"' | '`')
-                    && character_width(*character) == 1
-            };
-            let address: String = scanner.rest().take_while(is_address).collect();
-            let end = address.trim_end_matches(['.', ',', ';', ':', ')', '\'', '!', '?']);
-            scanner.at += end.chars().count();
-            scanner.push_ready(end);
+            scanner.address();
             return true;
         }
         let is_name = |character: &char| {
@@ -259,16 +239,7 @@ impl Parser<'_> {
             .strip_suffix(if anonymous { "__" } else { "_" })
             .filter(|name| !name.is_empty())
         else {
-            // The word has no markup inside; taken at once, so that its letters are not looked at
-            // again.
-            let width = word.chars().next().map_or(1, character_width);
-            let plain: String = word
-                .chars()
-                .take_while(|letter| letter.is_alphanumeric() && character_width(*letter) == width)
-                .collect();
-            for character in plain.chars() {
-                scanner.plain(character);
-            }
+            scanner.letters(&word);
             return true;
         };
         let link = if anonymous {
@@ -287,170 +258,6 @@ impl Parser<'_> {
             destination(&link)
         ));
         true
-    }
-}
-
-impl Scanner {
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.characters.get(self.at + ahead).copied()
-    }
-
-    fn rest(&self) -> impl Iterator<Item = char> + '_ {
-        self.characters
-            .get(self.at..)
-            .unwrap_or_default()
-            .iter()
-            .copied()
-    }
-
-    fn starts_with(&self, text: &str) -> bool {
-        text.chars()
-            .enumerate()
-            .all(|(ahead, character)| self.peek(ahead) == Some(character))
-    }
-
-    /// Markup begins after anything but a letter or digit of a language with spaces.
-    fn may_start(&self) -> bool {
-        let previous = self
-            .at
-            .checked_sub(1)
-            .and_then(|before| self.characters.get(before));
-        let is_escaped = self.at >= 2 && previous == Some(&'\\');
-        previous
-            .is_none_or(|previous| !previous.is_alphanumeric() || character_width(*previous) == 2)
-            && !is_escaped
-    }
-
-    /// Writes one character of text and moves on; a backslash gives the next character as it is.
-    fn plain(&mut self, character: char) {
-        self.at += 1;
-        match character {
-            '\\' => match self.peek(0) {
-                Some(next) if next.is_whitespace() => self.at += 1,
-                Some(next) => {
-                    self.at += 1;
-                    self.push_text(next);
-                }
-                None => {}
-            },
-            '\n' => self.line_end(),
-            other if other.is_whitespace() => {
-                if !self.out.ends_with([' ', '\n']) {
-                    self.out.push(' ');
-                }
-            }
-            other => self.push_text(other),
-        }
-    }
-
-    fn line_end(&mut self) {
-        let previous = self.out.chars().next_back();
-        let next = self.rest().find(|next| !next.is_whitespace());
-        let joins = |character: Option<char>| {
-            character.is_some_and(|character| character_width(character) == 2)
-        };
-        let is_inside = joins(previous) && joins(next);
-        if !is_inside && !self.out.ends_with(' ') {
-            self.out.push(' ');
-        }
-    }
-
-    fn push_text(&mut self, character: char) {
-        if is_invisible(character) {
-            return;
-        }
-        if needs_escape(character, self.out.chars().next_back(), self.peek(0), false) {
-            self.out.push('\\');
-        }
-        self.out.push(character);
-    }
-
-    fn push_ready(&mut self, markdown: &str) {
-        self.out.push_str(markdown);
-    }
-
-    /// ``literal``, as it is.
-    fn literal(&mut self) -> bool {
-        let Some(raw) = self.take_until("``", 2) else {
-            return false;
-        };
-        let span = code_span(&raw);
-        self.push_ready(&span);
-        true
-    }
-
-    /// The text up to the closing mark, which is taken too; `None` if there is none.
-    fn take_until(&mut self, mark: &'static str, opening: usize) -> Option<String> {
-        if self.endless.contains(&mark) {
-            return None;
-        }
-        let start = self.at + opening;
-        let first = self.characters.get(start)?;
-        if first.is_whitespace() && mark != "``" {
-            return None;
-        }
-        let is_literal = mark == "``";
-        let mut end = start;
-        loop {
-            let character = *self.characters.get(end).or_else(|| {
-                self.endless.push(mark);
-                None
-            })?;
-            if character == '\\' && !is_literal {
-                end += 2;
-                continue;
-            }
-            if end > start && self.closes(mark, end) {
-                break;
-            }
-            end += 1;
-        }
-        self.at = end + mark.len();
-        self.characters
-            .get(start..end)
-            .map(|text| text.iter().collect())
-    }
-
-    fn closes(&self, mark: &str, end: usize) -> bool {
-        let is_mark = mark
-            .chars()
-            .enumerate()
-            .all(|(ahead, character)| self.characters.get(end + ahead) == Some(&character));
-        let before = end
-            .checked_sub(1)
-            .and_then(|before| self.characters.get(before));
-        let after = self.characters.get(end + mark.len());
-        let runs_on = match mark {
-            "`" | "|" => false,
-            // Of three backquotes the last two close.
-            "``" => after == Some(&'`'),
-            "*" => {
-                after.is_some_and(|next| next.is_ascii_alphanumeric() || *next == '*')
-                    || before == Some(&'*')
-            }
-            _ => after.is_some_and(|next| next.is_ascii_alphanumeric()),
-        };
-        is_mark
-            && !runs_on
-            && (mark == "``" || before.is_some_and(|before| !before.is_whitespace()))
-    }
-
-    /// The name in `:name:` at a place.
-    fn role_at(&self, at: usize) -> Option<String> {
-        let name: String = self
-            .characters
-            .get(at + 1..)?
-            .iter()
-            .take(MAXIMUM_NAME)
-            .take_while(|character| {
-                character.is_ascii_alphanumeric()
-                    || matches!(character, ':' | '-' | '_' | '+' | '.')
-            })
-            .collect();
-        let name = name.strip_suffix(':')?;
-        let is_name = self.characters.get(at) == Some(&':')
-            && name.starts_with(|first: char| first.is_ascii_alphabetic());
-        is_name.then(|| name.to_owned())
     }
 }
 

@@ -17,6 +17,7 @@ mod objects;
 mod parser;
 mod references;
 mod roles;
+mod scanner;
 mod simple_table;
 mod source;
 mod tables;

@@ -173,49 +173,50 @@ fn element(node: Tree, out: &mut String) {
         return;
     };
     let parts = parts(node);
-    let part = |index: usize| of(parts.get(index));
     match element.value().name() {
         "mi" => identifier(&text_of(node), out),
         "mn" => symbols(&text_of(node), out),
         "mo" => operator(&text_of(node), out),
         "mtext" | "ms" => text(&text_of(node), out),
         "mspace" => out.push(' '),
-        "msup" => out.push_str(&format!("{}^{{{}}}", base(&part(0)), part(1))),
-        "msub" => out.push_str(&format!("{}_{{{}}}", base(&part(0)), part(1))),
-        "msubsup" | "munderover" => out.push_str(&format!(
-            "{}_{{{}}}^{{{}}}",
-            base(&part(0)),
-            part(1),
-            part(2)
-        )),
-        "munder" => under(&part(0), &part(1), out),
-        "mover" => over(&part(0), &part(1), out),
-        "mfrac"
-            if element
-                .attr("linethickness")
-                .is_some_and(|width| matches!(width, "0" | "0px" | "0pt")) =>
-        {
-            out.push_str(&format!("\\binom{{{}}}{{{}}}", part(0), part(1)));
-        }
-        "mfrac" => out.push_str(&format!("\\frac{{{}}}{{{}}}", part(0), part(1))),
         "msqrt" => {
             let mut inner = String::new();
             children(node, &mut inner);
             out.push_str(&format!("\\sqrt{{{}}}", inner.trim()));
         }
-        "mroot" => out.push_str(&format!("\\sqrt[{}]{{{}}}", part(1), part(0))),
         "mfenced" => fenced(&element, &parts, out),
         "mtable" => table(&parts, out),
         "mphantom" | "annotation" | "annotation-xml" | "maligngroup" | "malignmark" | "none"
         | "mprescripts" => {}
-        "semantics" => out.push_str(&part(0)),
-        "mmultiscripts" => out.push_str(
-            &format!("{}_{{{}}}^{{{}}}", base(&part(0)), part(1), part(2))
-                .replace("_{}", "")
-                .replace("^{}", ""),
-        ),
+        "semantics" => out.push_str(&of(parts.first())),
+        _ if of_parts(&element, &parts, out) => {}
         _ => children(node, out),
     }
+}
+
+/// Elements whose parts have places of their own: scripts, fractions, roots; whether it is one.
+fn of_parts(element: &ElementRef<'_>, parts: &[Tree<'_>], out: &mut String) -> bool {
+    let part = |index: usize| of(parts.get(index));
+    let scripts = || format!("{}_{{{}}}^{{{}}}", base(&part(0)), part(1), part(2));
+    let has_no_bar = || {
+        let width = element.attr("linethickness");
+        matches!(width, Some("0" | "0px" | "0pt"))
+    };
+    match element.value().name() {
+        "msup" => out.push_str(&format!("{}^{{{}}}", base(&part(0)), part(1))),
+        "msub" => out.push_str(&format!("{}_{{{}}}", base(&part(0)), part(1))),
+        "msubsup" | "munderover" => out.push_str(&scripts()),
+        "mmultiscripts" => out.push_str(&scripts().replace("_{}", "").replace("^{}", "")),
+        "munder" => under(&part(0), &part(1), out),
+        "mover" => over(&part(0), &part(1), out),
+        "mfrac" if has_no_bar() => {
+            out.push_str(&format!("\\binom{{{}}}{{{}}}", part(0), part(1)));
+        }
+        "mfrac" => out.push_str(&format!("\\frac{{{}}}{{{}}}", part(0), part(1))),
+        "mroot" => out.push_str(&format!("\\sqrt[{}]{{{}}}", part(1), part(0))),
+        _ => return false,
+    }
+    true
 }
 
 fn text_of(node: Tree) -> String {

@@ -62,30 +62,20 @@ impl Collector<'_, '_> {
             0x15 => {
                 self.fields.0.pop();
             }
-            _ if self.fields.0.iter().any(|field| !field.in_result) => {
-                let innermost = self
-                    .fields
-                    .0
-                    .iter_mut()
-                    .rev()
-                    .find(|field| !field.in_result);
-                if let (Some(field), Some(letter)) = (innermost, char::from_u32(u32::from(unit))) {
-                    field.instruction.push(letter);
-                }
-            }
+            _ if self.put_into_instruction(unit) => {}
             _ if self.document.references.contains_key(&position) => {
                 let mark = self.document.references.get(&position).cloned();
                 self.add(mark.map(Piece::Markdown));
             }
-            0x01 | 0x08 if character.is_special => {
-                let markdown = if unit == 0x01 {
-                    self.document.picture(character.picture)
-                } else {
-                    self.document.floating_picture(position)
-                };
+            0x01 if character.is_special => {
+                let markdown = self.document.picture(character.picture);
+                self.add(markdown.map(Piece::Markdown));
+            }
+            0x08 if character.is_special => {
+                let markdown = self.document.floating_picture(position);
                 let is_shown = markdown.is_some();
                 self.add(markdown.map(Piece::Markdown));
-                self.add((is_shown && unit == 0x08).then_some(Piece::Break));
+                self.add(is_shown.then_some(Piece::Break));
             }
             _ if character.symbol.is_some() => {
                 let letter = self.document.fonts.symbol(character);
@@ -101,6 +91,16 @@ impl Collector<'_, '_> {
             0x20.. => self.units.push(unit),
             _ => {}
         }
+    }
+
+    /// Whether the character belongs to the instruction of a field, which then has it.
+    fn put_into_instruction(&mut self, unit: u16) -> bool {
+        let fields = &mut self.fields.0;
+        let Some(field) = fields.iter_mut().rev().find(|field| !field.in_result) else {
+            return false;
+        };
+        field.instruction.extend(char::from_u32(u32::from(unit)));
+        true
     }
 
     fn flush(&mut self) {

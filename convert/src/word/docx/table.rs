@@ -283,13 +283,7 @@ fn even_out(mut grid: Grid) -> Vec<Vec<String>> {
     }
     let cells: usize = grid.iter().flatten().flatten().count();
     if columns >= FORM_COLUMNS && cells * 2 < columns * grid.len() {
-        grid.iter_mut().for_each(|row| row.retain(Option::is_some));
-        let longest = grid.iter().map(Vec::len).max().unwrap_or(0);
-        grid.iter_mut().for_each(|row| row.resize(longest, None));
-        return grid
-            .into_iter()
-            .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
-            .collect();
+        return cells_side_by_side(grid);
     }
     let kept = |row: Vec<Option<String>>| {
         let mut places = row.into_iter();
@@ -302,6 +296,18 @@ fn even_out(mut grid: Grid) -> Vec<Vec<String>> {
             .collect()
     };
     grid.into_iter().map(kept).collect()
+}
+
+/// The cells of each row without the places between them, all rows of one length.
+fn cells_side_by_side(grid: Grid) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = grid
+        .into_iter()
+        .map(|row| row.into_iter().flatten().collect())
+        .collect();
+    let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
+    rows.iter_mut()
+        .for_each(|row| row.resize_with(longest, String::new));
+    rows
 }
 
 /// A cell on one line: blocks are joined by `<br>`, tables in it go to `inner_tables`.

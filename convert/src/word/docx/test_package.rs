@@ -12,7 +12,7 @@ use crate::document::Converted;
 use crate::limits::Limits;
 
 /// Parts of a package by name.
-pub struct TestPackage {
+pub(crate) struct TestPackage {
     parts: Vec<(String, Vec<u8>)>,
     relationships: String,
 }
@@ -21,7 +21,7 @@ const NAMESPACES: &str = "xmlns:w='http://schemas.openxmlformats.org/wordprocess
 
 impl TestPackage {
     /// A document whose body is `body`.
-    pub fn with_body(body: &str) -> Self {
+    pub(crate) fn with_body(body: &str) -> Self {
         let types = "<Types><Default Extension='png' ContentType='image/png'/><Override PartName='/word/document.xml' ContentType='application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml'/></Types>";
         let root = "<Relationships><Relationship Id='r1' Type='http://x/officeDocument' Target='word/document.xml'/></Relationships>";
         Self {
@@ -39,25 +39,25 @@ impl TestPackage {
     }
 
     /// Adds or replaces a part.
-    pub fn part(self, name: &str, text: &str) -> Self {
+    pub(crate) fn part(self, name: &str, text: &str) -> Self {
         self.bytes(name, text.as_bytes())
     }
 
     /// Adds or replaces a part.
-    pub fn bytes(mut self, name: &str, bytes: &[u8]) -> Self {
+    pub(crate) fn bytes(mut self, name: &str, bytes: &[u8]) -> Self {
         self.parts.retain(|(known, _)| known != name);
         self.parts.push((name.to_owned(), bytes.to_vec()));
         self
     }
 
     /// Leaves a part out.
-    pub fn without(mut self, name: &str) -> Self {
+    pub(crate) fn without(mut self, name: &str) -> Self {
         self.parts.retain(|(known, _)| known != name);
         self
     }
 
     /// Adds a relationship of the main part.
-    pub fn relationship(mut self, id: &str, kind: &str, target: &str) -> Self {
+    pub(crate) fn relationship(mut self, id: &str, kind: &str, target: &str) -> Self {
         let mode = if target.contains("://") {
             " TargetMode='External'"
         } else {
@@ -70,7 +70,7 @@ impl TestPackage {
     }
 
     /// The package as a file.
-    pub fn zipped(&self) -> Vec<u8> {
+    pub(crate) fn zipped(&self) -> Vec<u8> {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         let relationships = format!("<Relationships>{}</Relationships>", self.relationships);
         let rels = (
@@ -87,27 +87,27 @@ impl TestPackage {
     }
 
     /// What the document becomes.
-    pub fn converted(&self) -> Result<Converted> {
+    pub(crate) fn converted(&self) -> Result<Converted> {
         self.converted_with(&Config::default())
     }
 
     /// What the document becomes with those settings.
-    pub fn converted_with(&self, config: &Config) -> Result<Converted> {
+    pub(crate) fn converted_with(&self, config: &Config) -> Result<Converted> {
         super::convert(&self.zipped(), &config.docx, &Limits::starting_now(config))
     }
 
     /// The document's Markdown.
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         self.converted().unwrap().markdown
     }
 }
 
 /// Markdown of a document with that body.
-pub fn markdown(body: &str) -> String {
+pub(crate) fn markdown(body: &str) -> String {
     TestPackage::with_body(body).markdown()
 }
 
 /// A paragraph of one run, with paragraph properties.
-pub fn paragraph(properties: &str, text: &str) -> String {
+pub(crate) fn paragraph(properties: &str, text: &str) -> String {
     format!("<w:p><w:pPr>{properties}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>")
 }
