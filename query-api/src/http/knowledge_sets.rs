@@ -42,7 +42,16 @@ pub async fn apply(
                 .knowledge_sets
         }
         "application/toml" | "text/toml" | "text/x-toml" => {
-            parse_toml(&Incoming::small(&state, &request, payload).read().await?)?
+            let body = Incoming::small(&state, &request, payload).read().await?;
+            // Long files take a moment.
+            web::block(move || parse_toml(&body))
+                .await
+                .map_err(|error| {
+                    Problem::new(
+                        Code::Internal,
+                        format!("the knowledge sets were not read: {error}"),
+                    )
+                })??
         }
         other => {
             return Err(body::unsupported_media_type(

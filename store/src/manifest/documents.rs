@@ -83,6 +83,9 @@ pub struct Documents {
     rule: VersionRule,
     versions: Versions,
     listings: Semaphore,
+    /// Held while what was accepted is compared with the index: each comparison holds all that is
+    /// stored.
+    reconciling: Mutex<()>,
     /// Which generation served, and when that was seen.
     serving: Mutex<Option<(Instant, String)>>,
 }
@@ -110,6 +113,7 @@ impl Documents {
             rule,
             versions,
             listings: Semaphore::new(LISTINGS_AT_ONCE),
+            reconciling: Mutex::default(),
             serving: Mutex::default(),
         }
     }
@@ -319,8 +323,9 @@ impl Documents {
         Ok(())
     }
 
-    /// Compares what was accepted with what can be found.
+    /// Compares what was accepted with what can be found; one comparison at a time.
     pub async fn reconcile(&self) -> Result<Reconciliation> {
+        let _turn = self.reconciling.lock().await;
         self.table.catch_up(&self.topics).await?;
         let earlier = on_the_way(&self.table);
         let waiting_records = self.waiting_records().await?;
