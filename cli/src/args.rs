@@ -287,6 +287,10 @@ pub struct Search {
     /// Only from this source (repeatable: from any of them)
     #[arg(long = "source", value_name = "NAME")]
     pub sources: Vec<String>,
+    /// Only where an attribute has this value, such as department=RAN or category=api (repeatable:
+    /// one of the values of each name)
+    #[arg(long = "attribute", value_name = "NAME=VALUE", value_parser = attribute)]
+    pub attributes: Vec<(String, String)>,
     /// Only in this document, by id or source/path (repeatable: in any of them)
     #[arg(long = "document", value_name = "NAME")]
     pub documents: Vec<String>,
@@ -313,6 +317,17 @@ pub struct FileArgument {
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// Reads `NAME=VALUE`; `custom.` before the name, as `publish` has it, may be left out.
+fn attribute(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => {
+            let name = name.strip_prefix("custom.").unwrap_or(name);
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("it is written NAME=VALUE, such as department=RAN".to_owned()),
+    }
 }
 
 /// `chunk`.

@@ -180,6 +180,7 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
             .get(&chunk.chunk_id)
             .cloned()
             .unwrap_or_default(),
+        attributes: document.attributes.clone(),
         api: chunk.api.clone(),
         parent: None,
         neighbours: Vec::new(),

@@ -1,6 +1,8 @@
 //! The one filter that every keyword and vector query of tier 1 carries, and the index terms it is
 //! made of.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +58,16 @@ pub struct Filter {
         skip_serializing_if = "Option::is_none"
     )]
     pub languages: Option<Vec<String>>,
+    /// For each of these attributes any of its values: `department`, `domain`, `organization`,
+    /// `author` and those that producers and profiles give by names of their own, such as
+    /// `{"category": ["api", "faq"]}`. Documents that were indexed before this condition existed meet it
+    /// after a reindex.
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub attributes: Option<BTreeMap<String, Vec<String>>>,
     /// Any of these documents, each by its id or by `source/path`.
     #[serde(
         default,
@@ -123,14 +135,16 @@ impl Filter {
             ("language", &self.languages),
             ("document", &self.document_ids),
         ];
-        conditions
-            .into_iter()
-            .filter_map(|(name, values)| {
-                values
-                    .as_ref()
-                    .map(|values| values.iter().map(|value| term(name, value)).collect())
-            })
-            .collect()
+        let named = conditions.into_iter().filter_map(|(name, values)| {
+            values
+                .as_ref()
+                .map(|values| values.iter().map(|value| term(name, value)).collect())
+        });
+        let attributes = self.attributes.iter().flatten().map(|(name, values)| {
+            let values = values.iter();
+            values.map(|value| attribute_term(name, value)).collect()
+        });
+        named.chain(attributes).collect()
     }
 }
 
@@ -163,6 +177,11 @@ pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
             .iter()
             .map(|language| term("language", language)),
     );
+    // A link is one document's alone. Exact duplicates have the same attributes otherwise.
+    let own = attributes.texts().filter(|(name, _)| *name != "link");
+    terms.extend(own.map(|(name, value)| attribute_term(name, value)));
+    let custom = attributes.custom.iter();
+    terms.extend(custom.map(|(name, value)| attribute_term(name, value)));
     for duplicate in &document.duplicates {
         terms.extend([
             term("document", &duplicate.document_id),
@@ -172,6 +191,10 @@ pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
         terms.extend(duplicate.tags.iter().map(|tag| term("tag", tag)));
     }
     terms
+}
+
+fn attribute_term(name: &str, value: &str) -> String {
+    format!("attribute.{name}={value}")
 }
 
 fn term(name: &str, value: &str) -> String {
@@ -218,6 +241,30 @@ mod tests {
                 .all(|any| any.iter().any(|term| terms.contains(term)))
         );
         assert!(filter.allows(&document));
+    }
+
+    #[test]
+    fn attributes_of_any_name_are_asked_for() {
+        let mut document = DocumentHeader::default();
+        document.attributes.department = Some("RAN".into());
+        document.attributes.custom = BTreeMap::from([("category".into(), "api".into())]);
+        let allows = |name: &str, values: &[&str]| {
+            let values = values.iter().map(|value| (*value).to_owned()).collect();
+            let filter = Filter {
+                attributes: Some(BTreeMap::from([(name.to_owned(), values)])),
+                ..Filter::default()
+            };
+            assert!(!filter.is_unrestricted());
+            filter.allows(&document)
+        };
+        assert!(allows("category", &["faq", "api"]) && allows("department", &["RAN"]));
+        assert!(!allows("category", &["faq"]) && !allows("category", &[]));
+        assert!(!allows("room", &["3"]) && !allows("organization", &["RAN"]));
+        let filter = Filter {
+            attributes: Some(BTreeMap::new()),
+            ..Filter::default()
+        };
+        assert!(filter.allows(&document), "no attribute is asked for");
     }
 
     #[test]

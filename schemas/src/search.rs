@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api_entry::ApiEntry;
 use crate::unmet::UnmetFilter;
-use crate::{ChunkId, ChunkKind, Filter, strict};
+use crate::{Attributes, ChunkId, ChunkKind, Filter, strict};
 
 /// Which signals a search uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -143,6 +143,9 @@ pub struct Hit {
     /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `exact_name`
     /// (how exactly the question names it, if it does: it was added to the score), `fine`, `rerank`.
     pub scores: BTreeMap<String, f32>,
+    /// What producer, profile and document say of it: product, department, category and the like.
+    #[serde(default, skip_serializing_if = "is_without_attributes")]
+    pub attributes: Attributes,
     /// What an entry of an API reference says, by field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<Box<ApiEntry>>,
@@ -156,6 +159,10 @@ pub struct Hit {
     /// of a document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub family: Vec<FamilyMember>,
+}
+
+fn is_without_attributes(attributes: &Attributes) -> bool {
+    *attributes == Attributes::default()
 }
 
 /// A document that is nearly the same as another.

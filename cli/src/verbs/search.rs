@@ -1,5 +1,6 @@
 //! `tributary search QUERY`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::Result;
@@ -32,6 +33,15 @@ pub fn run(global: &Global, config: &Config, search: &Search) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
+/// `NAME=VALUE` by name.
+fn attributes(given: &[(String, String)]) -> Option<BTreeMap<String, Vec<String>>> {
+    let mut by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, value) in given {
+        by_name.entry(name.clone()).or_default().push(value.clone());
+    }
+    (!by_name.is_empty()).then_some(by_name)
+}
+
 fn request(search: &Search) -> SearchRequest {
     let given = |values: &[String]| (!values.is_empty()).then(|| values.to_vec());
     SearchRequest {
@@ -40,6 +50,7 @@ fn request(search: &Search) -> SearchRequest {
             knowledge_sets: given(&search.sets),
             tags: given(&search.tags),
             sources: given(&search.sources),
+            attributes: attributes(&search.attributes),
             document_ids: given(&search.documents),
             ..Filter::default()
         },

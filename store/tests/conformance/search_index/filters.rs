@@ -24,6 +24,8 @@ async fn filterable(index: &dyn SearchIndex, name: &str) {
         document.attributes.security_level = Some(2);
         document.attributes.updated_at = Some(2_000);
         document.attributes.product_version = Some("1.2".into());
+        document.attributes.department = Some("RAN".into());
+        document.attributes.custom = [("分类".to_owned(), "a=b".to_owned())].into();
     });
     let third = with(3, &|document| {
         document.attributes.language = Some("zh".into());
@@ -127,6 +129,18 @@ pub async fn filters_let_through_what_they_name(index: &dyn SearchIndex) {
         &[3],
     )
     .await;
+    for (name, values, expected) in [
+        ("department", ["RAN", "Core"], &[2][..]),
+        ("分类", ["a=b", "c"], &[2]),
+        ("分类", ["a", "b"], &[]),
+        ("product", ["核心网", "?"], &[1]),
+    ] {
+        let filter = Filter {
+            attributes: Some([(name.to_owned(), values.map(str::to_owned).to_vec())].into()),
+            ..none()
+        };
+        passes(index, filter, expected).await;
+    }
     passes(
         index,
         Filter {
@@ -217,6 +231,10 @@ pub async fn filters_fail_closed(index: &dyn SearchIndex) {
         },
         Filter {
             document_ids: empty(),
+            ..none()
+        },
+        Filter {
+            attributes: Some([("department".to_owned(), Vec::new())].into()),
             ..none()
         },
         Filter {
