@@ -62,6 +62,9 @@ struct Away {
     since: Mutex<Option<Instant>>,
 }
 
+/// What stands for sections, by where they begin.
+type Made = Arc<HashMap<usize, String>>;
+
 /// One summary that is to be written.
 struct Task<'a> {
     wanted: &'a WantedSummary,
@@ -121,7 +124,7 @@ impl SummaryWriter {
             summaries: vec![None; wanted.len()],
             ..Written::default()
         };
-        let mut made = HashMap::new();
+        let mut made = Made::default();
         let mut done = 0;
         progress(done, wanted.len());
         for level in levels(wanted) {
@@ -131,7 +134,7 @@ impl SummaryWriter {
                 done += 1;
                 let summary = written.take(had?, task, &self.counter);
                 let shown = summary.as_deref().unwrap_or(&task.wanted.extractive);
-                made.insert(task.wanted.range.start, shown.to_owned());
+                Arc::make_mut(&mut made).insert(task.wanted.range.start, shown.to_owned());
                 if let Some(slot) = written.summaries.get_mut(*at) {
                     *slot = summary;
                 }
@@ -148,14 +151,14 @@ impl SummaryWriter {
         markdown: &Arc<str>,
         wanted: &'a [WantedSummary],
         level: &[usize],
-        made: &HashMap<usize, String>,
+        made: &Made,
         tokens: &Arc<dyn TokenCounter>,
     ) -> Result<Vec<Task<'a>>> {
         let mut tasks = Vec::with_capacity(level.len());
         for wanted in level.iter().filter_map(|at| wanted.get(*at)) {
             let room = self.room(wanted).await?;
             let (markdown, tokens) = (Arc::clone(markdown), Arc::clone(tokens));
-            let (owned, made) = (wanted.clone(), made.clone());
+            let (owned, made) = (wanted.clone(), Arc::clone(made));
             let text = crate::blocking("chunk", move || {
                 Ok(section_text(
                     &markdown,
