@@ -1,6 +1,8 @@
 //! Everything that reaches the terminal: results on stdout, the rest on stderr, and the exit code.
 
+use std::borrow::Cow;
 use std::fmt::Write;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -53,10 +55,24 @@ pub fn result(
     line(&printed)
 }
 
+/// What a terminal is shown: text of documents and models must not command it. Pipes and files get
+/// every sign as it is.
+fn visible(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    let is_command = |sign: char| {
+        let turns = matches!(sign, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        turns || (sign.is_control() && !matches!(sign, '\n' | '\t' | '\r'))
+    };
+    match is_terminal && text.contains(is_command) {
+        true => text.replace(is_command, "\u{fffd}").into(),
+        false => text.into(),
+    }
+}
+
 /// Prints text on stdout. A reader that closed the pipe (`| head`) is no failure.
 pub fn line(text: &str) -> anyhow::Result<()> {
     use std::io::Write as _;
-    match writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')) {
+    let text = visible(text.trim_end_matches('\n'), std::io::stdout().is_terminal());
+    match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
@@ -65,6 +81,7 @@ pub fn line(text: &str) -> anyhow::Result<()> {
 /// Says something on stderr. That nobody reads it any more must not end what is said.
 pub fn note(text: &str) {
     use std::io::Write as _;
+    let text = visible(text, std::io::stderr().is_terminal());
     let _unread = writeln!(std::io::stderr(), "{text}");
 }
 
@@ -171,6 +188,14 @@ pub fn shorten(text: &str, characters: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_does_not_command_a_terminal() {
+        let text = "a\u{1b}]0;x\u{7}\tb\nc\u{202e}d 中";
+        assert_eq!(visible(text, false), text);
+        let shown = "a\u{fffd}]0;x\u{fffd}\tb\nc\u{fffd}d 中";
+        assert_eq!(visible(text, true), shown);
+    }
 
     #[test]
     fn an_estimate_is_a_time_or_not_known() {

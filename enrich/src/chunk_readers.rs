@@ -14,7 +14,7 @@ use tributary_store::event_log::worker::paced::PacedStage;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
 use tributary_store::generations::{GenerationList, chunk_group};
 
-use crate::chunk_stage::ChunkStage;
+use crate::chunk_stage::{ChunkParts, ChunkStage};
 use crate::chunking::Chunking;
 use crate::pipelines::Pipeline;
 
@@ -106,9 +106,12 @@ impl ChunkReaders {
 
     fn start(&self, pipeline: &Pipeline) -> Reader {
         let parts = &self.parts;
-        let chunk_parts = parts.chunking.parts(pipeline);
-        let is_serving = Arc::clone(&chunk_parts.is_serving);
         let stop = self.shutdown.child_token();
+        let chunk_parts = ChunkParts {
+            stop: stop.clone(),
+            ..parts.chunking.parts(pipeline)
+        };
+        let is_serving = Arc::clone(&chunk_parts.is_serving);
         let topics = parts.topics.clone();
         let behind = vec![
             ("embed", Topic::ChunksTagged),

@@ -3,13 +3,15 @@
 //! together.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tributary_models::TokenCounter;
 use tributary_schemas::{
-    CleanDocument, DocumentHeader, Error, Lineage, Result, StageTime, State, TaggedDocument, Topic,
-    event, limits,
+    CleanDocument, DocumentHeader, Error, ErrorKind, Lineage, Result, StageTime, State,
+    TaggedDocument, Topic, event, limits,
 };
 use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{StoredRecord, message};
@@ -31,6 +33,8 @@ const NEXT: Next = Next {
     topic: Topic::ChunksTagged,
     event_type: event::TYPE_CHUNKS_TAGGED,
 };
+/// Pause between two looks whether a newer version waits.
+const LOOK_PAUSE: Duration = Duration::from_millis(300);
 /// What `lineage.degraded` says where a summary was made in a lesser way than configured.
 pub(crate) const DEGRADED_SUMMARY: &str = "summary";
 /// What it says where a document's own metadata is too long to go along with it.
@@ -58,6 +62,11 @@ pub struct ChunkParts {
     pub clock: Clock,
     /// Where the stage says what it is at.
     pub work: Work,
+    /// Whether a newer version of a document has come so far that it waits behind this one: the
+    /// older is not worth waiting for a model.
+    pub is_superseded: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
+    /// Ends waiting for a model: the record comes again after the next start.
+    pub stop: CancellationToken,
 }
 
 /// How the summaries of one generation of the index are made.
@@ -155,12 +164,25 @@ impl ChunkStage {
             }),
             Summaries::Model(writer) => {
                 let markdown = Arc::from(std::mem::take(&mut open.clean.markdown));
-                let working = parts.work.begin(NAME, &open.clean.document.document_id);
+                let document = &open.clean.document;
+                let working = parts.work.begin(NAME, &document.document_id);
                 let progress = |done, all| working.advance(done, all);
-                writer
-                    .write(&markdown, wanted, &parts.tokens, &progress)
-                    .await
+                tokio::select! {
+                    written = writer.write(&markdown, wanted, &parts.tokens, &progress) => written,
+                    () = parts.stop.cancelled() => Err(stopping()),
+                    () = self.superseded(document) => Ok(Written {
+                        missing: Some("a newer version of the document waits behind it".to_owned()),
+                        ..Written::default()
+                    }),
+                }
             }
+        }
+    }
+
+    /// Until a newer version waits behind this one.
+    async fn superseded(&self, document: &DocumentHeader) {
+        while !(self.work.parts.is_superseded)(&document.document_id, document.version) {
+            tokio::time::sleep(LOOK_PAUSE).await;
         }
     }
 }
@@ -245,6 +267,11 @@ impl Summaries {
             Self::Extractive | Self::NoModel => extractive::NAME.to_owned(),
         }
     }
+}
+
+fn stopping() -> Error {
+    let message = "stopping; the summaries of a document are written after the next start";
+    Error::new(ErrorKind::Unavailable, message)
 }
 
 /// Names what was done in a lesser way, once.

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use tributary_store::Clock;
+use tributary_store::manifest::table::DocumentTable;
 use tributary_store::work::Work;
 use tributary_taxonomy::{SharedKnowledgeSets, SourceProfiles};
 
@@ -28,6 +30,8 @@ pub struct Chunking {
     pub clock: Clock,
     /// Where the stage says what it is at.
     pub work: Work,
+    /// What is known of documents.
+    pub table: Arc<DocumentTable>,
 }
 
 impl Chunking {
@@ -35,6 +39,7 @@ impl Chunking {
     pub fn parts(&self, pipeline: &Pipeline) -> ChunkParts {
         let generations = Arc::clone(self.pipelines.generations());
         let name = pipeline.generation.clone();
+        let table = Arc::clone(&self.table);
         ChunkParts {
             analyzer: Arc::clone(&pipeline.analyzer),
             knowledge_sets: self.knowledge_sets.clone(),
@@ -50,6 +55,8 @@ impl Chunking {
             is_serving: Arc::new(move || generations.is_serving(&name)),
             clock: Arc::clone(&self.clock),
             work: self.work.clone(),
+            is_superseded: Arc::new(move |id, version| table.newest_passed(id) > version),
+            stop: CancellationToken::new(),
         }
     }
 }

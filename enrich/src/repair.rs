@@ -12,7 +12,6 @@ use tributary_schemas::{Error, ErrorKind, Result, State, Topic};
 use tributary_store::event_log::stage::Output;
 use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{Position, StoredRecord, message};
-use tributary_store::manifest::table::DocumentTable;
 
 use crate::chunk_stage::{ChunkStage, DEGRADED_SUMMARY};
 use crate::chunking::Chunking;
@@ -24,7 +23,6 @@ const AT_ONCE: usize = 32;
 pub struct Repair {
     chunking: Chunking,
     topics: Topics,
-    table: Arc<DocumentTable>,
     report: Mutex<DegradedRepair>,
 }
 
@@ -38,11 +36,10 @@ struct Newest {
 
 impl Repair {
     /// None has run yet.
-    pub fn new(chunking: Chunking, topics: Topics, table: Arc<DocumentTable>) -> Self {
+    pub fn new(chunking: Chunking, topics: Topics) -> Self {
         Self {
             chunking,
             topics,
-            table,
             report: Mutex::default(),
         }
     }
@@ -60,7 +57,7 @@ impl Repair {
                 "name one in models.chat.endpoint, see docs/language-models.md, and start again",
             ));
         }
-        self.table.catch_up(&self.topics).await?;
+        self.chunking.table.catch_up(&self.topics).await?;
         let degraded = self.degraded();
         {
             let mut report = self.lock();
@@ -83,7 +80,7 @@ impl Repair {
 
     /// Documents that can be found and lack a model's summary, with their versions.
     fn degraded(&self) -> HashMap<String, u64> {
-        let rows = self.table.page(None, usize::MAX).into_iter();
+        let rows = self.chunking.table.page(None, usize::MAX).into_iter();
         rows.map(|row| row.latest)
             .filter(|latest| latest.state == State::Indexed)
             .filter(|latest| {

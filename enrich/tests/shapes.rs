@@ -188,6 +188,18 @@ fn what_is_not_of_the_shape_is_cut_by_sections_and_says_so() {
     assert_eq!(cut_as(Strategy::Api, CLASS).fallback(), None);
 }
 
+#[test]
+fn what_was_read_of_a_long_entry_is_kept_once() {
+    let more = "```\nclass mod.f(a, b=1)\n```\n\ntext\n\n".repeat(20_000);
+    let chunks = chunks(
+        Strategy::Api,
+        &format!("# mod.Cls\n\n`class mod.Cls`\n\n{more}"),
+    );
+    assert!(chunks.len() > 100);
+    let with_fields = chunks.iter().filter(|chunk| chunk.api.is_some());
+    assert_eq!(with_fields.count(), 1);
+}
+
 /// All non-blank characters, in order, of chunks that do not repeat each other.
 fn holds_all(markdown: &str, chunks: &[Chunk], seed: u64) {
     let mut at = 0;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use bytes::Bytes;
 use support::{Counter, config, document};
+use tokio_util::sync::CancellationToken;
 use tributary_enrich::{
     ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, EmbedConfig, EmbedGeneration,
     EmbedGenerations, EmbedParts, EmbedStage, Summaries, SummariesConfig,
@@ -111,6 +112,8 @@ fn chunk_parts(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkPa
         is_serving: Arc::new(move || is_serving),
         clock: Arc::new(|| 5),
         work: Work::default(),
+        is_superseded: Arc::new(|_, _| false),
+        stop: CancellationToken::new(),
     }
 }
 

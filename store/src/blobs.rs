@@ -10,6 +10,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::local::LocalFileSystem;
@@ -27,6 +28,9 @@ const MEMORY_FORMAT: u32 = 1;
 /// The data folder's own blobs. Remembered by this name: the data folder may be named otherwise
 /// next time, or be moved.
 const OWN: &str = "blobs";
+/// Most bytes of a kept text, and how long reading one may take.
+const MADE_BYTES: u64 = 1 << 20;
+const MADE_WAIT: Duration = Duration::from_secs(10);
 /// Folder of texts that cost something to make, beside the blobs.
 pub(crate) const MADE: &str = "made";
 const SCHEME: &str = "blob:";
@@ -194,17 +198,29 @@ impl Blobs {
         Ok(())
     }
 
-    /// The text that [`Blobs::keep_made`] kept. One that is damaged is none.
+    async fn read_made(&self, key: &str) -> object_store::Result<Bytes> {
+        let found = self.store.get(&made_path(key)).await?;
+        match found.meta.size > MADE_BYTES {
+            true => Ok(Bytes::new()),
+            false => found.bytes().await,
+        }
+    }
+
+    /// The text that [`Blobs::keep_made`] kept. One that is damaged or cannot be read is none.
     pub async fn made(&self, key: &str) -> Result<Option<String>> {
-        let found = match self.store.get(&made_path(key)).await {
-            Ok(found) => found,
-            Err(object_store::Error::NotFound { .. }) => {
+        let read = tokio::time::timeout(MADE_WAIT, self.read_made(key)).await;
+        let json = match read {
+            Ok(Ok(json)) => json,
+            Ok(Err(object_store::Error::NotFound { .. })) => {
                 self.check().await?;
                 return Ok(None);
             }
-            Err(error) => return Err(failed(key, error)),
+            // Whatever lies there, a text can be made again; a store that is away is waited for.
+            Ok(Err(_)) | Err(_) => {
+                self.check().await?;
+                Bytes::new()
+            }
         };
-        let json = found.bytes().await.map_err(|error| failed(key, error))?;
         let made: Option<Made> = serde_json::from_slice(&json).ok();
         let made =
             made.filter(|made| blake3::hash(made.text.as_bytes()).to_hex().as_str() == made.hash);
@@ -507,6 +523,11 @@ mod tests {
         let json = std::fs::read_to_string(file).unwrap();
         std::fs::write(file, json.replace("summary", "mummary")).unwrap();
         assert_eq!(blobs.made(&key).await.unwrap(), None, "damaged");
+        std::fs::write(file, vec![b' '; 2 << 20]).unwrap();
+        assert_eq!(blobs.made(&key).await.unwrap(), None, "far too long");
+        std::fs::remove_file(file).unwrap();
+        std::fs::create_dir(file).unwrap();
+        assert_eq!(blobs.made(&key).await.unwrap(), None, "no file");
     }
 
     #[tokio::test]

@@ -168,6 +168,7 @@ impl Parts {
             documents_in_flight: config.enrich.chunk.documents_in_flight,
             clock: Arc::clone(&self.clock),
             work: self.work.clone(),
+            table: Arc::clone(&self.table),
         }
     }
 

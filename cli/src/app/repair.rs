@@ -17,8 +17,8 @@ pub struct RepairSide(Arc<Repair>);
 impl RepairSide {
     /// On top of the given parts.
     pub fn new(parts: &Parts, config: &Config) -> Self {
-        let (topics, table) = (parts.stores.topics.clone(), Arc::clone(&parts.table));
-        Self(Arc::new(Repair::new(parts.chunking(config), topics, table)))
+        let topics = parts.stores.topics.clone();
+        Self(Arc::new(Repair::new(parts.chunking(config), topics)))
     }
 }
 

@@ -219,6 +219,63 @@ fn a_kill_costs_no_more_than_the_calls_in_flight() {
     server.stop();
 }
 
+/// A long document whose summaries take longer than any test.
+fn waiting(server: &Server, chat: &ChatServer) -> (String, u64) {
+    chat.set_delay(Duration::from_secs(3600));
+    let document = server.publish(&event("long.md", &manual("quoll")));
+    wait_for("the model to be asked", || {
+        let (_, answer) = server.post(
+            "/v1/documents/states",
+            &json!({"document_ids": [document.0]}),
+        );
+        (text(&answer, "/documents/0/state") == "chunking").then_some(())
+    });
+    document
+}
+
+#[test]
+fn a_newer_version_and_a_deletion_do_not_wait_for_the_model_of_an_older_one() {
+    let chat = ChatServer::start();
+    let workspace = chat
+        .of(Workspace::new())
+        .with("enrich.summaries.patience_seconds", "3600");
+    let server = workspace.start();
+    let (id, _) = waiting(&server, &chat);
+    let short = server.publish(&event("long.md", "# Short now\n\nNeeds no model.\n"));
+    assert_eq!(text(&server.settled(&short), "/state"), "indexed");
+    let (other, _) = {
+        let event = event("other.md", &manual("numbat"));
+        server.publish(&event)
+    };
+    let (status, answer) = server
+        .try_delete(&format!("/v1/documents/{other}"))
+        .unwrap();
+    assert_eq!(status, 202, "{answer}");
+    let deleted = (other, number(&answer, "/version"));
+    assert_eq!(text(&server.settled(&deleted), "/state"), "deleted");
+    assert_ne!(id, deleted.0);
+    server.stop();
+}
+
+#[test]
+fn a_stop_does_not_wait_for_a_model() {
+    let chat = ChatServer::start();
+    let workspace = chat
+        .of(Workspace::new())
+        .with("enrich.summaries.patience_seconds", "3600");
+    let mut server = workspace.start();
+    let document = waiting(&server, &chat);
+    server.signal("TERM");
+    let (status, _) = server.ended();
+    assert!(status.success(), "{status}");
+    let log = server.log();
+    assert!(!log.contains("stopped before all records"), "{log}");
+    chat.set_delay(Duration::ZERO);
+    let server = workspace.start();
+    assert_eq!(text(&server.settled(&document), "/state"), "indexed");
+    server.stop();
+}
+
 #[test]
 fn a_repair_without_a_model_says_what_is_missing() {
     let workspace = Workspace::new();

@@ -91,7 +91,7 @@ impl<'a> Parts<'a> {
             return None;
         }
         if tokens > part.limit_tokens.max(self.leaf_tokens) {
-            return self.leaves(&part);
+            return self.leaves(part);
         }
         let range = self.outline.span(part.blocks.clone());
         let (text, images) = excerpt(self.outline, &range);
@@ -108,7 +108,7 @@ impl<'a> Parts<'a> {
         Some(self.assembly.push(draft, images))
     }
 
-    fn leaves(&mut self, part: &Part) -> Option<usize> {
+    fn leaves(&mut self, mut part: Part) -> Option<usize> {
         let measure = Measure {
             limits: &self.limits,
             tokens: self.tokens,
@@ -129,7 +129,7 @@ impl<'a> Parts<'a> {
                 parent: part.parent,
                 is_continuation: at > 0 || piece.is_block,
                 // What was read of the whole belongs to its beginning.
-                api: part.api.clone().filter(|_| at == 0),
+                api: part.api.take(),
             };
             let position = self.assembly.push(draft, images);
             first.get_or_insert(position);

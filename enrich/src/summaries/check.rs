@@ -40,6 +40,17 @@ pub fn is_chinese(text: &str) -> bool {
     han > 0 && han as f64 >= letters as f64 * CHINESE_SHARE
 }
 
+/// Without signs that nobody sees or that turn the text around: what a model writes goes to
+/// terminals too.
+pub fn cleaned(summary: &str) -> String {
+    let is_seen = |character: char| {
+        let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        !turns && (!character.is_control() || matches!(character, '\n' | '\t'))
+    };
+    let seen: String = summary.chars().filter(|sign| is_seen(*sign)).collect();
+    seen.trim().to_owned()
+}
+
 /// What is wrong with a summary, in words for the model that wrote it.
 pub fn accept(
     summary: &str,
@@ -50,6 +61,9 @@ pub fn accept(
     let summary = summary.trim();
     if !summary.chars().any(char::is_alphanumeric) {
         return Err("the summary is empty".to_owned());
+    }
+    if summary.matches("```").count() % 2 == 1 {
+        return Err("the summary has a block of code without an end".to_owned());
     }
     let count = tokens.count(summary);
     if count > limit_tokens {
@@ -112,6 +126,16 @@ mod tests {
             let refused = accept(summary, chinese).unwrap_err();
             assert!(refused.contains(word), "{summary}: {refused}");
         }
+    }
+
+    #[test]
+    fn signs_that_nobody_sees_go() {
+        assert_eq!(
+            cleaned(" \u{1b}]0;x\u{7}Tilt\u{0} \u{202e}up\n- a "),
+            "]0;xTilt up\n- a"
+        );
+        let refused = accept("```\nTilt", 60, false, &Characters).unwrap_err();
+        assert!(refused.contains("without an end"), "{refused}");
     }
 
     #[test]

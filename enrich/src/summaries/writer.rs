@@ -15,7 +15,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
 
 use super::WantedSummary;
-use super::check::{accept, is_chinese};
+use super::check::{accept, cleaned, is_chinese};
 use super::input::section_text;
 use super::turns_by_key::TurnsByKey;
 use crate::config::SummariesConfig;
@@ -27,6 +27,8 @@ const TOKENS_AROUND: usize = 64;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// Longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A budget that has room within this time is waited for, however often.
+const SOON: Duration = Duration::from_secs(60);
 /// How often a prompt that the server finds too long is halved.
 const HALVINGS: usize = 3;
 
@@ -112,7 +114,7 @@ impl SummaryWriter {
     /// Has all summaries of a document written, those of deeper sections first: where a section is
     /// too long to be shown whole, they stand for those below it. Waits for a model that is away,
     /// as long as it is patient; then, and for what the model cannot do, a summary is missing.
-    /// Fails only when the blob store does. `progress` is told how many of all are there.
+    /// Fails only when the blob store is away. `progress` is told how many of all are there.
     pub async fn write(
         &self,
         markdown: &Arc<str>,
@@ -211,8 +213,15 @@ impl SummaryWriter {
             return Ok(Had::Kept(kept));
         }
         let had = self.ask(task, tokens).await?;
-        if let Had::New(summary) = &had {
-            self.blobs.keep_made(&key, summary).await?;
+        if let Had::New(summary) = &had
+            && let Err(error) = self.blobs.keep_made(&key, summary).await
+        {
+            // It can be used all the same; what cannot wait is the document.
+            let error = error.full_message();
+            tracing::warn!(
+                error,
+                "a summary is not kept and will be paid for once more"
+            );
         }
         Ok(had)
     }
@@ -255,10 +264,13 @@ impl SummaryWriter {
                 tracing::info!(section = %task.wanted.path(), why, "a section keeps its extractive summary");
                 return Ok(Had::Not(why));
             }
-            let own_limit = failed.reason == Reason::BudgetUsedUp;
-            if !own_limit {
+            let patience = Duration::from_secs(self.config.patience_seconds);
+            // A budget of the minute gives room soon; one of the day is as good as a model that is
+            // away.
+            let gives_room = failed.reason == Reason::BudgetUsedUp
+                && failed.retry_after.is_some_and(|wait| wait <= SOON);
+            if !gives_room {
                 let since = *failing_since.get_or_insert_with(Instant::now);
-                let patience = Duration::from_secs(self.config.patience_seconds);
                 if since.elapsed() >= patience || self.away.for_longer_than(patience, &why) {
                     return Ok(Had::Not(why));
                 }
@@ -280,10 +292,11 @@ impl SummaryWriter {
         let _turn = self.turns.acquire().await.map_err(closed)?;
         let limit = task.wanted.limit_tokens;
         let check = |reply: &SectionSummary| {
-            accept(&reply.summary, limit, task.must_be_chinese, tokens.as_ref())
+            let summary = cleaned(&reply.summary);
+            accept(&summary, limit, task.must_be_chinese, tokens.as_ref())
         };
         let asked = ask_checked(self.model.as_ref(), &request, check).await;
-        Ok(asked.map(|reply| reply.value.summary.trim().to_owned()))
+        Ok(asked.map(|reply| cleaned(&reply.value.summary)))
     }
 }
 

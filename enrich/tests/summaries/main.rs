@@ -204,7 +204,7 @@ async fn after_its_patience_nothing_waits_until_the_model_is_back() {
 }
 
 #[tokio::test]
-async fn a_budget_is_waited_for_without_end() {
+async fn a_budget_that_has_room_soon_is_waited_for() {
     let bench = Bench::new(FakeModel {
         first_failures: vec![Reason::BudgetUsedUp; 3],
         ..FakeModel::default()

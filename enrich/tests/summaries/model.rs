@@ -68,7 +68,8 @@ impl ChatModel for FakeModel {
     async fn stream(&self, request: &ChatRequest) -> ChatResult<DeltaStream> {
         let attempt = self.seen.attempts.fetch_add(1, Ordering::SeqCst);
         if let Some(reason) = self.first_failures.get(attempt) {
-            return Err(ChatError::new(*reason, "wanted"));
+            let failed = ChatError::new(*reason, "wanted");
+            return Err(failed.with_retry_after(Some(Duration::from_millis(100))));
         }
         if self.is_away.load(Ordering::SeqCst) {
             return Err(ChatError::new(

@@ -79,11 +79,6 @@ fn read(
     signature: &str,
 ) -> Box<tributary_schemas::api_entry::ApiEntry> {
     let mut reader = EntryReader::new(signature);
-    let titles: std::collections::HashMap<usize, &str> = outline
-        .sections
-        .iter()
-        .map(|section| (section.own_blocks.start, section.title.as_str()))
-        .collect();
     for at in blocks.clone() {
         let Some(block) = outline.blocks.get(at).filter(|_| at != signature_at) else {
             continue;
@@ -91,13 +86,20 @@ fn read(
         match block.kind {
             BlockKind::Heading(_) if at < signature_at => {}
             BlockKind::Heading(_) => {
-                let title = titles.get(&at).copied().unwrap_or_default();
-                reader.heading(title, outline.text(block.range.clone()));
+                reader.heading(title_at(outline, at), outline.text(block.range.clone()));
             }
             _ => reader.block(outline, block),
         }
     }
     Box::new(reader.finish())
+}
+
+/// The title of the section that begins with a block.
+fn title_at<'a>(outline: &'a Outline<'_>, block: usize) -> &'a str {
+    let sections = &outline.sections;
+    let begun = sections.partition_point(|section| section.own_blocks.start <= block);
+    let section = sections.get(begun.wrapping_sub(1));
+    section.map_or("", |section| section.title.as_str())
 }
 
 /// The page from top to bottom: a region begins with each section that has a signature, and where

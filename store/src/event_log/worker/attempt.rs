@@ -114,6 +114,9 @@ impl Attempt {
                 }
                 Err(error) => error,
             };
+            if self.shutdown.is_cancelled() && error.is_held() {
+                return Outcome::Stopped;
+            }
             metrics.failed.with(&[stage, error.kind().as_str()]).inc();
             if error.disposition() == Disposition::Drop {
                 tracing::info!(stage, %error, "record dropped: something newer is there");
