@@ -64,10 +64,13 @@ pub struct ChunkParts {
     pub work: Work,
     /// Whether a newer version of a document has come so far that it waits behind this one: the
     /// older is not worth waiting for a model.
-    pub is_superseded: Arc<dyn Fn(&str, u64) -> bool + Send + Sync>,
+    pub is_superseded: IsSuperseded,
     /// Ends waiting for a model: the record comes again after the next start.
     pub stop: CancellationToken,
 }
+
+/// Asked by document id and version.
+pub type IsSuperseded = Arc<dyn Fn(&str, u64) -> bool + Send + Sync>;
 
 /// How the summaries of one generation of the index are made.
 #[derive(Clone)]

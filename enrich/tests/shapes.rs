@@ -154,6 +154,39 @@ fn questions_are_chunks_with_their_answers() {
 }
 
 #[test]
+fn an_answer_ends_where_its_section_does() {
+    let markdown = "# FAQ\n\n## Install\n\n### Q: How?\n\nA: So.\n\n### Q: Why?\n\nA: Because.\n\n## Notes\n\nOf something else.\n\n## Use\n\n### Q: When?\n\nA: Now.\n";
+    let chunks = chunks(Strategy::Faq, markdown);
+    let of: Vec<(String, bool)> = chunks
+        .iter()
+        .map(|chunk| {
+            let path = chunk.section_path.join("/");
+            (path, chunk.kind == ChunkKind::Faq)
+        })
+        .collect();
+    let expected = [
+        ("FAQ/Install/How?", true),
+        ("FAQ/Install/Why?", true),
+        ("FAQ/Notes", false),
+        ("FAQ/Use/When?", true),
+    ];
+    assert_eq!(
+        of,
+        expected.map(|(path, is_pair)| (path.to_owned(), is_pair))
+    );
+    assert!(
+        chunks[3].text.starts_with("## Use"),
+        "a title alone goes with what comes next"
+    );
+    holds_all(markdown, &chunks, 0);
+}
+
+fn chunks_of_headings(markdown: &str) -> Vec<String> {
+    let chunks = chunks(Strategy::Headings, markdown).into_iter();
+    chunks.map(|chunk| chunk.section_path.join("/")).collect()
+}
+
+#[test]
 fn headings_down_to_the_third_level_are_chunks_with_their_titles() {
     let markdown = "# Guide\n\nIntro.\n\n## One\n\n### First\n\nText.\n\n#### Deep\n\nMore.\n\n### Second\n\nText.\n\n## Two\n\nText.\n";
     let chunks = chunks(Strategy::Headings, markdown);
@@ -166,6 +199,12 @@ fn headings_down_to_the_third_level_are_chunks_with_their_titles() {
         ["Guide", "Guide/One/First", "Guide/One/Second", "Guide/Two"]
     );
     assert!(chunks[1].text.starts_with("## One\n\n### First") && chunks[1].text.contains("More."));
+    let two = chunks_of_headings("## A\n\n## B\n\nText.\n");
+    assert_eq!(
+        two,
+        ["A", "B"],
+        "a title without text is not taken for the next one's"
+    );
 }
 
 #[test]
@@ -205,7 +244,10 @@ fn holds_all(markdown: &str, chunks: &[Chunk], seed: u64) {
     let mut at = 0;
     for chunk in chunks {
         let start = markdown.get(..).unwrap().find(chunk.text.as_str());
-        let found = markdown[at.min(markdown.len())..].find(chunk.text.as_str());
+        let found = markdown
+            .get(at.min(markdown.len())..)
+            .unwrap()
+            .find(chunk.text.as_str());
         let (start, end) = match (found, start) {
             (Some(found), _) => (at + found, at + found + chunk.text.len()),
             // A leaf repeats the end of the one before.
@@ -216,7 +258,7 @@ fn holds_all(markdown: &str, chunks: &[Chunk], seed: u64) {
         assert!(between.trim().is_empty(), "seed {seed}: lost {between:?}");
         at = at.max(end);
     }
-    let rest = &markdown[at.min(markdown.len())..];
+    let rest = markdown.get(at.min(markdown.len())..).unwrap();
     assert!(rest.trim().is_empty(), "seed {seed}: lost {rest:?}");
 }
 

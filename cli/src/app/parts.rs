@@ -80,7 +80,12 @@ impl Parts {
         let index = Arc::clone(&stores.index);
         let reload = {
             let config = config.clone();
-            Arc::new(move || recipe_config(&config.reloaded()))
+            Arc::new(move || {
+                let mut today = recipe_config(&config.reloaded());
+                // Endpoints are opened once: who writes summaries is what the start said.
+                today.models.chat = config.models.chat.clone();
+                today
+            })
         };
         let (models, blobs) = (folder.join("models"), stores.blobs.clone());
         let pipelines = Pipelines::open(

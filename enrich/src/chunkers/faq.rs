@@ -33,31 +33,24 @@ pub(super) fn chunk(
         return None;
     }
     let mut parts = Parts::new(clean, &outline, config, tokens);
-    let first = questions.first().map_or(0, |question| question.block);
-    if !is_title_alone(&outline, 0..first) {
-        parts.push(Part::of(0..first, Vec::new(), None));
-    }
+    let mut open = 0;
     for (at, question) in questions.iter().enumerate() {
-        let end = questions
-            .get(at + 1)
-            .map_or(outline.blocks.len(), |next| next.block);
-        let start = match (at, is_title_alone(&outline, 0..first)) {
-            (0, true) => 0,
-            _ => question.block,
-        };
-        let mut path = parts.path(question.section);
-        if path.last() != Some(&question.text) {
-            if question.is_heading {
-                path.pop();
-            }
-            path.push(question.text.clone());
-        }
+        // Titles right above a question go with it; all else before it is none of it.
+        let start = after_text(&outline, open..question.block);
+        let path = parts.path(section_at(&outline, open));
+        parts.push(Part::of(open..start, path, None));
+        let next = questions.get(at + 1);
+        let next = next.map_or(outline.blocks.len(), |next| next.block);
+        open = next.min(question.end);
+        let path = question.path(&parts);
         parts.push(Part {
             kind: ChunkKind::Faq,
             limit_tokens: config.section_limit_tokens,
-            ..Part::of(start..end, path, None)
+            ..Part::of(start..open, path, None)
         });
     }
+    let path = parts.path(section_at(&outline, open));
+    parts.push(Part::of(open..outline.blocks.len(), path, None));
     Some(parts.finish())
 }
 
@@ -66,15 +59,38 @@ struct Question {
     /// The section that it stands in, or that it begins.
     section: usize,
     is_heading: bool,
+    /// Block after the last that its answer may have.
+    end: usize,
     text: String,
 }
 
-/// Whether there is nothing but headings: the title goes with the first question.
-fn is_title_alone(outline: &Outline<'_>, blocks: Range<usize>) -> bool {
-    let blocks = outline.blocks.get(blocks).unwrap_or_default();
-    blocks
-        .iter()
-        .all(|block| matches!(block.kind, BlockKind::Heading(_)))
+impl Question {
+    /// Titles above it, and itself.
+    fn path(&self, parts: &Parts<'_>) -> Vec<String> {
+        let mut path = parts.path(self.section);
+        if self.is_heading {
+            path.pop();
+        }
+        path.push(self.text.clone());
+        path
+    }
+}
+
+/// The section that a block stands in.
+fn section_at(outline: &Outline<'_>, block: usize) -> usize {
+    let sections = outline.sections.iter();
+    let holds = |section: &crate::markdown::Section| section.own_blocks.contains(&block);
+    sections
+        .enumerate()
+        .find(|(_, section)| holds(section))
+        .map_or(0, |(at, _)| at)
+}
+
+/// Where the headings begin that a run of blocks ends with.
+fn after_text(outline: &Outline<'_>, blocks: Range<usize>) -> usize {
+    let run = outline.blocks.get(blocks.clone()).unwrap_or_default();
+    let is_heading = |block: &&Block| matches!(block.kind, BlockKind::Heading(_));
+    blocks.end - run.iter().rev().take_while(is_heading).count()
 }
 
 /// All questions: headings if any is one, so that a question in an answer is none; else paragraphs.
@@ -87,6 +103,10 @@ fn questions(outline: &Outline<'_>) -> Vec<Question> {
                 block: at,
                 section,
                 is_heading,
+                end: match is_heading {
+                    true => one.blocks.end,
+                    false => outline.blocks.len(),
+                },
                 text: question(outline, block)?,
             })
         };

@@ -32,6 +32,10 @@ pub(super) fn chunk(
         return None;
     }
     let mut parts = Parts::new(clean, &outline, config, tokens);
+    let holds = |above: usize, below: usize| {
+        let above = outline.sections.get(above);
+        above.is_some_and(|above| above.sections_end > below)
+    };
     // Blocks that are still to be a part, and the section that they begin in.
     let mut open: Option<(usize, std::ops::Range<usize>)> = None;
     for (index, section) in outline.sections.iter().enumerate() {
@@ -42,8 +46,8 @@ pub(super) fn chunk(
         let begins = section.level <= DEEPEST_LEVEL;
         match open.take() {
             // A heading alone goes with the first section below it, and gives it no title.
-            Some((_, blocks))
-                if begins && blocks.len() == 1 && is_heading(&outline, blocks.start) =>
+            Some((first, blocks))
+                if begins && is_heading_alone(&outline, &blocks) && holds(first, index) =>
             {
                 open = Some((index, blocks.start..own.end));
             }
@@ -63,7 +67,9 @@ pub(super) fn chunk(
     Some(parts.finish())
 }
 
-fn is_heading(outline: &Outline<'_>, block: usize) -> bool {
-    let block = outline.blocks.get(block);
-    block.is_some_and(|block| matches!(block.kind, crate::markdown::BlockKind::Heading(_)))
+fn is_heading_alone(outline: &Outline<'_>, blocks: &std::ops::Range<usize>) -> bool {
+    match outline.blocks.get(blocks.clone()) {
+        Some([block]) => matches!(block.kind, crate::markdown::BlockKind::Heading(_)),
+        _ => false,
+    }
 }
