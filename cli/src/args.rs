@@ -342,6 +342,9 @@ pub struct ChunkFile {
     /// Cut it as a file of this source is
     #[arg(long, value_name = "NAME", default_value = "files")]
     pub source: String,
+    /// Its path within the source, which rules of the profile look at [default: the file's name]
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
 }
 
 /// `analyze`.

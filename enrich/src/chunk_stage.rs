@@ -34,7 +34,7 @@ const NEXT: Next = Next {
     event_type: event::TYPE_CHUNKS_TAGGED,
 };
 /// Pause between two looks whether a newer version waits.
-const LOOK_PAUSE: Duration = Duration::from_millis(300);
+const LOOK_PAUSE: Duration = Duration::from_secs(1);
 /// What `lineage.degraded` says where a summary was made in a lesser way than configured.
 pub(crate) const DEGRADED_SUMMARY: &str = "summary";
 /// What it says where a document's own metadata is too long to go along with it.
@@ -136,7 +136,7 @@ impl ChunkStage {
     /// The document, cut, with its summaries; nothing of a deletion.
     async fn open(&self, input: &StoredRecord) -> Result<(Option<Open>, Written)> {
         let first = input.clone();
-        let mut open = self.in_turn(move |work| work.decode(&first)).await?;
+        let mut open = self.in_turn(move |work| work.cut(&first)).await?;
         let written = match &mut open {
             Some(open) => self.summaries(open).await?,
             None => Written::default(),
@@ -191,7 +191,8 @@ impl ChunkStage {
 }
 
 impl ChunkWork {
-    fn decode(&self, input: &StoredRecord) -> Result<Option<Open>> {
+    /// The document, tagged and cut; nothing of a deletion.
+    fn cut(&self, input: &StoredRecord) -> Result<Option<Open>> {
         let Some(mut clean) = message::decode::<CleanDocument>(&input.record)? else {
             return Ok(None);
         };

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::{StreamExt, stream};
+use tokio::task::JoinError;
 use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::{Error, ErrorKind, Result, State, Topic};
 use tributary_store::event_log::stage::Output;
@@ -74,7 +75,12 @@ impl Repair {
             }
         }
         let repair = Arc::clone(self);
-        tokio::spawn(async move { repair.run(degraded).await });
+        tokio::spawn(async move {
+            let running = Arc::clone(&repair);
+            let work = tokio::spawn(async move { running.repair_all(&degraded).await });
+            // Also after a panic it must not look as if it went on.
+            repair.over(work.await.unwrap_or_else(|error| Err(stopped(&error))));
+        });
         Ok(self.report())
     }
 
@@ -93,8 +99,7 @@ impl Repair {
             .collect()
     }
 
-    async fn run(&self, degraded: HashMap<String, u64>) {
-        let ended = self.repair_all(&degraded).await;
+    fn over(&self, ended: Result<()>) {
         let mut report = self.lock();
         if let Err(error) = ended {
             tracing::warn!(error = %error.full_message(), "the repair of degraded documents is broken off");
@@ -109,8 +114,16 @@ impl Repair {
     }
 
     async fn repair_all(&self, degraded: &HashMap<String, u64>) -> Result<()> {
-        let newest = self.newest(degraded).await?;
         let stages = self.stages().await?;
+        let newest = self.newest(degraded).await?;
+        let lost = degraded.len() - newest.len();
+        if lost > 0 {
+            let mut report = self.lock();
+            report.done += lost as u64;
+            report.reason = Some(format!(
+                "of {lost} the log has no text any more: publish them again"
+            ));
+        }
         let mut repairs = stream::iter(newest)
             .map(|(document_id, newest)| {
                 let is_same = degraded.get(&document_id) == Some(&newest.version);
@@ -159,7 +172,7 @@ impl Repair {
         Ok(newest)
     }
 
-    /// One for each generation whose summaries are a model's.
+    /// One for each generation whose summaries are a model's. `Conflict` if there is none.
     async fn stages(&self) -> Result<Vec<ChunkStage>> {
         let mut stages = Vec::new();
         for generation in self.chunking.pipelines.generations().current().iter() {
@@ -169,6 +182,11 @@ impl Repair {
                 let parts = self.chunking.parts(&pipeline);
                 ChunkStage::new(parts, self.chunking.documents_in_flight)
             }));
+        }
+        if stages.is_empty() {
+            let message = "no generation of the index has summaries by a model";
+            let hint = "`tributary knowledge-sets reindex --all` makes one";
+            return Err(Error::new(ErrorKind::Conflict, message).with_hint(hint));
         }
         Ok(stages)
     }
@@ -210,4 +228,9 @@ impl Repair {
     fn lock(&self) -> MutexGuard<'_, DegradedRepair> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn stopped(error: &JoinError) -> Error {
+    let message = format!("the repair of degraded documents stopped: {error}");
+    Error::new(ErrorKind::Internal, message)
 }

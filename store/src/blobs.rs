@@ -6,11 +6,14 @@
 //! one, is not the one that this process opened, such as the empty place of a share that is not
 //! mounted: no blob is missing there, and none is written. The data folder remembers
 //! it ([`MEMORY`]), so that a start without the share waits for it too.
+//!
+//! Beside the blobs lies a cache of texts that cost something to make ([`cache`]); its files are no blobs.
+
+pub(crate) mod cache;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::local::LocalFileSystem;
@@ -28,11 +31,6 @@ const MEMORY_FORMAT: u32 = 1;
 /// The data folder's own blobs. Remembered by this name: the data folder may be named otherwise
 /// next time, or be moved.
 const OWN: &str = "blobs";
-/// Most bytes of a kept text, and how long reading one may take.
-const MADE_BYTES: u64 = 1 << 20;
-const MADE_WAIT: Duration = Duration::from_secs(10);
-/// Folder of texts that cost something to make, beside the blobs.
-pub(crate) const MADE: &str = "made";
 const SCHEME: &str = "blob:";
 const DAMAGED: &str = "publish the document that names it again: the right content takes its place; `tributary doctor --verify` lists all that are damaged";
 
@@ -176,66 +174,6 @@ impl Blobs {
         }
         Ok(bytes)
     }
-
-    /// Keeps a text that cost something to make, durably, under the hash of what it was made from
-    /// (64 hexadecimal digits). It may be gone the next time: whoever asks makes it again.
-    pub async fn keep_made(&self, key: &str, text: &str) -> Result<()> {
-        self.check().await?;
-        let made = Made {
-            hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
-            text: text.to_owned(),
-        };
-        let json = serde_json::to_vec(&made).map_err(|error| {
-            Error::new(
-                ErrorKind::Internal,
-                format!("cannot encode a text: {error}"),
-            )
-        })?;
-        self.store
-            .put(&made_path(key), json.into())
-            .await
-            .map_err(|error| failed(key, error))?;
-        Ok(())
-    }
-
-    async fn read_made(&self, key: &str) -> object_store::Result<Bytes> {
-        let found = self.store.get(&made_path(key)).await?;
-        match found.meta.size > MADE_BYTES {
-            true => Ok(Bytes::new()),
-            false => found.bytes().await,
-        }
-    }
-
-    /// The text that [`Blobs::keep_made`] kept. One that is damaged or cannot be read is none.
-    pub async fn made(&self, key: &str) -> Result<Option<String>> {
-        let read = tokio::time::timeout(MADE_WAIT, self.read_made(key)).await;
-        let json = match read {
-            Ok(Ok(json)) => json,
-            Ok(Err(object_store::Error::NotFound { .. })) => {
-                self.check().await?;
-                return Ok(None);
-            }
-            // Whatever lies there, a text can be made again; a store that is away is waited for.
-            Ok(Err(_)) | Err(_) => {
-                self.check().await?;
-                Bytes::new()
-            }
-        };
-        let made: Option<Made> = serde_json::from_slice(&json).ok();
-        let made =
-            made.filter(|made| blake3::hash(made.text.as_bytes()).to_hex().as_str() == made.hash);
-        if made.is_none() {
-            tracing::warn!(key, "a kept text is damaged and made again");
-        }
-        Ok(made.map(|made| made.text))
-    }
-}
-
-/// A text that cost something to make.
-#[derive(Serialize, Deserialize)]
-struct Made {
-    hash: String,
-    text: String,
 }
 
 /// The data folder's own folder of blobs, if it was opened and is not there, or another one is in
@@ -257,15 +195,6 @@ pub(crate) fn forget(data_folder: &Path) -> Result<()> {
     let path = data_folder.join(MEMORY);
     std::fs::remove_file(&path)
         .map_err(|error| Error::io(format_args!("cannot remove {}", path.display()), &error))
-}
-
-/// The files of all texts that [`Blobs::keep_made`] kept in a local folder, by key.
-pub(crate) fn made_files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let folder = folder.join(MADE);
-    match folder.is_dir() {
-        true => files(&folder),
-        false => Ok(Vec::new()),
-    }
 }
 
 /// The files of all blobs in a local folder, by hash; anything else that lies there is no blob.
@@ -339,11 +268,6 @@ fn parse(url: &str) -> Result<&str> {
 fn object_path(hash: &str) -> ObjectPath {
     let (folder, name) = hash.split_at_checked(2).unwrap_or(("00", hash));
     ObjectPath::from_iter([folder, name])
-}
-
-fn made_path(key: &str) -> ObjectPath {
-    let (folder, name) = key.split_at_checked(2).unwrap_or(("00", key));
-    ObjectPath::from_iter([MADE, folder, name])
 }
 
 /// What [`MEMORY`] holds.
@@ -503,32 +427,6 @@ fn io_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a std:
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn a_text_is_kept_under_the_hash_of_what_it_was_made_from() {
-        let folder = tempfile::tempdir().unwrap();
-        let blobs = Blobs::local(folder.path()).unwrap();
-        let key = blake3::hash(b"a section").to_hex().to_string();
-        assert_eq!(blobs.made(&key).await.unwrap(), None);
-        blobs.keep_made(&key, "a summary").await.unwrap();
-        assert_eq!(
-            blobs.made(&key).await.unwrap().as_deref(),
-            Some("a summary")
-        );
-        assert!(files(folder.path()).unwrap().is_empty(), "it is no blob");
-        let [(known, file)] = &made_files(folder.path()).unwrap()[..] else {
-            panic!("one text is kept");
-        };
-        assert_eq!(*known, key);
-        let json = std::fs::read_to_string(file).unwrap();
-        std::fs::write(file, json.replace("summary", "mummary")).unwrap();
-        assert_eq!(blobs.made(&key).await.unwrap(), None, "damaged");
-        std::fs::write(file, vec![b' '; 2 << 20]).unwrap();
-        assert_eq!(blobs.made(&key).await.unwrap(), None, "far too long");
-        std::fs::remove_file(file).unwrap();
-        std::fs::create_dir(file).unwrap();
-        assert_eq!(blobs.made(&key).await.unwrap(), None, "no file");
-    }
 
     #[tokio::test]
     async fn a_blob_is_kept_once_and_read_back() {

@@ -71,7 +71,7 @@ pub fn register(registry: &MetricRegistry) -> Result<SharedObserver> {
 pub fn summaries(registry: &MetricRegistry) -> Result<SummaryCounter> {
     let summaries = registry.counters(
         "tributary_summaries_total",
-        "Summaries of sections: written by the model, kept from before, or extractive in its stead",
+        "Summaries of sections: written by the model, from the cache, or extractive in its stead",
         &["by"],
     )?;
     Ok(Arc::new(move |by| {

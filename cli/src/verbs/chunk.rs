@@ -26,10 +26,11 @@ pub fn run(config: &Config, wanted: &ChunkFile) -> Result<Outcome> {
         .unwrap_or_default();
     let converted = conversion::convert(config, &argument.file, &bytes, Some(&name))?;
     let (markdown, page_starts) = pages::take_out(&pages::mark(&converted.markdown));
+    let source_path = wanted.path.clone().unwrap_or(name);
     let document = DocumentHeader {
-        document_id: tributary_schemas::id::derive_document_id(&wanted.source, &name),
+        document_id: tributary_schemas::id::derive_document_id(&wanted.source, &source_path),
         source: wanted.source.clone(),
-        source_path: name,
+        source_path,
         title: converted.title.unwrap_or_default(),
         ..DocumentHeader::default()
     };

@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{RUN_DEADLINE, Run, Workspace, finish, list, number, text, wait_for};
+use crate::harness::{RUN_DEADLINE, Run, Server, Workspace, finish, list, number, text, wait_for};
 
 /// Paths of the documents of a source that a search can find.
 fn indexed(workspace: &Workspace, source: &str) -> Vec<String> {
@@ -117,7 +118,8 @@ fn a_file_published_before_its_folder_is_told_and_keeps_its_title() {
     assert_eq!(indexed(&workspace, "hb"), ["core/amf.md", "radio/tilt.md"]);
     assert_eq!(title("hb/radio/tilt.md"), "Antenna tilt");
 
-    published(&workspace, &["hb/radio/tilt.md", "--title", ""]);
+    let dropped = publish(&workspace, &["hb/radio/tilt.md", "--title", ""]);
+    assert!(!dropped.stderr.contains("keeps the title"), "{dropped:?}");
     published(&workspace, &["hb"]);
     assert_eq!(title("hb/radio/tilt.md"), "Tilt", "the document's own");
     server.stop();
@@ -220,7 +222,7 @@ fn pruning_ends_what_left_the_folder_and_nothing_else() {
         (list(&dry, "/publish").len(), text(&dry, "/delete/0")),
         (1, "core/amf.md")
     );
-    publish(&workspace, &["hb", "--prune"]).refused(1, &["delete these 1", "--yes"]);
+    publish(&workspace, &["hb", "--prune"]).refused(1, &["delete 1 document of", "--yes"]);
     assert_eq!(indexed(&workspace, "hb").len(), 4);
 
     let pruned = published(&workspace, &["hb", "--prune", "--yes"]);
@@ -297,7 +299,11 @@ fn most_of_a_source_is_not_pruned_unless_that_is_meant() {
     for folder in ["hb/radio", "hb/core"] {
         fs::remove_dir_all(workspace.path(folder)).unwrap();
     }
-    let lost = ["delete these 2", "more than half of the 3", "--allow-most"];
+    let lost = [
+        "delete 2 documents of",
+        "more than half of the 3",
+        "--allow-most",
+    ];
     publish(&workspace, &["hb", "--prune", "--yes"]).refused(1, &lost);
     assert_eq!(indexed(&workspace, "hb").len(), 3);
     let meant = ["hb", "--prune", "--yes", "--allow-most"];
@@ -396,9 +402,8 @@ fn addresses_are_fetched_and_are_the_paths() {
     assert_eq!(workspace.found("quoll").len(), 1);
 }
 
-#[test]
-fn a_server_that_stops_while_it_is_waited_for_leaves_word_of_what_was_sent() {
-    let workspace = Workspace::new();
+/// A server without the service that embeds, a verb that waits for it, and the file of what it says.
+fn waiting(workspace: &Workspace) -> (Server, Child, PathBuf) {
     let server = workspace.start_with(&["--services", "ingest,chunk,query"]);
     workspace.write("docs/a.md", "# A\n\nThe bilby waits.");
     let mut command = workspace.command();
@@ -408,11 +413,18 @@ fn a_server_that_stops_while_it_is_waited_for_leaves_word_of_what_was_sent() {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(File::create(&said).unwrap());
-    let mut child = command.spawn().unwrap();
+    let child = command.spawn().unwrap();
     wait_for("the verb to wait, after everything is sent", || {
         let metrics = String::from_utf8(server.bytes("/metrics")).unwrap();
         metrics.contains("route=\"/v1/work\"").then_some(())
     });
+    (server, child, said)
+}
+
+#[test]
+fn a_server_that_stops_while_it_is_waited_for_leaves_word_of_what_was_sent() {
+    let workspace = Workspace::new();
+    let (server, mut child, said) = waiting(&workspace);
     server.stop();
     let status = wait_for("the end of the waiting", || child.try_wait().unwrap());
     assert_eq!(status.code(), Some(1));
@@ -429,20 +441,7 @@ fn a_server_that_stops_while_it_is_waited_for_leaves_word_of_what_was_sent() {
 #[test]
 fn ctrl_c_says_what_is_on_its_way_and_how_to_follow_it() {
     let workspace = Workspace::new();
-    let server = workspace.start_with(&["--services", "ingest,chunk,query"]);
-    workspace.write("docs/a.md", "# A\n\nThe bilby waits.");
-    let mut command = workspace.command();
-    let said = workspace.path("said.txt");
-    command
-        .args(["publish", "docs", "--source", "hb", "--wait"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(File::create(&said).unwrap());
-    let mut child = command.spawn().unwrap();
-    wait_for("the verb to wait, after everything is sent", || {
-        let metrics = String::from_utf8(server.bytes("/metrics")).unwrap();
-        metrics.contains("route=\"/v1/work\"").then_some(())
-    });
+    let (server, mut child, said) = waiting(&workspace);
     let sent = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status();

@@ -1,8 +1,9 @@
 //! `--profile mindspore` on its 605 real pages.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 
-use super::tool::{attribute, chunks, field, has_tag, preview, shared};
+use super::tool::{attribute, chunks, field, has_tag, json, preview, shared};
 
 #[test]
 fn the_documentation_is_described_and_cut_by_its_folders() {
@@ -100,4 +101,37 @@ fn badges_and_hints_of_every_page_are_gone() {
     assert!(
         field(pages.at("faq/installation.md"), "markdown").starts_with("# 安装\n\n\n## Pip安装")
     );
+}
+
+#[test]
+fn a_file_is_cut_as_the_profile_says_of_its_path() {
+    let Some(page) = shared("mindspore/docs/api/nn/mindspore.nn.Conv2d.rst") else {
+        return;
+    };
+    let of_source = [
+        "--profile",
+        "mindspore",
+        "chunk",
+        "--source",
+        "mindspore",
+        "--path",
+        "api/nn/mindspore.nn.Conv2d.rst",
+        "--format",
+        "json",
+    ];
+    let mut arguments: Vec<&OsStr> = of_source.map(OsStr::new).to_vec();
+    arguments.push(page.as_os_str());
+    let cut = json(arguments);
+    let chunks = cut["chunks"].as_array().unwrap();
+    assert_eq!(chunks.len(), 1);
+    let api = &chunks[0]["api"];
+    assert_eq!(
+        (
+            chunks[0]["kind"].as_str(),
+            api["parameters"].as_array().unwrap().len()
+        ),
+        (Some("api"), 13)
+    );
+    assert_eq!(api["parameters"][4]["name"], "pad_mode");
+    assert!(api["returns"].is_null() && api["outputs"].as_str().unwrap().starts_with("Tensor"));
 }

@@ -5,7 +5,7 @@
 pub mod check;
 pub mod extractive;
 mod input;
-mod turns_by_key;
+mod single_flight;
 pub mod writer;
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Summaries by a language model: a bounded number of calls at a time, each result kept so that no
+//! Summaries by a language model: a bounded number of calls at a time, each result cached so that no
 //! call is paid twice, and patience with a model that is away.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use tributary_store::blobs::Blobs;
 use super::WantedSummary;
 use super::check::{accept, cleaned, is_chinese};
 use super::input::section_text;
-use super::turns_by_key::TurnsByKey;
+use super::single_flight::SingleFlight;
 use crate::config::SummariesConfig;
 use crate::prompts::{SECTION_SUMMARY, SectionSummary, SectionToSummarize, section_summary_ids};
 
@@ -43,7 +43,7 @@ pub struct Written {
     pub missing: Option<String>,
 }
 
-/// Counts summaries by where they come from: `model`, `kept` or `extractive`.
+/// Counts summaries by where they come from: `model`, `cache` or `extractive`.
 pub type SummaryCounter = Arc<dyn Fn(&'static str) + Send + Sync>;
 
 /// Writes summaries. Shared by all generations that have them written by a model.
@@ -53,7 +53,7 @@ pub struct SummaryWriter {
     blobs: Blobs,
     config: SummariesConfig,
     turns: Semaphore,
-    by_key: TurnsByKey,
+    flight: SingleFlight,
     away: Away,
     counter: SummaryCounter,
 }
@@ -77,14 +77,14 @@ struct Task<'a> {
 
 /// How one was had.
 enum Had {
-    Kept(String),
+    Cached(String),
     New(String),
     /// Why not.
     Not(String),
 }
 
 impl SummaryWriter {
-    /// Asks this model as configured, and keeps what it writes in the blob store.
+    /// Asks this model as configured, and caches what it writes in the blob store.
     pub fn new(
         model: Arc<RoleModel>,
         prompts: Arc<Prompts>,
@@ -99,7 +99,7 @@ impl SummaryWriter {
             blobs,
             config,
             turns,
-            by_key: TurnsByKey::default(),
+            flight: SingleFlight::default(),
             away: Away::default(),
             counter,
         }
@@ -205,22 +205,22 @@ impl SummaryWriter {
         prompt.request(values, wanted.limit_tokens * 2 + TOKENS_AROUND)
     }
 
-    /// A summary that was kept, or else a new one, which is kept.
+    /// A summary from the cache, or else a new one, which goes into it.
     async fn have(&self, task: &Task<'_>, tokens: &Arc<dyn TokenCounter>) -> Result<Had> {
         let key = self.key(task)?;
-        let _turn = self.by_key.wait(&key).await;
-        if let Some(kept) = self.blobs.made(&key).await? {
-            return Ok(Had::Kept(kept));
+        let _entered = self.flight.enter(&key).await;
+        if let Some(cached) = self.blobs.cached(&key).await? {
+            return Ok(Had::Cached(cached));
         }
         let had = self.ask(task, tokens).await?;
         if let Had::New(summary) = &had
-            && let Err(error) = self.blobs.keep_made(&key, summary).await
+            && let Err(error) = self.blobs.cache(&key, summary).await
         {
             // It can be used all the same; what cannot wait is the document.
             let error = error.full_message();
             tracing::warn!(
                 error,
-                "a summary is not kept and will be paid for once more"
+                "a summary is not cached and will be paid for once more"
             );
         }
         Ok(had)
@@ -304,8 +304,8 @@ impl Written {
     /// Counts it, and returns the summary.
     fn take(&mut self, had: Had, task: &Task<'_>, counter: &SummaryCounter) -> Option<String> {
         match had {
-            Had::Kept(summary) => {
-                counter("kept");
+            Had::Cached(summary) => {
+                counter("cache");
                 Some(summary)
             }
             Had::New(summary) => {

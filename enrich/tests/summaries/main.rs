@@ -254,6 +254,13 @@ async fn summaries_are_counted_by_where_they_come_from() {
     let counts = counts.lock().unwrap().clone();
     assert_eq!(
         counts,
-        ["model", "model", "kept", "kept", "extractive", "extractive"]
+        [
+            "model",
+            "model",
+            "cache",
+            "cache",
+            "extractive",
+            "extractive"
+        ]
     );
 }

@@ -31,6 +31,7 @@ pub use self::destination::Destination;
 use self::draft::Draft;
 pub(crate) use self::restore::finish_restore;
 pub use self::restore::restore;
+use crate::blobs::cache;
 use crate::data_folder;
 use crate::event_log::embedded::EmbeddedEventLog;
 use crate::search_index::embedded::EmbeddedIndex;
@@ -255,10 +256,9 @@ fn add_blobs(draft: &mut Draft, folder: &Path) -> Result<()> {
         let (first, rest) = hash.split_at_checked(2).unwrap_or_default();
         draft.add_unchanging(&path, &format!("blobs/{first}/{rest}"))?;
     }
-    for (key, path) in crate::blobs::made_files(folder)? {
+    for (key, path) in cache::entries(folder)? {
         let (first, rest) = key.split_at_checked(2).unwrap_or_default();
-        let made = crate::blobs::MADE;
-        draft.add_unchanging(&path, &format!("blobs/{made}/{first}/{rest}"))?;
+        draft.add_unchanging(&path, &format!("blobs/{}/{first}/{rest}", cache::FOLDER))?;
     }
     Ok(())
 }

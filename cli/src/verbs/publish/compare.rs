@@ -59,8 +59,10 @@ impl Comparison {
     pub fn explain(&self) {
         for kept in &self.kept {
             print::note(&format!(
-                "kept {} documents: {} {}",
-                kept.documents, kept.path, kept.reason
+                "kept {}: {} {}",
+                print::count(kept.documents, "document"),
+                kept.path,
+                kept.reason
             ));
         }
     }

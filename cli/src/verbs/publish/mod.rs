@@ -286,6 +286,7 @@ impl Plan {
             roots,
             others: all,
             prunes: publish.prune.prune,
+            gives_title: publish.one.title.is_some(),
         };
         let notes = explanation.notes(&self.files, &self.items);
         notes.iter().for_each(|note| print::note(note));

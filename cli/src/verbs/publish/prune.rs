@@ -29,9 +29,9 @@ pub fn confirm(comparison: &Comparison, source: &str, prune: Prune) -> Result<()
         String::new()
     };
     let question = format!(
-        "{}\ndelete these {} documents of source {source}{share}?",
+        "{}\ndelete {} of source {source}{share}?",
         list(gone),
-        gone.len()
+        print::count(gone.len(), "document")
     );
     if !std::io::stdin().is_terminal() {
         let options = if is_most {

@@ -102,6 +102,8 @@ pub struct Explanation<'a> {
     pub others: &'a [Roots],
     /// Whether documents whose path has no file any more are deleted.
     pub prunes: bool,
+    /// Whether the one document is given a title now: then it keeps none.
+    pub gives_title: bool,
 }
 
 impl Explanation<'_> {
@@ -118,7 +120,9 @@ impl Explanation<'_> {
         notes.extend(note_of_moved(&moved));
         notes.extend(note_of_elsewhere(&elsewhere));
         notes.extend(replaced.take(NAMED));
-        notes.extend(note_of_titles(items));
+        if !self.gives_title {
+            notes.extend(note_of_titles(items));
+        }
         notes
     }
 

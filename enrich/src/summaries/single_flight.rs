@@ -1,5 +1,5 @@
-//! One at a time for each key: two generations of the index want the same summary at the same time,
-//! and it is paid once.
+//! Single flight: one at a time for each key, so that a second one finds what the first put into the
+//! cache. Two generations of the index want the same summary at the same time, and it is paid once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,13 +10,13 @@ type Turn = tokio::sync::Mutex<()>;
 
 /// Whose turn it is, by key.
 #[derive(Default)]
-pub(super) struct TurnsByKey {
+pub(super) struct SingleFlight {
     turns: Mutex<HashMap<String, Weak<Turn>>>,
 }
 
-impl TurnsByKey {
+impl SingleFlight {
     /// Waits until nobody else has this key; it is free again when the guard is dropped.
-    pub async fn wait(&self, key: &str) -> OwnedMutexGuard<()> {
+    pub async fn enter(&self, key: &str) -> OwnedMutexGuard<()> {
         let turn = self.turn(key);
         turn.lock_owned().await
     }
@@ -39,17 +39,17 @@ mod tests {
 
     #[tokio::test]
     async fn one_at_a_time_for_a_key_and_nothing_stays() {
-        let turns = TurnsByKey::default();
-        let first = turns.wait("a").await;
-        let waiting = turns.wait("a");
+        let flight = SingleFlight::default();
+        let first = flight.enter("a").await;
+        let waiting = flight.enter("a");
         tokio::pin!(waiting);
-        let other = turns.wait("b").await;
+        let other = flight.enter("b").await;
         assert!(futures::poll!(waiting.as_mut()).is_pending());
         drop(first);
         drop(waiting.await);
         drop(other);
-        drop(turns.wait("c").await);
-        let left = turns.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(flight.enter("c").await);
+        let left = flight.turns.lock().unwrap_or_else(PoisonError::into_inner);
         assert_eq!(left.len(), 1, "keys of before are forgotten");
     }
 }
