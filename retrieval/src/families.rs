@@ -356,6 +356,7 @@ mod tests {
             pages: Vec::new(),
             is_continuation: false,
             api: None,
+            code: None,
             parent_summary: None,
             images: Vec::new(),
             analyzed: String::new(),

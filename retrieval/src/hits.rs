@@ -182,6 +182,7 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
             .unwrap_or_default(),
         attributes: document.attributes.clone(),
         api: chunk.api.clone(),
+        code: chunk.code.clone(),
         parent: None,
         neighbours: Vec::new(),
         family: shown.family.clone(),

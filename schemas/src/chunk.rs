@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api_entry::ApiEntry;
+use crate::code_entry::CodeEntry;
 use crate::{ChunkId, DocumentHeader, vector};
 
 /// What a chunk is made of.
@@ -25,6 +26,10 @@ pub enum ChunkKind {
     Api,
     /// A question with its answer.
     Faq,
+    /// A file of source code, by what stands at its top.
+    CodeFile,
+    /// A definition in source code: function, method, type or macro.
+    CodeFunction,
 }
 
 impl ChunkKind {
@@ -38,6 +43,8 @@ impl ChunkKind {
             Self::Whole => "whole",
             Self::Api => "api",
             Self::Faq => "faq",
+            Self::CodeFile => "code_file",
+            Self::CodeFunction => "code_function",
         }
     }
 }
@@ -79,6 +86,9 @@ pub struct Chunk {
     /// What an entry of an API reference says, by field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<Box<ApiEntry>>,
+    /// What is known of a file or definition of source code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Box<CodeEntry>>,
     /// Ready tokens of title, section path and text, separated by one space: what the keyword side
     /// indexes.
     #[serde(default)]

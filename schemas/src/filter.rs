@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DocumentHeader, strict};
+use crate::{ChunkKind, DocumentHeader, strict};
 
 /// Which chunks a query may see. Conditions are joined by AND, the values of one condition by OR.
 ///
@@ -75,6 +75,14 @@ pub struct Filter {
         skip_serializing_if = "Option::is_none"
     )]
     pub document_ids: Option<Vec<String>>,
+    /// Any of these kinds of chunks, such as `faq` or `code_function`. Documents that were indexed
+    /// before this condition existed meet it after a reindex.
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub kinds: Option<Vec<ChunkKind>>,
     /// Updated at this time or later, milliseconds since 1970.
     #[serde(
         default,
@@ -104,12 +112,13 @@ impl Filter {
         *self == Self::default()
     }
 
-    /// Whether a document by itself, whatever duplicates it, meets every condition.
+    /// Whether a document by itself, whatever duplicates it, meets every condition on documents;
+    /// that on kinds of chunks is none.
     pub fn allows(&self, document: &DocumentHeader) -> bool {
         let terms = document_terms(document);
         let attributes = &document.attributes;
         let updated = |holds: &dyn Fn(i64) -> bool| attributes.updated_at.is_some_and(holds);
-        self.term_conditions()
+        self.document_conditions()
             .iter()
             .all(|any| any.iter().any(|term| terms.contains(term)))
             && self
@@ -123,9 +132,16 @@ impl Filter {
                 .is_none_or(|most| attributes.security_level.is_some_and(|level| level <= most))
     }
 
-    /// The conditions on terms: each inner list is joined by OR, the outer by AND. An empty inner
-    /// list matches nothing.
+    /// The conditions on terms of chunks: each inner list is joined by OR, the outer by AND. An
+    /// empty inner list matches nothing.
     pub fn term_conditions(&self) -> Vec<Vec<String>> {
+        let kinds = self.kinds.as_ref();
+        let kinds = kinds.map(|kinds| kinds.iter().map(|kind| kind_term(*kind)).collect());
+        let documents = self.document_conditions();
+        documents.into_iter().chain(kinds).collect()
+    }
+
+    fn document_conditions(&self) -> Vec<Vec<String>> {
         let conditions = [
             ("set", &self.knowledge_sets),
             ("tag", &self.tags),
@@ -191,6 +207,11 @@ pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
         terms.extend(duplicate.tags.iter().map(|tag| term("tag", tag)));
     }
     terms
+}
+
+/// The term of a chunk that [`document_terms`] of its document do not have.
+pub fn kind_term(kind: ChunkKind) -> String {
+    term("kind", kind.as_str())
 }
 
 fn attribute_term(name: &str, value: &str) -> String {

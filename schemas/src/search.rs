@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api_entry::ApiEntry;
+use crate::code_entry::CodeEntry;
 use crate::unmet::UnmetFilter;
 use crate::{Attributes, ChunkId, ChunkKind, Filter, strict};
 
@@ -149,6 +150,9 @@ pub struct Hit {
     /// What an entry of an API reference says, by field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<Box<ApiEntry>>,
+    /// What is known of a file or definition of source code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Box<CodeEntry>>,
     /// With `parents`: the chunk above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Passage>,

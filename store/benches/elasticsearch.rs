@@ -341,6 +341,7 @@ fn operation(id: u64) -> Operation {
         pages: vec![],
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: vec![],
         analyzed,

@@ -165,6 +165,7 @@ fn chunk(id: usize, analyzed: String) -> Chunk {
         pages: vec![],
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: vec![],
         analyzed,

@@ -112,6 +112,7 @@ fn operation(number: u64) -> Operation {
         pages: Vec::new(),
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: word,

@@ -83,6 +83,7 @@ fn replace(id: &str, version: u64, body: &str, picture: &str) -> Operation {
         pages: Vec::new(),
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: vec![picture.to_owned()],
         analyzed: "a".into(),

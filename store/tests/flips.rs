@@ -91,6 +91,7 @@ fn operation(document: u64) -> Operation {
         pages: Vec::new(),
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: format!("a wort{} d{document}", document * 7 + ordinal),

@@ -82,6 +82,7 @@ fn row(chunk: &Chunk) -> Value {
         "pages": chunk.pages,
         "is_continuation": chunk.is_continuation,
         "api": chunk.api,
+        "code": chunk.code,
     })
 }
 

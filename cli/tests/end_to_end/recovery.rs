@@ -272,6 +272,7 @@ fn replace(document: DocumentHeader, settings: &IndexSettings) -> Operation {
         pages: Vec::new(),
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: Vec::new(),
     };

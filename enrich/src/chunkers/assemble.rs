@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use tributary_models::TokenCounter;
 use tributary_schemas::api_entry::ApiEntry;
+use tributary_schemas::code_entry::CodeEntry;
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, CleanDocument};
 
 use super::count;
@@ -33,6 +34,7 @@ struct Planned {
     parent: Option<usize>,
     is_continuation: bool,
     api: Option<Box<ApiEntry>>,
+    code: Option<Box<CodeEntry>>,
     text: Text,
 }
 
@@ -102,6 +104,7 @@ impl Cut {
                 parent_summary: parent_summary.flatten(),
                 images: planned.images,
                 api: planned.api,
+                code: planned.code,
                 analyzed: String::new(),
             });
         }
@@ -157,6 +160,7 @@ pub(super) struct Draft {
     pub parent: Option<usize>,
     pub is_continuation: bool,
     pub api: Option<Box<ApiEntry>>,
+    pub code: Option<Box<CodeEntry>>,
 }
 
 /// Collects what a document is cut into, in document order.
@@ -186,6 +190,7 @@ impl<'a> Assembly<'a> {
             parent: draft.parent,
             is_continuation: draft.is_continuation,
             api: draft.api,
+            code: draft.code,
             text: Text::Cut(draft.text, draft.tokens),
         };
         self.add(planned)
@@ -201,6 +206,7 @@ impl<'a> Assembly<'a> {
             parent,
             is_continuation: false,
             api: None,
+            code: None,
             text: Text::Wanted(self.cut.wanted.len()),
         };
         self.cut.wanted.push(wanted);

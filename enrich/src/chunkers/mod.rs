@@ -4,6 +4,7 @@
 
 mod api;
 mod assemble;
+mod code;
 mod faq;
 mod headings;
 mod leaves;
@@ -45,6 +46,7 @@ pub fn cut(
         Strategy::Whole => return whole::chunk(clean, tokens),
         Strategy::Api => (api::chunk(clean, config, tokens), "api entry"),
         Strategy::Faq => (faq::chunk(clean, config, tokens), "questions"),
+        Strategy::Code => (code::chunk(clean, config, tokens), "definition"),
         Strategy::Headings => (
             headings::chunk(clean, config, tokens),
             "heading of level 2 or 3",
@@ -79,6 +81,7 @@ pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig, summarizer: &str)
         Strategy::Whole => whole::CODE_VERSION.to_string(),
         Strategy::Api => format!("{}/{by_sections}", api::CODE_VERSION),
         Strategy::Faq => format!("{}/{by_sections}", faq::CODE_VERSION),
+        Strategy::Code => format!("{}/{by_sections}", code::CODE_VERSION),
         Strategy::Headings => format!("{}/{by_sections}", headings::CODE_VERSION),
     };
     let settings = format!("{version}/{}/{config:?}/{summarizer}", strategy.as_str());

@@ -104,6 +104,7 @@ impl<'a> Parts<'a> {
             parent: part.parent,
             is_continuation: false,
             api: part.api,
+            code: None,
         };
         Some(self.assembly.push(draft, images))
     }
@@ -130,6 +131,7 @@ impl<'a> Parts<'a> {
                 is_continuation: at > 0 || piece.is_block,
                 // What was read of the whole belongs to its beginning.
                 api: part.api.take(),
+                code: None,
             };
             let position = self.assembly.push(draft, images);
             first.get_or_insert(position);

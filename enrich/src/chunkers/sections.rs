@@ -182,6 +182,7 @@ impl<'a> Cutter<'a> {
             parent: place.parent,
             is_continuation: false,
             api: None,
+            code: None,
         };
         self.assembly.push(draft, images);
     }
@@ -211,6 +212,7 @@ impl<'a> Cutter<'a> {
                 parent: place.parent,
                 is_continuation,
                 api: None,
+                code: None,
             };
             self.assembly.push(draft, images);
         }

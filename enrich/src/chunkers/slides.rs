@@ -155,6 +155,7 @@ impl Deck<'_> {
             parent: None,
             is_continuation: part.is_continuation,
             api: None,
+            code: None,
         };
         self.assembly.push(draft, images);
     }

@@ -27,6 +27,7 @@ pub(super) fn chunk(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Cut {
             parent: None,
             is_continuation: false,
             api: None,
+            code: None,
         },
         images,
     )
@@ -48,6 +49,7 @@ pub(super) fn chunk_title(clean: &CleanDocument, tokens: &dyn TokenCounter) -> C
         parent: None,
         is_continuation: false,
         api: None,
+        code: None,
     };
     one(clean, draft, &[])
 }

@@ -55,6 +55,7 @@ pub fn embedded(document: DocumentHeader, texts: &[String]) -> EmbeddedDocument 
         pages: Vec::new(),
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: text.clone(),

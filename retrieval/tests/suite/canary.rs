@@ -135,6 +135,7 @@ fn replace(document: u64, version: u64, forbidden: bool) -> Operation {
         pages: Vec::new(),
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: common::analyzer().analyze(text).join(" "),

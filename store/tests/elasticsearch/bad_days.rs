@@ -25,6 +25,7 @@ fn replace(id: &str, chunks: u128) -> Operation {
         pages: vec![],
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: vec![],
         analyzed: format!("{id}-{place}"),

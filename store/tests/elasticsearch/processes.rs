@@ -40,6 +40,7 @@ pub fn chunk(id: u128, analyzed: &str) -> Chunk {
         pages: vec![],
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: vec![],
         analyzed: analyzed.into(),

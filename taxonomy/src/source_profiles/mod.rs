@@ -36,16 +36,19 @@ pub enum ChunkStrategy {
     Faq,
     /// One chunk a heading of the second or third level: tutorials, designs.
     Headings,
+    /// One chunk a definition: files of source code.
+    Code,
 }
 
 impl ChunkStrategy {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Sections,
         Self::Whole,
         Self::Api,
         Self::Faq,
         Self::Headings,
+        Self::Code,
     ];
 
     /// The name used in files.
@@ -56,6 +59,7 @@ impl ChunkStrategy {
             Self::Api => "api",
             Self::Faq => "faq",
             Self::Headings => "headings",
+            Self::Code => "code",
         }
     }
 }

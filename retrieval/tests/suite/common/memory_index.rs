@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tributary_schemas::filter::document_terms;
+use tributary_schemas::filter::{document_terms, kind_term};
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{Chunk, ChunkId, ChunkVectors, DocumentHeader, Filter, Result};
 use tributary_store::search_index::{
@@ -71,8 +71,9 @@ impl MemoryIndex {
         filter: &Filter,
         candidates: Option<&[ChunkId]>,
     ) -> Vec<(Chunk, ChunkVectors)> {
-        let sees = |document: &DocumentHeader| {
-            let terms = document_terms(document);
+        let sees = |document: &DocumentHeader, chunk: &Chunk| {
+            let mut terms = document_terms(document);
+            terms.push(kind_term(chunk.kind));
             let level = filter.max_security_level.is_none_or(|most| {
                 document
                     .attributes
@@ -85,16 +86,16 @@ impl MemoryIndex {
                     .iter()
                     .all(|any| any.iter().any(|term| terms.contains(term)))
         };
-        let chunks = self
-            .entries()
-            .into_iter()
-            .filter(|(document, _)| candidates.is_some() || sees(document))
-            .flat_map(|(_, chunks)| chunks);
-        chunks
-            .filter(|(chunk, _)| {
-                candidates.is_none_or(|candidates| candidates.contains(&chunk.chunk_id))
-            })
-            .collect()
+        let is_seen = |document: &DocumentHeader, chunk: &Chunk| match candidates {
+            Some(candidates) => candidates.contains(&chunk.chunk_id),
+            None => sees(document, chunk),
+        };
+        let mut seen = Vec::new();
+        for (document, chunks) in self.entries() {
+            let chunks = chunks.into_iter();
+            seen.extend(chunks.filter(|(chunk, _)| is_seen(&document, chunk)));
+        }
+        seen
     }
 }
 

@@ -196,6 +196,7 @@ pub fn replace(text: &Text, version: u64) -> Operation {
         pages: vec![u32::try_from(ordinal + 1).unwrap()],
         is_continuation: false,
         api: None,
+        code: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: analyzer

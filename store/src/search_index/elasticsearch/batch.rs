@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use elasticsearch::http::Method;
 use serde_json::Value;
-use tributary_schemas::filter::document_terms;
+use tributary_schemas::filter::{document_terms, kind_term};
 use tributary_schemas::{ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
 
 use super::bulk::{Action, Bulk, ItemResult};
@@ -739,7 +739,7 @@ fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> 
         else {
             continue;
         };
-        let filter: Vec<String> = document_terms(document)
+        let of_document: Vec<String> = document_terms(document)
             .into_iter()
             .map(indexed_term)
             .collect();
@@ -749,6 +749,8 @@ fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> 
         for (place, (chunk, vectors)) in chunks.iter_mut().zip(vectors.iter()).enumerate() {
             // They stand in `text`.
             let analyzed = std::mem::take(&mut chunk.analyzed);
+            let mut filter = of_document.clone();
+            filter.push(indexed_term(kind_term(chunk.kind)));
             let tokens: Vec<_> = analyzed
                 .split(' ')
                 .filter(|token| !token.is_empty())

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use arc_swap::ArcSwap;
 use tantivy::{Index, IndexReader, ReloadPolicy};
+use tributary_schemas::filter::kind_term;
 use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
 
 use super::Config;
@@ -481,8 +482,10 @@ impl Generation {
             else {
                 continue;
             };
-            let terms = text::filter_terms(document);
+            let of_document = text::filter_terms(document);
             for ((chunk, analyzed), row) in chunks.iter().zip(analyzed).zip(rows) {
+                let mut terms = of_document.clone();
+                terms.push(kind_term(chunk.kind));
                 if let Err(error) = tantivy.add_document(
                     self.fields
                         .document(document, &terms, chunk, analyzed, *row)?,

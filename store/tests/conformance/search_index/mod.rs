@@ -115,6 +115,7 @@ fn chunk(id: u128, ordinal: usize, analyzed: &str) -> Chunk {
         pages: vec![1, 2],
         is_continuation: ordinal % 2 == 1,
         api: None,
+        code: None,
         parent_summary: Some("summary".into()),
         images: vec!["a.png".into()],
         analyzed: analyzed.into(),
