@@ -92,7 +92,11 @@ fn check(markdown: &str, seed: u64) {
                 chunk.tokens as usize <= limits.summary_limit_tokens + 16,
                 "seed {seed}: {chunk:?}"
             ),
-            ChunkKind::Whole | ChunkKind::Api | ChunkKind::Faq => {
+            ChunkKind::Whole
+            | ChunkKind::Api
+            | ChunkKind::Faq
+            | ChunkKind::CodeFile
+            | ChunkKind::CodeFunction => {
                 panic!("sections give none")
             }
         }
