@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tributary_convert::pages;
-use tributary_enrich::chunkers::{self, Strategy};
+use tributary_enrich::chunkers::{self, ModelTexts, Strategy};
 use tributary_schemas::{Chunk, CleanDocument, DocumentHeader};
 
 use crate::args::ChunkFile;
@@ -50,7 +50,7 @@ pub fn run(config: &Config, wanted: &ChunkFile) -> Result<Outcome> {
     if let Some(fallback) = cut.fallback() {
         print::note(&format!("cut by {fallback}"));
     }
-    let chunks = cut.finish(Vec::new(), tokens.as_ref());
+    let chunks = cut.finish(ModelTexts::default(), tokens.as_ref());
     let rows: Vec<Value> = chunks.iter().map(row).collect();
     print::result(argument.output, &json!({"chunks": rows}), || {
         chunks.iter().map(describe).collect::<Vec<_>>().join("\n\n")
