@@ -99,7 +99,7 @@ fn a_model_that_is_configured_later_is_a_changed_recipe() {
     indexed(&server, "b.md", &manual("bilby"));
     assert_eq!(chat.calls(), 0, "the generation was made without a model");
     let outdated = &reindex(&workspace, &["--status"])["outdated"];
-    assert_eq!(*outdated, json!(["summaries"]));
+    assert_eq!(*outdated, json!(["summaries", "descriptions"]));
     let build = reindex(&workspace, &["--all", "--wait"]);
     assert_eq!(text(&build, "/report/state"), "promoted", "{build}");
     assert_eq!(chat.calls(), 6);
@@ -265,6 +265,14 @@ fn a_stop_does_not_wait_for_a_model() {
         .with("enrich.summaries.patience_seconds", "3600");
     let mut server = workspace.start();
     let document = waiting(&server, &chat);
+    let (_, ready) = server.get("/health/readyz");
+    let model = list(&ready, "/checks").iter();
+    let model = model.filter(|check| text(check, "/name") == "chat");
+    let details: Vec<&str> = model.map(|check| text(check, "/detail")).collect();
+    assert!(
+        details[0].contains("1 document waiting for what it writes"),
+        "{details:?}"
+    );
     server.signal("TERM");
     let (status, _) = server.ended();
     assert!(status.success(), "{status}");
