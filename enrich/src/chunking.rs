@@ -23,6 +23,18 @@ pub struct Writers {
     pub descriptions: Option<Arc<DescriptionWriter>>,
 }
 
+impl Writers {
+    /// Have patience anew with a model that was away.
+    pub fn expect_back(&self) {
+        if let Some(writer) = &self.summaries {
+            writer.expect_back();
+        }
+        if let Some(writer) = &self.descriptions {
+            writer.expect_back();
+        }
+    }
+}
+
 /// What all generations share.
 #[derive(Clone)]
 pub struct Chunking {

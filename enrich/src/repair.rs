@@ -75,6 +75,7 @@ impl Repair {
                 return Ok(report.clone());
             }
         }
+        self.chunking.writers.expect_back();
         let repair = Arc::clone(self);
         tokio::spawn(async move {
             let running = Arc::clone(&repair);

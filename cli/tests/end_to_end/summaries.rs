@@ -129,11 +129,25 @@ fn what_a_model_that_was_away_owes_is_made_up_for() {
     assert!(refused.stdout.contains("0 of 2"), "{refused:?}");
     assert_eq!(degraded(&workspace), 2);
 
+    let file = workspace.write("c.md", manual("bilby"));
+    let file = file.to_str().unwrap();
+    let published = workspace.run(["publish", file, "--source", "manuals", "--wait"]);
+    for part in [
+        "degraded 1: summary",
+        "repair --degraded",
+        "1 indexed, 1 of them degraded",
+    ] {
+        assert!(published.stdout.contains(part), "{part}: {published:?}");
+    }
+    let listed = workspace.run(["documents", "list", "--degraded"]).stdout;
+    assert_eq!(listed.matches("(degraded: summary)").count(), 3, "{listed}");
+
     chat.set_away(false);
-    wait_for("the model to be taken up again", || {
-        let repaired = workspace.run(["documents", "repair", "--degraded"]);
-        (repaired.code == 0).then_some(())
-    });
+    let repaired = workspace.run(["documents", "repair", "--degraded"]);
+    assert_eq!(
+        repaired.code, 0,
+        "at once, whatever was given up: {repaired:?}"
+    );
     wait_for("no document to be degraded", || {
         (degraded(&workspace) == 0).then_some(())
     });

@@ -61,6 +61,11 @@ impl SummaryWriter {
         }
     }
 
+    /// Has patience anew with a model that was away.
+    pub fn expect_back(&self) {
+        self.writer.expect_back();
+    }
+
     /// Who writes: model and prompts. Shapes what is written, as part of `lineage.chunker`.
     pub fn name(&self) -> String {
         let ids = prompt_ids(&self.prompts, &[SECTION_SUMMARY]);

@@ -26,6 +26,11 @@ impl Away {
         }
     }
 
+    /// It is to be waited for anew.
+    pub fn forget(&self) {
+        self.lock().take();
+    }
+
     /// Whether no call has come through for so long; said once when it begins.
     pub fn for_longer_than(&self, patience: Duration, why: &str) -> bool {
         let mut since = self.lock();

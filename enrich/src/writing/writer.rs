@@ -71,6 +71,11 @@ impl Writer {
         self.parts.model.describe().model
     }
 
+    /// Waits for a model that is away as if it had just gone: somebody says that it is back.
+    pub fn expect_back(&self) {
+        self.away.forget();
+    }
+
     /// Tokens of text that fit into the model's context beside a question without any.
     pub async fn room_beside(&self, question: &ChatRequest) -> Result<usize> {
         let room = self.parts.model.prompt_room(question.maximum_tokens);
