@@ -242,7 +242,8 @@ fn waiting(server: &Server, chat: &ChatServer) -> (String, u64) {
             "/v1/documents/states",
             &json!({"document_ids": [document.0]}),
         );
-        (text(&answer, "/documents/0/state") == "chunking").then_some(())
+        // Null until it is known at all.
+        (answer["documents"][0]["state"] == "chunking").then_some(())
     });
     document
 }
