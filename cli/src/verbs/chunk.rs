@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tributary_convert::pages;
 use tributary_enrich::chunkers::{self, ModelTexts, Strategy};
+use tributary_schemas::code_entry::CodeEntry;
 use tributary_schemas::{Chunk, CleanDocument, DocumentHeader};
 
 use crate::args::ChunkFile;
@@ -93,11 +94,30 @@ fn describe(chunk: &Chunk) -> String {
         ""
     };
     let path = chunk.section_path.join(" › ");
+    let code = chunk.code.as_deref().map(describe_code).unwrap_or_default();
     format!(
-        "── {} {} ({} tokens{continues}) {path}\n{}",
+        "── {} {} ({} tokens{continues}) {path}\n{code}{}",
         chunk.ordinal,
         chunk.kind.as_str(),
         chunk.tokens,
         chunk.text
     )
+}
+
+/// Lines, signature and description of a definition or file, each line marked.
+fn describe_code(code: &CodeEntry) -> String {
+    let place = format!("lines {}-{} {}", code.start_line, code.end_line, code.name);
+    let calls = match code.calls.is_empty() {
+        true => String::new(),
+        false => format!("calls {}", code.calls.join(", ")),
+    };
+    let callers = match code.callers.is_empty() {
+        true => String::new(),
+        false => format!("called by {}", code.callers.join(", ")),
+    };
+    let says_signature = code.description.contains(&code.signature);
+    let signature = if says_signature { "" } else { code.signature.as_str() };
+    let parts = [place.as_str(), signature, &code.description, &calls, &callers];
+    let lines = parts.iter().flat_map(|part| part.lines());
+    lines.map(|line| format!("│ {line}\n")).collect()
 }
