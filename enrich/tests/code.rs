@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use support::{Counter, config, document};
 use tributary_enrich::ChunkerConfig;
-use tributary_enrich::chunkers::{Strategy, cut};
+use tributary_enrich::chunkers::{ModelTexts, Strategy, cut};
 use tributary_schemas::code_entry::{CodeEntry, DescribedBy, Definition};
 use tributary_schemas::{Chunk, ChunkKind, CleanDocument};
 
@@ -22,7 +22,7 @@ fn chunks_within(path: &str, code: &str, config: &ChunkerConfig) -> Vec<Chunk> {
     let clean = clean(path, code);
     let cut = cut(&clean, Strategy::Code, config, &Counter);
     assert_eq!(cut.fallback(), None, "{path}");
-    let chunks = cut.finish(Vec::new(), &Counter);
+    let chunks = cut.finish(ModelTexts::default(), &Counter);
     check(&clean, code, &chunks);
     chunks
 }
