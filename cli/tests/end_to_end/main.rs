@@ -12,6 +12,7 @@ mod configuration;
 mod crash;
 mod damage;
 mod dead_letters;
+mod descriptions;
 mod documents;
 mod editions;
 mod environment;
