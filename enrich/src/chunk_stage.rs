@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tributary_models::TokenCounter;
+use tributary_models::chat::Role;
 use tributary_schemas::{
     CleanDocument, DocumentHeader, Error, ErrorKind, Lineage, Result, StageTime, State,
     TaggedDocument, Topic, event, limits,
@@ -19,12 +20,13 @@ use tributary_store::work::Work;
 use tributary_store::{Clock, manifest};
 use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, SourceProfiles};
 
-use crate::chunkers::{self, Cut};
+use crate::chunkers::{self, Cut, ModelTexts, WriterNames};
 use crate::config::Chunkers;
+use crate::descriptions::writer::DescriptionWriter;
 use crate::search_text::SearchText;
-use crate::summaries::extractive;
-use crate::summaries::writer::{SummaryWriter, Written};
+use crate::summaries::writer::SummaryWriter;
 use crate::tag::tag;
+use crate::writing::Written;
 use crate::{blocking, permit};
 
 /// Name of the stage.
@@ -37,6 +39,8 @@ const NEXT: Next = Next {
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
 /// What `lineage.degraded` says where a summary was made in a lesser way than configured.
 pub(crate) const DEGRADED_SUMMARY: &str = "summary";
+/// What it says where a description of code was.
+pub(crate) const DEGRADED_DESCRIPTION: &str = "description";
 /// What it says where a document's own metadata is too long to go along with it.
 const DEGRADED_METADATA: &str = "metadata";
 
@@ -50,8 +54,10 @@ pub struct ChunkParts {
     pub source_profiles: Arc<SourceProfiles>,
     /// Counts model tokens.
     pub tokens: Arc<dyn TokenCounter>,
-    /// How summaries are made.
-    pub summaries: Summaries,
+    /// How summaries of sections are made: without a model by first sentences and titles.
+    pub summaries: WrittenBy<SummaryWriter>,
+    /// How descriptions of code are made: without a model from comments, signatures and names.
+    pub descriptions: WrittenBy<DescriptionWriter>,
     /// How documents are cut.
     pub chunkers: Chunkers,
     /// The generation of the index that the chunks are for.
@@ -72,16 +78,21 @@ pub struct ChunkParts {
 /// Asked by document id and version.
 pub type IsSuperseded = Arc<dyn Fn(&str, u64) -> bool + Send + Sync>;
 
-/// How the summaries of one generation of the index are made.
-#[derive(Clone)]
-pub enum Summaries {
-    /// First sentences and titles.
-    Extractive,
-    /// By a language model.
-    Model(Arc<SummaryWriter>),
-    /// By a language model, of which there is none now: first sentences and titles, and the
-    /// document is marked.
+/// How texts of one generation of the index are made that a language model may write.
+pub enum WrittenBy<W> {
+    /// Without one.
+    Rules,
+    /// By one.
+    Model(Arc<W>),
+    /// By one, of which there is none now: as without, and the document is marked.
     NoModel,
+}
+
+/// What a model wrote of a document.
+#[derive(Default)]
+struct AllWritten {
+    summaries: Written,
+    descriptions: Written,
 }
 
 /// The stage.
@@ -112,34 +123,29 @@ impl ChunkStage {
         }
     }
 
-    /// What the record becomes if all summaries are as configured; else why one is not.
+    /// What the record becomes if a model wrote all that it is to write; else why it did not.
     pub(crate) async fn cut_whole(
         &self,
         input: &StoredRecord,
     ) -> Result<std::result::Result<Vec<Output>, String>> {
-        let (open, written) = self.open(input).await?;
-        match (open, written.missing) {
-            (None, _) => Ok(Ok(Vec::new())),
-            (Some(_), Some(why)) => Ok(Err(why)),
-            (Some(open), None) => {
-                let (input, summaries) = (input.clone(), written.summaries);
-                let written = Written {
-                    summaries,
-                    ..Written::default()
-                };
-                let outputs = self.in_turn(move |work| work.outputs(&input, open, written));
-                Ok(Ok(outputs.await?))
-            }
+        let (Some(open), written) = self.open(input).await? else {
+            return Ok(Ok(Vec::new()));
+        };
+        if let Some(why) = written.missing() {
+            return Ok(Err(why.to_owned()));
         }
+        let input = input.clone();
+        let outputs = self.in_turn(move |work| work.outputs(&input, open, written));
+        Ok(Ok(outputs.await?))
     }
 
-    /// The document, cut, with its summaries; nothing of a deletion.
-    async fn open(&self, input: &StoredRecord) -> Result<(Option<Open>, Written)> {
+    /// The document, cut, with what a model wrote of it; nothing of a deletion.
+    async fn open(&self, input: &StoredRecord) -> Result<(Option<Open>, AllWritten)> {
         let first = input.clone();
         let mut open = self.in_turn(move |work| work.cut(&first)).await?;
         let written = match &mut open {
-            Some(open) => self.summaries(open).await?,
-            None => Written::default(),
+            Some(open) => self.written(open).await?,
+            None => AllWritten::default(),
         };
         Ok((open, written))
     }
@@ -154,31 +160,62 @@ impl ChunkStage {
         blocking(NAME, move || part(&work)).await
     }
 
-    /// Has the summaries of a document written; holds no permit while it waits.
+    /// Has written what a model is to write of a document; holds no permit while it waits.
+    async fn written(&self, open: &mut Open) -> Result<AllWritten> {
+        Ok(AllWritten {
+            summaries: self.summaries(open).await?,
+            descriptions: self.descriptions(open).await?,
+        })
+    }
+
     async fn summaries(&self, open: &mut Open) -> Result<Written> {
         let parts = &self.work.parts;
         let wanted = open.cut.wanted();
         match &parts.summaries {
             _ if wanted.is_empty() => Ok(Written::default()),
-            Summaries::Extractive => Ok(Written::default()),
-            Summaries::NoModel => Ok(Written {
-                missing: Some("no model is configured for the role `summarize`".to_owned()),
-                ..Written::default()
-            }),
-            Summaries::Model(writer) => {
+            WrittenBy::Rules => Ok(Written::default()),
+            WrittenBy::NoModel => Ok(no_model(Role::Summarize)),
+            WrittenBy::Model(writer) => {
                 let markdown = Arc::from(std::mem::take(&mut open.clean.markdown));
                 let document = &open.clean.document;
                 let working = parts.work.begin(NAME, &document.document_id);
                 let progress = |done, all| working.advance(done, all);
-                tokio::select! {
-                    written = writer.write(&markdown, wanted, &parts.tokens, &progress) => written,
-                    () = parts.stop.cancelled() => Err(stopping()),
-                    () = self.superseded(document) => Ok(Written {
-                        missing: Some("a newer version of the document waits behind it".to_owned()),
-                        ..Written::default()
-                    }),
-                }
+                let written = writer.write(&markdown, wanted, &parts.tokens, &progress);
+                self.unless_outdated(document, written).await
             }
+        }
+    }
+
+    async fn descriptions(&self, open: &Open) -> Result<Written> {
+        let parts = &self.work.parts;
+        let writer = match &parts.descriptions {
+            WrittenBy::Rules => return Ok(Written::default()),
+            WrittenBy::NoModel if open.cut.has_code() => return Ok(no_model(Role::DescribeCode)),
+            WrittenBy::NoModel => return Ok(Written::default()),
+            WrittenBy::Model(_) if !open.cut.has_code() => return Ok(Written::default()),
+            WrittenBy::Model(writer) => writer,
+        };
+        let wanted = open.cut.wanted_descriptions();
+        let document = &open.clean.document;
+        let working = parts.work.begin(NAME, &document.document_id);
+        let progress = |done, all| working.advance(done, all);
+        let written = writer.write(&wanted, &parts.tokens, &progress);
+        self.unless_outdated(document, written).await
+    }
+
+    /// What is written, unless the process stops or a newer version waits behind this one.
+    async fn unless_outdated(
+        &self,
+        document: &DocumentHeader,
+        written: impl Future<Output = Result<Written>>,
+    ) -> Result<Written> {
+        tokio::select! {
+            written = written => written,
+            () = self.work.parts.stop.cancelled() => Err(stopping()),
+            () = self.superseded(document) => Ok(Written {
+                missing: Some("a newer version of the document waits behind it".to_owned()),
+                ..Written::default()
+            }),
         }
     }
 
@@ -203,7 +240,7 @@ impl ChunkWork {
         let strategy = profile.chunker_of(&clean.document, &clean.markdown);
         let cut = chunkers::cut(&clean, strategy, chunker, parts.tokens.as_ref());
         clean.document.lineage.chunker =
-            chunkers::fingerprint(strategy, chunker, &parts.summaries.name());
+            chunkers::fingerprint(strategy, chunker, &parts.writer_names());
         clean.document.lineage.chunker_fallback = cut.fallback().map(str::to_owned);
         Ok(Some(Open { clean, cut }))
     }
@@ -216,7 +253,12 @@ impl ChunkWork {
         Ok(outputs.remove(document_id, version).done())
     }
 
-    fn outputs(&self, input: &StoredRecord, open: Open, written: Written) -> Result<Vec<Output>> {
+    fn outputs(
+        &self,
+        input: &StoredRecord,
+        open: Open,
+        written: AllWritten,
+    ) -> Result<Vec<Output>> {
         let now_ms = (self.parts.clock)();
         let tagged = self.finish(open, written, now_ms);
         let mut outputs =
@@ -234,7 +276,7 @@ impl ChunkWork {
             .done())
     }
 
-    fn finish(&self, open: Open, written: Written, now_ms: i64) -> TaggedDocument {
+    fn finish(&self, open: Open, written: AllWritten, now_ms: i64) -> TaggedDocument {
         let parts = &self.parts;
         let Open { clean, cut } = open;
         let mut document = clean.document;
@@ -245,31 +287,62 @@ impl ChunkWork {
             degraded(lineage, DEGRADED_METADATA);
         }
         lineage.analyzer = parts.analyzer.fingerprint();
-        if let Some(why) = written.missing {
-            degraded(lineage, DEGRADED_SUMMARY);
-            let document_id = &document.document_id;
-            tracing::warn!(%document_id, why, "extractive summaries instead of a model's");
+        let calls = written.summaries.calls + written.descriptions.calls;
+        for (what, written) in [
+            (DEGRADED_SUMMARY, &written.summaries),
+            (DEGRADED_DESCRIPTION, &written.descriptions),
+        ] {
+            if let Some(why) = &written.missing {
+                degraded(lineage, what);
+                let document_id = &document.document_id;
+                tracing::warn!(%document_id, what, why, "made without the model");
+            }
         }
         document.timeline.push(StageTime {
             stage: NAME.to_owned(),
             at_ms: now_ms,
         });
-        let mut chunks = cut.finish(written.summaries, parts.tokens.as_ref());
+        let texts = ModelTexts {
+            summaries: written.summaries.texts,
+            descriptions: written.descriptions.texts,
+        };
+        let mut chunks = cut.finish(texts, parts.tokens.as_ref());
         for chunk in &mut chunks {
             chunk.analyzed = analyzed(&parts.analyzer, &document, chunk);
         }
-        tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), calls = written.calls, "document cut");
+        tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), calls, "document cut");
         TaggedDocument { document, chunks }
     }
 }
 
-impl Summaries {
-    /// Who makes them; part of what decides whether chunks are made anew.
-    fn name(&self) -> String {
-        match self {
-            Self::Model(writer) => writer.name(),
-            Self::Extractive | Self::NoModel => extractive::NAME.to_owned(),
+impl ChunkParts {
+    /// Who writes; part of what decides whether chunks are made anew.
+    fn writer_names(&self) -> WriterNames {
+        let mut names = WriterNames::default();
+        if let WrittenBy::Model(writer) = &self.summaries {
+            names.summaries = writer.name();
         }
+        if let WrittenBy::Model(writer) = &self.descriptions {
+            names.descriptions = writer.name();
+        }
+        names
+    }
+}
+
+impl AllWritten {
+    /// Why the first text that is missing is.
+    fn missing(&self) -> Option<&str> {
+        let missing = self.summaries.missing.as_ref();
+        missing
+            .or(self.descriptions.missing.as_ref())
+            .map(String::as_str)
+    }
+}
+
+fn no_model(role: Role) -> Written {
+    Written {
+        missing: Some(format!("no model is configured for the role `{role}`")),
+        ..Written::default()
     }
 }
 

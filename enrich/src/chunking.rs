@@ -9,9 +9,31 @@ use tributary_store::manifest::table::DocumentTable;
 use tributary_store::work::Work;
 use tributary_taxonomy::{SharedKnowledgeSets, SourceProfiles};
 
-use crate::chunk_stage::{ChunkParts, Summaries};
+use crate::chunk_stage::{ChunkParts, WrittenBy};
+use crate::descriptions::writer::DescriptionWriter;
 use crate::pipelines::{Pipeline, Pipelines};
 use crate::summaries::writer::SummaryWriter;
+
+/// What a language model writes, if one is configured for it.
+#[derive(Clone, Default)]
+pub struct Writers {
+    /// Summaries of sections.
+    pub summaries: Option<Arc<SummaryWriter>>,
+    /// Descriptions of code.
+    pub descriptions: Option<Arc<DescriptionWriter>>,
+}
+
+impl Writers {
+    /// Have patience anew with a model that was away.
+    pub fn expect_back(&self) {
+        if let Some(writer) = &self.summaries {
+            writer.expect_back();
+        }
+        if let Some(writer) = &self.descriptions {
+            writer.expect_back();
+        }
+    }
+}
 
 /// What all generations share.
 #[derive(Clone)]
@@ -22,8 +44,8 @@ pub struct Chunking {
     pub knowledge_sets: SharedKnowledgeSets,
     /// How each source is treated.
     pub source_profiles: Arc<SourceProfiles>,
-    /// Writes summaries, if a model is configured for them.
-    pub writer: Option<Arc<SummaryWriter>>,
+    /// What a language model writes.
+    pub writers: Writers,
     /// Documents that are cut at the same time.
     pub documents_in_flight: usize,
     /// Time.
@@ -40,16 +62,14 @@ impl Chunking {
         let generations = Arc::clone(self.pipelines.generations());
         let name = pipeline.generation.clone();
         let table = Arc::clone(&self.table);
+        let recipe = &pipeline.recipe;
         ChunkParts {
             analyzer: Arc::clone(&pipeline.analyzer),
             knowledge_sets: self.knowledge_sets.clone(),
             source_profiles: Arc::clone(&self.source_profiles),
             tokens: Arc::clone(&pipeline.models.tokens),
-            summaries: match (&pipeline.recipe.summaries, &self.writer) {
-                (None, _) => Summaries::Extractive,
-                (Some(_), Some(writer)) => Summaries::Model(Arc::clone(writer)),
-                (Some(_), None) => Summaries::NoModel,
-            },
+            summaries: written_by(recipe.summaries.is_some(), &self.writers.summaries),
+            descriptions: written_by(recipe.descriptions.is_some(), &self.writers.descriptions),
             chunkers: pipeline.recipe.chunkers.clone(),
             generation: pipeline.generation.clone(),
             is_serving: Arc::new(move || generations.is_serving(&name)),
@@ -58,5 +78,14 @@ impl Chunking {
             is_superseded: Arc::new(move |id, version| table.newest_passed(id) > version),
             stop: CancellationToken::new(),
         }
+    }
+}
+
+/// A generation that has texts by a model keeps to it, also while there is none.
+fn written_by<W>(has_model: bool, writer: &Option<Arc<W>>) -> WrittenBy<W> {
+    match (has_model, writer) {
+        (false, _) => WrittenBy::Rules,
+        (true, Some(writer)) => WrittenBy::Model(Arc::clone(writer)),
+        (true, None) => WrittenBy::NoModel,
     }
 }

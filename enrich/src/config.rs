@@ -15,6 +15,8 @@ pub struct Config {
     pub chunk: ChunkStageConfig,
     /// Summaries by a language model.
     pub summaries: SummariesConfig,
+    /// Descriptions of code by a language model.
+    pub descriptions: DescriptionsConfig,
     /// The embed stage.
     pub embed: EmbedConfig,
 }
@@ -88,6 +90,26 @@ pub struct SummariesConfig {
     pub patience_seconds: u64,
 }
 
+/// Settings of descriptions of source code by a language model: that of the role `describe_code`,
+/// if it has one.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DescriptionsConfig {
+    /// `en` or `zh`; empty for that of the comments.
+    pub language: String,
+    /// Definitions of fewer lines keep the description that is made without a model.
+    pub shortest_lines: usize,
+    /// Tokens of code that the model is shown; of longer code it sees the beginning.
+    pub input_tokens: usize,
+    /// Tokens of the description of a definition at most.
+    pub limit_tokens: usize,
+    /// Tokens of the summary of a file at most.
+    pub file_limit_tokens: usize,
+    /// How long a document waits for a model that is away, seconds; then the descriptions that are
+    /// made without one are taken.
+    pub patience_seconds: u64,
+}
+
 /// Settings of the embed stage.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -145,6 +167,7 @@ impl Config {
         if self.summaries.input_tokens < 256 {
             problems.push("enrich.summaries.input_tokens must be at least 256".to_owned());
         }
+        problems.extend(self.descriptions.problems());
         if self.embed.window_tokens < 32 {
             problems.push("enrich.embed.window_tokens must be at least 32".to_owned());
         }
@@ -159,6 +182,28 @@ impl Config {
         } else {
             Err(Error::new(ErrorKind::Invalid, problems.join("; ")))
         }
+    }
+}
+
+impl DescriptionsConfig {
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if !["", "en", "zh"].contains(&self.language.as_str()) {
+            problems.push(format!(
+                "enrich.descriptions.language is \"{}\"; there are \"en\", \"zh\" and \"\" (that of the comments)",
+                self.language
+            ));
+        }
+        let least = [
+            ("input_tokens", self.input_tokens, 256),
+            ("limit_tokens", self.limit_tokens, 32),
+            ("file_limit_tokens", self.file_limit_tokens, 32),
+        ];
+        let short = least.iter().filter(|(_, value, least)| value < least);
+        problems.extend(short.map(|(name, _, least)| {
+            format!("enrich.descriptions.{name} must be at least {least}")
+        }));
+        problems
     }
 }
 
@@ -257,6 +302,14 @@ mod tests {
             },
             summaries: SummariesConfig {
                 input_tokens: 6000,
+                patience_seconds: 60,
+            },
+            descriptions: DescriptionsConfig {
+                language: String::new(),
+                shortest_lines: 4,
+                input_tokens: 2000,
+                limit_tokens: 128,
+                file_limit_tokens: 256,
                 patience_seconds: 60,
             },
             embed,

@@ -8,6 +8,7 @@ pub mod chunk_stage;
 pub mod chunkers;
 pub mod chunking;
 pub mod config;
+pub mod descriptions;
 pub mod embed_stage;
 pub mod markdown;
 pub mod pipelines;
@@ -21,6 +22,7 @@ pub mod summaries;
 pub mod tag;
 mod turns;
 pub mod windows;
+pub mod writing;
 
 use std::sync::Arc;
 
@@ -29,9 +31,12 @@ use tributary_schemas::ErrorKind;
 
 pub use catalog::Catalog;
 pub use chunk_readers::{ChunkReaderParts, ChunkReaders};
-pub use chunk_stage::{ChunkParts, ChunkStage, Summaries};
-pub use chunking::Chunking;
-pub use config::{ChunkStageConfig, ChunkerConfig, Chunkers, Config, EmbedConfig, SummariesConfig};
+pub use chunk_stage::{ChunkParts, ChunkStage, WrittenBy};
+pub use chunking::{Chunking, Writers};
+pub use config::{
+    ChunkStageConfig, ChunkerConfig, Chunkers, Config, DescriptionsConfig, EmbedConfig,
+    SummariesConfig,
+};
 pub use embed_stage::{EmbedGeneration, EmbedGenerations, EmbedParts, EmbedStage};
 pub use pipelines::{Pipeline, Pipelines};
 pub use recipe::{Recipe, RecipeConfig};

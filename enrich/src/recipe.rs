@@ -17,7 +17,7 @@ use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon};
 
 use crate::config::{ChunkerConfig, Chunkers, Config, EmbedConfig};
 use crate::embed_stage;
-use crate::prompts::{PROMPTS, section_summary_ids};
+use crate::prompts::{CODE_DESCRIPTION, CODE_FILE_SUMMARY, PROMPTS, SECTION_SUMMARY, prompt_ids};
 
 /// The sections of the configuration that say how a generation is built.
 #[derive(Clone, Debug)]
@@ -47,23 +47,27 @@ pub struct Recipe {
     /// Which model writes summaries of sections; none where first sentences and titles stand for
     /// them. What is published later is summarised by the model of that day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summaries: Option<SummaryChoice>,
+    pub summaries: Option<WriterChoice>,
+    /// Which model writes descriptions of code; none where comments, signatures and names stand for
+    /// them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptions: Option<WriterChoice>,
 }
 
-/// Who writes summaries.
+/// Who writes summaries or descriptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SummaryChoice {
+pub struct WriterChoice {
     /// The model as its server names it.
     pub model: String,
     /// What it is asked with, see [`tributary_models::prompts::Prompt::id`].
     pub prompts: Vec<String>,
 }
 
-impl SummaryChoice {
-    /// The model of the role `summarize`, if it has one.
-    fn of_today(chat: &ChatConfig) -> Result<Option<Self>> {
-        let Some(role) = chat.roles.get(&Role::Summarize) else {
+impl WriterChoice {
+    /// The model of a role with its prompts, if it has one.
+    fn of_today(chat: &ChatConfig, role: Role, prompts: &[&str]) -> Result<Option<Self>> {
+        let Some(role) = chat.roles.get(&role) else {
             return Ok(None);
         };
         let endpoint = match role.endpoint.as_str() {
@@ -73,10 +77,10 @@ impl SummaryChoice {
         let Some(endpoint) = endpoint else {
             return Ok(None);
         };
-        let prompts = Prompts::load(&[&PROMPTS], chat.prompts_folder())?;
+        let all = Prompts::load(&[&PROMPTS], chat.prompts_folder())?;
         Ok(Some(Self {
             model: endpoint.model,
-            prompts: section_summary_ids(&prompts),
+            prompts: prompt_ids(&all, prompts),
         }))
     }
 }
@@ -145,7 +149,12 @@ impl Recipe {
                 default: config.enrich.chunker.clone(),
                 by_set,
             },
-            summaries: SummaryChoice::of_today(&models.chat)?,
+            summaries: WriterChoice::of_today(&models.chat, Role::Summarize, &[SECTION_SUMMARY])?,
+            descriptions: WriterChoice::of_today(
+                &models.chat,
+                Role::DescribeCode,
+                &[CODE_DESCRIPTION, CODE_FILE_SUMMARY],
+            )?,
         })
     }
 
@@ -172,6 +181,7 @@ impl Recipe {
             by_set,
         };
         self.summaries.clone_from(&before.summaries);
+        self.descriptions.clone_from(&before.descriptions);
         self
     }
 
@@ -242,6 +252,7 @@ impl Recipe {
         note(self.embedding != other.embedding, "embedding");
         note(self.chunkers.default != other.chunkers.default, "chunker");
         note(self.summaries != other.summaries, "summaries");
+        note(self.descriptions != other.descriptions, "descriptions");
         let sets = self.chunkers.by_set.keys().chain(
             other
                 .chunkers
@@ -267,6 +278,11 @@ impl Recipe {
             &self.analyzer,
             Lexicon::from_text("lexicon of a generation", &self.lexicon)?,
         )
+    }
+
+    /// Whether a model writes summaries or descriptions.
+    pub fn has_model_texts(&self) -> bool {
+        self.summaries.is_some() || self.descriptions.is_some()
     }
 
     /// Whether both cut text into the same tokens.
@@ -376,7 +392,7 @@ mod tests {
         let json = String::from_utf8(without.to_json().unwrap()).unwrap();
         assert!(!json.contains("summaries"), "{json}");
         let with = Recipe {
-            summaries: Some(SummaryChoice {
+            summaries: Some(WriterChoice {
                 model: "qwen".to_owned(),
                 prompts: vec!["section_summary.en@1:00".to_owned()],
             }),

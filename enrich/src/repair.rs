@@ -1,5 +1,5 @@
-//! Makes up for summaries that a model could not write: documents that are marked for it are cut
-//! again from `documents.clean`, for every generation of the index that has summaries by a model,
+//! Makes up for what a model could not write: documents that are marked for it are cut again from
+//! `documents.clean`, for every generation of the index that has summaries or descriptions by a model,
 //! and go on as they did the first time. The version stays, so that a newer one wins wherever the
 //! two meet, and vectors of unchanged chunks are not made again.
 
@@ -14,7 +14,7 @@ use tributary_store::event_log::stage::Output;
 use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{Position, StoredRecord, message};
 
-use crate::chunk_stage::{ChunkStage, DEGRADED_SUMMARY};
+use crate::chunk_stage::{ChunkStage, DEGRADED_DESCRIPTION, DEGRADED_SUMMARY};
 use crate::chunking::Chunking;
 
 /// Documents that wait for the model at the same time.
@@ -52,8 +52,9 @@ impl Repair {
 
     /// Starts one, unless one runs. `Unsupported` where no model is configured for summaries.
     pub async fn start(self: &Arc<Self>) -> Result<DegradedRepair> {
-        if self.chunking.writer.is_none() {
-            let message = "no model is configured for the role `summarize`";
+        let writers = &self.chunking.writers;
+        if writers.summaries.is_none() && writers.descriptions.is_none() {
+            let message = "no model is configured for the roles `summarize` and `describe_code`";
             return Err(Error::new(ErrorKind::Unsupported, message).with_hint(
                 "name one in models.chat.endpoint, see docs/language-models.md, and start again",
             ));
@@ -74,6 +75,7 @@ impl Repair {
                 return Ok(report.clone());
             }
         }
+        self.chunking.writers.expect_back();
         let repair = Arc::clone(self);
         tokio::spawn(async move {
             let running = Arc::clone(&repair);
@@ -84,7 +86,7 @@ impl Repair {
         Ok(self.report())
     }
 
-    /// Documents that can be found and lack a model's summary, with their versions.
+    /// Documents that can be found and lack what a model is to write, with their versions.
     fn degraded(&self) -> HashMap<String, u64> {
         let rows = self.chunking.table.page(None, usize::MAX).into_iter();
         rows.map(|row| row.latest)
@@ -93,7 +95,7 @@ impl Repair {
                 let lineage = latest.lineage.iter();
                 lineage
                     .flat_map(|lineage| &lineage.degraded)
-                    .any(|what| what == DEGRADED_SUMMARY)
+                    .any(|what| what == DEGRADED_SUMMARY || what == DEGRADED_DESCRIPTION)
             })
             .map(|latest| (latest.document_id, latest.version))
             .collect()
@@ -172,19 +174,19 @@ impl Repair {
         Ok(newest)
     }
 
-    /// One for each generation whose summaries are a model's. `Conflict` if there is none.
+    /// One for each generation that has texts by a model. `Conflict` if there is none.
     async fn stages(&self) -> Result<Vec<ChunkStage>> {
         let mut stages = Vec::new();
         for generation in self.chunking.pipelines.generations().current().iter() {
             let pipeline = self.chunking.pipelines.get(&generation.name).await?;
-            let pipeline = pipeline.filter(|pipeline| pipeline.recipe.summaries.is_some());
+            let pipeline = pipeline.filter(|pipeline| pipeline.recipe.has_model_texts());
             stages.extend(pipeline.map(|pipeline| {
                 let parts = self.chunking.parts(&pipeline);
                 ChunkStage::new(parts, self.chunking.documents_in_flight)
             }));
         }
         if stages.is_empty() {
-            let message = "no generation of the index has summaries by a model";
+            let message = "no generation of the index has summaries or descriptions by a model";
             let hint = "`tributary knowledge-sets reindex --all` makes one";
             return Err(Error::new(ErrorKind::Conflict, message).with_hint(hint));
         }

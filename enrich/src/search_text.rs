@@ -1,5 +1,5 @@
 //! What of a chunk is searched: its heading (document title, section path) and its body as plain
-//! text. The chunk stage analyses it, the embed stage embeds it. Links and image destinations are
+//! text; of code its description, then the code as it is. The chunk stage analyses it, the embed stage embeds it. Links and image destinations are
 //! never part of it.
 
 use tributary_schemas::{Chunk, DocumentHeader};
@@ -33,10 +33,12 @@ impl SearchText {
             heading.push_str(&path.join(" / "));
         }
         let nearest = path.last().copied().unwrap_or(title);
-        Self {
-            body: without_heading(plain_text(&chunk.text), nearest),
-            heading,
-        }
+        let body = match &chunk.code {
+            // Its signs are no marks.
+            Some(code) => format!("{}\n{}", code.description, chunk.text),
+            None => without_heading(plain_text(&chunk.text), nearest),
+        };
+        Self { heading, body }
     }
 
     /// Heading and body as one text.

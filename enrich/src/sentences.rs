@@ -33,6 +33,12 @@ pub fn sentence_ends(text: &str, spans: &[Range<usize>]) -> Vec<usize> {
     ends(text, spans, ends_sentence)
 }
 
+/// The first sentence, without white space around it.
+pub fn first_sentence(text: &str) -> &str {
+    let end = sentence_ends(text, &[]).first().copied();
+    text.get(..end.unwrap_or(0)).unwrap_or_default().trim()
+}
+
 /// Ends of the clauses of `text`, in the same form; a sentence end is also a clause end.
 pub fn clause_ends(text: &str, spans: &[Range<usize>]) -> Vec<usize> {
     ends(text, spans, |text, offset, character| {

@@ -5,7 +5,7 @@
 mod support;
 
 use support::{Counter, Random, config, document, random_markdown};
-use tributary_enrich::chunkers::{Cut, Strategy, cut};
+use tributary_enrich::chunkers::{Cut, ModelTexts, Strategy, cut};
 use tributary_schemas::api_entry::{ApiEntry, ApiField};
 use tributary_schemas::{Chunk, ChunkKind};
 
@@ -16,7 +16,7 @@ fn cut_as(strategy: Strategy, markdown: &str) -> Cut {
 }
 
 fn chunks(strategy: Strategy, markdown: &str) -> Vec<Chunk> {
-    cut_as(strategy, markdown).finish(Vec::new(), &Counter)
+    cut_as(strategy, markdown).finish(ModelTexts::default(), &Counter)
 }
 
 const CLASS: &str = "# nn.Conv
@@ -269,7 +269,11 @@ fn no_text_is_lost_whatever_the_document() {
         for strategy in [Strategy::Headings, Strategy::Api, Strategy::Faq] {
             let cut = cut_as(strategy, &markdown);
             if cut.fallback().is_none() {
-                holds_all(&markdown, &cut.finish(Vec::new(), &Counter), seed);
+                holds_all(
+                    &markdown,
+                    &cut.finish(ModelTexts::default(), &Counter),
+                    seed,
+                );
             }
         }
     }

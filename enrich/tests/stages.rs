@@ -12,8 +12,8 @@ use bytes::Bytes;
 use support::{Counter, config, document};
 use tokio_util::sync::CancellationToken;
 use tributary_enrich::{
-    ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, EmbedConfig, EmbedGeneration,
-    EmbedGenerations, EmbedParts, EmbedStage, Summaries, SummariesConfig,
+    ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, DescriptionsConfig, EmbedConfig,
+    EmbedGeneration, EmbedGenerations, EmbedParts, EmbedStage, SummariesConfig, WrittenBy,
 };
 use tributary_models::embedders::hashing::HashingEmbedder;
 use tributary_models::{DualEmbedder, Embedder, TextRole};
@@ -71,6 +71,14 @@ fn settings() -> Config {
             input_tokens: 6000,
             patience_seconds: 1,
         },
+        descriptions: DescriptionsConfig {
+            language: String::new(),
+            shortest_lines: 4,
+            input_tokens: 2000,
+            limit_tokens: 128,
+            file_limit_tokens: 256,
+            patience_seconds: 1,
+        },
         embed: EmbedConfig {
             window_tokens: 100,
             window_limit: 16,
@@ -103,7 +111,8 @@ fn chunk_parts(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkPa
         knowledge_sets,
         source_profiles: Arc::new(SourceProfiles::from_toml(PROFILES).unwrap()),
         tokens: Arc::new(Counter),
-        summaries: Summaries::Extractive,
+        summaries: WrittenBy::Rules,
+        descriptions: WrittenBy::Rules,
         chunkers: Chunkers {
             default: config(),
             by_set: BTreeMap::new(),
@@ -233,7 +242,7 @@ async fn summaries_are_degraded_only_where_another_kind_is_configured() {
     let degraded = async |stage: ChunkStage| tagged(&stage, &clean).await.document.lineage.degraded;
     assert!(degraded(chunk_stage(sets())).await.is_empty());
     let without_its_model = ChunkParts {
-        summaries: Summaries::NoModel,
+        summaries: WrittenBy::NoModel,
         ..chunk_parts(sets(), true)
     };
     assert_eq!(

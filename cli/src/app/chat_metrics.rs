@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tributary_enrich::summaries::writer::SummaryCounter;
+use tributary_enrich::writing::TextCounter;
 use tributary_models::chat::{CallReport, ChatObserver, Reason, Role, SharedObserver};
 use tributary_schemas::Result;
 use tributary_store::metrics::{Counters, Gauges, Histograms, MetricRegistry};
@@ -68,14 +68,27 @@ pub fn register(registry: &MetricRegistry) -> Result<SharedObserver> {
 }
 
 /// Counts summaries of sections by where they come from. `Conflict` if it is registered already.
-pub fn summaries(registry: &MetricRegistry) -> Result<SummaryCounter> {
-    let summaries = registry.counters(
+pub fn summaries(registry: &MetricRegistry) -> Result<TextCounter> {
+    texts(
+        registry,
         "tributary_summaries_total",
         "Summaries of sections: written by the model, from the cache, or extractive in its stead",
-        &["by"],
-    )?;
+    )
+}
+
+/// Counts descriptions of code by where they come from. `Conflict` if it is registered already.
+pub fn descriptions(registry: &MetricRegistry) -> Result<TextCounter> {
+    texts(
+        registry,
+        "tributary_descriptions_total",
+        "Descriptions of code: written by the model, from the cache, or from comments and names in its stead",
+    )
+}
+
+fn texts(registry: &MetricRegistry, name: &str, help: &str) -> Result<TextCounter> {
+    let texts = registry.counters(name, help, &["by"])?;
     Ok(Arc::new(move |by| {
-        summaries.with(&[by]).inc();
+        texts.with(&[by]).inc();
     }))
 }
 

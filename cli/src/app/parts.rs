@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use tributary_convert::isolation::ConversionPool;
+use tributary_enrich::descriptions::writer::DescriptionWriter;
 use tributary_enrich::prompts::PROMPTS;
 use tributary_enrich::summaries::writer::SummaryWriter;
-use tributary_enrich::{Catalog, Chunking, Pipeline, Pipelines, RecipeConfig};
+use tributary_enrich::{Catalog, Chunking, Pipeline, Pipelines, RecipeConfig, Writers};
 use tributary_indexer::reindex::remember_removals;
 use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::Prompts;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
 use tributary_retrieval::{Retriever, Serving, SharedServing};
+use tributary_store::blobs::Blobs;
 use tributary_store::config::{EventLogKind, Stores};
 use tributary_store::data_folder::DataFolder;
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
@@ -46,8 +48,8 @@ pub struct Parts {
     pub serving: SharedServing,
     /// Language models by role.
     pub chat: Arc<ChatModels>,
-    /// Writes summaries of sections, if a model is configured for them.
-    pub writer: Option<Arc<SummaryWriter>>,
+    /// What a language model writes.
+    pub writers: Writers,
     pub source_profiles: Arc<SourceProfiles>,
     pub knowledge_sets: Arc<Catalog>,
     /// Converters of the service `ingest`; none is started before the first is needed.
@@ -124,24 +126,12 @@ impl Parts {
         )?;
         let registry = MetricRegistry::default();
         // One that cannot be used is found now, not by the first document that needs it.
-        let prompts = Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
         let chat = ChatModels::open(
             &config.models.chat,
             &pipelines.serving().models.tokens,
             &chat_metrics::register(&registry)?,
         )?;
-        let summary_counter = chat_metrics::summaries(&registry)?;
-        let writer = chat.role(Role::Summarize).map(|model| {
-            let (prompts, blobs) = (Arc::new(prompts), stores.blobs.clone());
-            let settings = config.enrich.summaries.clone();
-            Arc::new(SummaryWriter::new(
-                model,
-                prompts,
-                blobs,
-                settings,
-                summary_counter,
-            ))
-        });
+        let writers = writers(config, &chat, &registry, &stores.blobs)?;
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
             registry,
@@ -151,7 +141,7 @@ impl Parts {
             pipelines,
             serving,
             chat: Arc::new(chat),
-            writer,
+            writers,
             source_profiles: Arc::new(source_profiles),
             knowledge_sets: Arc::new(knowledge_sets),
             conversion: Arc::new(conversion::pool(config)),
@@ -169,7 +159,7 @@ impl Parts {
             pipelines: Arc::clone(&self.pipelines),
             knowledge_sets: self.knowledge_sets.shared(),
             source_profiles: Arc::clone(&self.source_profiles),
-            writer: self.writer.clone(),
+            writers: self.writers.clone(),
             documents_in_flight: config.enrich.chunk.documents_in_flight,
             clock: Arc::clone(&self.clock),
             work: self.work.clone(),
@@ -213,6 +203,36 @@ fn recipe_config(config: &Config) -> RecipeConfig {
         models: config.models.clone(),
         enrich: config.enrich.clone(),
     }
+}
+
+/// What writes summaries and descriptions, as far as models are configured for them.
+fn writers(
+    config: &Config,
+    chat: &ChatModels,
+    registry: &MetricRegistry,
+    blobs: &Blobs,
+) -> Result<Writers> {
+    let prompts = Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
+    let prompts = Arc::new(prompts);
+    let (summaries, descriptions) = (
+        chat_metrics::summaries(registry)?,
+        chat_metrics::descriptions(registry)?,
+    );
+    let summary_writer = |model| {
+        let (prompts, settings) = (Arc::clone(&prompts), config.enrich.summaries.clone());
+        SummaryWriter::new(model, prompts, blobs.clone(), settings, summaries)
+    };
+    let description_writer = |model| {
+        let (prompts, settings) = (Arc::clone(&prompts), config.enrich.descriptions.clone());
+        DescriptionWriter::new(model, prompts, blobs.clone(), settings, descriptions)
+    };
+    Ok(Writers {
+        summaries: chat.role(Role::Summarize).map(summary_writer).map(Arc::new),
+        descriptions: chat
+            .role(Role::DescribeCode)
+            .map(description_writer)
+            .map(Arc::new),
+    })
 }
 
 /// What questions are analysed and embedded with while this generation serves.

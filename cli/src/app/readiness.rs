@@ -17,10 +17,12 @@ use tributary_store::config::Stores;
 use tributary_store::data_folder::{free_bytes, probe_writing};
 use tributary_store::event_log::worker::holds::{Held, Holds};
 use tributary_store::parts;
+use tributary_store::work::Work;
 
 use super::{Parts, confinement};
 use crate::args::Service;
 use crate::config::Config;
+use crate::print;
 
 /// Whatever has not answered by then counts as away. Probes are usually given up after a few
 /// seconds themselves.
@@ -37,6 +39,7 @@ pub struct Readiness {
     holds: Holds,
     serving: SharedServing,
     chat: Arc<ChatModels>,
+    work: Work,
     folder: PathBuf,
     /// Folders in it that must be there.
     embedded: Vec<&'static str>,
@@ -54,6 +57,7 @@ impl Readiness {
             holds: parts.worker_metrics.holds(),
             serving: parts.serving.clone(),
             chat: Arc::clone(&parts.chat),
+            work: parts.work.clone(),
             folder: PathBuf::from(&config.store.data_folder),
             embedded: config.store.embedded_parts(),
             minimum_free_bytes: config.store.minimum_free_bytes,
@@ -129,7 +133,7 @@ impl Readiness {
             stages(&self.holds.held()),
             self.models(),
         ];
-        let chat = chat(&self.chat);
+        let chat = chat(&self.chat, &self.work);
         others.into_iter().chain(chat).chain(conversion).collect()
     }
 
@@ -183,7 +187,7 @@ impl ReadinessProbe for Readiness {
 
 /// Language models, if there are any. One that is away takes nothing out of service: answers are
 /// given in the lesser way. Nobody is asked here.
-fn chat(chat: &ChatModels) -> Option<Check> {
+fn chat(chat: &ChatModels, work: &Work) -> Option<Check> {
     let endpoints = chat.by_endpoint().len();
     let away = chat.away();
     let (detail, hint) = match away.as_slice() {
@@ -200,12 +204,30 @@ fn chat(chat: &ChatModels) -> Option<Check> {
             Some("`tributary doctor` says what is wrong with it".to_owned()),
         ),
     };
+    let detail = match waiting_for_texts(work) {
+        Some(waiting) => format!("{detail}; {waiting}"),
+        None => detail,
+    };
     Some(Check {
         name: "chat".to_owned(),
         ok: true,
         detail,
         hint,
     })
+}
+
+/// Documents whose summaries and descriptions a model writes now: the stage `chunk` says so of these
+/// alone.
+fn waiting_for_texts(work: &Work) -> Option<String> {
+    let items = work.items();
+    let mut waiting = items.iter().filter(|item| item.stage == "chunk");
+    let longest = waiting.next()?;
+    let count = waiting.count() + 1;
+    Some(format!(
+        "{} waiting for what it writes, the longest for {:.0} s",
+        print::count(count, "document"),
+        longest.seconds
+    ))
 }
 
 /// What stages of this process wait for.
@@ -351,7 +373,12 @@ mod tests {
     async fn a_language_model_that_is_away_is_named_and_keeps_nobody_from_being_ready() {
         let folder = tempfile::tempdir().unwrap();
         let models = failing_chat(folder.path());
-        assert!(!chat(&models).unwrap().detail.contains("degraded"));
+        assert!(
+            !chat(&models, &Work::default())
+                .unwrap()
+                .detail
+                .contains("degraded")
+        );
         let model = models.role(Role::Answer).unwrap();
         let request = ChatRequest {
             prompt: "x".into(),
@@ -362,14 +389,14 @@ mod tests {
             deadline: None,
         };
         assert!(model.complete(&request).await.is_err());
-        let check = chat(&models).unwrap();
+        let check = chat(&models, &Work::default()).unwrap();
         assert!(
             check.ok && check.detail.contains("degraded: default"),
             "{}",
             check.detail
         );
         assert!(
-            chat(&ChatModels::default()).is_none(),
+            chat(&ChatModels::default(), &Work::default()).is_none(),
             "none is nothing to say"
         );
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tributary_enrich::summaries::extractive;
-use tributary_enrich::{ChunkReaderParts, ChunkReaders, EmbedParts, EmbedStage, chunkers};
+use tributary_enrich::chunkers::{self, WriterNames};
+use tributary_enrich::{ChunkReaderParts, ChunkReaders, EmbedParts, EmbedStage};
 use tributary_indexer::reindex::ReindexParts;
 use tributary_indexer::{IndexStage, ReindexStage};
 use tributary_ingest::{IngestParts, IngestStage, LaterSettings};
@@ -153,21 +153,25 @@ fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
         parts.knowledge_sets.shared(),
         config.enrich.embed.clone(),
     );
-    let writer = parts.writer.as_ref().map(|writer| writer.name());
+    let writers = parts.writers.clone();
     Ok(Arc::new(move || {
         let pipeline = pipelines.serving();
         let recipe = &pipeline.recipe;
-        let writer = writer.clone().filter(|_| recipe.summaries.is_some());
+        let summaries = writers.summaries.as_ref();
+        let summaries = summaries.filter(|_| recipe.summaries.is_some());
+        let descriptions = writers.descriptions.as_ref();
+        let descriptions = descriptions.filter(|_| recipe.descriptions.is_some());
         let mut settings = vec![
             pipeline.fingerprint.clone(),
-            chunkers::fingerprint_of_all(&recipe.chunkers.default, extractive::NAME),
+            chunkers::fingerprint_of_all(&recipe.chunkers.default, &WriterNames::default()),
             recipe.embedding_fingerprint(&embed),
             pipeline.analyzer.fingerprint(),
             pipeline.models.embedder.coarse_name().to_owned(),
             pipeline.models.embedder.fine_name().to_owned(),
             knowledge_sets.current().fingerprint(),
         ];
-        settings.extend(writer);
+        settings.extend(summaries.map(|writer| writer.name()));
+        settings.extend(descriptions.map(|writer| writer.name()));
         settings.extend(repairs.map(|repairs| repairs.to_string()));
         blake3::hash(settings.join("/").as_bytes())
             .to_hex()

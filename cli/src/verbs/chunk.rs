@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tributary_convert::pages;
-use tributary_enrich::chunkers::{self, Strategy};
+use tributary_enrich::chunkers::{self, ModelTexts, Strategy};
+use tributary_schemas::code_entry::CodeEntry;
 use tributary_schemas::{Chunk, CleanDocument, DocumentHeader};
 
 use crate::args::ChunkFile;
@@ -50,7 +51,7 @@ pub fn run(config: &Config, wanted: &ChunkFile) -> Result<Outcome> {
     if let Some(fallback) = cut.fallback() {
         print::note(&format!("cut by {fallback}"));
     }
-    let chunks = cut.finish(Vec::new(), tokens.as_ref());
+    let chunks = cut.finish(ModelTexts::default(), tokens.as_ref());
     let rows: Vec<Value> = chunks.iter().map(row).collect();
     print::result(argument.output, &json!({"chunks": rows}), || {
         chunks.iter().map(describe).collect::<Vec<_>>().join("\n\n")
@@ -93,11 +94,30 @@ fn describe(chunk: &Chunk) -> String {
         ""
     };
     let path = chunk.section_path.join(" › ");
+    let code = chunk.code.as_deref().map(describe_code).unwrap_or_default();
     format!(
-        "── {} {} ({} tokens{continues}) {path}\n{}",
+        "── {} {} ({} tokens{continues}) {path}\n{code}{}",
         chunk.ordinal,
         chunk.kind.as_str(),
         chunk.tokens,
         chunk.text
     )
+}
+
+/// Lines, signature and description of a definition or file, each line marked.
+fn describe_code(code: &CodeEntry) -> String {
+    let place = format!("lines {}-{} {}", code.start_line, code.end_line, code.name);
+    let calls = match code.calls.is_empty() {
+        true => String::new(),
+        false => format!("calls {}", code.calls.join(", ")),
+    };
+    let callers = match code.callers.is_empty() {
+        true => String::new(),
+        false => format!("called by {}", code.callers.join(", ")),
+    };
+    let says_signature = code.description.contains(&code.signature);
+    let signature = if says_signature { "" } else { code.signature.as_str() };
+    let parts = [place.as_str(), signature, &code.description, &calls, &callers];
+    let lines = parts.iter().flat_map(|part| part.lines());
+    lines.map(|line| format!("│ {line}\n")).collect()
 }

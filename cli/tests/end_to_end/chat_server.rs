@@ -1,4 +1,4 @@
-//! A chat server on loopback that writes a summary with a word of its own for each text, counts its
+//! A chat server on loopback that writes a summary or a description with a word of its own for each text, counts its
 //! calls, takes its time and goes away when a test says so.
 
 use std::io::{BufRead, BufReader, Write};
@@ -81,8 +81,13 @@ impl ChatServer {
             } else {
                 std::thread::sleep(Duration::from_millis(self.delay_ms.load(Ordering::SeqCst)));
                 let call = self.calls.fetch_add(1, Ordering::SeqCst);
+                // Its examples have the field that a prompt wants.
+                let field = match body.contains(r#"\"description\""#) {
+                    true => "description",
+                    false => "summary",
+                };
                 self.bodies.lock().unwrap().push(body);
-                response("200 OK", "text/event-stream", &summary(call))
+                response("200 OK", "text/event-stream", &reply(call, field))
             };
             if writer.write_all(answer.as_bytes()).is_err() {
                 return;
@@ -91,8 +96,8 @@ impl ChatServer {
     }
 }
 
-fn summary(call: usize) -> String {
-    let text = json!({"summary": format!("Parrotword number {call} of the relay.")}).to_string();
+fn reply(call: usize, field: &str) -> String {
+    let text = json!({field: format!("Parrotword number {call} of the relay.")}).to_string();
     let piece = json!({"choices": [{"index": 0, "delta": {"content": text}}]});
     let end =
         json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "model": "parrot"});

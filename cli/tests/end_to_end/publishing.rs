@@ -273,8 +273,8 @@ fn what_was_not_listed_is_not_pruned() {
     let run = publish(&workspace, &["hb", "--prune", "--yes"]);
     assert_eq!(run.code, 0, "{run:?}");
     for note in [
-        "kept 1 documents: core/amf.md is a link that leads nowhere",
-        "kept 1 documents: radio is a link to a folder",
+        "kept 1 document: core/amf.md is a link that leads nowhere",
+        "kept 1 document: radio is a link to a folder",
     ] {
         assert!(run.stderr.contains(note), "{run:?}");
     }

@@ -99,7 +99,7 @@ fn a_model_that_is_configured_later_is_a_changed_recipe() {
     indexed(&server, "b.md", &manual("bilby"));
     assert_eq!(chat.calls(), 0, "the generation was made without a model");
     let outdated = &reindex(&workspace, &["--status"])["outdated"];
-    assert_eq!(*outdated, json!(["summaries"]));
+    assert_eq!(*outdated, json!(["summaries", "descriptions"]));
     let build = reindex(&workspace, &["--all", "--wait"]);
     assert_eq!(text(&build, "/report/state"), "promoted", "{build}");
     assert_eq!(chat.calls(), 6);
@@ -129,11 +129,25 @@ fn what_a_model_that_was_away_owes_is_made_up_for() {
     assert!(refused.stdout.contains("0 of 2"), "{refused:?}");
     assert_eq!(degraded(&workspace), 2);
 
+    let file = workspace.write("c.md", manual("bilby"));
+    let file = file.to_str().unwrap();
+    let published = workspace.run(["publish", file, "--source", "manuals", "--wait"]);
+    for part in [
+        "degraded 1: summary",
+        "repair --degraded",
+        "1 indexed, 1 of them degraded",
+    ] {
+        assert!(published.stdout.contains(part), "{part}: {published:?}");
+    }
+    let listed = workspace.run(["documents", "list", "--degraded"]).stdout;
+    assert_eq!(listed.matches("(degraded: summary)").count(), 3, "{listed}");
+
     chat.set_away(false);
-    wait_for("the model to be taken up again", || {
-        let repaired = workspace.run(["documents", "repair", "--degraded"]);
-        (repaired.code == 0).then_some(())
-    });
+    let repaired = workspace.run(["documents", "repair", "--degraded"]);
+    assert_eq!(
+        repaired.code, 0,
+        "at once, whatever was given up: {repaired:?}"
+    );
     wait_for("no document to be degraded", || {
         (degraded(&workspace) == 0).then_some(())
     });
@@ -228,7 +242,8 @@ fn waiting(server: &Server, chat: &ChatServer) -> (String, u64) {
             "/v1/documents/states",
             &json!({"document_ids": [document.0]}),
         );
-        (text(&answer, "/documents/0/state") == "chunking").then_some(())
+        // Null until it is known at all.
+        (answer["documents"][0]["state"] == "chunking").then_some(())
     });
     document
 }
@@ -265,6 +280,14 @@ fn a_stop_does_not_wait_for_a_model() {
         .with("enrich.summaries.patience_seconds", "3600");
     let mut server = workspace.start();
     let document = waiting(&server, &chat);
+    let (_, ready) = server.get("/health/readyz");
+    let model = list(&ready, "/checks").iter();
+    let model = model.filter(|check| text(check, "/name") == "chat");
+    let details: Vec<&str> = model.map(|check| text(check, "/detail")).collect();
+    assert!(
+        details[0].contains("1 document waiting for what it writes"),
+        "{details:?}"
+    );
     server.signal("TERM");
     let (status, _) = server.ended();
     assert!(status.success(), "{status}");

@@ -1,15 +1,17 @@
 //! Turns byte ranges of a document into chunks: pages and images at once; ids, ordinals and the links
 //! between parents and children when all summaries are there, as ids depend on texts.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
 use tributary_models::TokenCounter;
 use tributary_schemas::api_entry::ApiEntry;
-use tributary_schemas::code_entry::CodeEntry;
+use tributary_schemas::code_entry::{CodeEntry, DescribedBy};
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, CleanDocument};
 
 use super::count;
+use crate::descriptions::WantedDescription;
 use crate::markdown::{ImagePlace, Outline};
 use crate::summaries::WantedSummary;
 
@@ -17,10 +19,20 @@ use crate::summaries::WantedSummary;
 #[derive(Clone, Debug, Default)]
 pub struct Cut {
     document_id: String,
+    document_title: String,
     /// Why it is cut in another way than asked for.
     pub(super) fallback: Option<String>,
     planned: Vec<Planned>,
     wanted: Vec<WantedSummary>,
+}
+
+/// What a language model wrote of a document; where a text is missing, that of the chunker stands.
+#[derive(Clone, Debug, Default)]
+pub struct ModelTexts {
+    /// In the order of [`Cut::wanted`].
+    pub summaries: Vec<Option<String>>,
+    /// In the order of [`Cut::wanted_descriptions`].
+    pub descriptions: Vec<Option<String>>,
 }
 
 /// A chunk without what its neighbours and its summary decide.
@@ -57,13 +69,39 @@ impl Cut {
         &self.wanted
     }
 
-    /// The chunks, by ordinal, with these summaries in the order of [`Cut::wanted`]; where one is
-    /// missing, the extractive one. `analyzed` is empty.
-    pub fn finish(
-        self,
-        mut summaries: Vec<Option<String>>,
-        tokens: &dyn TokenCounter,
-    ) -> Vec<Chunk> {
+    /// Whether there is code to describe.
+    pub fn has_code(&self) -> bool {
+        self.planned.iter().any(|planned| planned.code.is_some())
+    }
+
+    /// Descriptions of code, in document order.
+    pub fn wanted_descriptions(&self) -> Vec<WantedDescription> {
+        let wanted = |(position, planned): (usize, &Planned)| {
+            let entry = planned.code.as_deref()?.clone();
+            let text = match &planned.text {
+                Text::Cut(text, _) => text.clone(),
+                Text::Wanted(_) => String::new(),
+            };
+            let titles = std::iter::once(&self.document_title).chain(&planned.section_path);
+            let titles: Vec<&str> = titles.map(String::as_str).collect();
+            Some(WantedDescription {
+                position,
+                path: titles.join(" › "),
+                entry,
+                text,
+            })
+        };
+        let planned = self.planned.iter().enumerate();
+        planned.filter_map(wanted).collect()
+    }
+
+    /// The chunks, by ordinal, with what a model wrote. `analyzed` is empty.
+    pub fn finish(self, written: ModelTexts, tokens: &dyn TokenCounter) -> Vec<Chunk> {
+        let ModelTexts {
+            mut summaries,
+            descriptions,
+        } = written;
+        let mut descriptions = descriptions.into_iter();
         summaries.resize(self.wanted.len(), None);
         let texts: Vec<String> = self
             .wanted
@@ -82,7 +120,17 @@ impl Cut {
                     (text, tokens)
                 }
             };
-            let chunk_id = ids.next(planned.kind, &planned.section_path, &text);
+            let code = planned
+                .code
+                .map(|entry| match descriptions.next().flatten() {
+                    Some(description) => Box::new(CodeEntry {
+                        description,
+                        described_by: DescribedBy::Model,
+                        ..*entry
+                    }),
+                    None => entry,
+                });
+            let chunk_id = ids.next(planned.kind, &planned.section_path, &identity(&text, &code));
             let parent = planned.parent.and_then(|parent| chunks.get_mut(parent));
             let above = parent.map(|parent| {
                 parent.child_ids.push(chunk_id);
@@ -104,11 +152,19 @@ impl Cut {
                 parent_summary: parent_summary.flatten(),
                 images: planned.images,
                 api: planned.api,
-                code: planned.code,
+                code,
                 analyzed: String::new(),
             });
         }
         chunks
+    }
+}
+
+/// What tells a chunk from others at its place: the text, and what else its vector is made from.
+fn identity<'a>(text: &'a str, code: &Option<Box<CodeEntry>>) -> Cow<'a, str> {
+    match code {
+        Some(code) => Cow::Owned(format!("{}\n{text}", code.description)),
+        None => Cow::Borrowed(text),
     }
 }
 
@@ -175,6 +231,7 @@ impl<'a> Assembly<'a> {
             clean,
             cut: Cut {
                 document_id: clean.document.document_id.clone(),
+                document_title: clean.document.title.clone(),
                 ..Cut::default()
             },
         }

@@ -18,8 +18,9 @@ use tributary_schemas::{Chunk, CleanDocument};
 /// How a document is cut; the source profile names one.
 pub use tributary_taxonomy::ChunkStrategy as Strategy;
 
-pub use self::assemble::Cut;
+pub use self::assemble::{Cut, ModelTexts};
 use crate::config::ChunkerConfig;
+use crate::summaries::extractive;
 
 /// Cuts a document, with extractive summaries. Deterministic: the same input gives the same chunks
 /// with the same ids. Never fails: a blank document gives one chunk of its title, or none without
@@ -30,7 +31,7 @@ pub fn chunk(
     config: &ChunkerConfig,
     tokens: &dyn TokenCounter,
 ) -> Vec<Chunk> {
-    cut(clean, strategy, config, tokens).finish(Vec::new(), tokens)
+    cut(clean, strategy, config, tokens).finish(ModelTexts::default(), tokens)
 }
 
 /// [`chunk`] up to the point where summaries are needed.
@@ -67,24 +68,51 @@ fn by_sections(clean: &CleanDocument, config: &ChunkerConfig, tokens: &dyn Token
 }
 
 /// [`fingerprint`] of all strategies: what changes for any document when it changes.
-pub fn fingerprint_of_all(config: &ChunkerConfig, summarizer: &str) -> String {
-    let each = Strategy::ALL.map(|strategy| fingerprint(strategy, config, summarizer));
+pub fn fingerprint_of_all(config: &ChunkerConfig, writers: &WriterNames) -> String {
+    let each = Strategy::ALL.map(|strategy| fingerprint(strategy, config, writers));
     each.join("/")
 }
 
-/// Hash over strategy, settings, who makes summaries and the strategy's code version; `lineage.chunker`.
-/// 16 hexadecimal digits.
-pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig, summarizer: &str) -> String {
+/// Who writes texts beside those of the document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriterNames {
+    /// Summaries of sections.
+    pub summaries: String,
+    /// Descriptions of code; empty where the chunker makes them.
+    pub descriptions: String,
+}
+
+impl Default for WriterNames {
+    /// No model.
+    fn default() -> Self {
+        Self {
+            summaries: extractive::NAME.to_owned(),
+            descriptions: String::new(),
+        }
+    }
+}
+
+/// Hash over strategy, settings, who writes summaries and descriptions, and the strategy's code
+/// version; `lineage.chunker`. 16 hexadecimal digits.
+pub fn fingerprint(strategy: Strategy, config: &ChunkerConfig, writers: &WriterNames) -> String {
     let by_sections = sections::CODE_VERSION + slides::CODE_VERSION;
     let version = match strategy {
         Strategy::Sections => by_sections.to_string(),
         Strategy::Whole => whole::CODE_VERSION.to_string(),
         Strategy::Api => format!("{}/{by_sections}", api::CODE_VERSION),
         Strategy::Faq => format!("{}/{by_sections}", faq::CODE_VERSION),
-        Strategy::Code => format!("{}/{by_sections}", code::CODE_VERSION),
+        Strategy::Code => format!(
+            "{}/{by_sections}/{}",
+            code::CODE_VERSION,
+            writers.descriptions
+        ),
         Strategy::Headings => format!("{}/{by_sections}", headings::CODE_VERSION),
     };
-    let settings = format!("{version}/{}/{config:?}/{summarizer}", strategy.as_str());
+    let settings = format!(
+        "{version}/{}/{config:?}/{}",
+        strategy.as_str(),
+        writers.summaries
+    );
     blake3::hash(settings.as_bytes())
         .to_hex()
         .chars()

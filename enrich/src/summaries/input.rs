@@ -7,9 +7,8 @@ use tributary_models::TokenCounter;
 
 use super::WantedSummary;
 use crate::chunkers::count;
+use crate::writing::{LEFT_OUT, beginning};
 
-/// Stands where text is left out.
-const LEFT_OUT: &str = " …";
 /// A section below gets its title alone when there is room for no more tokens than these.
 const LEAST_TOKENS: usize = 24;
 
@@ -52,24 +51,6 @@ pub(super) fn section_text(
     }
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
-}
-
-/// As much of the beginning of a text as has at most so many tokens.
-fn beginning(text: &str, limit: usize, tokens: &dyn TokenCounter) -> String {
-    /// More bytes make one token nowhere but in lines of one sign.
-    const BYTES_OF_A_TOKEN: usize = 8;
-    let mut end = text.len().min(limit.saturating_mul(BYTES_OF_A_TOKEN));
-    loop {
-        end = text.floor_char_boundary(end);
-        let shown = text.get(..end).unwrap_or_default();
-        let counted = count(tokens, shown);
-        if counted <= limit {
-            let sign = if end < text.len() { LEFT_OUT } else { "" };
-            return format!("{}{sign}", shown.trim_end());
-        }
-        // Somewhat less than in proportion, so that it ends soon.
-        end = (end * limit / counted).min(end - 1) * 19 / 20;
-    }
 }
 
 #[cfg(test)]

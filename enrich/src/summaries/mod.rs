@@ -2,10 +2,8 @@
 //! ([`WantedSummary`], plain data); the stage has them written by a language model ([`writer`]) or
 //! takes the extractive ones.
 
-pub mod check;
 pub mod extractive;
 mod input;
-mod single_flight;
 pub mod writer;
 
 use std::ops::Range;

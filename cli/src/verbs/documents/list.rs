@@ -96,6 +96,7 @@ fn row_json(row: &DocumentSummary) -> serde_json::Value {
         "version": last.version,
         "state": last.state,
         "reason": last.reason,
+        "degraded": degraded(row),
         "at_ms": last.at_ms,
         "searchable": row.searchable,
         "source": last.source,
@@ -124,13 +125,22 @@ fn text(found: &DocumentPage) -> String {
     lines.join("\n")
 }
 
+/// What was done in a lesser way than configured.
+fn degraded(row: &DocumentSummary) -> &[String] {
+    let lineage = row.last_attempt.lineage.as_ref();
+    lineage.map_or(&[], |lineage| lineage.degraded.as_slice())
+}
+
 fn row_text(row: &DocumentSummary) -> String {
     let last = &row.last_attempt;
-    let reason = last
-        .reason
-        .as_deref()
-        .map(|reason| format!("  ({})", print::shorten(&with_time(reason), 100)))
-        .unwrap_or_default();
+    let mut remarks: Vec<String> = last.reason.as_deref().map(with_time).into_iter().collect();
+    if !degraded(row).is_empty() {
+        remarks.push(format!("degraded: {}", degraded(row).join(", ")));
+    }
+    let reason = match remarks.as_slice() {
+        [] => String::new(),
+        remarks => format!("  ({})", print::shorten(&remarks.join("; "), 100)),
+    };
     let searchable = if row.searchable.is_some() {
         "yes"
     } else {

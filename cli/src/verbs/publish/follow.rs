@@ -99,6 +99,8 @@ impl Published {
             self.chunks = state.chunks;
             self.state = state.state.as_str().to_owned();
             self.reason = state.reason;
+            let lineage = state.lineage.unwrap_or_default();
+            self.degraded = lineage.degraded;
         }
     }
 }

@@ -51,6 +51,8 @@ pub struct Report {
     pub published: usize,
     /// Searchable now.
     pub indexed: usize,
+    /// Of these, made in a lesser way than configured.
+    pub degraded: usize,
     /// Deliberately not indexed (unchanged, empty).
     pub skipped: usize,
     /// Given up after acceptance.
@@ -78,6 +80,9 @@ pub struct Published {
     pub state: String,
     /// Why, where there is something to say.
     pub reason: Option<String>,
+    /// What was done in a lesser way than configured, such as `summary`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<String>,
     #[serde(skip)]
     version: u64,
     #[serde(skip)]
@@ -418,6 +423,7 @@ impl Report {
             ..Self::default()
         };
         for document in &documents {
+            report.degraded += usize::from(!document.degraded.is_empty());
             match document.state.as_str() {
                 REFUSED => report.refused += 1,
                 _ if document.is_deletion => report.deleted += 1,
@@ -451,6 +457,7 @@ impl Report {
         let mut parts = vec![format!("{} published", self.published)];
         let counts = [
             ("indexed", self.indexed),
+            ("of them degraded", self.degraded),
             ("skipped", self.skipped),
             ("dead", self.dead),
             ("deleted", self.deleted),
@@ -495,7 +502,26 @@ fn show(output: Output, report: &Report) -> Result<()> {
                 .into_iter()
                 .map(|(reason, count)| format!("skipped  {count}: {reason}")),
         );
+        lines.extend(degraded(&report.documents));
         lines.push(report.summary());
         lines.join("\n")
     })
+}
+
+/// What was done in a lesser way, and how that is made up for.
+fn degraded(documents: &[Published]) -> Vec<String> {
+    let mut by_part: BTreeMap<&str, usize> = BTreeMap::new();
+    for part in documents.iter().flat_map(|document| &document.degraded) {
+        *by_part.entry(part).or_default() += 1;
+    }
+    let lines = by_part.into_iter().map(|(part, count)| {
+        let repair = match part {
+            "summary" | "description" => {
+                " (made without the model; once it is there: tributary documents repair --degraded)"
+            }
+            _ => "",
+        };
+        format!("degraded {count}: {part}{repair}")
+    });
+    lines.collect()
 }

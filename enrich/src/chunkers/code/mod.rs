@@ -1,4 +1,24 @@
-//! Source code: each definition is a chunk, with a record of its file above it.
+//! Source code: each definition (function, type, macro) is a chunk with the comment above it, below a
+//! record of its file; what stands between definitions becomes leaves, so that no line is lost.
+//!
+//! A class that is no longer than a leaf stays whole, with its methods. Of a longer one each method
+//! is a chunk of its own, and the chunk of the class is what stands before the first.
+
+mod branches;
+mod c_functions;
+mod calls;
+mod comments;
+mod definitions;
+mod describe;
+mod file_record;
+mod items;
+mod languages;
+mod names;
+mod pieces;
+mod preprocessor;
+mod source;
+mod walk;
+mod writer;
 
 use tributary_models::TokenCounter;
 use tributary_schemas::CleanDocument;
@@ -6,14 +26,20 @@ use tributary_schemas::CleanDocument;
 use super::Cut;
 use crate::config::ChunkerConfig;
 
-/// Grows with every change of the code that changes what this strategy gives.
-pub(super) const CODE_VERSION: u32 = 1;
+use source::Source;
+use writer::Writer;
 
-/// Cuts a file; `None` if it has no definition.
+/// Grows with every change of the code that changes what this strategy gives.
+pub(super) const CODE_VERSION: u32 = 2;
+
+/// Cuts a file; `None` if it is no source code, or of a language without a grammar.
 pub(super) fn chunk(
-    _clean: &CleanDocument,
-    _config: &ChunkerConfig,
-    _tokens: &dyn TokenCounter,
+    clean: &CleanDocument,
+    config: &ChunkerConfig,
+    tokens: &dyn TokenCounter,
 ) -> Option<Cut> {
-    None
+    let source = Source::read(clean)?;
+    let mut findings = definitions::find(source.code, source.language);
+    let items = items::build(&source, &mut findings);
+    Some(Writer::new(clean, &source, config, tokens).write(&findings, &items))
 }

@@ -1,4 +1,4 @@
-//! A model that replies with a summary of its own for each text, and misbehaves on wish.
+//! A model that replies with a text of its own for each question, and misbehaves on wish.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use tributary_enrich::SummariesConfig;
 use tributary_enrich::prompts::PROMPTS;
-use tributary_enrich::summaries::writer::SummaryCounter;
+use tributary_enrich::writing::TextCounter;
 use tributary_models::chat::budget::Budget;
 use tributary_models::chat::config::EndpointConfig;
 use tributary_models::chat::role_model::Endpoint;
@@ -25,7 +25,9 @@ pub const PARALLEL: usize = 4;
 /// The model.
 #[derive(Default)]
 pub struct FakeModel {
-    /// Summaries of the first replies; then those of its own.
+    /// The field of its replies; `summary` for none.
+    pub field: Option<&'static str>,
+    /// Texts of the first replies; then those of its own.
     pub first_replies: Vec<String>,
     /// How the first attempts fail.
     pub first_failures: Vec<Reason>,
@@ -88,7 +90,8 @@ impl ChatModel for FakeModel {
             asked.push(last.clone());
             first.unwrap_or_else(|| format!("Summary {:.8}", blake3::hash(last.as_bytes())))
         };
-        let reply = serde_json::json!({ "summary": summary }).to_string();
+        let field = self.field.unwrap_or("summary");
+        let reply = serde_json::json!({ field: summary }).to_string();
         let ending = Ending {
             finish: Finish::Stop,
             usage: Usage::default(),
@@ -147,7 +150,7 @@ pub fn limited(patience_seconds: u64) -> SummariesConfig {
 pub type Told = Arc<Mutex<Vec<&'static str>>>;
 
 /// A counter, and what it was told.
-pub fn counted() -> (Told, SummaryCounter) {
+pub fn counted() -> (Told, TextCounter) {
     let told = Told::default();
     let counter = {
         let told = Arc::clone(&told);

@@ -1,20 +1,16 @@
 //! Summaries by a model: what is asked, what is asked again, what is not, and what happens when the
 //! model cannot.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
-
-mod model;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use model::{FakeModel, counted, limited, prompts, role};
-use support::{Counter, config, document};
+use super::model::{FakeModel, counted, limited, prompts, role};
+use super::support::{Counter, config, document};
 use tributary_enrich::SummariesConfig;
-use tributary_enrich::chunkers::{Cut, Strategy, cut};
-use tributary_enrich::summaries::writer::{SummaryWriter, Written};
+use tributary_enrich::chunkers::{Cut, ModelTexts, Strategy, cut};
+use tributary_enrich::summaries::writer::SummaryWriter;
+use tributary_enrich::writing::Written;
 use tributary_models::TokenCounter;
 use tributary_models::chat::Reason;
 use tributary_schemas::{ChunkKind, CleanDocument};
@@ -37,6 +33,13 @@ fn manual(words: &[&str]) -> CleanDocument {
 
 fn cut_up(clean: &CleanDocument) -> Cut {
     cut(clean, Strategy::Sections, &config(), &Counter)
+}
+
+fn texts(summaries: Written) -> ModelTexts {
+    ModelTexts {
+        summaries: summaries.texts,
+        ..ModelTexts::default()
+    }
 }
 
 fn settings() -> SummariesConfig {
@@ -98,8 +101,7 @@ async fn a_section_is_summarised_after_those_below_it() {
         last.contains("## Part 0\n\nSummary ") && last.contains("## Part 1\n\nSummary "),
         "the parts' summaries stand for them: {last}"
     );
-    let summaries = written.summaries.clone();
-    let chunks = cut_up(&clean).finish(summaries, &Counter);
+    let chunks = cut_up(&clean).finish(texts(written), &Counter);
     let of = |kind| chunks.iter().filter(move |chunk| chunk.kind == kind);
     assert_eq!(of(ChunkKind::Summary).count(), 3);
     for part in of(ChunkKind::Summary).skip(1) {
@@ -122,7 +124,7 @@ async fn nothing_is_paid_twice_and_a_changed_word_only_where_it_matters() {
     let first = write(&bench.writer(), &manual(&words)).await;
     assert_eq!(first.calls, 41);
     let again = write(&bench.writer(), &manual(&words)).await;
-    assert_eq!((again.calls, &again.summaries), (0, &first.summaries));
+    assert_eq!((again.calls, &again.texts), (0, &first.texts));
     "changed".clone_into(&mut words[17]);
     let changed = write(&bench.writer(), &manual(&words)).await;
     assert_eq!(changed.calls, 2, "the part of that word and the whole");
@@ -150,9 +152,9 @@ async fn what_is_no_summary_is_asked_for_once_more_and_then_given_up() {
             ..FakeModel::default()
         });
         let written = write(&always.writer(), &clean).await;
-        assert!(written.summaries.iter().all(Option::is_none), "{bad}");
+        assert!(written.texts.iter().all(Option::is_none), "{bad}");
         assert!(written.missing.is_some() && always.model.asked().len() == 4);
-        let chunks = cut_up(&clean).finish(written.summaries, &Counter);
+        let chunks = cut_up(&clean).finish(texts(written), &Counter);
         assert_eq!(
             chunks,
             tributary_enrich::chunkers::chunk(&clean, Strategy::Sections, &config(), &Counter),
@@ -184,7 +186,7 @@ async fn after_its_patience_nothing_waits_until_the_model_is_back() {
     assert!(
         written.missing.unwrap().contains("not there"),
         "{:?}",
-        written.summaries
+        written.texts
     );
     let attempts = bench.model.attempts();
     let started = Instant::now();
@@ -237,7 +239,7 @@ async fn no_more_calls_than_the_endpoint_takes() {
     let words: Vec<String> = (0..12).map(|at| format!("word{at}")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     write(&bench.writer(), &manual(&words)).await;
-    assert_eq!(bench.model.most_at_once(), model::PARALLEL);
+    assert_eq!(bench.model.most_at_once(), super::model::PARALLEL);
 }
 
 #[tokio::test]

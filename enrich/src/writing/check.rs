@@ -1,4 +1,4 @@
-//! Whether what a model wrote may stand for a section.
+//! Whether what a model wrote may stand for a section or for code.
 
 use tributary_models::TokenCounter;
 
@@ -51,40 +51,52 @@ pub fn cleaned(summary: &str) -> String {
     seen.trim().to_owned()
 }
 
-/// What is wrong with a summary, in words for the model that wrote it.
-pub fn accept(
-    summary: &str,
-    limit_tokens: usize,
-    must_be_chinese: bool,
-    tokens: &dyn TokenCounter,
-) -> Result<(), String> {
-    let summary = summary.trim();
-    if !summary.chars().any(char::is_alphanumeric) {
-        return Err("the summary is empty".to_owned());
+/// What a text must be.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// `summary` or `description`.
+    pub what: &'static str,
+    /// What it stands for: `section`, `code`.
+    pub of: &'static str,
+    /// Tokens at most.
+    pub limit_tokens: usize,
+    /// Chinese, or any other language.
+    pub must_be_chinese: bool,
+}
+
+/// What is wrong with a text, in words for the model that wrote it.
+pub fn accept(text: &str, expected: &Expected, tokens: &dyn TokenCounter) -> Result<(), String> {
+    let Expected {
+        what,
+        of,
+        limit_tokens,
+        must_be_chinese,
+    } = *expected;
+    let text = text.trim();
+    if !text.chars().any(char::is_alphanumeric) {
+        return Err(format!("the {what} is empty"));
     }
-    if summary.matches("```").count() % 2 == 1 {
-        return Err("the summary has a block of code without an end".to_owned());
+    if text.matches("```").count() % 2 == 1 {
+        return Err(format!("the {what} has a block of code without an end"));
     }
-    let count = tokens.count(summary);
+    let count = tokens.count(text);
     if count > limit_tokens {
         let share = limit_tokens * 90 / count;
         return Err(format!(
-            "the summary is too long: {count} tokens where {limit_tokens} are allowed; write at \
+            "the {what} is too long: {count} tokens where {limit_tokens} are allowed; write at \
              most {share} % of it"
         ));
     }
-    let beginning: String = summary.chars().take(24).collect::<String>().to_lowercase();
+    let beginning: String = text.chars().take(24).collect::<String>().to_lowercase();
     if REFUSALS
         .iter()
         .any(|refusal| beginning.starts_with(refusal))
     {
-        return Err("it is no summary of the section".to_owned());
+        return Err(format!("it is no {what} of the {of}"));
     }
-    match (is_chinese(summary), must_be_chinese) {
-        (false, true) => {
-            Err("the section is Chinese and the summary is not: 用中文写摘要".to_owned())
-        }
-        (true, false) => Err("the section is not Chinese: write the summary in English".to_owned()),
+    match (is_chinese(text), must_be_chinese) {
+        (false, true) => Err(format!("the {what} is not in Chinese: 用中文写")),
+        (true, false) => Err(format!("the {what} is in Chinese: write it in English")),
         _ => Ok(()),
     }
 }
@@ -101,9 +113,18 @@ mod tests {
         }
     }
 
+    fn expected(must_be_chinese: bool) -> Expected {
+        Expected {
+            what: "summary",
+            of: "section",
+            limit_tokens: 60,
+            must_be_chinese,
+        }
+    }
+
     #[test]
     fn a_summary_is_there_short_of_the_section_and_in_its_language() {
-        let accept = |summary: &str, chinese| accept(summary, 60, chinese, &Characters);
+        let accept = |summary: &str, chinese| accept(summary, &expected(chinese), &Characters);
         assert_eq!(
             accept("下倾角可设为 0 到 10 度，对象 AntennaUnit", true),
             Ok(())
@@ -135,7 +156,7 @@ mod tests {
             cleaned(" \u{1b}]0;x\u{7}Tilt\u{0} \u{202e}up\n- a "),
             "]0;xTilt up\n- a"
         );
-        let refused = accept("```\nTilt", 60, false, &Characters).unwrap_err();
+        let refused = accept("```\nTilt", &expected(false), &Characters).unwrap_err();
         assert!(refused.contains("without an end"), "{refused}");
     }
 

@@ -1,0 +1,171 @@
+//! Finds the definitions of a file: by its tree, and for C by its brackets too.
+
+use std::ops::{ControlFlow, Range};
+
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+use super::c_functions;
+use super::languages::Language;
+use super::preprocessor::{self, Macro};
+use super::walk::{Walk, walk};
+
+/// Larger files are cut by lines.
+const LARGEST: usize = 16 << 20;
+
+/// What a candidate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Function,
+    Type,
+    Macro,
+    /// Gives its name to what is in it, and is no definition.
+    Scope,
+}
+
+/// What may be a definition.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub what: What,
+    pub name: String,
+    /// Without the comment above it.
+    pub range: Range<usize>,
+    /// Where its body begins; its end if it has none.
+    pub body: usize,
+    /// A text in its body that describes it.
+    pub doc: Option<Range<usize>>,
+}
+
+impl Candidate {
+    pub fn new(what: What, name: String, range: Range<usize>, body: usize) -> Self {
+        Self {
+            what,
+            name,
+            range,
+            body,
+            doc: None,
+        }
+    }
+
+    fn of_macro(found: Macro) -> Self {
+        Self::new(What::Macro, found.name, found.range, found.body)
+    }
+}
+
+/// A comment, or an attribute above a definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub range: Range<usize>,
+    pub is_comment: bool,
+}
+
+/// The name of something that is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub name: Range<usize>,
+}
+
+/// What is found in a file, in document order. Candidates are whole in each other or apart.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub candidates: Vec<Candidate>,
+    pub spans: Vec<Span>,
+    pub calls: Vec<Call>,
+    /// What the file says about itself at its top, other than in a comment.
+    pub doc: Option<Range<usize>>,
+    /// The file without comments and directives, where they are taken out.
+    pub masked: Option<String>,
+}
+
+/// Reads a file. A file that the parser does not get through has no tree, and of C its functions
+/// alone.
+pub(super) fn find(code: &str, language: Language) -> Findings {
+    if code.len() > LARGEST {
+        return Findings::default();
+    }
+    if !language.has_preprocessor() {
+        let walked = parse(code.as_bytes(), language).map(|tree| walk(&tree, code, language));
+        return findings(walked.unwrap_or_default());
+    }
+    let mut prepared = preprocessor::prepare(code);
+    let tree = parse(&prepared.masked, language);
+    let walked = tree.map(|tree| walk(&tree, code, language)).unwrap_or_default();
+    let mut found = findings(walked);
+    if language == Language::C {
+        found.candidates = merged(c_functions::functions(&prepared), found.candidates);
+    }
+    let macros = std::mem::take(&mut prepared.macros).into_iter();
+    found.candidates.extend(macros.map(Candidate::of_macro));
+    found.candidates = nested(found.candidates);
+    let comments = prepared.comments.into_iter();
+    found.spans = comments
+        .map(|range| Span {
+            range,
+            is_comment: true,
+        })
+        .collect();
+    found.masked = String::from_utf8(prepared.masked).ok();
+    found
+}
+
+fn findings(walk: Walk) -> Findings {
+    Findings {
+        candidates: nested(walk.candidates),
+        spans: walk.spans,
+        calls: walk.calls,
+        doc: walk.doc,
+        masked: None,
+    }
+}
+
+/// The tree of a file; `None` if the parser needs far more steps than a file of this length should,
+/// counted and not timed, so that the same file always gives the same.
+fn parse(text: &[u8], language: Language) -> Option<Tree> {
+    /// The parser asks after this many of its own steps; a token is some four of them.
+    const STEPS: usize = 100;
+    let budget = 10_000 + text.len() * 8 / STEPS;
+    let mut asked = 0;
+    let mut goes_on = |_: &ParseState| {
+        asked += 1;
+        match asked > budget {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let mut parser = Parser::new();
+    parser.set_language(&language.grammar()).ok()?;
+    let options = ParseOptions::new().progress_callback(&mut goes_on);
+    let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
+    parser.parse_with_options(&mut read, None, Some(options))
+}
+
+/// Functions found by brackets, and what the tree has beside them.
+fn merged(functions: Vec<Candidate>, tree: Vec<Candidate>) -> Vec<Candidate> {
+    let overlaps = |one: &Candidate| {
+        let at = functions.partition_point(|function| function.range.end <= one.range.start);
+        let next = functions.get(at);
+        next.is_some_and(|function| function.range.start < one.range.end)
+    };
+    let mut all: Vec<Candidate> = tree.into_iter().filter(|one| !overlaps(one)).collect();
+    all.extend(functions);
+    all
+}
+
+/// Leaves out what is in a function or macro, or partly in something else.
+fn nested(mut all: Vec<Candidate>) -> Vec<Candidate> {
+    all.sort_by_key(|one| (one.range.start, std::cmp::Reverse(one.range.end)));
+    // What is open, with its end.
+    let mut open: Vec<(What, usize)> = Vec::new();
+    all.retain(|one| {
+        while open.last().is_some_and(|(_, end)| *end <= one.range.start) {
+            open.pop();
+        }
+        let fits = open.last().is_none_or(|(what, end)| {
+            one.range.end <= *end && matches!(what, What::Type | What::Scope)
+        });
+        if fits {
+            open.push((one.what, one.range.end));
+        }
+        fits && one.range.start < one.range.end
+    });
+    all
+}
