@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
-use tributary_schemas::{DocumentSort, State};
+use tributary_schemas::{ChunkKind, DocumentSort, State};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -65,6 +65,9 @@ pub enum Verb {
     Publish(Publish),
     /// Search the knowledge base
     Search(Search),
+    /// Search source code
+    #[command(subcommand)]
+    Code(Code),
     /// Convert a file to Markdown, as ingest would
     Convert(FileArgument),
     /// Convert documents for the process that started this one
@@ -294,6 +297,10 @@ pub struct Search {
     /// Only in this document, by id or source/path (repeatable: in any of them)
     #[arg(long = "document", value_name = "NAME")]
     pub documents: Vec<String>,
+    /// Only chunks of this kind, such as faq, api or code_function (repeatable: of any of them)
+    #[arg(long = "kind", value_name = "KIND", hide_possible_values = true,
+        value_parser = one_of(ChunkKind::ALL.map(ChunkKind::as_str)))]
+    pub kinds: Vec<String>,
     /// Leave out hits of a lower relevance, 0 to 1: the estimated probability that a hit answers the question
     #[arg(long, value_name = "SHARE")]
     pub minimum_relevance: Option<f32>,
@@ -303,6 +310,50 @@ pub struct Search {
     /// Show near-duplicates as hits of their own, instead of one for all of them
     #[arg(long)]
     pub unfold: bool,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+const CODE_HELP: &str = "\
+Files are found first, by what they do and by the best of their functions; then the functions, types and macros in
+those files. Each hit begins with path:line, which editors and terminals open. Ask for what the code does, in Chinese
+or English, or for a name:
+  tributary code search \"where is the background page reclaim thread woken up\" --source kernel-code
+  tributary code search balance_dirty_pages --attribute category=mm -k 3
+Only code that was published from a source with a chunker for code is found; docs/code-search.md says how.";
+
+/// `code …`.
+#[derive(Debug, Subcommand)]
+pub enum Code {
+    /// Find functions, types and macros by what they do or by name, and the files that they are in
+    #[command(after_help = CODE_HELP)]
+    Search(CodeSearch),
+}
+
+/// `code search`.
+#[derive(Debug, Args)]
+pub struct CodeSearch {
+    /// The question
+    pub query: String,
+    /// Functions, types and macros wanted [default: from the configuration]
+    #[arg(long, short = 'k', value_name = "N")]
+    pub top_k: Option<usize>,
+    /// Files in which they are looked for [default: from the configuration]
+    #[arg(long, value_name = "N")]
+    pub files: Option<usize>,
+    /// Only in this knowledge set (repeatable: in any of them)
+    #[arg(long = "set", value_name = "ID")]
+    pub sets: Vec<String>,
+    /// Only with this tag (repeatable: with any of them)
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tags: Vec<String>,
+    /// Only from this source (repeatable: from any of them)
+    #[arg(long = "source", value_name = "NAME")]
+    pub sources: Vec<String>,
+    /// Only where an attribute has this value, such as category=mm (repeatable: one of the values of each name)
+    #[arg(long = "attribute", value_name = "NAME=VALUE", value_parser = attribute)]
+    pub attributes: Vec<(String, String)>,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
@@ -652,6 +703,8 @@ pub struct LearnBoilerplate {
 pub enum Eval {
     /// Send a set through the real pipeline and score every tier
     Run(EvalRun),
+    /// Send source code through the real pipeline and score what questions about it find
+    Code(EvalCode),
     /// Fit the weights of relevance to sets of questions, and print them as a configuration
     Calibrate(EvalCalibrate),
 }
@@ -681,6 +734,30 @@ pub struct EvalRun {
     /// Ask only this many questions
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `eval code`.
+#[derive(Debug, Args)]
+pub struct EvalCode {
+    /// Folder: questions.jsonl, each with its gold files and functions; files.tsv where only some
+    /// files are published
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub set: PathBuf,
+    /// Other file of questions (repeatable: each is scored by itself) [default: questions.jsonl of the set]
+    #[arg(long = "questions", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub questions: Vec<PathBuf>,
+    /// Folder of the source code [default: docs/ of the set]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub code: Option<PathBuf>,
+    /// Source that the files come from, whose profile then says how they are treated
+    #[arg(long, value_name = "NAME", default_value = "eval")]
+    pub source: String,
+    /// Embedder instead of the configured one
+    #[arg(long, value_enum)]
+    pub embedder: Option<EmbedderChoice>,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,

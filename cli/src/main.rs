@@ -59,6 +59,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Run(run) => verbs::run::run(&global, &config, &run),
         Verb::Publish(publish) => verbs::publish::run(&global, &config, &publish),
         Verb::Search(search) => verbs::search::run(&global, &config, &search),
+        Verb::Code(args::Code::Search(search)) => verbs::code::run(&global, &config, &search),
         Verb::Convert(file) => verbs::convert::run(&config, &file),
         Verb::Chunk(file) => verbs::chunk::run(&config, &file),
         Verb::Analyze(analyze) => verbs::analyze::run(&global, &config, &analyze),
@@ -67,6 +68,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),
+        Verb::Eval(args::Eval::Code(eval)) => verbs::eval_code::run(&global, &config, &eval),
         Verb::Eval(args::Eval::Calibrate(calibrate)) => {
             verbs::calibrate::run(&global, &config, &calibrate)
         }

@@ -3,6 +3,7 @@
 
 pub mod calibrate;
 pub mod calibration;
+pub mod code;
 pub mod metrics;
 pub mod runner;
 pub mod set;

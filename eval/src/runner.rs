@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tributary_retrieval::{Outcome, Principal, Retriever};
 use tributary_schemas::search::{ScoredChunk, SearchRequest};
-use tributary_schemas::{ChunkId, Filter, State};
+use tributary_schemas::{ChunkId, State};
 use tributary_store::manifest::documents::Documents;
 use tributary_store::search_index::SearchIndex;
 
@@ -166,17 +166,9 @@ pub async fn run(
 pub fn request(question: &Question, top_k: usize) -> SearchRequest {
     SearchRequest {
         query: question.text.clone(),
-        filter: Filter::default(),
         top_k: Some(top_k),
-        strategy: Default::default(),
-        minimum_score: None,
-        minimum_relevance: None,
-        rerank: None,
-        profile: Default::default(),
-        parents: false,
-        neighbours: 0,
-        explain: false,
         unfold: true,
+        ..SearchRequest::default()
     }
 }
 

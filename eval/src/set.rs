@@ -119,7 +119,7 @@ fn place(file: &Path, index: usize) -> String {
 }
 
 /// The objects of a file with the places of their lines.
-fn read_lines<T: DeserializeOwned>(
+pub(crate) fn read_lines<T: DeserializeOwned>(
     file: &Path,
     left_out: &mut Vec<String>,
 ) -> Result<Vec<(String, T)>> {
@@ -153,7 +153,8 @@ fn read_corpus(file: &Path, left_out: &mut Vec<String>) -> Result<Vec<DocumentEv
         .collect())
 }
 
-fn read_folder(folder: &Path) -> Result<Vec<DocumentEvent>> {
+/// All files of a folder, each named by its path in it.
+pub(crate) fn read_folder(folder: &Path) -> Result<Vec<DocumentEvent>> {
     ensure!(
         folder.is_dir(),
         "neither corpus.jsonl nor docs/ is in {}",

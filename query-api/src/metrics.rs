@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tributary_schemas::Result;
+use tributary_schemas::code_search::CodeSearchResponse;
 use tributary_schemas::search::SearchResponse;
 use tributary_store::metrics::{Counters, Histograms, MetricRegistry};
 
@@ -38,7 +39,7 @@ impl Metrics {
         let metrics = Self {
             search_seconds: registry.histograms(
                 "tributary_search_seconds",
-                "Seconds that a tier of a search took",
+                "Seconds that a tier of a search took, or a stage of a search over source code (code_…)",
                 &["tier"],
                 &SECONDS,
             )?,
@@ -96,6 +97,21 @@ impl Metrics {
         }
         self.search_seconds
             .with(&["total"])
+            .observe(response.took_ms / 1000.0);
+        for what in &response.degraded {
+            self.searches_degraded.with(&[what]).inc();
+        }
+    }
+
+    /// Counts a search over source code, by stage.
+    pub fn observe_code_search(&self, response: &CodeSearchResponse) {
+        for (stage, summary) in &response.stages {
+            self.search_seconds
+                .with(&[&format!("code_{stage}")])
+                .observe(summary.ms / 1000.0);
+        }
+        self.search_seconds
+            .with(&["code_total"])
             .observe(response.took_ms / 1000.0);
         for what in &response.degraded {
             self.searches_degraded.with(&[what]).inc();

@@ -6,6 +6,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use tributary_schemas::DocumentEvent;
+use tributary_schemas::code_search::{CodeSearchRequest, CodeSearchResponse};
 use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
@@ -168,6 +169,16 @@ fn search(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 "Find chunks in three tiers",
                 200,
                 Some(answer::<SearchResponse>(schemas)),
+            )
+        },
+        Operation {
+            body: Some(answer::<CodeSearchRequest>(schemas)),
+            ..operation(
+                "post",
+                "/v1/code/search",
+                "Find files of source code by what they do, and definitions in them",
+                200,
+                Some(answer::<CodeSearchResponse>(schemas)),
             )
         },
         operation(

@@ -38,6 +38,8 @@ pub struct Config {
     pub relevance: RelevanceConfig,
     /// Values that a search can be narrowed by.
     pub facets: FacetConfig,
+    /// Search over source code.
+    pub code: CodeConfig,
 }
 
 /// α(L) = base + range / (1 + e^(−(L − midpoint_tokens) / slope_tokens)), see
@@ -80,6 +82,30 @@ pub struct NearDuplicateConfig {
     pub score_margin: f32,
 }
 
+/// Search over source code, see [`crate::code`].
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeConfig {
+    /// Files in which definitions are looked for when a request does not say how many.
+    pub files: usize,
+    /// Most that a request may ask for.
+    pub maximum_files: usize,
+    /// Attribute that names the part of the code base that a file belongs to.
+    pub part_attribute: String,
+    /// Files of one part at most.
+    pub files_per_part: usize,
+    /// Chunks that are ranked in each step: summaries, definitions by which files come in, and
+    /// definitions in those files.
+    pub candidates: usize,
+    /// Weight of a file's rank by its summary, 0 to 1; the rest is that of its rank by its best
+    /// definition.
+    pub summary_weight: f32,
+    /// k of the reciprocal rank fusion of both.
+    pub rank_constant: f32,
+    /// Weight of a file's score in the scores of its definitions, 0 to 1.
+    pub file_weight: f32,
+}
+
 /// Values that a search can be narrowed by, see [`crate::facets`].
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -119,6 +145,8 @@ pub struct ExactNameConfig {
     pub heading: f32,
     /// The last parts of its title or file name.
     pub last_part: f32,
+    /// What a chunk of source code defines.
+    pub definition: f32,
     /// An error code in the text of a chunk.
     pub code_in_text: f32,
 }
@@ -190,6 +218,9 @@ impl Config {
             ("embedding_concurrency", self.embedding_concurrency),
             ("rerank.concurrency", self.rerank.concurrency),
             ("facets.values", self.facets.values),
+            ("code.files", self.code.files),
+            ("code.files_per_part", self.code.files_per_part),
+            ("code.candidates", self.code.candidates),
         ];
         let mut problems: Vec<String> = positive
             .iter()
@@ -256,6 +287,26 @@ impl Config {
                 "must have numbers as weights",
             ),
             (
+                self.code.files <= self.code.maximum_files,
+                "code.files",
+                "must not exceed code.maximum_files",
+            ),
+            (
+                (0.0..=1.0).contains(&self.code.summary_weight),
+                "code.summary_weight",
+                "must lie between 0 and 1",
+            ),
+            (
+                (0.0..=1.0).contains(&self.code.file_weight),
+                "code.file_weight",
+                "must lie between 0 and 1",
+            ),
+            (
+                self.code.rank_constant.is_finite() && self.code.rank_constant >= 0.0,
+                "code.rank_constant",
+                "must be 0 or more",
+            ),
+            (
                 (0.0..=1.0).contains(&self.near_duplicates.score_margin),
                 "near_duplicates.score_margin",
                 "must lie between 0 and 1",
@@ -278,6 +329,7 @@ impl ExactNameConfig {
             self.title,
             self.heading,
             self.last_part,
+            self.definition,
             self.code_in_text,
         ];
         strengths

@@ -6,6 +6,7 @@
 //! with a strength of 1 or more stands before all that are not; where nothing is named nothing
 //! changes.
 
+use tributary_schemas::code_entry::{CodeEntry, Definition};
 use tributary_schemas::search::QueryPlan;
 use tributary_schemas::{Chunk, DocumentHeader};
 use tributary_taxonomy::fold;
@@ -99,8 +100,19 @@ impl<'a> Naming<'a> {
         self.names.iter().map(strength).fold(0.0, f32::max)
     }
 
-    /// Of a chunk, by the heading right above it, or by a code in its text.
+    /// Whether the question names a definition, by its name or the last parts of it.
+    fn defines(&self, code: &CodeEntry) -> bool {
+        let name = normal(&code.name);
+        let is_named = |given: &String| *given == name || ends_with_name(&name, given);
+        code.definition != Definition::File && self.names.iter().any(is_named)
+    }
+
+    /// Of a chunk, by the name of what it defines, by the heading right above it, or by a code in
+    /// its text.
     pub fn of_chunk(&self, chunk: &Chunk) -> f32 {
+        if chunk.code.as_ref().is_some_and(|code| self.defines(code)) {
+            return self.config.definition;
+        }
         let heading = chunk.section_path.last().map(|heading| normal(heading));
         if heading.is_some_and(|heading| self.names.contains(&heading)) {
             return self.config.heading;
@@ -246,6 +258,7 @@ mod tests {
         title: 1.1,
         heading: 0.7,
         last_part: 0.6,
+        definition: 1.1,
         code_in_text: 0.3,
     };
 

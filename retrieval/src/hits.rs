@@ -288,6 +288,7 @@ pub async fn passages(
             ordinal: chunk.ordinal,
             section_path: chunk.section_path,
             text: chunk.text,
+            language: chunk.code.map(|code| code.language),
         }
     };
     Ok(stored.into_iter().flatten().map(passage).collect())

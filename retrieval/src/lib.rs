@@ -1,9 +1,10 @@
-//! The three-tier retrieval: coarse (粗筛), fine (精筛), rerank (精排). [`Retriever`] names the
-//! steps in order, and no other way leads to what the index holds; each formula has a file of its
-//! own.
+//! The three-tier retrieval: coarse (粗筛), fine (精筛), rerank (精排), and in two stages the search
+//! over source code that is made of them. [`Retriever`] names the steps in order, and no other way
+//! leads to what the index holds; each formula has a file of its own.
 
 mod access;
 mod coarse;
+mod code;
 mod config;
 mod coverage;
 mod document;
@@ -41,8 +42,8 @@ pub(crate) mod tests {
 
     use super::Config;
     use super::config::{
-        ExactNameConfig, FacetConfig, NearDuplicateConfig, RelevanceConfig, RelevanceWeights,
-        RerankConfig, VectorWeight,
+        CodeConfig, ExactNameConfig, FacetConfig, NearDuplicateConfig, RelevanceConfig,
+        RelevanceWeights, RerankConfig, VectorWeight,
     };
 
     fn weights() -> RelevanceWeights {
@@ -94,6 +95,7 @@ pub(crate) mod tests {
                 title: 1.1,
                 heading: 0.7,
                 last_part: 0.6,
+                definition: 1.1,
                 code_in_text: 0.3,
             },
             relevance: RelevanceConfig {
@@ -105,6 +107,16 @@ pub(crate) mod tests {
                 keep_ms: 0,
                 values: 100,
             },
+            code: CodeConfig {
+                files: 20,
+                maximum_files: 50,
+                part_attribute: "category".into(),
+                files_per_part: 15,
+                candidates: 200,
+                summary_weight: 0.5,
+                rank_constant: 10.0,
+                file_weight: 0.3,
+            },
         }
     }
 
@@ -114,7 +126,7 @@ pub(crate) mod tests {
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [Case; 10] = [
+        let table: [Case; 12] = [
             ("fine_keep", |config| config.fine_keep = 0),
             ("top_k", |config| config.top_k = 81),
             ("maximum_top_k", |config| config.maximum_top_k = 81),
@@ -137,6 +149,8 @@ pub(crate) mod tests {
             ("reciprocal_rank_constant", |config| {
                 config.reciprocal_rank_constant = f32::NAN
             }),
+            ("code.files", |config| config.code.files = 51),
+            ("code.file_weight", |config| config.code.file_weight = 1.1),
         ];
         for (key, spoil) in table {
             let mut config = config();

@@ -73,18 +73,19 @@ pub struct Outcome {
 
 /// Searches one index in three tiers.
 pub struct Retriever {
-    index: SharedSearchIndex,
-    serving: SharedServing,
+    pub(crate) index: SharedSearchIndex,
+    pub(crate) serving: SharedServing,
     knowledge_sets: SharedKnowledgeSets,
-    config: Config,
+    pub(crate) config: Config,
     embedding_permits: Arc<Semaphore>,
     rerank_permits: Arc<Semaphore>,
     facets: FacetReader,
 }
 
 /// What tier 3 left behind.
-struct Ranking {
-    reranked: Option<Vec<ScoredChunk>>,
+pub(crate) struct Ranking {
+    /// Best first; none where it did not run.
+    pub reranked: Option<Vec<ScoredChunk>>,
     summary: TierSummary,
 }
 
@@ -128,11 +129,7 @@ impl Retriever {
         wanted: DocumentParts,
         principal: &Principal,
     ) -> SearchResult<Option<DocumentView>> {
-        let filter = access::filter(
-            &Filter::default(),
-            principal,
-            &self.knowledge_sets.current(),
-        )?;
+        let filter = self.filter(&Filter::default(), principal)?;
         let limits = self.config.near_duplicates.families();
         Ok(document::view(self.index.as_ref(), document_id, wanted, limits, &filter).await?)
     }
@@ -143,12 +140,13 @@ impl Retriever {
         Ok(self.reading(principal).await?.facets.clone())
     }
 
-    async fn reading(&self, principal: &Principal) -> SearchResult<Arc<Reading>> {
-        let filter = access::filter(
-            &Filter::default(),
-            principal,
-            &self.knowledge_sets.current(),
-        )?;
+    /// What the caller wants to see, as far as they may: the filter of every query.
+    pub(crate) fn filter(&self, wishes: &Filter, principal: &Principal) -> SearchResult<Filter> {
+        access::filter(wishes, principal, &self.knowledge_sets.current())
+    }
+
+    pub(crate) async fn reading(&self, principal: &Principal) -> SearchResult<Arc<Reading>> {
+        let filter = self.filter(&Filter::default(), principal)?;
         Ok(self.facets.read(self.index.as_ref(), filter).await?)
     }
 
@@ -179,11 +177,7 @@ impl Retriever {
         let is_certain = coarse.vectors.is_some();
         let mut unmet = unmet::unmet(wishes, &reading.values, is_certain);
         if let (Some(unmet), Some(ids)) = (&mut unmet, &wishes.document_ids) {
-            let allowed = access::filter(
-                &Filter::default(),
-                principal,
-                &self.knowledge_sets.current(),
-            )?;
+            let allowed = self.filter(&Filter::default(), principal)?;
             let absent = document::absent(self.index.as_ref(), ids, &allowed).await?;
             unmet.add_documents(absent);
         }
@@ -219,7 +213,7 @@ impl Retriever {
     ) -> SearchResult<Outcome> {
         let started = Instant::now();
         plan::check(request, &self.config)?;
-        let filter = access::filter(&request.filter, principal, &self.knowledge_sets.current())?;
+        let filter = self.filter(&request.filter, principal)?;
         let wishes = &request.filter;
         let request = &SearchRequest {
             filter,
@@ -306,7 +300,7 @@ impl Retriever {
     }
 
     /// Analyses the question (CPU-bound: a long one takes milliseconds) and plans the search.
-    async fn plan(
+    pub(crate) async fn plan(
         &self,
         request: &SearchRequest,
         serving: &Serving,
@@ -392,7 +386,7 @@ impl Retriever {
     }
 
     /// The question's vectors; `None` when the plan needs none or the embedder failed.
-    async fn embed(&self, plan: &QueryPlan, serving: &Serving) -> Option<QueryVectors> {
+    pub(crate) async fn embed(&self, plan: &QueryPlan, serving: &Serving) -> Option<QueryVectors> {
         if !plan::uses_vectors(plan) {
             return None;
         }
@@ -407,7 +401,8 @@ impl Retriever {
             .ok()
     }
 
-    async fn fine(
+    /// Tier 2.
+    pub(crate) async fn fine(
         &self,
         plan: &QueryPlan,
         coarse: &coarse::Coarse,
@@ -426,7 +421,8 @@ impl Retriever {
         Ok((fine, summary))
     }
 
-    async fn rerank(
+    /// Tier 3.
+    pub(crate) async fn rerank(
         &self,
         plan: &QueryPlan,
         serving: &Serving,
@@ -519,7 +515,7 @@ fn best_relevance(hits: &[Hit]) -> f32 {
     known.fold(0.0, f32::max)
 }
 
-fn degrade(degraded: &mut Vec<String>, what: &str) {
+pub(crate) fn degrade(degraded: &mut Vec<String>, what: &str) {
     if !degraded.iter().any(|named| named == what) {
         degraded.push(what.to_owned());
     }
@@ -542,6 +538,6 @@ fn trace(tier: &str, summary: &TierSummary, candidates: &[ScoredChunk]) -> TierT
     }
 }
 
-fn elapsed_ms(started: Instant) -> f64 {
+pub(crate) fn elapsed_ms(started: Instant) -> f64 {
     started.elapsed().as_secs_f64() * 1000.0
 }

@@ -33,6 +33,19 @@ pub enum ChunkKind {
 }
 
 impl ChunkKind {
+    /// All kinds.
+    pub const ALL: [Self; 9] = [
+        Self::Section,
+        Self::Leaf,
+        Self::Summary,
+        Self::Continuation,
+        Self::Whole,
+        Self::Api,
+        Self::Faq,
+        Self::CodeFile,
+        Self::CodeFunction,
+    ];
+
     /// The name used in JSON, ids and filters.
     pub fn as_str(self) -> &'static str {
         match self {

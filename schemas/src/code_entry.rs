@@ -33,6 +33,25 @@ pub struct CodeEntry {
     pub callers: Vec<String>,
 }
 
+/// What a description begins with that a program wrote in the place of one.
+const ERROR_MARKS: [&str; 3] = ["[error", "<error", "error:"];
+
+impl CodeEntry {
+    /// Whether the description says something: it is neither empty, nor only the name, nor the
+    /// message of a failure. What is not described is not searched.
+    pub fn is_described(&self) -> bool {
+        let description = self.description.trim().to_lowercase();
+        let said = description.trim_matches(|character: char| !character.is_alphanumeric());
+        let name = self.name.to_lowercase();
+        let last_part = name.rsplit([':', '.']).next().unwrap_or_default();
+        let is_only_name = [name.as_str(), last_part]
+            .iter()
+            .any(|name| said == name.trim_matches(|character: char| !character.is_alphanumeric()));
+        let is_error = ERROR_MARKS.iter().any(|mark| description.starts_with(mark));
+        !said.is_empty() && !is_only_name && !is_error
+    }
+}
+
 /// What a piece of source code is.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -59,4 +78,38 @@ pub enum DescribedBy {
     Comment,
     /// Signature and names alone: there is no comment.
     Names,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_must_say_more_than_the_name() {
+        let described = |name: &str, description: &str| {
+            let json = serde_json::json!({"language": "c", "definition": "function", "name": name,
+                "start_line": 1, "end_line": 2, "description": description,
+                "described_by": "comment"});
+            let entry: CodeEntry =
+                serde_json::from_value(json).unwrap_or_else(|error| panic!("{error}"));
+            entry.is_described()
+        };
+        let table = [
+            ("wake_up", "Wakes the thread.", true),
+            ("wake_up", "唤醒线程", true),
+            ("wake_up", "wake_up() in sched", true),
+            ("wake_up", "", false),
+            ("wake_up", " \n", false),
+            ("wake_up", "...", false),
+            ("wake_up", "wake_up()", false),
+            ("Lock::acquire", "`acquire`", false),
+            ("__free", "__free()", false),
+            ("wake_up", "[ERROR: 429] too many requests", false),
+            ("wake_up", "Error: no answer", false),
+            ("wake_up", "Error path of the wake-up", true),
+        ];
+        for (name, description, expected) in table {
+            assert_eq!(described(name, description), expected, "{description}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::code_search::{CodeSearchRequest, CodeSearchResponse};
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
 use crate::{
@@ -44,6 +45,8 @@ pub const MESSAGES: &[Message] = &[
     message::<SearchRequest>("search-request.v1"),
     message::<SearchResponse>("search-response.v1"),
     message::<QueryPlan>("query-plan.v1"),
+    message::<CodeSearchRequest>("code-search-request.v1"),
+    message::<CodeSearchResponse>("code-search-response.v1"),
     message::<ReindexOverview>("reindex-overview.v1"),
 ];
 

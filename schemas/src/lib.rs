@@ -6,6 +6,7 @@ pub mod api_entry;
 pub mod attributes;
 pub mod chunk;
 pub mod code_entry;
+pub mod code_search;
 pub mod dead_letter;
 pub mod document;
 pub mod edition;

@@ -24,7 +24,7 @@ pub enum Strategy {
 }
 
 /// Body of `POST /v1/search`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
     /// The question, as written.
@@ -197,6 +197,9 @@ pub struct Passage {
     pub section_path: Vec<String>,
     /// The text as Markdown.
     pub text: String,
+    /// Programming language, where the text is source code and no Markdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
 }
 
 /// A search as plain data: made first, logged, then run.

@@ -124,7 +124,7 @@ async fn holds_nothing_else(
         .into())
 }
 
-fn settings(config: &Config, parts: &app::Parts) -> Value {
+pub(super) fn settings(config: &Config, parts: &app::Parts) -> Value {
     let pipeline = parts.pipelines.serving();
     json!({
         "coarse_model": pipeline.models.embedder.coarse_name(),

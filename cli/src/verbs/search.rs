@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::Result;
-use tributary_schemas::Filter;
+use serde_json::Value;
 use tributary_schemas::search::{Hit, SearchRequest, SearchResponse};
+use tributary_schemas::{ChunkKind, Filter};
 
 use crate::args::{Global, Search, Service};
 use crate::client::Client;
@@ -24,8 +25,9 @@ const MOST_SEARCHED_CHARACTERS: usize = 20_000;
 /// Asks, and prints the hits.
 pub fn run(global: &Global, config: &Config, search: &Search) -> Result<Outcome> {
     let client = Client::connect(global, config, &[Service::Query])?;
-    let response: SearchResponse = client.post("/v1/search", &request(search))?;
-    let is_filtered = !request(search).filter.is_unrestricted();
+    let request = request(search)?;
+    let response: SearchResponse = client.post("/v1/search", &request)?;
+    let is_filtered = !request.filter.is_unrestricted();
     print::result(search.output, &response, || {
         describe(&response, is_filtered)
     })?;
@@ -34,7 +36,7 @@ pub fn run(global: &Global, config: &Config, search: &Search) -> Result<Outcome>
 }
 
 /// `NAME=VALUE` by name.
-fn attributes(given: &[(String, String)]) -> Option<BTreeMap<String, Vec<String>>> {
+pub(super) fn attributes(given: &[(String, String)]) -> Option<BTreeMap<String, Vec<String>>> {
     let mut by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, value) in given {
         by_name.entry(name.clone()).or_default().push(value.clone());
@@ -42,9 +44,16 @@ fn attributes(given: &[(String, String)]) -> Option<BTreeMap<String, Vec<String>
     (!by_name.is_empty()).then_some(by_name)
 }
 
-fn request(search: &Search) -> SearchRequest {
+/// Names of kinds, which the command line has checked.
+fn kinds(named: &[String]) -> Result<Option<Vec<ChunkKind>>> {
+    let named: Vec<Value> = named.iter().map(|kind| kind.as_str().into()).collect();
+    let kinds: Vec<ChunkKind> = serde_json::from_value(named.into())?;
+    Ok((!kinds.is_empty()).then_some(kinds))
+}
+
+fn request(search: &Search) -> Result<SearchRequest> {
     let given = |values: &[String]| (!values.is_empty()).then(|| values.to_vec());
-    SearchRequest {
+    Ok(SearchRequest {
         query: search.query.clone(),
         filter: Filter {
             knowledge_sets: given(&search.sets),
@@ -52,19 +61,15 @@ fn request(search: &Search) -> SearchRequest {
             sources: given(&search.sources),
             attributes: attributes(&search.attributes),
             document_ids: given(&search.documents),
+            kinds: kinds(&search.kinds)?,
             ..Filter::default()
         },
         top_k: search.top_k,
-        strategy: Default::default(),
-        minimum_score: None,
         minimum_relevance: search.minimum_relevance,
-        rerank: None,
-        profile: Default::default(),
-        parents: false,
-        neighbours: 0,
         explain: search.explain,
         unfold: search.unfold,
-    }
+        ..SearchRequest::default()
+    })
 }
 
 /// The answer as text for people; `is_filtered` says that the question was asked under a filter.

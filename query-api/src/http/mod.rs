@@ -68,6 +68,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
         .service(resource("/v1/tables/{id}").route(web::get().to(tables::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
+        .service(resource("/v1/code/search").route(web::post().to(search::search_code)))
         .service(resource("/v1/facets").route(web::get().to(facets::choices)))
         .service(resource("/v1/rendered").route(web::post().to(rendered::render)))
         .service(resource("/v1/events").route(web::get().to(events::follow)))

@@ -1,7 +1,8 @@
-//! `POST /v1/search`.
+//! `POST /v1/search` and `POST /v1/code/search`.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
+use tributary_schemas::code_search::CodeSearchRequest;
 use tributary_schemas::search::SearchRequest;
 use tributary_schemas::{ErrorKind, Filter};
 
@@ -45,4 +46,19 @@ pub async fn search(
         .flat_map(|hit| &mut hit.images);
     images.for_each(|image| *image = images::link(image));
     json(StatusCode::OK, &outcome.response)
+}
+
+/// Finds files and definitions of source code.
+pub async fn search_code(
+    state: web::Data<ServerState>,
+    caller: Caller,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let mut wanted: CodeSearchRequest = body::read_json(&state, &request, payload).await?;
+    resolve_names(&state, &mut wanted.filter).await?;
+    let _turn = state.searches.turn().await?;
+    let response = state.retriever.search_code(&wanted, &caller.0).await?;
+    state.metrics.observe_code_search(&response);
+    json(StatusCode::OK, &response)
 }

@@ -19,6 +19,94 @@ fn event(path: &str) -> Value {
     json!({"source": "wiki", "source_path": path, "content": "# Hello\n\nWorld"})
 }
 
+/// A file of source code with one function.
+fn source_code() -> Operation {
+    let document = json!({"document_id": "code/wake.c", "version": 1, "source": "code",
+        "source_path": "mm/wake.c", "title": "wake.c", "knowledge_sets": ["kernel"]});
+    let chunk = |ordinal: u128, kind: &str, definition: &str, name: &str| {
+        let description = format!("Wakes the {definition} that reclaims pages.");
+        let code = json!({"language": "c", "definition": definition, "name": name,
+            "signature": "void wake(void)", "start_line": 3, "end_line": 9,
+            "description": description, "described_by": "comment", "calls": ["up"]});
+        let chunk = json!({"chunk_id": format!("{ordinal:032x}"), "kind": kind,
+            "ordinal": ordinal, "section_path": [], "text": "void wake(void) { int *p, *q; }",
+            "tokens": 9, "analyzed": "wake reclaim page", "code": code});
+        serde_json::from_value(chunk).unwrap()
+    };
+    let chunks = vec![
+        chunk(0, "code_file", "file", "wake.c"),
+        chunk(1, "code_function", "function", "wake"),
+    ];
+    let vectors = common::embedder()
+        .embed(&["wake", "wake"], tributary_models::TextRole::Passage)
+        .unwrap();
+    Operation::Replace {
+        document: Box::new(serde_json::from_value(document).unwrap()),
+        chunks,
+        vectors,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn source_code_is_searched_through_the_same_door() {
+    let server = Server::start().await;
+    server.kept.index.apply(vec![source_code()]);
+    let ask = async |body: Value| server.post("/v1/code/search", &body).await;
+    let answer = ask(json!({"query": "what wakes page reclaim"}))
+        .await
+        .json();
+    let (file, hit) = (&answer["files"][0], &answer["hits"][0]);
+    assert_eq!(file["source_path"], "mm/wake.c", "{answer}");
+    assert_eq!(file["summary"], "Wakes the file that reclaims pages.");
+    let expected = json!({"source_path": "mm/wake.c", "start_line": 3, "end_line": 9,
+        "function": "wake", "description": "Wakes the function that reclaims pages.",
+        "document_id": "code/wake.c", "text": "void wake(void) { int *p, *q; }",
+        "signature": "void wake(void)", "calls": ["up"]});
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&hit[name], value, "{name}");
+    }
+    let elsewhere = json!({"query": "wake", "filter": {"knowledge_sets": ["radio"]}});
+    let answer = ask(elsewhere).await.json();
+    assert_eq!(
+        (&answer["files"], &answer["hits"]),
+        (&json!([]), &json!([]))
+    );
+    let table = [
+        (
+            json!({"query": "a", "strategy": "hybrid"}),
+            400,
+            "unknown_field",
+            "strategy",
+        ),
+        (json!({"query": "a", "files": 51}), 400, "invalid", "files"),
+        (json!({"query": "a", "top_k": 0}), 400, "invalid", "top_k"),
+        (json!({"query": ""}), 400, "empty_query", "empty"),
+        (
+            json!({"query": "a", "filter": {"kinds": ["function"]}}),
+            400,
+            "invalid",
+            "code_function",
+        ),
+        (
+            json!({"query": "a", "filter": {"knowledge_sets": ["kernal"]}}),
+            404,
+            "unknown_knowledge_set",
+            "kernal",
+        ),
+    ];
+    for (body, status, code, word) in table {
+        let refused = ask(body.clone()).await;
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (status, code),
+            "{body}"
+        );
+        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(word), "{body}: {detail}");
+    }
+    assert_eq!(server.stop().await, Ok(()));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pictures_are_shown_and_nothing_else_is() {
     let server = Server::start().await;

@@ -67,6 +67,12 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         "/v1/search",
         Some(r#"{"query": "tasks", "explain": true, "parents": true, "neighbours": 2}"#),
     ),
+    (
+        "post",
+        "/v1/code/search",
+        "/v1/code/search",
+        Some(r#"{"query": "tasks", "files": 5, "top_k": 3}"#),
+    ),
     ("get", "/v1/facets", "/v1/facets", None),
     (
         "post",

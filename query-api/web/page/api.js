@@ -91,6 +91,18 @@ export async function rendered(texts, query, options) {
   return pieces.flatMap((piece) => piece.html);
 }
 
+/** Source code as Markdown that shows it as it is: in a fence that is longer than any in it. */
+export function fenced(code, language = "") {
+  const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language.replace(/[^\w+#-]/g, "")}\n${code.replace(/\n$/, "")}\n${fence}\n`;
+}
+
+/** The text of a hit or a passage as Markdown: source code is none. */
+export function markdownOf({ text, code, language = code?.language }) {
+  return language === undefined ? text : fenced(text, language);
+}
+
 const BATCH_CHARACTERS = 150_000;
 const BATCH_TEXTS = 100;
 

@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod canary;
+mod code;
 mod common;
 mod tiers;

@@ -1,6 +1,6 @@
 // One document as a reader sees it: outline, text, the passage that was found, pictures, and what is known about it.
 import { html, Fragment, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
-import { call, documentPath, get, rendered } from "../api.js";
+import { call, documentPath, get, markdownOf, rendered } from "../api.js";
 import { address, go } from "../router.js";
 import { named, number, percent, t, time } from "../words.js";
 import { CarefulButton } from "../parts/careful.js";
@@ -18,7 +18,7 @@ const SHORTEST_OVERLAP = 24;
 async function read(id, question, options) {
   const report = await get(`${documentPath(id)}?passages=true`, options);
   const pieces = pieced(report.passages ?? []);
-  const markup = await rendered(pieces.map((piece) => piece.text), question, options);
+  const markup = await rendered(pieces.map(markdownOf), question, options);
   return { report, pieces: pieces.map((piece, at) => ({ ...piece, markup: markup[at] })) };
 }
 

@@ -1,6 +1,6 @@
 // One hit: what it is, its text, who stands behind it, and on request what stands around it and how it came to its place.
 import { html, useState } from "../html.js";
-import { rendered } from "../api.js";
+import { markdownOf, rendered } from "../api.js";
 import { address } from "../router.js";
 import { percent, t } from "../words.js";
 import { FoldedMarkup, Markup } from "../parts/markup.js";
@@ -19,7 +19,8 @@ export function Hit({ hit, answer, onUnfold }) {
       <h2><a href=${reading}>${titleOf(hit)}</a></h2>
       ${typeof hit.relevance === "number" && html`<span class="relevance" title=${t("hit.relevanceHint")}>${t("hit.relevance", { share: percent(hit.relevance) })}<${Meter} share=${hit.relevance} /></span>`}
     </div>
-    <p class="where"><span class="file">${hit.source} / ${hit.source_path}</span>${hit.section_path.map((title) => html`<span>${title}</span>`)}</p>
+    <p class="where"><span class="file">${hit.source} / ${hit.source_path}${linesOf(hit)}</span>${hit.section_path.map((title) => html`<span>${title}</span>`)}</p>
+    <${Definition} code=${hit.code} />
     <${FoldedMarkup} markup=${hit.markup} />
     <${Pictures} links=${hit.images} />
     <${Facts} hit=${hit} />
@@ -27,6 +28,16 @@ export function Hit({ hit, answer, onUnfold }) {
     <${Context} hit=${hit} question=${answer.query} />
     ${answer.traces && html`<${HitScores} hit=${hit} answer=${answer} />`}
   </li>`;
+}
+
+/** The lines of a definition, as editors read them after a path. */
+const linesOf = ({ code }) => (code ? `:${code.start_line}-${code.end_line}` : "");
+
+/** What a piece of source code is and does. */
+function Definition({ code }) {
+  if (!code) return null;
+  return html`${code.signature && html`<p class="signature"><code>${code.signature}</code></p>`}
+    ${code.description && html`<p>${code.description}</p>`}`;
 }
 
 function Facts({ hit }) {
@@ -73,7 +84,7 @@ function Context({ hit, question }) {
     setOpen(!open);
     if (markup) return;
     try {
-      setMarkup(await rendered(passages.map((passage) => passage.text), question));
+      setMarkup(await rendered(passages.map(markdownOf), question));
     } catch (refused) {
       setProblem(refused);
     }

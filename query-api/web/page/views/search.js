@@ -1,6 +1,6 @@
 // Search: the question, what narrows it, and the hits. Everything that is asked for is in the address, so any change of it is a search.
 import { html, useEffect, useMemo, useRef, useState } from "../html.js";
-import { call, get, rendered } from "../api.js";
+import { call, get, markdownOf, rendered } from "../api.js";
 import { address, go } from "../router.js";
 import { named, t } from "../words.js";
 import { useNews } from "../live.js";
@@ -17,7 +17,7 @@ const encoder = new TextEncoder();
 async function find(search, choices, options) {
   if (!search.q.trim()) return null;
   const answer = await call("POST", "v1/search", requestOf(search, choices), options);
-  const markup = await rendered(answer.hits.map((hit) => hit.text), answer.query, options);
+  const markup = await rendered(answer.hits.map(markdownOf), answer.query, options);
   return { ...answer, hits: answer.hits.map((hit, at) => ({ ...hit, markup: markup[at] })) };
 }
 

@@ -296,6 +296,57 @@ pub async fn filters_fail_closed(index: &dyn SearchIndex) {
     .await;
 }
 
+/// A document may have chunks of several kinds: a condition on kinds is on chunks.
+pub async fn a_filter_by_kind_finds_chunks_of_that_kind_only(index: &dyn SearchIndex) {
+    fresh(index, "kinds").await;
+    let kinds = [
+        (1, ChunkKind::CodeFile),
+        (2, ChunkKind::CodeFunction),
+        (3, ChunkKind::CodeFunction),
+        (4, ChunkKind::Leaf),
+    ];
+    let of_kinds = |document: DocumentHeader, first: u128| {
+        let numbered = kinds.iter().enumerate();
+        let chunks = numbered.map(|(ordinal, (id, kind))| Chunk {
+            kind: *kind,
+            ..chunk(first + id, ordinal, "a")
+        });
+        Operation::Replace {
+            document: Box::new(document),
+            chunks: chunks.collect(),
+            vectors: kinds.map(|(id, _)| vectors((first + id) as u64)).to_vec(),
+        }
+    };
+    let tagged = DocumentHeader {
+        tags: vec!["x".into()],
+        ..header("d1", 1)
+    };
+    let both = vec![of_kinds(tagged, 0), of_kinds(header("d2", 1), 10)];
+    apply(index, "kinds", both).await;
+    let of = |kinds: &[ChunkKind]| Filter {
+        kinds: Some(kinds.to_vec()),
+        ..Filter::default()
+    };
+    passes(index, of(&[ChunkKind::CodeFile]), &[1, 11]).await;
+    passes(index, of(&[ChunkKind::CodeFunction]), &[2, 3, 12, 13]).await;
+    let two = of(&[ChunkKind::Leaf, ChunkKind::CodeFile]);
+    passes(index, two.clone(), &[1, 4, 11, 14]).await;
+    let tags = some(&["x"]);
+    passes(index, Filter { tags, ..two }, &[1, 4]).await;
+    passes(index, of(&[ChunkKind::Faq]), &[]).await;
+    passes(index, of(&[]), &[]).await;
+    let tags = some(&["kind=code_file"]);
+    passes(
+        index,
+        Filter {
+            tags,
+            ..Filter::default()
+        },
+        &[],
+    )
+    .await;
+}
+
 /// "A query returns `limit` hits if so many chunks pass."
 pub async fn filters_apply_before_the_limit(index: &dyn SearchIndex) {
     fresh(index, "before-limit").await;

@@ -1,0 +1,476 @@
+//! Search over source code in two stages made of the three tiers. Stage 1 ranks files, by their
+//! summaries and by the best of their definitions (a summary may be silent about what one function
+//! of many does), and takes the best of each part of the code base, then the best over all. Stage 2
+//! ranks the definitions of those files.
+//!
+//! A file's score is the sum of w / (k + rank) over both rankings, divided by the highest possible.
+//! A definition's score is (1 − f) · its own + f · that of its file; what the question names exactly
+//! then comes first, see [`crate::exact_name`].
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tributary_schemas::code_entry::CodeEntry;
+use tributary_schemas::code_search::{CodeFile, CodeHit, CodeSearchRequest, CodeSearchResponse};
+use tributary_schemas::search::{QueryPlan, SearchRequest, TierSummary};
+use tributary_schemas::unmet::UnmetFilter;
+use tributary_schemas::{ChunkId, ChunkKind, DocumentHeader, Filter, Result};
+use tributary_store::search_index::StoredChunk;
+
+use crate::access::Principal;
+use crate::coarse::{self, Coarse};
+use crate::config::CodeConfig;
+use crate::embed::QueryVectors;
+use crate::error::SearchError;
+use crate::exact_name::boosted;
+use crate::fine::{self, FineChunk};
+use crate::retriever::{Retriever, degrade, elapsed_ms};
+use crate::serving::Serving;
+use crate::{leaving, plan, unmet};
+
+/// Names in [`CodeSearchResponse::stages`].
+const STAGE_FILES: &str = "files";
+/// See [`STAGE_FILES`].
+const STAGE_DEFINITIONS: &str = "definitions";
+
+/// One question as its stages run it.
+struct Search<'a> {
+    retriever: &'a Retriever,
+    serving: &'a Serving,
+    plan: QueryPlan,
+    vectors: Option<QueryVectors>,
+    /// Chunks that were ranked and then not there: deleted, forbidden meanwhile or damaged.
+    absent: Vec<ChunkId>,
+    degraded: Vec<String>,
+}
+
+/// A described chunk of source code with its scores.
+struct Found {
+    fine: FineChunk,
+    stored: StoredChunk,
+    code: Box<CodeEntry>,
+    /// The document as the caller sees it.
+    document: Arc<DocumentHeader>,
+}
+
+/// A file in stage 1.
+struct File {
+    document: Arc<DocumentHeader>,
+    /// Document that has its chunks: another one where it is an exact duplicate.
+    stored_id: String,
+    code: Option<Box<CodeEntry>>,
+    score: f32,
+}
+
+impl Retriever {
+    /// Finds definitions in source code, and the files that they are in, for a principal, who sees
+    /// no more than they may. `top_k` cuts the order and never changes it.
+    pub async fn search_code(
+        &self,
+        request: &CodeSearchRequest,
+        principal: &Principal,
+    ) -> std::result::Result<CodeSearchResponse, SearchError> {
+        let started = Instant::now();
+        let wanted_files = wanted_files(request, &self.config.code)?;
+        let asked = as_search(request, request.filter.clone());
+        plan::check(&asked, &self.config)?;
+        let filter = self.filter(&request.filter, principal)?;
+        let serving = self.serving.current();
+        let mut search = Search::start(self, &serving, &as_search(request, filter)).await?;
+        let files = search.files(wanted_files).await?;
+        let files_ms = elapsed_ms(started);
+        let (found, considered) = search.definitions(&files).await?;
+        search.note_damage().await?;
+        let is_empty = files.is_empty() && found.is_empty();
+        let unmet_filter = match is_empty {
+            true => self.unmet_code_filter(&request.filter, principal).await?,
+            false => None,
+        };
+        let took_ms = elapsed_ms(started);
+        let stage = |candidates, ms| TierSummary { candidates, ms };
+        let stages = [
+            (STAGE_FILES, stage(files.len(), files_ms)),
+            (STAGE_DEFINITIONS, stage(considered, took_ms - files_ms)),
+        ];
+        let part_attribute = &self.config.code.part_attribute;
+        let files = files.iter().enumerate();
+        Ok(CodeSearchResponse {
+            query: request.query.clone(),
+            took_ms,
+            degraded: search.degraded,
+            unmet_filter,
+            stages: stages.map(|(name, stage)| (name.to_owned(), stage)).into(),
+            files: files
+                .map(|(at, file)| code_file(at + 1, file, part_attribute))
+                .collect(),
+            hits: found,
+        })
+    }
+
+    /// The values of a filter that no document has, if there are some: without them it may be that
+    /// there is no source code.
+    async fn unmet_code_filter(
+        &self,
+        wishes: &Filter,
+        principal: &Principal,
+    ) -> std::result::Result<Option<UnmetFilter>, SearchError> {
+        if wishes.is_unrestricted() {
+            return Ok(None);
+        }
+        let reading = self.reading(principal).await?;
+        Ok(unmet::unmet(wishes, &reading.values, false))
+    }
+}
+
+impl<'a> Search<'a> {
+    async fn start(
+        retriever: &'a Retriever,
+        serving: &'a Serving,
+        asked: &SearchRequest,
+    ) -> Result<Self> {
+        let (plan, _) = retriever.plan(asked, serving).await?;
+        let vectors = retriever.embed(&plan, serving).await;
+        let mut degraded = serving.models.degraded.clone();
+        if plan::uses_vectors(&plan) && vectors.is_none() {
+            degrade(&mut degraded, "embedder");
+        }
+        let plan = QueryPlan {
+            fine_keep: retriever.config.code.candidates,
+            ..plan
+        };
+        Ok(Self {
+            retriever,
+            serving,
+            plan,
+            vectors,
+            absent: Vec::new(),
+            degraded,
+        })
+    }
+
+    /// Stage 1: so many files, best first.
+    async fn files(&mut self, wanted: usize) -> Result<Vec<File>> {
+        let config = &self.retriever.config.code;
+        let by_summary = self.ranked(ChunkKind::CodeFile, None).await?;
+        let by_definition = self.ranked(ChunkKind::CodeFunction, None).await?;
+        let mut files = fuse(by_summary, by_definition, config);
+        best_of_parts(&mut files, config);
+        files.truncate(wanted);
+        self.add_summaries(&mut files).await?;
+        Ok(files)
+    }
+
+    /// Stage 2: the definitions of these files, best first, and how many were considered.
+    async fn definitions(&mut self, files: &[File]) -> Result<(Vec<CodeHit>, usize)> {
+        let ids = files.iter().map(|file| file.document.document_id.clone());
+        let found = self
+            .ranked(ChunkKind::CodeFunction, Some(ids.collect()))
+            .await?;
+        let considered = found.len();
+        let reranked = self.reranked(&found).await;
+        let scores: HashMap<&str, f32> = files
+            .iter()
+            .map(|file| (file.document.document_id.as_str(), file.score))
+            .collect();
+        let of_file = |found: &Found| scores.get(found.document.document_id.as_str()).copied();
+        let fine: Vec<FineChunk> = found.iter().map(|found| found.fine).collect();
+        let scoring = Scoring {
+            file_weight: self.retriever.config.code.file_weight,
+            highest_name: fine::strongest(&fine),
+            reranked,
+        };
+        let scored = found.into_iter().filter_map(|found| {
+            let file = of_file(&found)?;
+            Some((scoring.score(&found.fine, file), file, found))
+        });
+        let mut scored: Vec<(f32, f32, Found)> = scored.collect();
+        scored.sort_by(|(left, _, one), (right, _, other)| {
+            let by_score = right.total_cmp(left);
+            by_score.then(one.fine.chunk_id.cmp(&other.fine.chunk_id))
+        });
+        scored.truncate(self.plan.top_k);
+        let hits = scored.into_iter().enumerate();
+        let hits = hits.map(|(at, (score, file, found))| {
+            let scores = scoring.named(&found.fine, file);
+            code_hit(at + 1, score, scores, found)
+        });
+        Ok((hits.collect(), considered))
+    }
+
+    /// Tiers 1 and 2 over the described chunks of a kind, in these documents or in all.
+    async fn ranked(
+        &mut self,
+        kind: ChunkKind,
+        document_ids: Option<Vec<String>>,
+    ) -> Result<Vec<Found>> {
+        let plan = &QueryPlan {
+            filter: narrowed(&self.plan.filter, kind, document_ids),
+            ..self.plan.clone()
+        };
+        let retriever = self.retriever;
+        let index = retriever.index.as_ref();
+        let constant = retriever.config.reciprocal_rank_constant;
+        let coarse: Coarse =
+            coarse::search(index, plan, ready(self.vectors.clone()), constant).await?;
+        let (fine, _) = retriever.fine(plan, &coarse).await?;
+        let ids: Vec<ChunkId> = fine.iter().map(|chunk| chunk.chunk_id).collect();
+        let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
+        let mut found = Vec::new();
+        for (fine, stored) in fine.into_iter().zip(stored) {
+            match stored {
+                Some(stored) => found.extend(described(fine, stored, &plan.filter)),
+                None => self.absent.push(fine.chunk_id),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Tier 3, without what is named: that comes first once the file has counted.
+    async fn reranked(&mut self, found: &[Found]) -> Option<HashMap<ChunkId, f32>> {
+        let first = found.iter().take(self.retriever.config.fine_keep);
+        let fine: Vec<FineChunk> = first
+            .map(|found| FineChunk {
+                exact_name: 0.0,
+                ..found.fine
+            })
+            .collect();
+        let (retriever, serving) = (self.retriever, self.serving);
+        let ranking = retriever.rerank(&self.plan, serving, &fine, &mut self.degraded);
+        let reranked = ranking.await.reranked?.into_iter();
+        Some(
+            reranked
+                .map(|chunk| (chunk.chunk_id, chunk.score))
+                .collect(),
+        )
+    }
+
+    /// Reads what is said of those files that came in by a definition alone. A file's own chunk is
+    /// its first.
+    async fn add_summaries(&mut self, files: &mut [File]) -> Result<()> {
+        let lacking = files.iter().filter(|file| file.code.is_none());
+        let ids: Vec<String> = lacking.map(|file| file.stored_id.clone()).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let index = self.retriever.index.as_ref();
+        let generation = self.plan.generation.as_deref();
+        let documents = index.documents(generation, &ids).await?.into_iter();
+        let firsts = documents.filter_map(|document| document?.chunk_ids.first().copied());
+        let firsts: Vec<ChunkId> = firsts.collect();
+        let stored = leaving::fetch(index, generation, &firsts, &self.plan.filter).await?;
+        for stored in stored.into_iter().flatten() {
+            let of = |file: &&mut File| file.stored_id == stored.document.document_id;
+            if let Some(file) = files.iter_mut().find(of) {
+                let is_file = stored.chunk.kind == ChunkKind::CodeFile;
+                file.code = stored.chunk.code.filter(|_| is_file);
+            }
+        }
+        Ok(())
+    }
+
+    async fn note_damage(&mut self) -> Result<()> {
+        let (index, generation) = (&self.retriever.index, self.plan.generation.as_deref());
+        if !self.absent.is_empty() && !index.damaged(generation, &self.absent).await?.is_empty() {
+            degrade(&mut self.degraded, "chunks");
+        }
+        Ok(())
+    }
+}
+
+/// How the scores of stage 2 are made.
+struct Scoring {
+    file_weight: f32,
+    highest_name: f32,
+    /// Scores of tier 3 where it ran; what it was not asked about comes last.
+    reranked: Option<HashMap<ChunkId, f32>>,
+}
+
+impl Scoring {
+    /// See the head of the file.
+    fn score(&self, chunk: &FineChunk, file: f32) -> f32 {
+        let own = match &self.reranked {
+            Some(reranked) => reranked.get(&chunk.chunk_id).copied().unwrap_or(0.0),
+            None => chunk.standing,
+        };
+        let both = (1.0 - self.file_weight) * own + self.file_weight * file;
+        boosted(both, chunk.exact_name, self.highest_name)
+    }
+
+    fn named(&self, chunk: &FineChunk, file: f32) -> BTreeMap<String, f32> {
+        let of_both_tiers = [
+            ("keyword", chunk.keyword),
+            ("vector", chunk.vector),
+            ("definition", chunk.standing),
+            ("file", file),
+        ];
+        let named = (chunk.exact_name > 0.0).then_some(("exact_name", chunk.exact_name));
+        let reranked = self.reranked.as_ref();
+        let reranked = reranked.and_then(|scores| scores.get(&chunk.chunk_id));
+        let all = of_both_tiers.into_iter().chain(named);
+        all.chain(reranked.map(|score| ("rerank", *score)))
+            .map(|(name, score)| (name.to_owned(), score))
+            .collect()
+    }
+}
+
+/// Files that a request wants, within the limits.
+fn wanted_files(
+    request: &CodeSearchRequest,
+    config: &CodeConfig,
+) -> std::result::Result<usize, SearchError> {
+    let wanted = request.files.unwrap_or(config.files);
+    if wanted == 0 || wanted > config.maximum_files {
+        return Err(SearchError::Invalid(format!(
+            "files is {wanted}, it must be between 1 and {}",
+            config.maximum_files
+        )));
+    }
+    Ok(wanted)
+}
+
+fn as_search(request: &CodeSearchRequest, filter: Filter) -> SearchRequest {
+    SearchRequest {
+        query: request.query.clone(),
+        filter,
+        top_k: request.top_k,
+        rerank: request.rerank,
+        unfold: true,
+        ..SearchRequest::default()
+    }
+}
+
+/// The filter for chunks of a kind, if it allows them at all. Files that were found under it take
+/// the place of documents that it names.
+fn narrowed(filter: &Filter, kind: ChunkKind, document_ids: Option<Vec<String>>) -> Filter {
+    let is_allowed = filter
+        .kinds
+        .as_ref()
+        .is_none_or(|kinds| kinds.contains(&kind));
+    Filter {
+        kinds: Some(is_allowed.then_some(kind).into_iter().collect()),
+        document_ids: document_ids.or_else(|| filter.document_ids.clone()),
+        ..filter.clone()
+    }
+}
+
+fn described(fine: FineChunk, stored: StoredChunk, filter: &Filter) -> Option<Found> {
+    let code = stored.chunk.code.clone();
+    let code = code.filter(|code| code.is_described())?;
+    let document = leaving::visible(&stored.document, filter)
+        .into_iter()
+        .next()?;
+    Some(Found {
+        fine,
+        stored,
+        code,
+        document,
+    })
+}
+
+/// One ranking of the files by both, best first; equal ones by document.
+fn fuse(by_summary: Vec<Found>, by_definition: Vec<Found>, config: &CodeConfig) -> Vec<File> {
+    let mut files: HashMap<String, File> = HashMap::new();
+    let definition_weight = 1.0 - config.summary_weight;
+    add_ranks(&mut files, by_summary, config.summary_weight, config);
+    add_ranks(&mut files, by_definition, definition_weight, config);
+    let mut files: Vec<File> = files.into_values().collect();
+    files.sort_by(best_first);
+    files
+}
+
+/// Adds to each file what its first place in a ranking is worth; 1 for the first of all, weighted.
+fn add_ranks(
+    files: &mut HashMap<String, File>,
+    ranking: Vec<Found>,
+    weight: f32,
+    config: &CodeConfig,
+) {
+    let mut rank = 0.0;
+    let mut ranks: HashMap<String, f32> = HashMap::new();
+    for found in ranking {
+        let id = found.document.document_id.clone();
+        if ranks.contains_key(&id) {
+            continue;
+        }
+        rank += 1.0;
+        ranks.insert(id.clone(), rank);
+        let is_file = found.stored.chunk.kind == ChunkKind::CodeFile;
+        let file = files.entry(id).or_insert_with(|| File {
+            stored_id: found.stored.document.document_id.clone(),
+            document: found.document,
+            code: None,
+            score: 0.0,
+        });
+        file.score += weight * (config.rank_constant + 1.0) / (config.rank_constant + rank);
+        if is_file {
+            file.code = Some(found.code);
+        }
+    }
+}
+
+fn best_first(left: &File, right: &File) -> Ordering {
+    let by_score = right.score.total_cmp(&left.score);
+    by_score.then_with(|| left.document.document_id.cmp(&right.document.document_id))
+}
+
+/// Keeps the best files of each part, in their order.
+fn best_of_parts(files: &mut Vec<File>, config: &CodeConfig) {
+    let mut taken: HashMap<String, usize> = HashMap::new();
+    files.retain(|file| {
+        let part = part(&file.document, &config.part_attribute);
+        let taken = taken.entry(part.to_owned()).or_default();
+        *taken += 1;
+        *taken <= config.files_per_part
+    });
+}
+
+fn part<'a>(document: &'a DocumentHeader, attribute: &str) -> &'a str {
+    document.attributes.text(attribute).unwrap_or_default()
+}
+
+fn code_file(rank: usize, file: &File, part_attribute: &str) -> CodeFile {
+    let document = &file.document;
+    let code = file.code.as_ref();
+    let described = code.filter(|code| code.is_described());
+    CodeFile {
+        rank,
+        score: file.score,
+        document_id: document.document_id.clone(),
+        source: document.source.clone(),
+        source_path: document.source_path.clone(),
+        language: code.map(|code| code.language.clone()).unwrap_or_default(),
+        part: part(document, part_attribute).to_owned(),
+        summary: described
+            .map(|code| code.description.clone())
+            .unwrap_or_default(),
+    }
+}
+
+fn code_hit(rank: usize, score: f32, scores: BTreeMap<String, f32>, found: Found) -> CodeHit {
+    let (document, code) = (found.document, *found.code);
+    CodeHit {
+        rank,
+        score,
+        chunk_id: found.stored.chunk.chunk_id,
+        document_id: document.document_id.clone(),
+        version: document.version,
+        source: document.source.clone(),
+        source_path: document.source_path.clone(),
+        start_line: code.start_line,
+        end_line: code.end_line,
+        function: code.name,
+        definition: code.definition,
+        language: code.language,
+        signature: code.signature,
+        description: code.description,
+        described_by: code.described_by,
+        calls: code.calls,
+        callers: code.callers,
+        text: found.stored.chunk.text,
+        url: document.attributes.link.clone().unwrap_or_default(),
+        scores,
+    }
+}
