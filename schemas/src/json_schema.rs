@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::external_step::{ExternalReply, ExternalRequest};
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
 use crate::{
@@ -45,6 +46,8 @@ pub const MESSAGES: &[Message] = &[
     message::<SearchResponse>("search-response.v1"),
     message::<QueryPlan>("query-plan.v1"),
     message::<ReindexOverview>("reindex-overview.v1"),
+    message::<ExternalRequest>("external-step-request.v1"),
+    message::<ExternalReply>("external-step-reply.v1"),
 ];
 
 impl Message {
