@@ -11,6 +11,7 @@ use tributary_enrich::{Catalog, Chunking, Pipeline, Pipelines, RecipeConfig};
 use tributary_indexer::reindex::remember_removals;
 use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::Prompts;
+use tributary_models::service::SharedServiceObserver;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
 use tributary_retrieval::{Retriever, Serving, SharedServing};
@@ -26,10 +27,10 @@ use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::SourceProfiles;
 
-use super::chat_metrics;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
 use super::repair::RepairSide;
+use super::{chat_metrics, external_metrics};
 use crate::args::Service;
 use crate::config::Config;
 use crate::conversion;
@@ -49,6 +50,8 @@ pub struct Parts {
     /// Writes summaries of sections, if a model is configured for them.
     pub writer: Option<Arc<SummaryWriter>>,
     pub source_profiles: Arc<SourceProfiles>,
+    /// Counts calls of cleaning steps that are services.
+    pub external_steps: SharedServiceObserver,
     pub knowledge_sets: Arc<Catalog>,
     /// Converters of the service `ingest`; none is started before the first is needed.
     pub conversion: Arc<ConversionPool>,
@@ -130,6 +133,7 @@ impl Parts {
             &pipelines.serving().models.tokens,
             &chat_metrics::register(&registry)?,
         )?;
+        let external_steps = external_metrics::register(&registry)?;
         let summary_counter = chat_metrics::summaries(&registry)?;
         let writer = chat.role(Role::Summarize).map(|model| {
             let (prompts, blobs) = (Arc::new(prompts), stores.blobs.clone());
@@ -153,6 +157,7 @@ impl Parts {
             chat: Arc::new(chat),
             writer,
             source_profiles: Arc::new(source_profiles),
+            external_steps,
             knowledge_sets: Arc::new(knowledge_sets),
             conversion: Arc::new(conversion::pool(config)),
             retriever: Arc::new(retriever),
