@@ -17,13 +17,14 @@ use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{StoredRecord, message};
 use tributary_store::work::Work;
 use tributary_store::{Clock, manifest};
-use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, SourceProfiles};
+use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, SourceProfiles, SummaryMode};
 
 use crate::chunkers::{self, Cut};
 use crate::config::Chunkers;
 use crate::search_text::SearchText;
 use crate::summaries::extractive;
 use crate::summaries::writer::{SummaryWriter, Written};
+use crate::summary_mode;
 use crate::tag::tag;
 use crate::{blocking, permit};
 
@@ -99,6 +100,8 @@ struct ChunkWork {
 struct Open {
     clean: CleanDocument,
     cut: Cut,
+    /// What was said of its summaries.
+    mode: Option<SummaryMode>,
 }
 
 impl ChunkStage {
@@ -160,6 +163,11 @@ impl ChunkStage {
         let wanted = open.cut.wanted();
         match &parts.summaries {
             _ if wanted.is_empty() => Ok(Written::default()),
+            _ if !wants_model(open.mode) => Ok(Written::default()),
+            Summaries::Extractive if open.mode.is_some() => Ok(Written {
+                missing: Some("its generation of the index has no model for summaries".to_owned()),
+                ..Written::default()
+            }),
             Summaries::Extractive => Ok(Written::default()),
             Summaries::NoModel => Ok(Written {
                 missing: Some("no model is configured for the role `summarize`".to_owned()),
@@ -201,11 +209,12 @@ impl ChunkWork {
         tag(&mut clean, profile, &parts.knowledge_sets.current())?;
         let chunker = parts.chunkers.of(&clean.document.knowledge_sets);
         let strategy = profile.chunker_of(&clean.document, &clean.markdown);
+        let mode = summary_mode::of(&clean.document, profile, &parts.chunkers);
         let cut = chunkers::cut(&clean, strategy, chunker, parts.tokens.as_ref());
         clean.document.lineage.chunker =
-            chunkers::fingerprint(strategy, chunker, &parts.summaries.name());
+            chunkers::fingerprint(strategy, chunker, &parts.summaries.name_for(mode));
         clean.document.lineage.chunker_fallback = cut.fallback().map(str::to_owned);
-        Ok(Some(Open { clean, cut }))
+        Ok(Some(Open { clean, cut, mode }))
     }
 
     fn removed(&self, input: &StoredRecord) -> Result<Vec<Output>> {
@@ -236,7 +245,7 @@ impl ChunkWork {
 
     fn finish(&self, open: Open, written: Written, now_ms: i64) -> TaggedDocument {
         let parts = &self.parts;
-        let Open { clean, cut } = open;
+        let Open { clean, cut, mode } = open;
         let mut document = clean.document;
         let (metadata, is_shortened) = limits::shortened_metadata(&clean.metadata);
         document.metadata = metadata;
@@ -255,6 +264,9 @@ impl ChunkWork {
             at_ms: now_ms,
         });
         let mut chunks = cut.finish(written.summaries, parts.tokens.as_ref());
+        if mode == Some(SummaryMode::None) {
+            chunks = summary_mode::without_summaries(chunks);
+        }
         for chunk in &mut chunks {
             chunk.analyzed = analyzed(&parts.analyzer, &document, chunk);
         }
@@ -264,6 +276,15 @@ impl ChunkWork {
 }
 
 impl Summaries {
+    /// The same for a document of which something was said.
+    fn name_for(&self, mode: Option<SummaryMode>) -> String {
+        match mode {
+            Some(SummaryMode::None) => SummaryMode::None.as_str().to_owned(),
+            Some(SummaryMode::Extractive) => extractive::NAME.to_owned(),
+            Some(SummaryMode::Model) | None => self.name(),
+        }
+    }
+
     /// Who makes them; part of what decides whether chunks are made anew.
     fn name(&self) -> String {
         match self {
@@ -271,6 +292,11 @@ impl Summaries {
             Self::Extractive | Self::NoModel => extractive::NAME.to_owned(),
         }
     }
+}
+
+/// Whether a model is asked, where there is one.
+fn wants_model(mode: Option<SummaryMode>) -> bool {
+    matches!(mode, None | Some(SummaryMode::Model))
 }
 
 fn stopping() -> Error {

@@ -105,6 +105,7 @@ fn chunk_parts(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkPa
         tokens: Arc::new(Counter),
         summaries: Summaries::Extractive,
         chunkers: Chunkers {
+            summaries_by_set: BTreeMap::new(),
             default: config(),
             by_set: BTreeMap::new(),
         },
