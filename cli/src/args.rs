@@ -580,6 +580,14 @@ pub struct DeadLetterIds {
 pub enum KnowledgeSets {
     /// List knowledge sets
     List(Output),
+    /// How each set is: documents by state, failures with reasons, what waits, alarms
+    Status {
+        /// Id of one set; all of them if left out
+        id: Option<String>,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
     /// Build a new generation of the index while queries go on, and switch to it
     #[command(
         after_help = "Without --rollback, --cancel or --status a build is asked for: documents of the named knowledge sets (of all, with \

@@ -18,13 +18,14 @@ use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{StoredRecord, message};
 use tributary_store::work::Work;
 use tributary_store::{Clock, manifest};
-use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, SourceProfiles};
+use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, SourceProfiles, SummaryMode};
 
 use crate::chunkers::{self, Cut, ModelTexts, WriterNames};
 use crate::config::Chunkers;
 use crate::descriptions::writer::DescriptionWriter;
 use crate::search_text::SearchText;
 use crate::summaries::writer::SummaryWriter;
+use crate::summary_mode;
 use crate::tag::tag;
 use crate::writing::Written;
 use crate::{blocking, permit};
@@ -110,6 +111,8 @@ struct ChunkWork {
 struct Open {
     clean: CleanDocument,
     cut: Cut,
+    /// What was said of its summaries.
+    mode: Option<SummaryMode>,
 }
 
 impl ChunkStage {
@@ -173,6 +176,11 @@ impl ChunkStage {
         let wanted = open.cut.wanted();
         match &parts.summaries {
             _ if wanted.is_empty() => Ok(Written::default()),
+            _ if !wants_model(open.mode) => Ok(Written::default()),
+            WrittenBy::Rules if open.mode.is_some() => Ok(Written {
+                missing: Some("its generation of the index has no model for summaries".to_owned()),
+                ..Written::default()
+            }),
             WrittenBy::Rules => Ok(Written::default()),
             WrittenBy::NoModel => Ok(no_model(Role::Summarize)),
             WrittenBy::Model(writer) => {
@@ -238,11 +246,12 @@ impl ChunkWork {
         tag(&mut clean, profile, &parts.knowledge_sets.current())?;
         let chunker = parts.chunkers.of(&clean.document.knowledge_sets);
         let strategy = profile.chunker_of(&clean.document, &clean.markdown);
+        let mode = summary_mode::of(&clean.document, profile, &parts.chunkers);
         let cut = chunkers::cut(&clean, strategy, chunker, parts.tokens.as_ref());
         clean.document.lineage.chunker =
-            chunkers::fingerprint(strategy, chunker, &parts.writer_names());
+            chunkers::fingerprint(strategy, chunker, &parts.writer_names(mode));
         clean.document.lineage.chunker_fallback = cut.fallback().map(str::to_owned);
-        Ok(Some(Open { clean, cut }))
+        Ok(Some(Open { clean, cut, mode }))
     }
 
     fn removed(&self, input: &StoredRecord) -> Result<Vec<Output>> {
@@ -278,7 +287,7 @@ impl ChunkWork {
 
     fn finish(&self, open: Open, written: AllWritten, now_ms: i64) -> TaggedDocument {
         let parts = &self.parts;
-        let Open { clean, cut } = open;
+        let Open { clean, cut, mode } = open;
         let mut document = clean.document;
         let (metadata, is_shortened) = limits::shortened_metadata(&clean.metadata);
         document.metadata = metadata;
@@ -307,6 +316,9 @@ impl ChunkWork {
             descriptions: written.descriptions.texts,
         };
         let mut chunks = cut.finish(texts, parts.tokens.as_ref());
+        if mode == Some(SummaryMode::None) {
+            chunks = summary_mode::without_summaries(chunks);
+        }
         for chunk in &mut chunks {
             chunk.analyzed = analyzed(&parts.analyzer, &document, chunk);
         }
@@ -317,10 +329,13 @@ impl ChunkWork {
 
 impl ChunkParts {
     /// Who writes; part of what decides whether chunks are made anew.
-    fn writer_names(&self) -> WriterNames {
+    fn writer_names(&self, mode: Option<SummaryMode>) -> WriterNames {
         let mut names = WriterNames::default();
-        if let WrittenBy::Model(writer) = &self.summaries {
-            names.summaries = writer.name();
+        match (mode, &self.summaries) {
+            (Some(SummaryMode::None), _) => names.summaries = SummaryMode::None.as_str().to_owned(),
+            (Some(SummaryMode::Extractive), _) => {}
+            (_, WrittenBy::Model(writer)) => names.summaries = writer.name(),
+            (_, WrittenBy::Rules | WrittenBy::NoModel) => {}
         }
         if let WrittenBy::Model(writer) = &self.descriptions {
             names.descriptions = writer.name();
@@ -344,6 +359,11 @@ fn no_model(role: Role) -> Written {
         missing: Some(format!("no model is configured for the role `{role}`")),
         ..Written::default()
     }
+}
+
+/// Whether a model is asked, where there is one.
+fn wants_model(mode: Option<SummaryMode>) -> bool {
+    matches!(mode, None | Some(SummaryMode::Model))
 }
 
 fn stopping() -> Error {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_taxonomy::SummaryMode;
 
 /// Section `enrich` of the configuration.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -55,6 +56,10 @@ pub struct Chunkers {
     /// By knowledge set; of several, the first in alphabetical order that a document belongs to
     /// counts.
     pub by_set: BTreeMap<String, ChunkerConfig>,
+    /// What stands for long sections in documents of some sets; of several the first in
+    /// alphabetical order counts, and where none says it, the profile of the source.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub summaries_by_set: BTreeMap<String, SummaryMode>,
 }
 
 impl Chunkers {
@@ -65,6 +70,13 @@ impl Chunkers {
             .iter()
             .find(|(set, _)| knowledge_sets.contains(set));
         own.map_or(&self.default, |(_, chunker)| chunker)
+    }
+
+    /// What these knowledge sets say of summaries.
+    pub fn summaries_of(&self, knowledge_sets: &[String]) -> Option<SummaryMode> {
+        let mut own = self.summaries_by_set.iter();
+        let (_, mode) = own.find(|(set, _)| knowledge_sets.contains(set))?;
+        Some(*mode)
     }
 }
 
@@ -344,7 +356,10 @@ mod tests {
         let chunkers = Chunkers {
             default: base.clone(),
             by_set,
+            summaries_by_set: BTreeMap::from([("b".to_owned(), SummaryMode::None)]),
         };
+        let of_sets = chunkers.summaries_of(&["a".into(), "b".into()]);
+        assert_eq!(of_sets, Some(SummaryMode::None), "`a` says nothing of them");
         assert_eq!(chunkers.of(&[]), &base);
         assert_eq!(chunkers.of(&["z".into(), "b".into()]), &small);
         assert_eq!(chunkers.of(&["b".into(), "a".into()]), &large);

@@ -19,6 +19,7 @@ pub mod repair;
 pub mod search_text;
 pub mod sentences;
 pub mod summaries;
+mod summary_mode;
 pub mod tag;
 mod turns;
 pub mod windows;

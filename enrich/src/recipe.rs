@@ -2,7 +2,7 @@
 //! vectors. It is kept with the generation, so that documents and questions are treated alike for
 //! as long as it serves, whatever the configuration says by then.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use tributary_models::prompts::Prompts;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
 use tributary_store::generations::Origin;
-use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon};
+use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, SummaryMode};
 
 use crate::config::{ChunkerConfig, Chunkers, Config, EmbedConfig};
 use crate::embed_stage;
@@ -123,7 +123,8 @@ impl Recipe {
         let (models, embed) = (&config.models, &config.enrich.embed);
         let mut by_set = BTreeMap::new();
         for set in knowledge_sets.iter() {
-            if let Some(pipeline) = &set.pipeline {
+            let own = set.pipeline.as_ref();
+            if let Some(pipeline) = own.filter(|pipeline| !pipeline.chunker.is_empty()) {
                 by_set.insert(
                     set.id.clone(),
                     config.enrich.chunker.with(&pipeline.chunker)?,
@@ -148,6 +149,7 @@ impl Recipe {
             chunkers: Chunkers {
                 default: config.enrich.chunker.clone(),
                 by_set,
+                summaries_by_set: summaries_by_set(knowledge_sets),
             },
             summaries: WriterChoice::of_today(&models.chat, Role::Summarize, &[SECTION_SUMMARY])?,
             descriptions: WriterChoice::of_today(
@@ -176,9 +178,16 @@ impl Recipe {
                 .clone();
             by_set.insert(set.clone(), own);
         }
+        let mut summaries_by_set = before.chunkers.summaries_by_set.clone();
+        for set in sets {
+            summaries_by_set.remove(set);
+            let own = self.chunkers.summaries_by_set.get_key_value(set);
+            summaries_by_set.extend(own.map(|(set, mode)| (set.clone(), *mode)));
+        }
         self.chunkers = Chunkers {
             default: before.chunkers.default.clone(),
             by_set,
+            summaries_by_set,
         };
         self.summaries.clone_from(&before.summaries);
         self.descriptions.clone_from(&before.descriptions);
@@ -269,6 +278,7 @@ impl Recipe {
                 &format!("chunker of {set}"),
             );
         }
+        differences.extend(differing_summaries(&self.chunkers, &other.chunkers));
         differences
     }
 
@@ -338,6 +348,25 @@ impl Recipe {
     }
 }
 
+/// What each set says of summaries for itself.
+fn summaries_by_set(knowledge_sets: &KnowledgeSets) -> BTreeMap<String, SummaryMode> {
+    let own = knowledge_sets.iter().filter_map(|set| {
+        let mode = set.pipeline.as_ref()?.summaries?;
+        Some((set.id.clone(), mode))
+    });
+    own.collect()
+}
+
+/// Sets that say something else of summaries than before.
+fn differing_summaries(now: &Chunkers, before: &Chunkers) -> Vec<String> {
+    let (now, before) = (&now.summaries_by_set, &before.summaries_by_set);
+    let sets: BTreeSet<&String> = now.keys().chain(before.keys()).collect();
+    let differing = sets
+        .into_iter()
+        .filter(|set| now.get(*set) != before.get(*set));
+    differing.map(|set| format!("summaries of {set}")).collect()
+}
+
 fn unreadable(error: serde_json::Error) -> Error {
     Error::new(
         ErrorKind::Corrupt,
@@ -403,6 +432,24 @@ mod tests {
         assert_eq!(one.summaries, None, "those of other sets would be paid for");
         let all = with.clone().for_sets(&[], &without);
         assert_eq!(all.summaries, with.summaries);
+    }
+
+    #[test]
+    fn what_a_set_says_of_summaries_is_another_recipe_for_it_alone() {
+        let before = today();
+        let mut changed = before.clone();
+        let modes = [
+            ("cases", SummaryMode::None),
+            ("wireless", SummaryMode::Extractive),
+        ];
+        changed.chunkers.summaries_by_set = modes.map(|(set, mode)| (set.to_owned(), mode)).into();
+        let both = ["summaries of cases", "summaries of wireless"];
+        assert_eq!(changed.differences(&before), both);
+        let one = changed.clone().for_sets(&["cases".to_owned()], &before);
+        assert_eq!(one.differences(&before), ["summaries of cases"]);
+        let back = before.clone().for_sets(&["cases".to_owned()], &changed);
+        assert_eq!(back.differences(&changed), ["summaries of cases"]);
+        assert_eq!(back.differences(&before), ["summaries of wireless"]);
     }
 
     #[tokio::test]

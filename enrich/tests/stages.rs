@@ -114,6 +114,7 @@ fn chunk_parts(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkPa
         summaries: WrittenBy::Rules,
         descriptions: WrittenBy::Rules,
         chunkers: Chunkers {
+            summaries_by_set: BTreeMap::new(),
             default: config(),
             by_set: BTreeMap::new(),
         },

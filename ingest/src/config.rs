@@ -9,6 +9,39 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The section `[ingest.cleaners]`.
     pub cleaners: CleanersConfig,
+    /// The section `[ingest.external]`.
+    pub external: ExternalConfig,
+}
+
+/// The section `[ingest.external]`: what cleaning steps that are services have in common. A step may
+/// say some of it for itself.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExternalConfig {
+    /// Longest time for one attempt.
+    pub timeout_seconds: u64,
+    /// Longest time for a connection.
+    pub connect_timeout_ms: u64,
+    /// Calls of one service at the same time.
+    pub parallel: usize,
+    /// Attempts beside the first.
+    pub retries: u32,
+    /// Pause before the second attempt, doubled for each further one.
+    pub retry_pause_ms: u64,
+    /// How long a document waits for a service that does not answer, all attempts together.
+    pub patience_seconds: u64,
+    /// Documents that wait for a service that is away; more fail at once.
+    pub waiting: usize,
+    /// Largest answer in bytes.
+    pub maximum_reply_bytes: usize,
+    /// Failed attempts in a row after which a service is left alone; 0 = never.
+    pub circuit_failures: u32,
+    /// For how long.
+    pub circuit_pause_seconds: u64,
+    /// Documents that wait for services, at most, all of them together.
+    pub documents_waiting: usize,
+    /// Bytes of their texts, at most.
+    pub waiting_bytes: usize,
 }
 
 /// The section `[ingest.cleaners]`: what the cleaning steps share over all sources.

@@ -9,6 +9,7 @@ pub mod attributes;
 pub mod boilerplate;
 pub mod cleaners;
 pub mod config;
+pub mod external;
 pub mod fingerprint;
 pub mod process;
 pub mod similarity;
@@ -17,5 +18,21 @@ pub mod source_cleaning;
 mod test_config;
 
 pub use config::Config;
+pub use external::ExternalSteps;
 pub use process::{IngestParts, IngestStage, LaterSettings};
 pub use source_cleaning::SourceCleaning;
+
+use tributary_schemas::{Error, ErrorKind, Result};
+
+/// Runs work that takes processor time or waits.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("conversion did not finish: {error}"),
+        )
+    })?
+}

@@ -8,10 +8,12 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 use tributary_convert::isolation::ConversionPool;
 use tributary_convert::picture::ocr;
 use tributary_convert::{Converted, Job};
+use tributary_models::service::SharedServiceObserver;
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::{
     CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result,
@@ -28,8 +30,9 @@ use tributary_store::{Clock, manifest};
 use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
 
 use crate::config::Config;
+use crate::external::room::Room;
 use crate::source_cleaning::SourceCleaning;
-use crate::{fingerprint, similarity};
+use crate::{blocking, fingerprint, similarity};
 
 /// Name of the stage in logs, metrics, dead letters and timelines.
 pub const STAGE: &str = "ingest";
@@ -64,6 +67,10 @@ pub struct IngestParts {
     pub clock: Clock,
     /// Where the stage says what it is at.
     pub work: Work,
+    /// Counts calls of external steps.
+    pub observer: SharedServiceObserver,
+    /// Ends waiting for external steps: the record comes again after the next start.
+    pub stop: CancellationToken,
 }
 
 /// The stage.
@@ -74,7 +81,10 @@ pub struct IngestStage {
     version_rule: VersionRule,
     clock: Clock,
     work: Work,
+    stop: CancellationToken,
     permits: Arc<Semaphore>,
+    /// Room for texts that wait for external steps.
+    room: Room,
 }
 
 /// What conversions on blocking threads need.
@@ -104,12 +114,15 @@ impl IngestStage {
             version_rule,
             clock,
             work,
+            observer,
+            stop,
         } = parts;
         let conversion = pool.config();
-        let cleaning = SourceCleaning::new(
+        let cleaning = SourceCleaning::observed(
             profiles,
-            &config.cleaners,
+            config,
             conversion.maximum_title_characters,
+            &observer,
         )?;
         let permits = Arc::new(Semaphore::new(conversion.conversion_workers.max(1)));
         let shared = Arc::new(Shared {
@@ -124,8 +137,15 @@ impl IngestStage {
             version_rule,
             clock,
             work,
+            stop,
             permits,
+            room: Room::new(config.external.waiting_bytes),
         })
+    }
+
+    /// Whether any source has steps that documents wait for.
+    pub fn has_external_steps(&self) -> bool {
+        self.shared.cleaning.has_external()
     }
 
     /// `Invalid` for a version that is not taken, `Conflict` for one that comes after a newer one.
@@ -144,22 +164,57 @@ impl IngestStage {
     }
 
     async fn clean(&self, published: Published) -> Result<CleanDocument> {
+        let mut permit = self.permit().await?;
+        // Only now: what waits for its turn holds no body.
         let body = self.body(&published.event).await?;
-        let permit = Arc::clone(&self.permits)
-            .acquire_owned()
-            .await
-            .map_err(|_| Error::new(ErrorKind::Unavailable, "ingest is shutting down"))?;
         let _working = self.work.begin(STAGE, &published.document_id);
         let shared = Arc::clone(&self.shared);
         let (published, mut converted) = blocking(move || {
             let converted = shared.convert(&published.event, body);
-            drop(permit);
             Ok((published, converted?))
         })
         .await?;
         self.keep_files(&mut converted).await?;
+        let shared = Arc::clone(&self.shared);
+        let mut begun = blocking(move || shared.begin(published, converted)).await?;
+        if self.is_for_external_steps(&begun) {
+            // With the permit: while there is no room, nothing more is converted.
+            let _room = self.room.take(begun.clean.markdown.len()).await?;
+            drop(permit);
+            begun.clean = self.run_external_steps(begun.clean).await?;
+            permit = self.permit().await?;
+        }
         let (shared, now_ms) = (Arc::clone(&self.shared), (self.clock)());
-        blocking(move || shared.clean(published, converted, now_ms)).await
+        let finished = blocking(move || Ok(shared.finish(begun, now_ms))).await;
+        drop(permit);
+        finished
+    }
+
+    /// The right to take a processor.
+    async fn permit(&self) -> Result<OwnedSemaphorePermit> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        permit.map_err(|_| stopping())
+    }
+
+    /// Nothing is asked about a document of which nothing is left, nor about one that is searchable
+    /// as it is: a step's version stands for what it answers.
+    fn is_for_external_steps(&self, begun: &Begun) -> bool {
+        let document = &begun.clean.document;
+        let (id, version) = (&document.document_id, document.version);
+        !self.shared.cleaning.external(&document.source).is_empty()
+            && !begun.clean.markdown.trim().is_empty()
+            && self
+                .gate
+                .unchanged(id, version, &document.fingerprint)
+                .is_none()
+    }
+
+    async fn run_external_steps(&self, clean: CleanDocument) -> Result<CleanDocument> {
+        let steps = self.shared.cleaning.external(&clean.document.source);
+        tokio::select! {
+            done = steps.run(clean) => done.map(|(clean, _)| clean),
+            () = self.stop.cancelled() => Err(stopping()),
+        }
     }
 
     /// Keeps pictures that the text shows and the database of its tables; their links are those of
@@ -294,13 +349,8 @@ impl Shared {
         })
     }
 
-    /// Cleans and fingerprints. CPU work: on a blocking thread.
-    fn clean(
-        &self,
-        published: Published,
-        converted: Converted,
-        now_ms: i64,
-    ) -> Result<CleanDocument> {
+    /// Runs the local steps. CPU work: on a blocking thread.
+    fn begin(&self, published: Published, converted: Converted) -> Result<Begun> {
         let Published {
             event,
             document_id,
@@ -308,24 +358,57 @@ impl Shared {
         } = published;
         let source = event.source.clone();
         let partial = unread(&converted.metadata);
-        let mut clean = self.cleaning.clean(event, document_id, version, converted);
-        let profile = self.cleaning.profile(&source);
+        let mut clean = self.cleaning.begin(event, document_id, version, converted);
         clean.document.partial = partial;
+        let is_complete = self.cleaning.external(&source).is_empty();
+        if !is_complete {
+            // What goes into the steps and their versions stand for what they answer, so that a
+            // document that did not change costs no call.
+            clean.document.fingerprint = self.fingerprint(&clean);
+        }
+        Ok(Begun { clean, is_complete })
+    }
+
+    /// What all steps left becomes the clean document, fingerprinted. CPU work, too.
+    fn finish(&self, begun: Begun, now_ms: i64) -> CleanDocument {
+        let Begun {
+            mut clean,
+            is_complete,
+        } = begun;
+        self.cleaning.finish(&mut clean);
         clean.document.timeline.push(StageTime {
             stage: STAGE.to_owned(),
             at_ms: now_ms,
         });
-        let settings = fingerprint::Settings {
-            profile: self.cleaning.fingerprint(&source),
-            later_stages: &(self.later_settings)(),
-        };
-        clean.document.fingerprint = fingerprint::fingerprint(&clean, settings);
+        if is_complete {
+            clean.document.fingerprint = self.fingerprint(&clean);
+        }
+        let profile = self.cleaning.profile(&clean.document.source);
         if profile.near_duplicates {
             clean.document.signature = similarity::signature(&clean.markdown);
         }
         clean.document.content_hash = content_hash(&clean, profile);
-        Ok(clean)
+        clean
     }
+
+    fn fingerprint(&self, clean: &CleanDocument) -> String {
+        let settings = fingerprint::Settings {
+            profile: self.cleaning.fingerprint(&clean.document.source),
+            later_stages: &(self.later_settings)(),
+        };
+        fingerprint::fingerprint(clean, settings)
+    }
+}
+
+/// A document after the local steps.
+struct Begun {
+    clean: CleanDocument,
+    /// Whether there are no others.
+    is_complete: bool,
+}
+
+fn stopping() -> Error {
+    Error::new(ErrorKind::Unavailable, "ingest is shutting down")
 }
 
 /// The report of a document that is indexed as it is. It says all that is known of what stays
@@ -480,17 +563,4 @@ fn describe_body(event: &DocumentEvent) -> String {
         (None, Some(text)) => format!("about {} bytes", text.len() / 4 * 3),
         (None, None) => "its blob".to_owned(),
     }
-}
-
-/// Runs work that takes processor time or waits.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| {
-        Error::new(
-            ErrorKind::Internal,
-            format!("conversion did not finish: {error}"),
-        )
-    })?
 }

@@ -4,13 +4,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tributary_models::service::{SharedServiceObserver, Uncounted};
 use tributary_schemas::{CleanDocument, DocumentEvent, DocumentHeader, Lineage, Result};
 use tributary_taxonomy::SourceProfiles;
 use tributary_taxonomy::source_profiles::{FoldedText, SourceProfile};
 
 use crate::attributes;
 use crate::cleaners::{Cleaners, Draft, normalize_text};
-use crate::config::CleanersConfig;
+use crate::config::{CleanersConfig, Config};
+use crate::external::ExternalSteps;
 use tributary_convert::Converted;
 use tributary_convert::pages;
 use tributary_convert::titles::one_line;
@@ -26,25 +28,40 @@ pub struct SourceCleaning {
 /// What a profile does, and the hash of all that it says.
 struct Steps {
     cleaners: Cleaners,
+    external: ExternalSteps,
     fingerprint: String,
 }
 
 impl SourceCleaning {
-    /// `Invalid` if a profile names an unknown cleaning step or sets one wrongly.
+    /// `Invalid` if a profile names an unknown cleaning step or sets one wrongly. Nobody counts the
+    /// calls of external steps.
     pub fn new(
         profiles: Arc<SourceProfiles>,
-        config: &CleanersConfig,
+        config: &Config,
         maximum_title_characters: usize,
     ) -> Result<Self> {
+        Self::observed(
+            profiles,
+            config,
+            maximum_title_characters,
+            &(Arc::new(Uncounted) as _),
+        )
+    }
+
+    /// The same, with calls of external steps told to `observer`.
+    pub fn observed(
+        profiles: Arc<SourceProfiles>,
+        config: &Config,
+        maximum_title_characters: usize,
+        observer: &SharedServiceObserver,
+    ) -> Result<Self> {
         let of_profile = |profile: &SourceProfile| {
-            let cleaners = Cleaners::new(profile, config)?;
-            Ok((
-                profile.name.clone(),
-                Steps {
-                    cleaners,
-                    fingerprint: profile.fingerprint(),
-                },
-            ))
+            let steps = Steps {
+                cleaners: Cleaners::new(profile, &config.cleaners)?,
+                external: ExternalSteps::new(profile, &config.external, observer)?,
+                fingerprint: profile.fingerprint(),
+            };
+            Ok((profile.name.clone(), steps))
         };
         let steps: Result<HashMap<_, _>> = profiles.iter().map(of_profile).collect();
         Ok(Self {
@@ -68,6 +85,7 @@ impl SourceCleaning {
             profile.name.clone(),
             Steps {
                 cleaners,
+                external: ExternalSteps::default(),
                 fingerprint: profile.fingerprint(),
             },
         )]);
@@ -91,8 +109,35 @@ impl SourceCleaning {
             .unwrap_or_default()
     }
 
-    /// The clean document; times, fingerprint and signature are left to the caller.
+    /// The external steps of a source.
+    pub fn external(&self, source: &str) -> ExternalSteps {
+        let steps = self.steps.get(&self.profile(source).name);
+        steps
+            .map(|steps| steps.external.clone())
+            .unwrap_or_default()
+    }
+
+    /// Whether any source has external steps.
+    pub fn has_external(&self) -> bool {
+        self.steps.values().any(|steps| !steps.external.is_empty())
+    }
+
+    /// The clean document without external steps; times, fingerprint and signature are left to the
+    /// caller.
     pub fn clean(
+        &self,
+        event: DocumentEvent,
+        document_id: String,
+        version: u64,
+        converted: Converted,
+    ) -> CleanDocument {
+        let mut clean = self.begin(event, document_id, version, converted);
+        self.finish(&mut clean);
+        clean
+    }
+
+    /// The document as all local steps leave it: what external steps get.
+    pub fn begin(
         &self,
         event: DocumentEvent,
         document_id: String,
@@ -135,8 +180,17 @@ impl SourceCleaning {
             .unwrap_or_else(|| document_id.to_owned())
     }
 
-    /// Attributes from the document and the profile, the profile's cleaning steps, and its tags for
-    /// what they left.
+    /// Attributes that are still missing, tags and edition of a document after all steps.
+    pub fn finish(&self, clean: &mut CleanDocument) {
+        let profile = self.profiles.profile(&clean.document.source);
+        profile.apply(&mut clean.document, &clean.markdown);
+        clean.document.edition = profile
+            .newest_only
+            .as_ref()
+            .and_then(|newest| newest.edition(&clean.document, &clean.metadata));
+    }
+
+    /// Attributes from the document and the profile, and the profile's local steps.
     fn run(
         &self,
         profile: &SourceProfile,
@@ -161,18 +215,12 @@ impl SourceCleaning {
             ..document
         };
         let (markdown, page_starts) = pages::take_out(&draft.markdown);
-        let mut clean = CleanDocument {
+        CleanDocument {
             document,
             markdown,
             metadata: draft.metadata,
             images: converted.images,
             page_starts,
-        };
-        profile.apply(&mut clean.document, &clean.markdown);
-        clean.document.edition = profile
-            .newest_only
-            .as_ref()
-            .and_then(|newest| newest.edition(&clean.document, &clean.metadata));
-        clean
+        }
     }
 }

@@ -11,9 +11,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 use tributary_convert::isolation::ConversionPool;
 use tributary_ingest::{IngestParts, IngestStage, LaterSettings};
 use tributary_models::ocr::{OcrSetup, OcrUnavailable};
+use tributary_models::service::Uncounted;
 use tributary_schemas::{
     CleanDocument, DocumentHeader, DocumentState, ErrorKind, Result, State, Topic, event, id,
 };
@@ -82,6 +84,8 @@ impl Kept {
             version_rule: VersionRule::new(24),
             clock: Arc::new(|| NOW),
             work: Work::default(),
+            observer: Arc::new(Uncounted),
+            stop: CancellationToken::new(),
         };
         IngestStage::new(&test_config::config(), parts)
     }

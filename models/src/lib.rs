@@ -1,7 +1,8 @@
 //! Models: embedders, rerankers, token counting and recognition of text in pictures, all of it
 //! blocking, CPU-bound work: async callers go through `spawn_blocking`. [`load`] is the entry point:
 //! it reads a [`Config`] and gives embedder, reranker and token counter. Language models ([`chat`])
-//! are the exception: they run elsewhere, and everything about them is async.
+//! and [`service`]s of a team's own are the exception: they run elsewhere, and everything about them is
+//! async.
 
 pub mod chat;
 pub mod config;
@@ -14,6 +15,7 @@ pub mod prompts;
 pub mod registry;
 pub mod rerankers;
 pub mod runtime;
+pub mod service;
 pub mod sessions;
 pub mod terms;
 pub mod tokens;

@@ -11,6 +11,7 @@ pub mod reindexing;
 pub mod rendering;
 pub mod repairing;
 pub mod server;
+pub mod set_status;
 
 pub use config::Config;
 pub use operations::{Operations, OperationsParts};

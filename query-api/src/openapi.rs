@@ -10,6 +10,7 @@ use tributary_schemas::code_search::{CodeSearchRequest, CodeSearchResponse};
 use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
+use tributary_schemas::set_status::{SetStatus, SetStatusList};
 use tributary_schemas::state::Reconciliation;
 use tributary_schemas::work::WorkOverview;
 
@@ -215,6 +216,20 @@ fn search(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 Some(object()),
             )
         },
+        operation(
+            "get",
+            "/v1/knowledge-sets/status",
+            "How each knowledge set is: documents by state, failures, what waits, alarms",
+            200,
+            Some(answer::<SetStatusList>(schemas)),
+        ),
+        operation(
+            "get",
+            "/v1/knowledge-sets/{id}/status",
+            "How one knowledge set is",
+            200,
+            Some(answer::<SetStatus>(schemas)),
+        ),
     ]
 }
 

@@ -50,6 +50,19 @@ impl Error {
         self
     }
 
+    /// The same as a fault of this record alone, whatever its kind: it is given up without another
+    /// attempt, and no conclusion is drawn about others. Said where attempts were made already.
+    #[must_use]
+    pub fn of_record_alone(mut self) -> Self {
+        self.fault = Fault::RecordAlone;
+        self
+    }
+
+    /// Whether nothing follows from it for other records.
+    pub fn is_of_record_alone(&self) -> bool {
+        self.fault == Fault::RecordAlone
+    }
+
     /// Adds what the user can do about it.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -86,6 +99,7 @@ impl Error {
         match self.fault {
             Fault::Environment => Disposition::Hold,
             Fault::Record => self.kind.disposition(),
+            Fault::RecordAlone => Disposition::DeadLetter,
         }
     }
 
@@ -155,6 +169,14 @@ mod tests {
                 Error::new(kind, "x").of_environment().is_held(),
                 "{kind} of a store"
             );
+        }
+    }
+
+    #[test]
+    fn a_failure_of_a_record_alone_is_its_end() {
+        for kind in ErrorKind::ALL {
+            let error = Error::new(kind, "x").of_record_alone();
+            assert_eq!(error.disposition(), Disposition::DeadLetter, "{kind}");
         }
     }
 

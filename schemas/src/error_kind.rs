@@ -39,6 +39,9 @@ pub enum Fault {
     Record,
     /// A store, a folder, a model, the machine: no record is to blame, and all would fail alike.
     Environment,
+    /// This record alone, whatever the kind: it is given up at once, and its failure says nothing
+    /// about others. Said of what somebody's own service makes of a document.
+    RecordAlone,
 }
 
 /// What the worker loop does with a record that failed.

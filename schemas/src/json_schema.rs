@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::code_search::{CodeSearchRequest, CodeSearchResponse};
+use crate::external_step::{ExternalReply, ExternalRequest};
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
 use crate::{
@@ -48,6 +49,8 @@ pub const MESSAGES: &[Message] = &[
     message::<CodeSearchRequest>("code-search-request.v1"),
     message::<CodeSearchResponse>("code-search-response.v1"),
     message::<ReindexOverview>("reindex-overview.v1"),
+    message::<ExternalRequest>("external-step-request.v1"),
+    message::<ExternalReply>("external-step-reply.v1"),
 ];
 
 impl Message {

@@ -60,7 +60,8 @@ pub fn check(event: &DocumentEvent) -> Result<()> {
         .try_for_each(|name| bytes("knowledge_sets", name, KNOWLEDGE_SET_BYTES))
 }
 
-fn check_attributes(attributes: &Attributes) -> Result<()> {
+/// `Invalid` for attributes that are too long or too many.
+pub fn check_attributes(attributes: &Attributes) -> Result<()> {
     let mut all_bytes = 0;
     for (name, value) in attributes.texts() {
         all_bytes += name.len() + value.len();

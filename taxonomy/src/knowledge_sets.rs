@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{DocumentHeader, Error, ErrorKind, Result};
 
+use crate::SummaryMode;
 use crate::pattern::Patterns;
 use crate::problems::{Problems, fingerprint, nearest, parse_table};
 
@@ -51,6 +52,16 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Whether nothing but the source of a document decides, and this one does.
+    fn is_for_source_alone(&self, source: &str) -> bool {
+        let names_no_more = self.path.is_none()
+            && self.media_type.is_none()
+            && self.attribute.is_empty()
+            && self.metadata.is_empty();
+        let matches = |patterns: &Patterns| patterns.matches(source);
+        names_no_more && self.source.as_ref().is_some_and(matches)
+    }
+
     fn has_condition(&self) -> bool {
         self.source.is_some()
             || self.path.is_some()
@@ -113,6 +124,24 @@ pub struct KnowledgeSet {
     /// next reindex on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<SetPipeline>,
+    /// Whoever is asked about it: a team, a person.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub owner: String,
+    /// When its state needs somebody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alarm: Option<SetAlarm>,
+}
+
+/// Thresholds of a knowledge set; what is left out never alarms.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetAlarm {
+    /// So many documents whose newest version was given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<u64>,
+    /// A document that has waited at one stage for so long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_minutes: Option<u64>,
 }
 
 /// Settings of the pipeline that a knowledge set has for itself. What one generation of the index
@@ -123,6 +152,9 @@ pub struct SetPipeline {
     /// Keys of the section `[enrich.chunker]` with other values.
     #[serde(default)]
     pub chunker: BTreeMap<String, serde_json::Value>,
+    /// What stands for long sections; goes before what the source's profile says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<SummaryMode>,
 }
 
 /// What rules and producer give a document.
@@ -141,7 +173,7 @@ pub struct KnowledgeSets {
     sets: BTreeMap<String, KnowledgeSet>,
 }
 
-const SET_KEYS: [&str; 8] = [
+const SET_KEYS: [&str; 10] = [
     "id",
     "name",
     "name_zh",
@@ -150,6 +182,8 @@ const SET_KEYS: [&str; 8] = [
     "workflow",
     "rules",
     "pipeline",
+    "owner",
+    "alarm",
 ];
 const RULE_KEYS: [&str; 6] = [
     "source",
@@ -247,6 +281,17 @@ impl KnowledgeSets {
             knowledge_sets: owned(ids),
             tags: owned(tags),
         })
+    }
+
+    /// Ids of the sets that every document of a source is in, whatever else it is: what can be told
+    /// of one that was given up before anything was read of it.
+    pub fn of_source(&self, source: &str) -> Vec<String> {
+        let is_in = |set: &&KnowledgeSet| {
+            let mut rules = set.rules.iter();
+            rules.any(|rule| rule.is_for_source_alone(source))
+        };
+        let sets = self.sets.values().filter(is_in);
+        sets.map(|set| set.id.clone()).collect()
     }
 
     /// Whether there is a set of this id.
@@ -370,6 +415,10 @@ fn check_sets(sets: &[KnowledgeSet], problems: &mut Problems) {
                 )),
                 None => common = Some(&set.id),
             }
+        }
+        let alarm = set.alarm.clone().unwrap_or_default();
+        if alarm.failures == Some(0) || alarm.lag_minutes == Some(0) {
+            problems.add(format!("{place}: alarm: a threshold must be at least 1"));
         }
         for (index, rule) in set.rules.iter().enumerate() {
             check_rule(&format!("{place} rule {}", index + 1), rule, problems);

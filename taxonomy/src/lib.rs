@@ -15,7 +15,7 @@ pub mod source_profiles;
 pub use analyzer::{ANALYZER_VERSION, Analyzer, AnalyzerConfig};
 pub use fold::{fold, simplify};
 pub use knowledge_sets::{
-    Assignment, KnowledgeSet, KnowledgeSetCatalog, KnowledgeSets, Rule, SetPipeline,
+    Assignment, KnowledgeSet, KnowledgeSetCatalog, KnowledgeSets, Rule, SetAlarm, SetPipeline,
     SharedKnowledgeSets, View,
 };
 pub use lexicon::{Lexicon, Term};
@@ -23,7 +23,7 @@ pub use pattern::Patterns;
 pub use problems::nearest;
 pub use source_profiles::{
     AttributeRule, ChunkStrategy, ChunkerRule, CleanerStep, Condition, NewestOnly, SourceProfile,
-    SourceProfiles, TagRule,
+    SourceProfiles, SummaryMode, TagRule,
 };
 
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 
 mod chat_metrics;
 mod confinement;
+mod external_metrics;
 mod gauges;
 mod lag;
 mod limits;
@@ -11,6 +12,7 @@ mod parts;
 mod readiness;
 mod reindex;
 mod repair;
+mod set_gauges;
 mod stages;
 mod watch;
 
@@ -83,6 +85,9 @@ impl App {
         let lag = lag::LagGauges::register(&parts.registry, config.store.forgets_after())?
             .follow(Arc::clone(&parts), shutdown.clone());
         watch::keep(&mut tasks, "the gauges of the lag", lag, &shutdown);
+        let sets = set_gauges::SetGauges::register(&parts.registry)?
+            .follow(Arc::clone(&parts), shutdown.clone());
+        watch::keep(&mut tasks, "the gauges of knowledge sets", sets, &shutdown);
         let mut url = None;
         if let Some(listener) = bind(config, services, listen)? {
             let address = listener

@@ -12,6 +12,7 @@ use tributary_enrich::{Catalog, Chunking, Pipeline, Pipelines, RecipeConfig, Wri
 use tributary_indexer::reindex::remember_removals;
 use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::Prompts;
+use tributary_models::service::SharedServiceObserver;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
 use tributary_retrieval::{Retriever, Serving, SharedServing};
@@ -28,10 +29,10 @@ use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::SourceProfiles;
 
-use super::chat_metrics;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
 use super::repair::RepairSide;
+use super::{chat_metrics, external_metrics};
 use crate::args::Service;
 use crate::config::Config;
 use crate::conversion;
@@ -51,6 +52,8 @@ pub struct Parts {
     /// What a language model writes.
     pub writers: Writers,
     pub source_profiles: Arc<SourceProfiles>,
+    /// Counts calls of cleaning steps that are services.
+    pub external_steps: SharedServiceObserver,
     pub knowledge_sets: Arc<Catalog>,
     /// Converters of the service `ingest`; none is started before the first is needed.
     pub conversion: Arc<ConversionPool>,
@@ -131,6 +134,7 @@ impl Parts {
             &pipelines.serving().models.tokens,
             &chat_metrics::register(&registry)?,
         )?;
+        let external_steps = external_metrics::register(&registry)?;
         let writers = writers(config, &chat, &registry, &stores.blobs)?;
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
@@ -143,6 +147,7 @@ impl Parts {
             chat: Arc::new(chat),
             writers,
             source_profiles: Arc::new(source_profiles),
+            external_steps,
             knowledge_sets: Arc::new(knowledge_sets),
             conversion: Arc::new(conversion::pool(config)),
             retriever: Arc::new(retriever),

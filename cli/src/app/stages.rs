@@ -37,11 +37,16 @@ pub fn spawn(
     let worker = match service {
         Service::Ingest => {
             confinement::watch(&parts.registry, &parts.conversion)?;
+            let stage = ingest(config, parts, shutdown)?;
+            let waiting = match stage.has_external_steps() {
+                true => config.ingest.external.documents_waiting,
+                false => 0,
+            };
             worker(
                 parts,
                 Topic::DocumentsRaw,
-                Arc::new(ingest(config, parts)?),
-                with(config.convert.conversion_workers),
+                Arc::new(stage),
+                with(config.convert.conversion_workers + waiting),
             )
         }
         Service::Chunk => {
@@ -113,7 +118,7 @@ fn worker(parts: &Parts, input: Topic, stage: Arc<dyn Stage>, settings: WorkerSe
     )
 }
 
-fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
+fn ingest(config: &Config, parts: &Parts, shutdown: &CancellationToken) -> Result<IngestStage> {
     let stage_parts = IngestParts {
         pool: Arc::clone(&parts.conversion),
         profiles: Arc::clone(&parts.source_profiles),
@@ -123,6 +128,8 @@ fn ingest(config: &Config, parts: &Parts) -> Result<IngestStage> {
         version_rule: config.store.version_rule(),
         clock: Arc::clone(&parts.clock),
         work: parts.work.clone(),
+        observer: Arc::clone(&parts.external_steps),
+        stop: shutdown.clone(),
     };
     let stage = IngestStage::new(&config.ingest, stage_parts);
     stage.context("cannot start the service ingest")

@@ -55,7 +55,7 @@ pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
     let profiles = Arc::new(std::mem::take(&mut taxonomy.source_profiles));
     SourceCleaning::new(
         Arc::clone(&profiles),
-        &config.ingest.cleaners,
+        &config.ingest,
         config.convert.maximum_title_characters,
     )?;
     taxonomy.source_profiles = Arc::unwrap_or_clone(profiles);

@@ -1,4 +1,4 @@
-//! `tributary knowledge-sets list|apply`; `reindex` has a file of its own.
+//! `tributary knowledge-sets list|apply`; `reindex` and `status` have files of their own.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use tributary_query_api::http::knowledge_sets::KnowledgeSetList;
 use tributary_schemas::reindex::ReindexOverview;
 use tributary_taxonomy::KnowledgeSets;
 
-use super::reindex;
+use super::{reindex, set_status};
 
 use crate::args::{self, Global, Output, Service};
 use crate::client::Client;
@@ -17,6 +17,9 @@ use crate::print::{self, Outcome};
 pub fn run(global: &Global, config: &Config, verb: args::KnowledgeSets) -> Result<Outcome> {
     let (definition, output) = match verb {
         args::KnowledgeSets::Reindex(arguments) => return reindex::run(global, config, &arguments),
+        args::KnowledgeSets::Status { id, output } => {
+            return set_status::run(global, config, id.as_deref(), output);
+        }
         args::KnowledgeSets::List(output) => (None, output),
         args::KnowledgeSets::Apply { file, output } => {
             let text = std::fs::read_to_string(&file)

@@ -15,6 +15,7 @@ use tributary_models::TokenCounter;
 use tributary_schemas::{Chunk, CleanDocument, DocumentEvent, id};
 use tributary_taxonomy::{KnowledgeSets, SourceProfile, SourceProfiles};
 
+use super::external_preview::{self, ExternalPreview};
 use super::knowledge_sets::of_running_server;
 use super::learn_boilerplate;
 use super::preview_summary::Summary;
@@ -38,6 +39,7 @@ struct Previewer<'a> {
     source: &'a str,
     pool: ConversionPool,
     cleaning: SourceCleaning,
+    external: ExternalPreview,
     profiles: Arc<SourceProfiles>,
     knowledge_sets: KnowledgeSets,
     tokens: Arc<dyn TokenCounter>,
@@ -117,9 +119,10 @@ impl<'a> Previewer<'a> {
             pool: conversion::pool(config),
             cleaning: SourceCleaning::new(
                 Arc::clone(&profiles),
-                &config.ingest.cleaners,
+                &config.ingest,
                 config.convert.maximum_title_characters,
             )?,
+            external: ExternalPreview::new()?,
             profiles,
             knowledge_sets,
             tokens: tributary_models::token_counter(
@@ -179,7 +182,9 @@ impl<'a> Previewer<'a> {
     fn preview(&self, found: &Found, summary: &mut Summary) -> Result<(Value, String)> {
         let converted = convert(&self.pool, found)?;
         let before = converted.markdown.clone();
-        let mut clean = clean_converted(&self.cleaning, self.source, found, converted);
+        let mut clean = begin(&self.cleaning, self.source, found, converted);
+        let external = self.external.run(&self.cleaning, &mut clean);
+        self.cleaning.finish(&mut clean);
         let profile = self.cleaning.profile(self.source);
         tag(&mut clean, profile, &self.knowledge_sets)?;
         let strategy = profile.chunker_of(&clean.document, &clean.markdown);
@@ -200,9 +205,11 @@ impl<'a> Previewer<'a> {
             "edition": document.edition,
             "chunker": strategy.as_str(),
             "chunks": chunks.iter().map(row).collect::<Vec<_>>(),
+            "external_steps": external,
             "markdown": clean.markdown,
         });
         let text = describe(&clean, &profile.name, strategy.as_str(), chunks.len());
+        let text = external_preview::with(text, &external);
         Ok((object, text))
     }
 }
@@ -215,7 +222,9 @@ pub(super) fn clean(
     found: &Found,
 ) -> Result<CleanDocument> {
     let converted = convert(pool, found)?;
-    Ok(clean_converted(cleaning, source, found, converted))
+    let mut clean = begin(cleaning, source, found, converted);
+    cleaning.finish(&mut clean);
+    Ok(clean)
 }
 
 fn convert(pool: &ConversionPool, found: &Found) -> Result<Converted> {
@@ -228,7 +237,8 @@ fn convert(pool: &ConversionPool, found: &Found) -> Result<Converted> {
     })?)
 }
 
-fn clean_converted(
+/// As the local steps leave it.
+fn begin(
     cleaning: &SourceCleaning,
     source: &str,
     found: &Found,
@@ -240,7 +250,7 @@ fn clean_converted(
         ..DocumentEvent::default()
     };
     let document_id = id::derive_document_id(source, &found.source_path);
-    cleaning.clean(event, document_id, 1, converted)
+    cleaning.begin(event, document_id, 1, converted)
 }
 
 fn row(chunk: &Chunk) -> Value {

@@ -26,6 +26,7 @@ mod missing;
 mod near_duplicates;
 mod operations;
 mod pictures;
+mod pipelines;
 mod publishing;
 mod queries;
 mod readme;
@@ -34,6 +35,8 @@ mod reindex;
 mod shutdown;
 #[cfg(unix)]
 mod slides;
+#[path = "../../../ingest/tests/step_server/mod.rs"]
+mod step_server;
 mod storage;
 mod summaries;
 mod usage;

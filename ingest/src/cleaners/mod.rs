@@ -16,6 +16,7 @@
 //! | `attributes_from_path` | parts of the path into attributes: category, subcategory, the page's official URL | `pattern`, `attributes` |
 //! | `spec_number_from_file_name` | `38331-f40.md` → specification 38.331, release 15 (3GPP) | – |
 //! | `version_from_file_name` | `Design V2.1.docx` → product version 2.1 (design documents) | – |
+//! | `external` | a service of the team's own changes the document, see [`crate::external`] | `url`, `version`, … |
 //! | `version_from_path` | `guide/v1.2/setup.md` → version 1.2 of `guide/v*/setup.md` | `pattern` |
 
 mod attributes_from_path;
@@ -42,6 +43,7 @@ use tributary_schemas::{Attributes, Error, ErrorKind, Result};
 use tributary_taxonomy::source_profiles::{CleanerStep, SourceProfile};
 
 use crate::config::CleanersConfig;
+use crate::external;
 
 pub(crate) use normalize_whitespace::normalize as normalize_text;
 
@@ -128,10 +130,11 @@ const STEPS: [(&str, Make); 15] = [
 
 /// Names of all steps.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    STEPS.into_iter().map(|(name, _)| name)
+    let services = std::iter::once(external::NAME);
+    STEPS.into_iter().map(|(name, _)| name).chain(services)
 }
 
-/// The cleaning steps of one source profile, in order.
+/// The cleaning steps of one source profile, in order; services are not among them.
 #[derive(Debug)]
 pub struct Cleaners {
     steps: Vec<Box<dyn Cleaner>>,
@@ -165,6 +168,7 @@ impl Cleaners {
     fn of(steps: &[CleanerStep], profile: &SourceProfile, config: &CleanersConfig) -> Result<Self> {
         let steps: Result<Vec<_>> = steps
             .iter()
+            .filter(|step| !external::is_external(step))
             .map(|step| make(step, &profile.name, config))
             .collect();
         Ok(Self { steps: steps? })
@@ -194,18 +198,14 @@ fn make(step: &CleanerStep, profile: &str, config: &CleanersConfig) -> Result<Bo
         )));
     };
     let place = format!("source profile {profile}: cleaning step {}", step.step);
-    let mut settings = Settings {
-        place,
-        values: step.settings.clone(),
-        file_text: step.file_text.clone(),
-    };
+    let mut settings = Settings::of(step, place);
     let cleaner = make(&mut settings, config)?;
     settings.finish()?;
     Ok(cleaner)
 }
 
 /// Settings of one step; each is taken once, and none may remain.
-struct Settings {
+pub(crate) struct Settings {
     place: String,
     values: Map<String, Value>,
     /// Text of the file that `file` names.
@@ -213,11 +213,36 @@ struct Settings {
 }
 
 impl Settings {
-    fn invalid(&self, what: impl std::fmt::Display) -> Error {
+    pub(crate) fn of(step: &CleanerStep, place: String) -> Self {
+        Self {
+            place,
+            values: step.settings.clone(),
+            file_text: step.file_text.clone(),
+        }
+    }
+
+    /// A whole number from 0 on.
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>> {
+        match self.values.remove(name) {
+            None => Ok(None),
+            Some(value) => value
+                .as_u64()
+                .map(Some)
+                .ok_or_else(|| self.invalid(format!("`{name}` must be a whole number from 0 on"))),
+        }
+    }
+
+    /// The same of things in memory.
+    pub(crate) fn count(&mut self, name: &str) -> Result<Option<usize>> {
+        let number = self.number(name)?;
+        Ok(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
+    }
+
+    pub(crate) fn invalid(&self, what: impl std::fmt::Display) -> Error {
         Error::new(ErrorKind::Invalid, format!("{}: {what}", self.place))
     }
 
-    fn text(&mut self, name: &str) -> Result<Option<String>> {
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>> {
         match self.values.remove(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -225,7 +250,7 @@ impl Settings {
         }
     }
 
-    fn required_text(&mut self, name: &str, hint: &str) -> Result<String> {
+    pub(crate) fn required_text(&mut self, name: &str, hint: &str) -> Result<String> {
         let text = self.text(name)?.filter(|text| !text.is_empty());
         text.ok_or_else(|| {
             self.invalid(format!("`{name}` is missing or empty"))
@@ -300,7 +325,7 @@ impl Settings {
         }
     }
 
-    fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         match self.values.keys().next() {
             None => Ok(()),
             Some(name) => Err(self.invalid(format!("unknown setting `{name}`"))),

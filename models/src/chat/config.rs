@@ -58,6 +58,11 @@ pub enum EndpointKind {
 pub struct Key(String);
 
 impl Key {
+    /// From a file or a form.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self(key.into())
+    }
+
     /// The key itself.
     pub fn reveal(&self) -> &str {
         &self.0

@@ -5,6 +5,7 @@
 //! A call of a role goes through its budget, the token count, a turn at the endpoint, the circuit
 //! and retries ([`role_model`]) to one attempt at the endpoint ([`openai`] or [`scripted`]).
 
+pub(crate) mod backoff;
 pub mod budget;
 pub mod capabilities;
 pub mod circuit;
@@ -15,7 +16,7 @@ pub mod models;
 pub mod observer;
 pub mod openai;
 pub mod probe;
-mod refusal;
+pub(crate) mod refusal;
 mod reply;
 pub mod request;
 pub mod role;

@@ -211,7 +211,7 @@ fn key(config: &EndpointConfig) -> std::result::Result<Option<HeaderValue>, Stri
 
 /// Trusts what browsers trust and what this machine trusts, which may be a company's own. Proxies
 /// of the environment hold for other machines only.
-fn client(url: &Url, connect_timeout: Duration) -> std::result::Result<Client, String> {
+pub(crate) fn client(url: &Url, connect_timeout: Duration) -> std::result::Result<Client, String> {
     let mut builder = Client::builder()
         .connect_timeout(connect_timeout)
         .redirect(reqwest::redirect::Policy::none())
@@ -237,7 +237,7 @@ fn is_this_machine(url: &Url) -> bool {
     host == "localhost" || address.parse().is_ok_and(is_loopback)
 }
 
-async fn read_refusal(mut response: Response) -> Refusal {
+pub(crate) async fn read_refusal(mut response: Response) -> Refusal {
     let status = response.status().as_u16();
     let header = response.headers().get(RETRY_AFTER);
     let retry_after = header
@@ -260,7 +260,7 @@ async fn read_refusal(mut response: Response) -> Refusal {
 }
 
 /// The cause at the bottom: those above it repeat the address.
-pub(super) fn innermost(error: &dyn std::error::Error) -> String {
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;

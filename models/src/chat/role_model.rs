@@ -1,7 +1,6 @@
 //! The model of one role: an endpoint with everything around a call that callers should not have to
 //! think about. Budget, token count, a turn, the circuit, retries before the first piece, metrics.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,7 @@ use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::backoff;
 use super::budget::{Budget, Reservation};
 use super::circuit::Circuit;
 use super::config::EndpointConfig;
@@ -169,22 +169,10 @@ impl Endpoint {
         }
     }
 
-    /// Before the next attempt: as long as the server says and a little more, else longer each
-    /// time; never the same for two callers.
     fn pause(&self, attempt: u32, retry_after: Option<Duration>) -> Duration {
-        if let Some(pause) = retry_after {
-            return pause + pause.mul_f64(random() / 10.0);
-        }
         let first = Duration::from_millis(self.config.retry_pause_ms);
-        let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
-        doubled.mul_f64(0.5 + random())
+        backoff::pause(first, attempt, retry_after)
     }
-}
-
-/// From 0 to 1.
-fn random() -> f64 {
-    let bits = RandomState::new().build_hasher().finish() >> 11;
-    bits as f64 / (1_u64 << 53) as f64
 }
 
 /// A role's model.

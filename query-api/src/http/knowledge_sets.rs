@@ -3,12 +3,14 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
+use tributary_schemas::set_status::SetStatusList;
 use tributary_taxonomy::KnowledgeSets;
 
 use super::body::{self, Incoming};
 use super::json;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
+use crate::set_status;
 
 /// All knowledge sets, by id.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,6 +64,38 @@ pub async fn apply(
     };
     state.knowledge_sets.apply(knowledge_sets).await?;
     list(state).await
+}
+
+/// `GET /v1/knowledge-sets/status`: how each is.
+pub async fn status(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
+    json(StatusCode::OK, &statuses(&state).await?)
+}
+
+/// `GET /v1/knowledge-sets/{id}/status`: how one is.
+pub async fn status_of(
+    state: web::Data<ServerState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let id = id.into_inner();
+    let known = state.knowledge_sets.current();
+    known.check(std::slice::from_ref(&id))?;
+    let list = statuses(&state).await?;
+    let found = list.sets.into_iter().find(|set| set.id == id);
+    let gone = || {
+        let what = format!("no knowledge set `{id}` any more");
+        Problem::new(Code::UnknownKnowledgeSet, what)
+    };
+    json(StatusCode::OK, &found.ok_or_else(gone)?)
+}
+
+async fn statuses(state: &ServerState) -> Result<SetStatusList, Problem> {
+    let sets = state.knowledge_sets.current();
+    let asked = std::sync::Arc::clone(&sets);
+    let tallies = state
+        .documents
+        .tally(move |source| asked.of_source(source))
+        .await?;
+    Ok(set_status::statuses(&sets, tallies))
 }
 
 fn parse_toml(body: &[u8]) -> Result<KnowledgeSets, Problem> {

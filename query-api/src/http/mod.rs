@@ -77,6 +77,11 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(knowledge_sets::list))
                 .route(web::put().to(knowledge_sets::apply)),
         )
+        .service(resource("/v1/knowledge-sets/status").route(web::get().to(knowledge_sets::status)))
+        .service(
+            resource("/v1/knowledge-sets/{id}/status")
+                .route(web::get().to(knowledge_sets::status_of)),
+        )
         .service(
             resource("/v1/knowledge-sets/{id}/reindex").route(web::post().to(reindex::request_set)),
         )

@@ -16,6 +16,7 @@ use super::given_time::GivenTime;
 use super::list::{ListQuery, Listing, Selected};
 use super::reconcile::{on_the_way, reconcile};
 use super::table::{DocumentRow, DocumentTable};
+use super::tally::Tallies;
 use super::versions::{Claim, VersionRule, Versions};
 use super::{names, report};
 use crate::Clock;
@@ -243,6 +244,18 @@ impl Documents {
         self.table.catch_up(&self.topics).await?;
         self.look_through(|table| table.page(None, usize::MAX))
             .await
+    }
+
+    /// Documents counted by knowledge set, see [`DocumentTable::tally`].
+    pub async fn tally(
+        &self,
+        sets_of_source: impl Fn(&str) -> Vec<String> + Send + 'static,
+    ) -> Result<Tallies> {
+        self.table.catch_up(&self.topics).await?;
+        let at_ms = (self.clock)();
+        let count = move |table: &DocumentTable| table.tally(sets_of_source);
+        let tallies = self.look_through(count).await?;
+        Ok(Tallies { at_ms, ..tallies })
     }
 
     /// A page of a list. `Timeout` where tags or knowledge sets are asked for and a new generation

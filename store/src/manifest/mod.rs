@@ -12,6 +12,7 @@ pub mod names;
 pub mod reconcile;
 mod rows;
 pub mod table;
+pub mod tally;
 mod texts;
 pub mod unchanged;
 pub mod versions;

@@ -46,6 +46,8 @@ pub(super) struct Glance<'a> {
     pub at_ms: i64,
     pub is_searchable: bool,
     pub is_degraded: bool,
+    /// Of the newest report.
+    pub reason: Option<&'a str>,
     /// Since when, where reports say it.
     pub indexed_at_ms: Option<i64>,
     /// Of what is indexed, as far as they are known.
@@ -339,6 +341,7 @@ impl Packed {
             at_ms: self.at_ms,
             is_searchable: self.is_searchable(),
             is_degraded: self.is_degraded(),
+            reason: self.reason.as_deref(),
             indexed_at_ms: self.indexed.as_ref().and_then(Indexed::since),
             labels,
         }

@@ -60,21 +60,29 @@ impl SkipGate {
         version: u64,
         fingerprint: &str,
     ) -> Option<IndexedVersion> {
-        let row = self.table.get(document_id);
+        let unchanged = self.unchanged(document_id, version, fingerprint);
         let mut passed = self.passed();
-        let passed_here = passed.get(document_id).copied().unwrap_or(0);
-        let unchanged = row.and_then(|row| {
-            let indexed = row.indexed?;
-            let nothing_newer =
-                row.passed.max(passed_here) <= indexed.version && indexed.version < version;
-            (nothing_newer && indexed.fingerprint == fingerprint).then_some(indexed)
-        });
         if unchanged.is_some() {
             passed.remove(document_id);
         } else {
             self.remember(&mut passed, document_id, version);
         }
         unchanged
+    }
+
+    /// The same look without passing: whether there is a need to go on with the document at all.
+    pub fn unchanged(
+        &self,
+        document_id: &str,
+        version: u64,
+        fingerprint: &str,
+    ) -> Option<IndexedVersion> {
+        let row = self.table.get(document_id)?;
+        let passed_here = self.passed().get(document_id).copied().unwrap_or(0);
+        let indexed = row.indexed?;
+        let nothing_newer =
+            row.passed.max(passed_here) <= indexed.version && indexed.version < version;
+        (nothing_newer && indexed.fingerprint == fingerprint).then_some(indexed)
     }
 }
 

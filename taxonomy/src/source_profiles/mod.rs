@@ -5,7 +5,7 @@
 mod newest_only;
 mod rules;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -64,8 +64,38 @@ impl ChunkStrategy {
     }
 }
 
+/// What stands for sections that are too long to be a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SummaryMode {
+    /// Nothing: what is below is found by itself.
+    None,
+    /// First sentences and titles.
+    Extractive,
+    /// A summary by the language model of the role `summarize`.
+    Model,
+}
+
+impl SummaryMode {
+    /// The name used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Extractive => "extractive",
+            Self::Model => "model",
+        }
+    }
+}
+
 /// Setting of a cleaning step that names a file, relative to the file of source profiles.
 const FILE_SETTING: &str = "file";
+
+/// Setting of a cleaning step that names a file with a key, relative to the same place. Only that
+/// it can be read is checked here.
+const KEY_FILE_SETTING: &str = "key_file";
+
+const KEY_FILE_HINT: &str =
+    "`key_file` is relative to the file of source profiles; it holds the key alone";
 
 const FILE_HINT: &str = "`file` is relative to the file of source profiles; files of learned boilerplate are made by `tributary profiles learn-boilerplate`";
 
@@ -81,6 +111,38 @@ pub struct CleanerStep {
     /// it; part of the profile's fingerprint.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub file_text: Option<String>,
+    /// Where the file is that the setting `key_file` names, from the same moment on.
+    #[serde(skip)]
+    pub key_path: Option<PathBuf>,
+}
+
+impl CleanerStep {
+    fn read_files(&mut self, folder: &Path) -> Result<()> {
+        if let Some(file) = self.named(FILE_SETTING) {
+            self.file_text = Some(self.read(&folder.join(file), FILE_HINT)?);
+        }
+        if let Some(file) = self.named(KEY_FILE_SETTING) {
+            let path = folder.join(file);
+            self.read(&path, KEY_FILE_HINT)?;
+            self.key_path = Some(path);
+        }
+        Ok(())
+    }
+
+    fn named(&self, setting: &str) -> Option<&str> {
+        self.settings.get(setting).and_then(Value::as_str)
+    }
+
+    fn read(&self, path: &Path, hint: &str) -> Result<String> {
+        let what = || {
+            format!(
+                "cleaning step {}: cannot read {}",
+                self.step,
+                path.display()
+            )
+        };
+        std::fs::read_to_string(path).map_err(|error| Error::io(what(), &error).with_hint(hint))
+    }
 }
 
 /// How the documents of some sources are treated.
@@ -101,6 +163,10 @@ pub struct SourceProfile {
     /// How documents are cut that match; the first rule that does decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chunker_rules: Vec<ChunkerRule>,
+    /// What stands for long sections; left out, a model's summaries where the generation of the
+    /// index has a model, else extractive ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<SummaryMode>,
     /// Attributes of documents whose producer leaves them out.
     #[serde(default)]
     pub attributes: Attributes,
@@ -218,12 +284,13 @@ pub struct SourceProfiles {
     default: SourceProfile,
 }
 
-const PROFILE_KEYS: [&str; 11] = [
+const PROFILE_KEYS: [&str; 12] = [
     "name",
     "source",
     "cleaners",
     "chunker",
     "chunker_rules",
+    "summaries",
     "attributes",
     "attribute_rules",
     "tag_rules",
@@ -248,6 +315,7 @@ impl Default for SourceProfiles {
             cleaners: Vec::new(),
             chunker: ChunkStrategy::Sections,
             chunker_rules: Vec::new(),
+            summaries: None,
             attributes: Attributes::default(),
             attribute_rules: Vec::new(),
             tag_rules: Vec::new(),
@@ -319,21 +387,14 @@ impl SourceProfiles {
             .chain(std::iter::once(&mut self.default))
         {
             for step in &mut profile.cleaners {
-                let Some(file) = step.settings.get(FILE_SETTING).and_then(Value::as_str) else {
-                    continue;
-                };
-                let path = folder.join(file);
-                let what = || {
-                    format!(
-                        "source profile {}: cleaning step {}: cannot read {}",
-                        profile.name,
-                        step.step,
-                        path.display()
-                    )
-                };
-                let text = std::fs::read_to_string(&path)
-                    .map_err(|error| Error::io(what(), &error).with_hint(FILE_HINT))?;
-                step.file_text = Some(text);
+                step.read_files(folder).map_err(|error| {
+                    let place = format!("source profile {}", profile.name);
+                    let located = Error::new(error.kind(), format!("{place}: {error}"));
+                    match error.hint() {
+                        Some(hint) => located.with_hint(hint),
+                        None => located,
+                    }
+                })?;
             }
         }
         Ok(())

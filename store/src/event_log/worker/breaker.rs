@@ -124,7 +124,8 @@ impl Breaker {
 
     /// A record would be given up for this. Whether it is to be kept and tried again instead.
     pub fn keeps(&self, error: &Error, stage: &str, metrics: &StageMetrics) -> bool {
-        if self.records == 0 || is_about_content(error.kind()) {
+        let says_nothing = error.is_of_record_alone() || is_about_content(error.kind());
+        if self.records == 0 || says_nothing {
             return false;
         }
         let mut state = self.state();
