@@ -30,7 +30,7 @@ pub struct ExternalConfig {
     pub retry_pause_ms: u64,
     /// How long a document waits for a service that does not answer, all attempts together.
     pub patience_seconds: u64,
-    /// Documents that wait for a service that is away; more fail at once.
+    /// Documents that wait for a service that is away; more fail with the next attempt that does.
     pub waiting: usize,
     /// Largest answer in bytes.
     pub maximum_reply_bytes: usize,

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use tributary_enrich::prompts::PROMPTS;
 use tributary_ingest::SourceCleaning;
 use tributary_models::prompts::Prompts;
+use tributary_schemas::Error;
 use tributary_store::secrets::{HIDDEN, is_secret, without_credentials};
 use tributary_taxonomy::Taxonomy;
 
@@ -57,10 +58,20 @@ pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
         Arc::clone(&profiles),
         &config.ingest,
         config.convert.maximum_title_characters,
-    )?;
+    )
+    .map_err(|error| in_file(&config.taxonomy.source_profiles_file, &error))?;
     taxonomy.source_profiles = Arc::unwrap_or_clone(profiles);
     Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
     Ok(taxonomy)
+}
+
+/// The error with the file that it is about.
+fn in_file(file: &Path, error: &Error) -> Error {
+    let located = Error::new(error.kind(), format!("{}: {error}", file.display()));
+    match error.hint() {
+        Some(hint) => located.with_hint(hint),
+        None => located,
+    }
 }
 
 fn hide_secrets(table: &mut Table) {

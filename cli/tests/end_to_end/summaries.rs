@@ -311,3 +311,44 @@ fn a_repair_without_a_model_says_what_is_missing() {
         .refused(2, &["--degraded"]);
     server.stop();
 }
+
+const BOOKS: &str = r#"
+[[knowledge_set]]
+id = "books"
+name = "Books"
+view = "capability"
+rules = [{ source = "manuals" }]
+pipeline = { summaries = "model" }
+"#;
+
+#[test]
+fn a_profile_does_without_summaries_until_a_set_wants_a_models() {
+    let chat = ChatServer::start();
+    let workspace = chat.of(Workspace::new());
+    let profile =
+        "[[source_profile]]\nname = \"manuals\"\nsource = \"manuals\"\nsummaries = \"none\"\n";
+    let file = workspace.write("profiles.toml", profile);
+    let sets = workspace.write("sets.toml", BOOKS);
+    let workspace = workspace.with("taxonomy.source_profiles_file", file.to_str().unwrap());
+    let server = workspace.start();
+    let state = indexed(&server, "a.md", &manual("quoll"));
+    assert_eq!(chat.calls(), 0);
+    let without = number(&state, "/chunks");
+
+    let sets = sets.to_str().unwrap();
+    workspace.json(["knowledge-sets", "apply", sets, "--format", "json"]);
+    let status = reindex(&workspace, &["--status"]);
+    let outdated = list(&status, "/outdated");
+    assert!(outdated.contains(&json!("summaries of books")), "{status}");
+    let build = reindex(&workspace, &["--all", "--wait"]);
+    assert_eq!(text(&build, "/report/state"), "promoted", "{build}");
+    assert_eq!(chat.calls(), 3, "the set's word goes before the profile's");
+    assert!(!summaries(&server).is_empty(), "they can be found");
+    let (id, _) = server.publish(&event("b.md", &manual("kiwi")));
+    // The generation before is kept for a while and may report first.
+    wait_for("the chunks of the new generation", || {
+        let (_, answer) = server.post("/v1/documents/states", &json!({"document_ids": [id]}));
+        let chunks = answer.pointer("/documents/0/chunks")?.as_u64()?;
+        (chunks == without + 3).then_some(())
+    });
+}

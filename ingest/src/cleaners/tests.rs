@@ -1,7 +1,7 @@
 //! Every step on its own, and all of them on code.
 #![allow(clippy::unwrap_used)]
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tributary_convert::pages::{mark, take_out};
 
 use super::*;

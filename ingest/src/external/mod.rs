@@ -101,7 +101,7 @@ impl ExternalStep {
         config: &ExternalConfig,
         observer: &SharedServiceObserver,
     ) -> Result<Self> {
-        let place = format!("source profile {profile}: cleaning step {NAME}");
+        let place = step.place(profile);
         let (name, settings) = settings::read(step, &place, config)?;
         let label = format!("{profile}/{name}");
         let service = Service::new(&label, settings, Arc::clone(observer)).map_err(|error| {

@@ -10,7 +10,7 @@ mod exchange;
 mod settings;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
@@ -65,6 +65,8 @@ pub struct Service {
     circuit: Circuit,
     /// Calls that wait for the service to come back.
     waiting: AtomicUsize,
+    /// Attempts so far that found it ill.
+    ill_attempts: AtomicU64,
     observer: SharedServiceObserver,
 }
 
@@ -102,6 +104,7 @@ impl Service {
             turns: Semaphore::new(settings.parallel),
             circuit: Circuit::new(settings.circuit_failures, settings.circuit_pause),
             waiting: AtomicUsize::new(0),
+            ill_attempts: AtomicU64::new(0),
             settings,
             observer,
         })
@@ -209,6 +212,7 @@ impl Service {
             self.answered();
             return;
         }
+        self.ill_attempts.fetch_add(1, Ordering::AcqRel);
         if self.circuit.failed(Instant::now()) {
             let reason = reason.as_str();
             tracing::warn!(
@@ -220,13 +224,16 @@ impl Service {
         }
     }
 
-    /// Until the service may be tried again. Ends with an error when the patience does, or at once
-    /// where enough others wait.
+    /// Until the service may be tried again. Ends with an error when the patience does; where enough
+    /// others wait, with the first attempt that fails meanwhile, as the service may be back by now.
     async fn wait_while_away(&self, patience: &mut Patience) -> ChatResult<()> {
         let before = self.waiting.fetch_add(1, Ordering::AcqRel);
         let _place = Place(&self.waiting);
-        if before >= self.settings.waiting {
-            let message = format!("is away, and {before} documents wait for it already");
+        let at_first = patience.ill_attempts(self);
+        let is_ill = self.ill_attempts.load(Ordering::Acquire) > at_first;
+        if is_ill && before >= self.settings.waiting {
+            let most = self.settings.waiting;
+            let message = format!("is away, and as many documents wait for it as may ({most})");
             return Err(ChatError::new(Reason::CircuitOpen, message));
         }
         let pause = LOOK_PAUSE.min(self.settings.circuit_pause);
@@ -248,11 +255,22 @@ impl Service {
 struct Patience {
     whole: Duration,
     until: Option<Instant>,
+    /// How many attempts had found the service ill when it was first found away.
+    ill_attempts: Option<u64>,
 }
 
 impl Patience {
     fn new(whole: Duration) -> Self {
-        Self { whole, until: None }
+        Self {
+            whole,
+            until: None,
+            ill_attempts: None,
+        }
+    }
+
+    fn ill_attempts(&mut self, service: &Service) -> u64 {
+        let now = service.ill_attempts.load(Ordering::Acquire);
+        *self.ill_attempts.get_or_insert(now)
     }
 
     /// What is left of it; it begins with the first time that somebody asks.
@@ -268,6 +286,7 @@ impl Patience {
 
     fn begin_anew(&mut self) {
         self.until = None;
+        self.ill_attempts = None;
     }
 }
 

@@ -26,7 +26,7 @@ pub struct ServiceSettings {
     pub retries: u32,
     /// Pause before the second attempt, doubled for each further one.
     pub retry_pause: Duration,
-    /// Calls that wait while the service is away; more fail at once.
+    /// Calls that wait while the service is away; more fail with the next attempt that does.
     pub waiting: usize,
     /// Largest answer; reading ends there.
     pub maximum_reply_bytes: usize,

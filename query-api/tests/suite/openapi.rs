@@ -81,6 +81,18 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         Some(r#"{"markdown": ["*tasks* of a scheduler"], "query": "tasks"}"#),
     ),
     ("get", "/v1/knowledge-sets", "/v1/knowledge-sets", None),
+    (
+        "get",
+        "/v1/knowledge-sets/status",
+        "/v1/knowledge-sets/status",
+        None,
+    ),
+    (
+        "get",
+        "/v1/knowledge-sets/{id}/status",
+        "/v1/knowledge-sets/radio/status",
+        None,
+    ),
     ("get", "/v1/dead-letters", "/v1/dead-letters?limit=5", None),
     (
         "get",

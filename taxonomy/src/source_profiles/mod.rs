@@ -4,16 +4,17 @@
 
 mod newest_only;
 mod rules;
+mod steps;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use tributary_schemas::{Attributes, DocumentHeader, Error, Result};
+use tributary_schemas::{Attributes, DocumentHeader, Result};
 
 pub use newest_only::NewestOnly;
 use rules::CONDITION_KEYS;
 pub use rules::{AttributeRule, ChunkerRule, Condition, FoldedText, TagRule};
+pub use steps::CleanerStep;
 
 use crate::pattern::Patterns;
 use crate::problems::{Problems, fingerprint, parse_table};
@@ -84,64 +85,6 @@ impl SummaryMode {
             Self::Extractive => "extractive",
             Self::Model => "model",
         }
-    }
-}
-
-/// Setting of a cleaning step that names a file, relative to the file of source profiles.
-const FILE_SETTING: &str = "file";
-
-/// Setting of a cleaning step that names a file with a key, relative to the same place. Only that
-/// it can be read is checked here.
-const KEY_FILE_SETTING: &str = "key_file";
-
-const KEY_FILE_HINT: &str =
-    "`key_file` is relative to the file of source profiles; it holds the key alone";
-
-const FILE_HINT: &str = "`file` is relative to the file of source profiles; files of learned boilerplate are made by `tributary profiles learn-boilerplate`";
-
-/// One cleaning step, in the order in which they run: `{ step = "drop_lines", pattern = "…" }`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CleanerStep {
-    /// Name of the cleaner.
-    pub step: String,
-    /// Everything else in the table; the cleaner checks it.
-    #[serde(flatten)]
-    pub settings: Map<String, Value>,
-    /// Text of the file that the setting `file` names, once [`SourceProfiles::read_files`] read
-    /// it; part of the profile's fingerprint.
-    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
-    pub file_text: Option<String>,
-    /// Where the file is that the setting `key_file` names, from the same moment on.
-    #[serde(skip)]
-    pub key_path: Option<PathBuf>,
-}
-
-impl CleanerStep {
-    fn read_files(&mut self, folder: &Path) -> Result<()> {
-        if let Some(file) = self.named(FILE_SETTING) {
-            self.file_text = Some(self.read(&folder.join(file), FILE_HINT)?);
-        }
-        if let Some(file) = self.named(KEY_FILE_SETTING) {
-            let path = folder.join(file);
-            self.read(&path, KEY_FILE_HINT)?;
-            self.key_path = Some(path);
-        }
-        Ok(())
-    }
-
-    fn named(&self, setting: &str) -> Option<&str> {
-        self.settings.get(setting).and_then(Value::as_str)
-    }
-
-    fn read(&self, path: &Path, hint: &str) -> Result<String> {
-        let what = || {
-            format!(
-                "cleaning step {}: cannot read {}",
-                self.step,
-                path.display()
-            )
-        };
-        std::fs::read_to_string(path).map_err(|error| Error::io(what(), &error).with_hint(hint))
     }
 }
 
@@ -338,6 +281,7 @@ impl SourceProfiles {
         let mut problems = Problems::default();
         problems.check_names("top level", &file, &["source_profile"]);
         let mut all = Self::default();
+        let lines = steps::lines(text);
         for (index, table) in problems
             .tables(&file, "source_profile")
             .into_iter()
@@ -352,9 +296,14 @@ impl SourceProfiles {
                 problems.check_names(&place, &table, &PROFILE_KEYS);
                 continue;
             }
-            let Some(profile) = problems.read::<SourceProfile>(&place, table, &PROFILE_KEYS) else {
+            let Some(mut profile) = problems.read::<SourceProfile>(&place, table, &PROFILE_KEYS)
+            else {
                 continue;
             };
+            let of_profile = lines.get(index).into_iter().flatten();
+            for (step, line) in profile.cleaners.iter_mut().zip(of_profile) {
+                step.line = Some(*line);
+            }
             all.add(&place, profile, &mut problems);
         }
         problems.into_result("source profiles")?;
@@ -387,14 +336,7 @@ impl SourceProfiles {
             .chain(std::iter::once(&mut self.default))
         {
             for step in &mut profile.cleaners {
-                step.read_files(folder).map_err(|error| {
-                    let place = format!("source profile {}", profile.name);
-                    let located = Error::new(error.kind(), format!("{place}: {error}"));
-                    match error.hint() {
-                        Some(hint) => located.with_hint(hint),
-                        None => located,
-                    }
-                })?;
+                step.read_files(&profile.name, folder)?;
             }
         }
         Ok(())
