@@ -116,8 +116,18 @@ fn describe_code(code: &CodeEntry) -> String {
         false => format!("called by {}", code.callers.join(", ")),
     };
     let says_signature = code.description.contains(&code.signature);
-    let signature = if says_signature { "" } else { code.signature.as_str() };
-    let parts = [place.as_str(), signature, &code.description, &calls, &callers];
+    let signature = if says_signature {
+        ""
+    } else {
+        code.signature.as_str()
+    };
+    let parts = [
+        place.as_str(),
+        signature,
+        &code.description,
+        &calls,
+        &callers,
+    ];
     let lines = parts.iter().flat_map(|part| part.lines());
     lines.map(|line| format!("│ {line}\n")).collect()
 }
