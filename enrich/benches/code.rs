@@ -37,7 +37,10 @@ fn main() {
 fn measure(documents: &[CleanDocument]) {
     let bytes: usize = documents.iter().map(|clean| clean.markdown.len()).sum();
     let repeats = LEAST_BYTES.div_ceil(bytes);
-    println!("{} files, {bytes} bytes, cut {repeats} times", documents.len());
+    println!(
+        "{} files, {bytes} bytes, cut {repeats} times",
+        documents.len()
+    );
     for _ in 0..3 {
         let begun = cpu_time();
         let mut chunks = 0;
@@ -56,7 +59,10 @@ fn measure(documents: &[CleanDocument]) {
     let slowest = slowest.max_by(|one, other| one.0.total_cmp(&other.0));
     if let Some((seconds, clean)) = slowest {
         let path = &clean.document.source_path;
-        println!("slowest: {path}, {} bytes, {seconds:.3} s", clean.markdown.len());
+        println!(
+            "slowest: {path}, {} bytes, {seconds:.3} s",
+            clean.markdown.len()
+        );
     }
 }
 

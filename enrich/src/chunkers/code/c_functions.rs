@@ -206,7 +206,9 @@ impl Scanner<'_> {
         }
         // What follows in the same line belongs to what is closed, as the names after a structure.
         let rest = self.text.get(self.at + 1..).unwrap_or_default();
-        let next = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
+        let next = rest
+            .iter()
+            .find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
         if next.is_none_or(|byte| *byte == b'\n') && self.brackets == 0 {
             self.head.clear();
         }
@@ -214,7 +216,11 @@ impl Scanner<'_> {
 
     /// The function that the parts before a `{` begin.
     fn head_of_function(&self) -> Option<Candidate> {
-        if self.head.iter().any(|part| matches!(part, Part::Sign(b'=', _))) {
+        if self
+            .head
+            .iter()
+            .any(|part| matches!(part, Part::Sign(b'=', _)))
+        {
             return None;
         }
         let (at, name) = self.named()?;
@@ -267,11 +273,12 @@ impl Scanner<'_> {
         while let Some(before) = first.checked_sub(1) {
             let taken = match self.head.get(before) {
                 Some(Part::Word(_) | Part::Sign(b'*', _)) => 1,
-                Some(Part::Group(_)) => match before.checked_sub(1).and_then(|at| self.head.get(at))
-                {
-                    Some(Part::Word(word)) if self.is_one_of(word, &ATTRIBUTES) => 2,
-                    _ => break,
-                },
+                Some(Part::Group(_)) => {
+                    match before.checked_sub(1).and_then(|at| self.head.get(at)) {
+                        Some(Part::Word(word)) if self.is_one_of(word, &ATTRIBUTES) => 2,
+                        _ => break,
+                    }
+                }
                 _ => break,
             };
             first -= taken;
@@ -287,13 +294,22 @@ impl Scanner<'_> {
         };
         let is_storage = |part: &Part| match part {
             Part::Word(word) => {
-                let is_own = self.text.get(word.clone()).is_some_and(|word| word.starts_with(b"__"));
+                let is_own = self
+                    .text
+                    .get(word.clone())
+                    .is_some_and(|word| word.starts_with(b"__"));
                 is_own || self.is_one_of(word, &["static", "inline", "extern", "asmlinkage"])
             }
             _ => true,
         };
         let named = matches!(self.head.get(name), Some(Part::Word(word)) if is_capital(word));
-        named && self.head.get(first..name).unwrap_or_default().iter().all(is_storage)
+        named
+            && self
+                .head
+                .get(first..name)
+                .unwrap_or_default()
+                .iter()
+                .all(is_storage)
     }
 
     fn first_argument(&self, group: usize) -> Option<Range<usize>> {
@@ -355,12 +371,24 @@ mod tests {
     fn functions_are_found_whatever_stands_around_them() {
         for (code, expected) in [
             ("int f(void) { if (a) { } }", vec!["f"]),
-            ("static __init int *f(int a[2]) __acquires(x) { }", vec!["f"]),
-            ("SYSCALL_DEFINE2(one, int, a) { }\nint g(void) { }", vec!["one", "g"]),
+            (
+                "static __init int *f(int a[2]) __acquires(x) { }",
+                vec!["f"],
+            ),
+            (
+                "SYSCALL_DEFINE2(one, int, a) { }\nint g(void) { }",
+                vec!["one", "g"],
+            ),
             ("EXPORT_SYMBOL(f)\nint g(void) { }", vec!["g"]),
             ("__printf(2, 3) void __f(int a, ...) { }", vec!["__f"]),
-            ("void (*signal(int n, void (*f)(int)))(int) { }", vec!["signal"]),
-            ("struct a { int b; } c;\nint d = { 1 };\nint f(void) { }", vec!["f"]),
+            (
+                "void (*signal(int n, void (*f)(int)))(int) { }",
+                vec!["signal"],
+            ),
+            (
+                "struct a { int b; } c;\nint d = { 1 };\nint f(void) { }",
+                vec!["f"],
+            ),
             ("struct __attribute__((packed)) a { int b; };", vec![]),
             ("extern \"C\" {\nint f(void) { }\n}", vec!["f"]),
             ("int a[] = { F(1) };\nenum { B = (1) };", vec![]),

@@ -49,7 +49,9 @@ impl<'a> Calls<'a> {
 
     /// Names that are called in a range, in order, each once.
     pub fn of(&self, range: &Range<usize>) -> Vec<&'a str> {
-        let first = self.calls.partition_point(|call| call.name.start < range.start);
+        let first = self
+            .calls
+            .partition_point(|call| call.name.start < range.start);
         let calls = self.calls.get(first..).unwrap_or_default().iter();
         let mut seen = HashSet::new();
         calls
@@ -64,7 +66,10 @@ impl<'a> Calls<'a> {
     pub fn callers(&self, name: &str, qualified: &str, separator: &str) -> Vec<String> {
         let last = name.rsplit(separator).next().unwrap_or(name);
         let callers = self.callers.get(last).into_iter().flatten();
-        callers.filter(|caller| *caller != qualified).cloned().collect()
+        callers
+            .filter(|caller| *caller != qualified)
+            .cloned()
+            .collect()
     }
 }
 

@@ -64,7 +64,9 @@ pub(super) fn prose_of_file(comment: &str, path: &str) -> String {
         .collect();
     let all = prose(&kept.join("\n"));
     let rest = all.strip_prefix(name).map(|rest| rest.trim_start());
-    let all = rest.and_then(|rest| rest.strip_prefix(['-', ':'])).unwrap_or(&all);
+    let all = rest
+        .and_then(|rest| rest.strip_prefix(['-', ':']))
+        .unwrap_or(&all);
     all.trim().to_owned()
 }
 
@@ -75,7 +77,9 @@ pub(super) fn first_sentence(prose: &str) -> &str {
     let ends = line.match_indices(['.', '。', '!', '?']);
     let end = ends.map(|(at, sign)| at + sign.len()).find(|end| {
         let next = line.get(*end..).unwrap_or_default();
-        next.is_empty() || next.starts_with(' ') || line.get(..*end).is_some_and(|text| text.ends_with('。'))
+        next.is_empty()
+            || next.starts_with(' ')
+            || line.get(..*end).is_some_and(|text| text.ends_with('。'))
     });
     let sentence = end.and_then(|end| line.get(..end)).unwrap_or(line);
     shortened(sentence, LONGEST_SENTENCE)
@@ -86,7 +90,9 @@ pub(super) fn shortened(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
     }
-    let cut = text.get(..text.floor_char_boundary(most)).unwrap_or_default();
+    let cut = text
+        .get(..text.floor_char_boundary(most))
+        .unwrap_or_default();
     let word = cut.rfind(' ').filter(|at| *at > most / 2);
     cut.get(..word.unwrap_or(cut.len())).unwrap_or_default()
 }
@@ -122,14 +128,19 @@ fn paragraphs(comment: &str) -> Vec<String> {
 /// A line without the signs of a comment; empty if it is nothing but signs.
 fn bare(line: &str) -> &str {
     let mut line = line.trim();
-    for sign in ["/**", "/*!", "/*", "///", "//!", "//", "\"\"\"", "'''", "r\"\"\""] {
+    for sign in [
+        "/**", "/*!", "/*", "///", "//!", "//", "\"\"\"", "'''", "r\"\"\"",
+    ] {
         if let Some(rest) = line.strip_prefix(sign) {
             line = rest;
             break;
         }
     }
     let line = line.strip_suffix("*/").unwrap_or(line);
-    let line = line.strip_suffix("\"\"\"").or_else(|| line.strip_suffix("'''")).unwrap_or(line);
+    let line = line
+        .strip_suffix("\"\"\"")
+        .or_else(|| line.strip_suffix("'''"))
+        .unwrap_or(line);
     let line = line.trim_start_matches(['*', '#', '!', '<']).trim();
     let says = |sign: char| sign.is_alphanumeric();
     match line.contains(says) {
@@ -165,8 +176,13 @@ fn without_name(line: &str) -> &str {
     };
     let name = name.trim_end_matches("()");
     let kinds = ["struct ", "enum ", "union ", "typedef "];
-    let name = kinds.iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
-    let is_name = name.chars().all(|sign| sign.is_alphanumeric() || "_:.".contains(sign));
+    let name = kinds
+        .iter()
+        .find_map(|kind| name.strip_prefix(kind))
+        .unwrap_or(name);
+    let is_name = name
+        .chars()
+        .all(|sign| sign.is_alphanumeric() || "_:.".contains(sign));
     match is_name && !name.is_empty() {
         true => text.trim(),
         false => line,
@@ -175,9 +191,9 @@ fn without_name(line: &str) -> &str {
 
 fn is_legal(line: &str) -> bool {
     let small = line.to_lowercase();
-    let has_address = small.split_once('@').is_some_and(|(_, host)| {
-        small.contains('<') && host.contains('.') && host.contains('>')
-    });
+    let has_address = small
+        .split_once('@')
+        .is_some_and(|(_, host)| small.contains('<') && host.contains('.') && host.contains('>'));
     has_address || LEGAL_LINES.iter().any(|begin| small.starts_with(begin))
 }
 
@@ -192,7 +208,10 @@ mod tests {
             ("// One\n// line.", "One line."),
             ("/// Adds `a`.\n///\n/// More.", "Adds `a`.\nMore."),
             ("# Opens\n# it", "Opens it"),
-            ("\"\"\"Reads.\n\n    All of it.\n    \"\"\"", "Reads.\nAll of it."),
+            (
+                "\"\"\"Reads.\n\n    All of it.\n    \"\"\"",
+                "Reads.\nAll of it.",
+            ),
             ("/*************\n * Big *\n *************/", "Big"),
             (
                 "/**\n * count_up() - adds one\n * @by: how much\n *\n * Return: the sum\n */",
@@ -216,7 +235,10 @@ mod tests {
 
     #[test]
     fn a_sentence_ends_before_a_blank() {
-        assert_eq!(first_sentence("Uses v1.2 of it. Then more."), "Uses v1.2 of it.");
+        assert_eq!(
+            first_sentence("Uses v1.2 of it. Then more."),
+            "Uses v1.2 of it."
+        );
         assert_eq!(first_sentence("回收页面。然后等待。"), "回收页面。");
         assert_eq!(first_sentence("no end\nmore"), "no end");
     }

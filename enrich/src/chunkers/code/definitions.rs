@@ -4,7 +4,9 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
+use super::c_calls;
 use super::c_functions;
+use super::compact::Compact;
 use super::languages::Language;
 use super::preprocessor::{self, Macro};
 use super::walk::{Walk, walk};
@@ -86,24 +88,52 @@ pub(super) fn find(code: &str, language: Language) -> Findings {
         let walked = parse(code.as_bytes(), language).map(|tree| walk(&tree, code, language));
         return findings(walked.unwrap_or_default());
     }
-    let mut prepared = preprocessor::prepare(code);
-    let tree = parse(&prepared.masked, language);
-    let walked = tree.map(|tree| walk(&tree, code, language)).unwrap_or_default();
-    let mut found = findings(walked);
-    if language == Language::C {
-        found.candidates = merged(c_functions::functions(&prepared), found.candidates);
+    find_prepared(code, language)
+}
+
+/// Reads a file of C or C++.
+fn find_prepared(code: &str, language: Language) -> Findings {
+    let prepared = preprocessor::prepare(code);
+    let masked = String::from_utf8(prepared.masked.clone()).ok();
+    let (functions, mut calls) = match language {
+        Language::C => {
+            let functions = c_functions::functions(&prepared);
+            let bodies = functions.iter().map(|one| one.body..one.range.end);
+            let calls = bodies.flat_map(|body| c_calls::of(&prepared.masked, body));
+            let calls = calls.collect();
+            (functions, calls)
+        }
+        _ => (Vec::new(), Vec::new()),
+    };
+    let macros = &prepared.macros;
+    let in_macros = macros.iter().map(|one| one.body..one.range.end);
+    calls.extend(in_macros.flat_map(|body| c_calls::of(code.as_bytes(), body)));
+    // The grammar is slow and easily lost in bodies that are known already.
+    let mut rest = prepared.masked;
+    for function in &functions {
+        preprocessor::blank(&mut rest, function.body + 1..function.range.end - 1);
     }
-    let macros = std::mem::take(&mut prepared.macros).into_iter();
-    found.candidates.extend(macros.map(Candidate::of_macro));
+    let compact = Compact::new(&String::from_utf8(rest).unwrap_or_default());
+    let tree = parse(compact.text.as_bytes(), language);
+    let walked = tree.map(|tree| walk(&tree, &compact.text, language));
+    let mut found = findings(walked.unwrap_or_default().moved(&compact));
+    found.calls.retain(|call| !is_in(&functions, &call.name));
+    found.calls.extend(calls);
+    found
+        .candidates
+        .retain(|one| !is_in(&functions, &one.range));
+    found.candidates.extend(functions);
+    found
+        .candidates
+        .extend(prepared.macros.into_iter().map(Candidate::of_macro));
     found.candidates = nested(found.candidates);
     let comments = prepared.comments.into_iter();
-    found.spans = comments
-        .map(|range| Span {
-            range,
-            is_comment: true,
-        })
-        .collect();
-    found.masked = String::from_utf8(prepared.masked).ok();
+    let spans = comments.map(|range| Span {
+        range,
+        is_comment: true,
+    });
+    found.spans = spans.collect();
+    found.masked = masked;
     found
 }
 
@@ -138,16 +168,11 @@ fn parse(text: &[u8], language: Language) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
-/// Functions found by brackets, and what the tree has beside them.
-fn merged(functions: Vec<Candidate>, tree: Vec<Candidate>) -> Vec<Candidate> {
-    let overlaps = |one: &Candidate| {
-        let at = functions.partition_point(|function| function.range.end <= one.range.start);
-        let next = functions.get(at);
-        next.is_some_and(|function| function.range.start < one.range.end)
-    };
-    let mut all: Vec<Candidate> = tree.into_iter().filter(|one| !overlaps(one)).collect();
-    all.extend(functions);
-    all
+/// Whether a range overlaps one of the functions.
+fn is_in(functions: &[Candidate], range: &Range<usize>) -> bool {
+    let at = functions.partition_point(|function| function.range.end <= range.start);
+    let next = functions.get(at);
+    next.is_some_and(|function| function.range.start < range.end)
 }
 
 /// Leaves out what is in a function or macro, or partly in something else.

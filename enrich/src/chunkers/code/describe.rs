@@ -9,10 +9,16 @@ const LONGEST_SIGNATURE: usize = 400;
 
 /// A head in one line, without what opens its body.
 pub(super) fn signature(head: &str) -> String {
-    let words: Vec<&str> = head.split_whitespace().filter(|word| *word != "\\").collect();
+    let words: Vec<&str> = head
+        .split_whitespace()
+        .filter(|word| *word != "\\")
+        .collect();
     let line = words.join(" ");
     let line = line.trim_end_matches(['{', ' ', ';', ':', '\\']);
-    let line = line.strip_suffix("=>").or_else(|| line.strip_suffix('=')).unwrap_or(line);
+    let line = line
+        .strip_suffix("=>")
+        .or_else(|| line.strip_suffix('='))
+        .unwrap_or(line);
     shortened(line.trim_end(), LONGEST_SIGNATURE).to_owned()
 }
 
@@ -79,7 +85,10 @@ mod tests {
 
     #[test]
     fn a_signature_is_one_line() {
-        assert_eq!(signature("static int\nf(int a,\n  int b)\n{"), "static int f(int a, int b)");
+        assert_eq!(
+            signature("static int\nf(int a,\n  int b)\n{"),
+            "static int f(int a, int b)"
+        );
         assert_eq!(signature("const f = (a) =>"), "const f = (a)");
         assert_eq!(signature("def f(a) -> int:"), "def f(a) -> int");
     }

@@ -67,7 +67,9 @@ pub(super) fn comment_of(source: &Source<'_>, item: &Item) -> String {
 /// Comments before all code, but for those of the first definition.
 fn head_comment(source: &Source<'_>, findings: &Findings, items: &[Item]) -> String {
     const MOST: usize = 64;
-    let first = items.first().map_or(source.code.len(), |item| item.range.start);
+    let first = items
+        .first()
+        .map_or(source.code.len(), |item| item.range.start);
     let mut end = 0;
     let mut texts: Vec<&str> = Vec::new();
     for span in findings.spans.iter().take(MOST) {
@@ -75,8 +77,8 @@ fn head_comment(source: &Source<'_>, findings: &Findings, items: &[Item]) -> Str
         if span.range.start >= first || !between.trim().is_empty() {
             break;
         }
-        texts.push(source.text(span.range.clone()));
         texts.extend((between.matches('\n').count() > 1).then_some(""));
+        texts.push(source.text(span.range.clone()));
         end = span.range.end;
     }
     texts.extend(findings.doc.iter().map(|range| source.text(range.clone())));

@@ -29,7 +29,10 @@ pub(super) fn build(source: &Source<'_>, findings: &mut Findings) -> Vec<Item> {
         spans: &findings.spans,
         waiting: candidates.into_iter().peekable(),
     };
-    builder.level(&(0..source.code.len()))
+    let whole = 0..source.code.len();
+    let mut items = builder.level(&whole);
+    builder.close_gaps(&mut items, whole.end);
+    items
 }
 
 struct Builder<'a> {
@@ -46,11 +49,12 @@ impl Builder<'_> {
         let mut floor = range.start;
         while let Some(found) = self.waiting.next_if(|next| next.range.start < range.end) {
             let (start, comments) = self.above(&found, floor);
-            let inner = match found.what {
+            let mut inner = match found.what {
                 What::Type | What::Scope => self.level(&(found.body..found.range.end)),
                 What::Function | What::Macro => Vec::new(),
             };
             let end = self.below(&found, range.end);
+            self.close_gaps(&mut inner, end);
             floor = end;
             items.push(Item {
                 found,
@@ -60,16 +64,17 @@ impl Builder<'_> {
                 items: inner,
             });
         }
-        self.close_gaps(&mut items, range.end);
         items
     }
 
     /// Where the comments and attributes begin that stand right above, not before `floor`.
     fn above(&self, found: &Candidate, floor: usize) -> (usize, Vec<Range<usize>>) {
         let code = self.source;
-        let mut start = self.margin(found.range.start, floor);
+        let mut start = self.line_start(found.range.start, floor);
         let mut comments = Vec::new();
-        let mut at = self.spans.partition_point(|span| span.range.start < found.range.start);
+        let mut at = self
+            .spans
+            .partition_point(|span| span.range.start < found.range.start);
         while let Some(span) = at.checked_sub(1).and_then(|at| self.spans.get(at)) {
             at -= 1;
             let between = code.text(span.range.end..start);
@@ -89,6 +94,16 @@ impl Builder<'_> {
         (start, comments)
     }
 
+    /// The beginning of the line, unless too much stands before a place in it.
+    fn line_start(&self, at: usize, floor: usize) -> usize {
+        const MOST_BEFORE: usize = 200;
+        let line = self.source.line_start(at).max(floor).min(at);
+        match at - line <= MOST_BEFORE {
+            true => line,
+            false => self.margin(at, floor),
+        }
+    }
+
     /// The beginning of the line if only blanks stand before a place in it.
     fn margin(&self, at: usize, floor: usize) -> usize {
         let line = self.source.line_start(at).max(floor);
@@ -103,7 +118,10 @@ impl Builder<'_> {
         const LONGEST_REST: usize = 200;
         let end = found.range.end;
         let line = self.source.line_end(end.max(1) - 1).min(ceiling).max(end);
-        let next = self.waiting.peek().map_or(usize::MAX, |next| next.range.start);
+        let next = self
+            .waiting
+            .peek()
+            .map_or(usize::MAX, |next| next.range.start);
         match line - end <= LONGEST_REST && next >= line {
             true => line,
             false => end,
@@ -146,9 +164,14 @@ fn is_trifle(gap: &str) -> bool {
         let line = line.trim();
         let directive = line.strip_prefix('#').map(str::trim_start);
         let is_condition = directive.is_some_and(|word| {
-            ["if", "el", "endif"].iter().any(|begin| word.starts_with(begin))
+            ["if", "el", "endif"]
+                .iter()
+                .any(|begin| word.starts_with(begin))
         });
-        is_condition || !line.contains(char::is_alphanumeric)
+        let after_brace = line.strip_prefix('}').map(str::trim_start);
+        let is_end =
+            after_brace.is_some_and(|rest| rest.starts_with("//") || rest.starts_with("/*"));
+        is_condition || is_end || !line.contains(char::is_alphanumeric)
     };
     gap.len() <= LONGEST && gap.lines().all(is_nothing)
 }

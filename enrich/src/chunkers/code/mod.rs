@@ -5,9 +5,11 @@
 //! is a chunk of its own, and the chunk of the class is what stands before the first.
 
 mod branches;
+mod c_calls;
 mod c_functions;
 mod calls;
 mod comments;
+mod compact;
 mod definitions;
 mod describe;
 mod file_record;

@@ -103,7 +103,9 @@ pub(super) fn docstring(body: Node<'_>) -> Option<Range<usize>> {
 /// The last name of what a node calls.
 pub(super) fn callee(node: Node<'_>, code: &str) -> Option<Range<usize>> {
     let fields = ["function", "name", "macro", "constructor", "type"];
-    let callee = fields.into_iter().find_map(|field| node.child_by_field_name(field))?;
+    let callee = fields
+        .into_iter()
+        .find_map(|field| node.child_by_field_name(field))?;
     let range = callee.byte_range();
     let bytes = code.as_bytes().get(range.clone())?;
     let mut end = bytes.len();
@@ -114,7 +116,12 @@ pub(super) fn callee(node: Node<'_>, code: &str) -> Option<Range<usize>> {
         end -= usize::from(bytes.get(..end)?.ends_with(b"::")) * 2;
     }
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_' || **byte >= 0x80;
-    let word = bytes.get(..end)?.iter().rev().take(LONGEST).take_while(is_word);
+    let word = bytes
+        .get(..end)?
+        .iter()
+        .rev()
+        .take(LONGEST)
+        .take_while(is_word);
     let length = word.count();
     let name = range.start + end - length..range.start + end;
     (length > 0 && length < LONGEST).then_some(name)

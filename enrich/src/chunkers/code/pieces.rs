@@ -139,7 +139,9 @@ mod tests {
     fn texts(text: &str, limit: usize) -> Vec<&str> {
         let pieces = cut(text, limit, &Bytes);
         assert!(pieces.iter().all(|piece| piece.tokens == piece.range.len()));
-        let texts = pieces.into_iter().map(|piece| text.get(piece.range).unwrap_or_default());
+        let texts = pieces
+            .into_iter()
+            .map(|piece| text.get(piece.range).unwrap_or_default());
         texts.collect()
     }
 

@@ -97,7 +97,10 @@ impl Reader<'_> {
     fn comment_end(&self) -> usize {
         let rest = self.code.as_bytes().get(self.at + 2..).unwrap_or_default();
         let length = match self.byte(1) {
-            Some(b'*') => rest.windows(2).position(|two| two == b"*/").map(|at| at + 2),
+            Some(b'*') => rest
+                .windows(2)
+                .position(|two| two == b"*/")
+                .map(|at| at + 2),
             _ => line_length(rest),
         };
         length.map_or(self.code.len(), |length| self.at + 2 + length)
@@ -195,10 +198,15 @@ impl Reader<'_> {
     }
 
     fn blank(&mut self, range: Range<usize>) {
-        let part = self.prepared.masked.get_mut(range).unwrap_or_default();
-        let shown = part.iter_mut().filter(|byte| **byte != b'\n');
-        shown.for_each(|byte| *byte = b' ');
+        blank(&mut self.prepared.masked, range);
     }
+}
+
+/// Makes blanks of all but line ends.
+pub(super) fn blank(text: &mut [u8], range: Range<usize>) {
+    let part = text.get_mut(range).unwrap_or_default();
+    let shown = part.iter_mut().filter(|byte| **byte != b'\n');
+    shown.for_each(|byte| *byte = b' ');
 }
 
 /// Bytes of a line without its end; a backslash continues it.
@@ -252,7 +260,10 @@ mod tests {
         let code = "#include <a.h> /* b\n c */\nint a; // d\nchar *s = \"/* no */\";";
         assert_eq!(masked(code), "\n\nint a;\nchar *s = \"        \";");
         assert_eq!(prepare(code).comments.len(), 2);
-        assert_eq!(masked("char c = '\"'; int d = '\\'';"), "char c = ' '; int d = '  ';");
+        assert_eq!(
+            masked("char c = '\"'; int d = '\\'';"),
+            "char c = ' '; int d = '  ';"
+        );
     }
 
     #[test]
@@ -279,12 +290,25 @@ mod tests {
         let macros = prepare(code).macros;
         let names: Vec<&str> = macros.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["B", "C"]);
-        assert_eq!(code.get(macros[0].range.start..macros[0].body), Some("#define B(x)"));
+        assert_eq!(
+            code.get(macros[0].range.start..macros[0].body),
+            Some("#define B(x)")
+        );
     }
 
     #[test]
     fn hostile_files_end() {
-        for code in ["/*", "\"", "'", "#", "#if", "#endif\n#else\n#endif", "\\", "#define", "R\"("] {
+        for code in [
+            "/*",
+            "\"",
+            "'",
+            "#",
+            "#if",
+            "#endif\n#else\n#endif",
+            "\\",
+            "#define",
+            "R\"(",
+        ] {
             prepare(code);
         }
         prepare(&"#if A\n{\n#else\n".repeat(100_000));

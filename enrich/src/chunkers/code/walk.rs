@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
+use super::compact::Compact;
 use super::definitions::{Call, Candidate, Span, What};
 use super::languages::{Language, Role};
 use super::names;
@@ -20,6 +21,20 @@ pub(super) struct Walk {
     pub spans: Vec<Span>,
     pub calls: Vec<Call>,
     pub doc: Option<Range<usize>>,
+}
+
+impl Walk {
+    /// With the places of the text that the tree's was made from.
+    pub fn moved(mut self, compact: &Compact) -> Self {
+        for one in &mut self.candidates {
+            one.body = compact.original(&(one.range.start..one.body)).end;
+            one.range = compact.original(&one.range);
+        }
+        for call in &mut self.calls {
+            call.name = compact.original(&call.name);
+        }
+        self
+    }
 }
 
 /// A node above the one at hand.

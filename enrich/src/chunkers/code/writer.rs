@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tributary_models::TokenCounter;
-use tributary_schemas::code_entry::{CodeEntry, DescribedBy, Definition};
+use tributary_schemas::code_entry::{CodeEntry, Definition, DescribedBy};
 use tributary_schemas::{ChunkKind, CleanDocument};
 
 use super::super::Cut;
@@ -176,7 +176,10 @@ impl<'a> Writer<'a> {
         let limit = self.config.leaf_maximum_tokens;
         let pieces = pieces::cut(text, limit, self.tokens);
         for (at, piece) in pieces.into_iter().enumerate() {
-            if text.get(piece.range.clone()).is_none_or(|text| text.trim().is_empty()) {
+            if text
+                .get(piece.range.clone())
+                .is_none_or(|text| text.trim().is_empty())
+            {
                 continue;
             }
             let text = Text {
