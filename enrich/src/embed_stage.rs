@@ -104,13 +104,13 @@ struct Job {
 type Known = HashMap<ChunkId, ChunkVectors>;
 
 /// The text of a chunk as it is embedded, before windows are cut: title, section path and body
-/// without marks, folded if configured.
+/// without marks, of code its description instead, folded if configured.
 pub fn embedding_text(
     document: &DocumentHeader,
     chunk: &Chunk,
     fold_traditional: bool,
 ) -> SearchText {
-    let text = SearchText::of(document, chunk);
+    let text = SearchText::of_meaning(document, chunk);
     if !fold_traditional {
         return text;
     }

@@ -41,6 +41,19 @@ impl SearchText {
         Self { heading, body }
     }
 
+    /// What is searched by meaning: of code its description alone, as code itself says little to a
+    /// model that was made for prose.
+    pub fn of_meaning(document: &DocumentHeader, chunk: &Chunk) -> Self {
+        let text = Self::of(document, chunk);
+        match &chunk.code {
+            Some(code) => Self {
+                body: code.description.clone(),
+                ..text
+            },
+            None => text,
+        }
+    }
+
     /// Heading and body as one text.
     pub fn joined(&self) -> String {
         match (self.heading.is_empty(), self.body.is_empty()) {
