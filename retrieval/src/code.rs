@@ -3,7 +3,8 @@
 //! of many does), and takes the best of each part of the code base, then the best over all. Stage 2
 //! ranks the definitions of those files.
 //!
-//! A file's score is the sum of w / (k + rank) over both rankings, divided by the highest possible.
+//! A file's score is the sum of w / (k + rank) over both rankings, divided by the highest possible;
+//! the file of what the question names exactly then comes first.
 //! A definition's score is (1 − f) · its own + f · that of its file; what the question names exactly
 //! then comes first, see [`crate::exact_name`].
 
@@ -62,6 +63,8 @@ struct File {
     /// Document that has its chunks: another one where it is an exact duplicate.
     stored_id: String,
     code: Option<Box<CodeEntry>>,
+    /// How exactly the question names it, or something in it.
+    exact_name: f32,
     score: f32,
 }
 
@@ -377,6 +380,11 @@ fn fuse(by_summary: Vec<Found>, by_definition: Vec<Found>, config: &CodeConfig) 
     add_ranks(&mut files, by_summary, config.summary_weight, config);
     add_ranks(&mut files, by_definition, definition_weight, config);
     let mut files: Vec<File> = files.into_values().collect();
+    let names = files.iter().map(|file| file.exact_name);
+    let highest = names.fold(0.0, f32::max);
+    for file in &mut files {
+        file.score = boosted(file.score, file.exact_name, highest);
+    }
     files.sort_by(best_first);
     files
 }
@@ -402,8 +410,10 @@ fn add_ranks(
             stored_id: found.stored.document.document_id.clone(),
             document: found.document,
             code: None,
+            exact_name: 0.0,
             score: 0.0,
         });
+        file.exact_name = file.exact_name.max(found.fine.exact_name);
         file.score += weight * (config.rank_constant + 1.0) / (config.rank_constant + rank);
         if is_file {
             file.code = Some(found.code);

@@ -346,6 +346,7 @@ async fn a_function_that_is_named_stands_first() {
     ] {
         let response = found(&retriever, json!({"query": query})).await;
         assert_eq!(functions(&response)[0], "shrink_list", "{query}");
+        assert_eq!(files(&response)[0], "mm/reclaim.c", "{query}");
         assert!(response.hits[0].scores["exact_name"] >= 1.0);
     }
 }
