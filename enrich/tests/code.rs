@@ -448,7 +448,6 @@ fn hostile_files_are_cut_in_time() {
         let begun = Instant::now();
         let chunks = chunks(path, &code);
         let seconds = begun.elapsed().as_secs_f64();
-        eprintln!("{path} {seconds}");
         assert!(seconds < 60.0, "{path}: {seconds} s");
         if path == "generated.c" {
             assert_eq!(names(&chunks).len(), 20_000);
