@@ -379,8 +379,9 @@ fn old_c_and_broken_files_keep_their_functions() {
     for (path, code, _) in FILES {
         for share in [3, 2] {
             let at = code.floor_char_boundary(code.len() / share);
-            chunks(path, &code[..at]);
-            chunks(path, &code[at..]);
+            let (beginning, end) = code.split_at(at);
+            chunks(path, beginning);
+            chunks(path, end);
         }
     }
 }
