@@ -3,7 +3,7 @@
 /// Longest prose, in bytes.
 const LONGEST: usize = 1600;
 /// Begins a line that says whose a file is and under which terms.
-const LEGAL_LINES: [&str; 12] = [
+const LEGAL_LINES: [&str; 13] = [
     "spdx-",
     "copyright",
     "(c) ",
@@ -12,6 +12,7 @@ const LEGAL_LINES: [&str; 12] = [
     "authors:",
     "@author",
     "written by",
+    "rewritten by",
     "all rights reserved",
     "licensed under",
     "-*-",

@@ -8,7 +8,8 @@ use super::c_calls;
 use super::c_functions;
 use super::compact::Compact;
 use super::languages::Language;
-use super::preprocessor::{self, Macro};
+use super::macros::Macro;
+use super::preprocessor;
 use super::walk::{Walk, walk};
 
 /// Larger files are cut by lines.

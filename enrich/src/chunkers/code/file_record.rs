@@ -1,6 +1,7 @@
 //! What a file says of itself, and what is in it: the description of its record.
 
 use tributary_models::TokenCounter;
+use tributary_schemas::code_entry::{CodeEntry, Definition, DescribedBy};
 
 use super::comments::{first_sentence, prose, prose_of_file};
 use super::definitions::{Findings, What};
@@ -10,19 +11,45 @@ use super::source::Source;
 /// A description ends after about this many tokens.
 const ENOUGH_TOKENS: usize = 400;
 
-/// The description of a file, and whether it has a comment at its top.
-pub(super) fn describe(
+/// The record of a file.
+pub(super) fn entry(
     source: &Source<'_>,
     findings: &Findings,
     items: &[Item],
-    path: &str,
     tokens: &dyn TokenCounter,
-) -> (String, bool) {
+) -> CodeEntry {
+    let path = source.path;
     let head = prose_of_file(&head_comment(source, findings, items), path);
-    let has_comment = !head.is_empty();
-    let mut out = head;
+    let described_by = match head.is_empty() {
+        true => DescribedBy::Names,
+        false => DescribedBy::Comment,
+    };
+    let description = with_lines(head, lines_of(source, items), tokens);
+    CodeEntry {
+        language: source.language.as_str().to_owned(),
+        definition: Definition::File,
+        name: path.rsplit('/').next().unwrap_or(path).to_owned(),
+        signature: String::new(),
+        start_line: 1,
+        end_line: source.lines(&(0..source.code.len())).1,
+        description: match description.is_empty() {
+            true => path.to_owned(),
+            false => description,
+        },
+        described_by,
+        calls: Vec::new(),
+        callers: Vec::new(),
+    }
+}
+
+/// Adds lines until there are enough.
+fn with_lines(
+    mut out: String,
+    lines: impl Iterator<Item = String>,
+    tokens: &dyn TokenCounter,
+) -> String {
     let mut sum = tokens.count(&out);
-    for line in lines_of(source, items) {
+    for line in lines {
         sum += tokens.count(&line);
         if sum > ENOUGH_TOKENS {
             break;
@@ -32,10 +59,7 @@ pub(super) fn describe(
         }
         out.push_str(&line);
     }
-    match out.is_empty() {
-        true => (path.to_owned(), false),
-        false => (out, has_comment),
-    }
+    out
 }
 
 /// A line for each definition: its name and the first sentence of its comment.

@@ -7,14 +7,17 @@
 mod branches;
 mod c_calls;
 mod c_functions;
+mod c_heads;
 mod calls;
 mod comments;
 mod compact;
 mod definitions;
 mod describe;
+mod entries;
 mod file_record;
 mod items;
 mod languages;
+mod macros;
 mod names;
 mod pieces;
 mod preprocessor;

@@ -91,7 +91,8 @@ impl Cutting<'_> {
 
 /// A line, in runs if it is too long.
 fn runs(line: &str, limit: usize, tokens: &dyn TokenCounter) -> Vec<Piece> {
-    let mut waiting = vec![0..line.len()];
+    let whole = 0..line.len();
+    let mut waiting = Vec::from([whole]);
     let mut done = Vec::new();
     while let Some(range) = waiting.pop() {
         let run = line.get(range.clone()).unwrap_or_default();

@@ -12,6 +12,8 @@ pub(super) struct Source<'a> {
     /// Where the code begins in the document's Markdown.
     pub offset: usize,
     pub language: Language,
+    /// Path of the file; empty if it has none.
+    pub path: &'a str,
     /// Where lines end.
     line_ends: Vec<usize>,
 }
@@ -34,7 +36,10 @@ impl<'a> Source<'a> {
             Language::C if extension == "h" && is_cpp(code) => Language::Cpp,
             language => language,
         };
-        Some(Self::new(code, body.start, language))
+        Some(Self {
+            path,
+            ..Self::new(code, body.start, language)
+        })
     }
 
     pub fn new(code: &'a str, offset: usize, language: Language) -> Self {
@@ -44,6 +49,7 @@ impl<'a> Source<'a> {
             code,
             offset,
             language,
+            path: "",
             line_ends: ends.map(|(at, _)| at).collect(),
         }
     }

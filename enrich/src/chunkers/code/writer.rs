@@ -3,22 +3,21 @@
 use std::ops::Range;
 
 use tributary_models::TokenCounter;
-use tributary_schemas::code_entry::{CodeEntry, Definition, DescribedBy};
+use tributary_schemas::code_entry::CodeEntry;
 use tributary_schemas::{ChunkKind, CleanDocument};
 
 use super::super::Cut;
 use super::super::assemble::{Assembly, Draft};
 use super::calls::{Calls, qualified};
 use super::definitions::{Findings, What};
-use super::describe;
-use super::file_record::{self, comment_of};
+use super::entries::Entries;
+use super::file_record;
 use super::items::Item;
 use super::pieces::{self, Piece};
 use super::source::Source;
 use crate::config::ChunkerConfig;
 
 pub(super) struct Writer<'a> {
-    clean: &'a CleanDocument,
     source: &'a Source<'a>,
     config: &'a ChunkerConfig,
     tokens: &'a dyn TokenCounter,
@@ -46,12 +45,6 @@ struct Text {
     is_continuation: bool,
 }
 
-/// What is known of the file while its definitions are written.
-struct Known<'a> {
-    calls: Calls<'a>,
-    masked: Option<&'a str>,
-}
-
 impl<'a> Writer<'a> {
     pub fn new(
         clean: &'a CleanDocument,
@@ -60,7 +53,6 @@ impl<'a> Writer<'a> {
         tokens: &'a dyn TokenCounter,
     ) -> Self {
         Self {
-            clean,
             source,
             config,
             tokens,
@@ -70,8 +62,10 @@ impl<'a> Writer<'a> {
     }
 
     pub fn write(mut self, findings: &Findings, items: &[Item]) -> Cut {
-        let open = self.file(findings, items);
-        let known = Known {
+        let record = file_record::entry(self.source, findings, items, self.tokens);
+        let open = self.file(record, items);
+        let known = Entries {
+            source: self.source,
             calls: Calls::new(self.source, findings.calls.clone(), items),
             masked: findings.masked.as_deref(),
         };
@@ -85,25 +79,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The record of the file, with what stands at its top; where the text begins that is left.
-    fn file(&mut self, findings: &Findings, items: &[Item]) -> usize {
-        let path = self.clean.document.source_path.as_str();
-        let (description, has_comment) =
-            file_record::describe(self.source, findings, items, path, self.tokens);
-        let entry = CodeEntry {
-            language: self.source.language.as_str().to_owned(),
-            definition: Definition::File,
-            name: path.rsplit('/').next().unwrap_or(path).to_owned(),
-            signature: String::new(),
-            start_line: 1,
-            end_line: self.source.lines(&(0..self.source.code.len())).1,
-            description,
-            described_by: match has_comment {
-                true => DescribedBy::Comment,
-                false => DescribedBy::Names,
-            },
-            calls: Vec::new(),
-            callers: Vec::new(),
-        };
+    fn file(&mut self, entry: CodeEntry, items: &[Item]) -> usize {
         let head = 0..first_definition(items).unwrap_or(self.source.code.len());
         let is_blank = self.source.text(head.clone()).trim().is_empty();
         // A file that begins with a definition is shown by its first line.
@@ -138,7 +114,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Definitions of a range with what stands between them. Calls itself for what is in them.
-    fn level(&mut self, known: &Known<'_>, items: &[Item], range: Range<usize>, place: &Place) {
+    fn level(&mut self, known: &Entries<'_>, items: &[Item], range: Range<usize>, place: &Place) {
         let mut open = range.start;
         for item in items {
             if item.found.what == What::Scope {
@@ -192,12 +168,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn definition(&mut self, known: &Known<'_>, item: &Item, place: &Place) {
+    fn definition(&mut self, known: &Entries<'_>, item: &Item, place: &Place) {
         let is_cut = !item.items.is_empty() && self.is_longer_than_leaf(&item.range);
         let inner = item.items.first().map(|inner| inner.range.start);
         let end = inner.filter(|_| is_cut).unwrap_or(item.range.end);
         let range = item.range.start..end;
-        let mut entry = Some(Box::new(self.entry(known, item, place)));
+        let mut entry = Some(Box::new(known.of(item, &place.name)));
         let own = self.place_in(item, place, place.parent);
         let limit = self.config.block_limit_tokens;
         let pieces = pieces::cut(self.source.text(range.clone()), limit, self.tokens);
@@ -230,53 +206,6 @@ impl<'a> Writer<'a> {
         let text = self.source.text(range.clone());
         let limit = self.config.leaf_maximum_tokens;
         text.len() > limit * 8 || super::super::count(self.tokens, text) > limit
-    }
-
-    fn entry(&self, known: &Known<'_>, item: &Item, place: &Place) -> CodeEntry {
-        let found = &item.found;
-        let separator = self.source.language.separator();
-        let name = qualified(&place.name, &found.name, separator);
-        let signature = self.signature(known, item);
-        let comment = comment_of(self.source, item);
-        let (mut description, described_by) = describe::describe(&comment, &signature, &name);
-        const MOST_MEMBERS: usize = 20;
-        for line in file_record::lines_of(self.source, &item.items).take(MOST_MEMBERS) {
-            description.push('\n');
-            description.push_str(&line);
-        }
-        let calls = known.calls.of(&found.range);
-        let (start_line, end_line) = self.source.lines(&item.own);
-        CodeEntry {
-            language: self.source.language.as_str().to_owned(),
-            definition: match found.what {
-                What::Function => Definition::Function,
-                What::Macro => Definition::Macro,
-                What::Type | What::Scope => Definition::Type,
-            },
-            signature,
-            start_line,
-            end_line,
-            description,
-            described_by,
-            calls: calls.into_iter().map(str::to_owned).collect(),
-            callers: known.calls.callers(&found.name, &name, separator),
-            name,
-        }
-    }
-
-    fn signature(&self, known: &Known<'_>, item: &Item) -> String {
-        let found = &item.found;
-        let head = found.range.start..found.body;
-        let masked = known.masked.filter(|_| found.what != What::Macro);
-        let text = match masked.and_then(|masked| masked.get(head.clone())) {
-            Some(text) => text,
-            None => self.source.text(head),
-        };
-        let text = match found.what {
-            What::Type => text.split('{').next().unwrap_or_default(),
-            _ => text,
-        };
-        describe::signature(text)
     }
 
     fn push(&mut self, text: Text, path: &[String], code: Option<Box<CodeEntry>>) -> usize {
