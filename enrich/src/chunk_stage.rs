@@ -197,6 +197,7 @@ impl ChunkStage {
     async fn descriptions(&self, open: &Open) -> Result<Written> {
         let parts = &self.work.parts;
         let writer = match &parts.descriptions {
+            _ if !wants_model(open.mode) => return Ok(Written::default()),
             WrittenBy::Rules => return Ok(Written::default()),
             WrittenBy::NoModel if open.cut.has_code() => return Ok(no_model(Role::DescribeCode)),
             WrittenBy::NoModel => return Ok(Written::default()),
@@ -337,7 +338,9 @@ impl ChunkParts {
             (_, WrittenBy::Model(writer)) => names.summaries = writer.name(),
             (_, WrittenBy::Rules | WrittenBy::NoModel) => {}
         }
-        if let WrittenBy::Model(writer) = &self.descriptions {
+        if let WrittenBy::Model(writer) = &self.descriptions
+            && wants_model(mode)
+        {
             names.descriptions = writer.name();
         }
         names
