@@ -8,14 +8,16 @@
 //! A definition's score is (1 − f) · its own + f · that of its file; what the question names exactly
 //! then comes first, see [`crate::exact_name`].
 
-use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+mod definitions;
+mod files;
+
+use std::collections::HashMap;
 use std::future::ready;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tributary_schemas::code_entry::CodeEntry;
-use tributary_schemas::code_search::{CodeFile, CodeHit, CodeSearchRequest, CodeSearchResponse};
+use tributary_schemas::code_search::{CodeHit, CodeSearchRequest, CodeSearchResponse};
 use tributary_schemas::search::{QueryPlan, SearchRequest, TierSummary};
 use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{ChunkId, ChunkKind, DocumentHeader, Filter, Result};
@@ -26,11 +28,13 @@ use crate::coarse::{self, Coarse};
 use crate::config::CodeConfig;
 use crate::embed::QueryVectors;
 use crate::error::SearchError;
-use crate::exact_name::boosted;
 use crate::fine::{self, FineChunk};
 use crate::retriever::{Retriever, degrade, elapsed_ms};
 use crate::serving::Serving;
 use crate::{leaving, plan, unmet};
+
+use definitions::{Scoring, code_hit};
+use files::{File, best_of_parts, code_file, fuse};
 
 /// Names in [`CodeSearchResponse::stages`].
 const STAGE_FILES: &str = "files";
@@ -55,17 +59,6 @@ struct Found {
     code: Box<CodeEntry>,
     /// The document as the caller sees it.
     document: Arc<DocumentHeader>,
-}
-
-/// A file in stage 1.
-struct File {
-    document: Arc<DocumentHeader>,
-    /// Document that has its chunks: another one where it is an exact duplicate.
-    stored_id: String,
-    code: Option<Box<CodeEntry>>,
-    /// How exactly the question names it, or something in it.
-    exact_name: f32,
-    score: f32,
 }
 
 impl Retriever {
@@ -283,42 +276,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// How the scores of stage 2 are made.
-struct Scoring {
-    file_weight: f32,
-    highest_name: f32,
-    /// Scores of tier 3 where it ran; what it was not asked about comes last.
-    reranked: Option<HashMap<ChunkId, f32>>,
-}
-
-impl Scoring {
-    /// See the head of the file.
-    fn score(&self, chunk: &FineChunk, file: f32) -> f32 {
-        let own = match &self.reranked {
-            Some(reranked) => reranked.get(&chunk.chunk_id).copied().unwrap_or(0.0),
-            None => chunk.standing,
-        };
-        let both = (1.0 - self.file_weight) * own + self.file_weight * file;
-        boosted(both, chunk.exact_name, self.highest_name)
-    }
-
-    fn named(&self, chunk: &FineChunk, file: f32) -> BTreeMap<String, f32> {
-        let of_both_tiers = [
-            ("keyword", chunk.keyword),
-            ("vector", chunk.vector),
-            ("definition", chunk.standing),
-            ("file", file),
-        ];
-        let named = (chunk.exact_name > 0.0).then_some(("exact_name", chunk.exact_name));
-        let reranked = self.reranked.as_ref();
-        let reranked = reranked.and_then(|scores| scores.get(&chunk.chunk_id));
-        let all = of_both_tiers.into_iter().chain(named);
-        all.chain(reranked.map(|score| ("rerank", *score)))
-            .map(|(name, score)| (name.to_owned(), score))
-            .collect()
-    }
-}
-
 /// Files that a request wants, within the limits.
 fn wanted_files(
     request: &CodeSearchRequest,
@@ -371,116 +328,4 @@ fn described(fine: FineChunk, stored: StoredChunk, filter: &Filter) -> Option<Fo
         code,
         document,
     })
-}
-
-/// One ranking of the files by both, best first; equal ones by document.
-fn fuse(by_summary: Vec<Found>, by_definition: Vec<Found>, config: &CodeConfig) -> Vec<File> {
-    let mut files: HashMap<String, File> = HashMap::new();
-    let definition_weight = 1.0 - config.summary_weight;
-    add_ranks(&mut files, by_summary, config.summary_weight, config);
-    add_ranks(&mut files, by_definition, definition_weight, config);
-    let mut files: Vec<File> = files.into_values().collect();
-    let names = files.iter().map(|file| file.exact_name);
-    let highest = names.fold(0.0, f32::max);
-    for file in &mut files {
-        file.score = boosted(file.score, file.exact_name, highest);
-    }
-    files.sort_by(best_first);
-    files
-}
-
-/// Adds to each file what its first place in a ranking is worth; 1 for the first of all, weighted.
-fn add_ranks(
-    files: &mut HashMap<String, File>,
-    ranking: Vec<Found>,
-    weight: f32,
-    config: &CodeConfig,
-) {
-    let mut rank = 0.0;
-    let mut ranks: HashMap<String, f32> = HashMap::new();
-    for found in ranking {
-        let id = found.document.document_id.clone();
-        if ranks.contains_key(&id) {
-            continue;
-        }
-        rank += 1.0;
-        ranks.insert(id.clone(), rank);
-        let is_file = found.stored.chunk.kind == ChunkKind::CodeFile;
-        let file = files.entry(id).or_insert_with(|| File {
-            stored_id: found.stored.document.document_id.clone(),
-            document: found.document,
-            code: None,
-            exact_name: 0.0,
-            score: 0.0,
-        });
-        file.exact_name = file.exact_name.max(found.fine.exact_name);
-        file.score += weight * (config.rank_constant + 1.0) / (config.rank_constant + rank);
-        if is_file {
-            file.code = Some(found.code);
-        }
-    }
-}
-
-fn best_first(left: &File, right: &File) -> Ordering {
-    let by_score = right.score.total_cmp(&left.score);
-    by_score.then_with(|| left.document.document_id.cmp(&right.document.document_id))
-}
-
-/// Keeps the best files of each part, in their order.
-fn best_of_parts(files: &mut Vec<File>, config: &CodeConfig) {
-    let mut taken: HashMap<String, usize> = HashMap::new();
-    files.retain(|file| {
-        let part = part(&file.document, &config.part_attribute);
-        let taken = taken.entry(part.to_owned()).or_default();
-        *taken += 1;
-        *taken <= config.files_per_part
-    });
-}
-
-fn part<'a>(document: &'a DocumentHeader, attribute: &str) -> &'a str {
-    document.attributes.text(attribute).unwrap_or_default()
-}
-
-fn code_file(rank: usize, file: &File, part_attribute: &str) -> CodeFile {
-    let document = &file.document;
-    let code = file.code.as_ref();
-    let described = code.filter(|code| code.is_described());
-    CodeFile {
-        rank,
-        score: file.score,
-        document_id: document.document_id.clone(),
-        source: document.source.clone(),
-        source_path: document.source_path.clone(),
-        language: code.map(|code| code.language.clone()).unwrap_or_default(),
-        part: part(document, part_attribute).to_owned(),
-        summary: described
-            .map(|code| code.description.clone())
-            .unwrap_or_default(),
-    }
-}
-
-fn code_hit(rank: usize, score: f32, scores: BTreeMap<String, f32>, found: Found) -> CodeHit {
-    let (document, code) = (found.document, *found.code);
-    CodeHit {
-        rank,
-        score,
-        chunk_id: found.stored.chunk.chunk_id,
-        document_id: document.document_id.clone(),
-        version: document.version,
-        source: document.source.clone(),
-        source_path: document.source_path.clone(),
-        start_line: code.start_line,
-        end_line: code.end_line,
-        function: code.name,
-        definition: code.definition,
-        language: code.language,
-        signature: code.signature,
-        description: code.description,
-        described_by: code.described_by,
-        calls: code.calls,
-        callers: code.callers,
-        text: found.stored.chunk.text,
-        url: document.attributes.link.clone().unwrap_or_default(),
-        scores,
-    }
 }
