@@ -33,10 +33,11 @@ impl SearchText {
             heading.push_str(&path.join(" / "));
         }
         let nearest = path.last().copied().unwrap_or(title);
-        let body = match &chunk.code {
+        let body = match (&chunk.code, &chunk.language) {
             // Its signs are no marks.
-            Some(code) => format!("{}\n{}", code.description, chunk.text),
-            None => without_heading(plain_text(&chunk.text), nearest),
+            (Some(code), _) => format!("{}\n{}", code.description, chunk.text),
+            (None, Some(_)) => chunk.text.clone(),
+            (None, None) => without_heading(plain_text(&chunk.text), nearest),
         };
         Self { heading, body }
     }
@@ -84,6 +85,15 @@ mod tests {
         let json = serde_json::json!({"chunk_id": "0".repeat(32), "kind": "leaf", "ordinal": 0, "section_path": path, "text": markdown, "tokens": 1});
         let chunk: Chunk = serde_json::from_value(json).unwrap_or_else(|error| panic!("{error}"));
         SearchText::of(&document, &chunk)
+    }
+
+    #[test]
+    fn source_code_is_searched_as_it_is() {
+        let json = serde_json::json!({"chunk_id": "0".repeat(32), "kind": "continuation", "ordinal": 0,
+            "section_path": ["init"], "text": "  *p = __init_(q);", "tokens": 1, "language": "c"});
+        let chunk: Chunk = serde_json::from_value(json).unwrap_or_else(|error| panic!("{error}"));
+        let text = SearchText::of(&DocumentHeader::default(), &chunk);
+        assert_eq!(text.body, chunk.text);
     }
 
     #[test]

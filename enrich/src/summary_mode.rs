@@ -70,6 +70,7 @@ mod tests {
             images: Vec::new(),
             api: None,
             code: None,
+            language: None,
             analyzed: String::new(),
         };
         let chunks = vec![

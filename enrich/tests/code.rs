@@ -38,6 +38,7 @@ fn check(clean: &CleanDocument, code: &str, chunks: &[Chunk]) {
     let mut held = std::collections::HashSet::new();
     for chunk in chunks {
         assert!(!chunk.text.trim().is_empty(), "{:?}", chunk.section_path);
+        assert!(chunk.language.is_some(), "{:?}", chunk.section_path);
         let is_part = chunks.len() > 2000 || clean.markdown.contains(&chunk.text);
         assert!(is_part, "{}", chunk.text);
         held.extend(chunk.text.lines().map(str::trim));

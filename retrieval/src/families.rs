@@ -357,6 +357,7 @@ mod tests {
             is_continuation: false,
             api: None,
             code: None,
+            language: None,
             parent_summary: None,
             images: Vec::new(),
             analyzed: String::new(),

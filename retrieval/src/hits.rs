@@ -183,6 +183,7 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
         attributes: document.attributes.clone(),
         api: chunk.api.clone(),
         code: chunk.code.clone(),
+        language: chunk.language.clone(),
         parent: None,
         neighbours: Vec::new(),
         family: shown.family.clone(),
@@ -288,7 +289,7 @@ pub async fn passages(
             ordinal: chunk.ordinal,
             section_path: chunk.section_path,
             text: chunk.text,
-            language: chunk.code.map(|code| code.language),
+            language: chunk.language,
         }
     };
     Ok(stored.into_iter().flatten().map(passage).collect())

@@ -102,6 +102,10 @@ pub struct Chunk {
     /// What is known of a file or definition of source code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<CodeEntry>>,
+    /// Programming language, where the text is source code and no Markdown: of definitions, and of
+    /// what stands between and after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
     /// Ready tokens of title, section path and text, separated by one space: what the keyword side
     /// indexes.
     #[serde(default)]

@@ -153,6 +153,9 @@ pub struct Hit {
     /// What is known of a file or definition of source code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<CodeEntry>>,
+    /// Programming language, where the text is source code and no Markdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
     /// With `parents`: the chunk above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Passage>,

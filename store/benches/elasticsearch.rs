@@ -342,6 +342,7 @@ fn operation(id: u64) -> Operation {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: vec![],
         analyzed,

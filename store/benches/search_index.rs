@@ -166,6 +166,7 @@ fn chunk(id: usize, analyzed: String) -> Chunk {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: vec![],
         analyzed,

@@ -113,6 +113,7 @@ fn operation(number: u64) -> Operation {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: word,

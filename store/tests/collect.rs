@@ -84,6 +84,7 @@ fn replace(id: &str, version: u64, body: &str, picture: &str) -> Operation {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: vec![picture.to_owned()],
         analyzed: "a".into(),

@@ -92,6 +92,7 @@ fn operation(document: u64) -> Operation {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: format!("a wort{} d{document}", document * 7 + ordinal),

@@ -273,6 +273,7 @@ fn replace(document: DocumentHeader, settings: &IndexSettings) -> Operation {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: Vec::new(),
     };

@@ -47,6 +47,7 @@ struct Planned {
     is_continuation: bool,
     api: Option<Box<ApiEntry>>,
     code: Option<Box<CodeEntry>>,
+    language: Option<String>,
     text: Text,
 }
 
@@ -153,6 +154,7 @@ impl Cut {
                 images: planned.images,
                 api: planned.api,
                 code,
+                language: planned.language,
                 analyzed: String::new(),
             });
         }
@@ -217,6 +219,8 @@ pub(super) struct Draft {
     pub is_continuation: bool,
     pub api: Option<Box<ApiEntry>>,
     pub code: Option<Box<CodeEntry>>,
+    /// Of source code.
+    pub language: Option<String>,
 }
 
 /// Collects what a document is cut into, in document order.
@@ -248,6 +252,7 @@ impl<'a> Assembly<'a> {
             is_continuation: draft.is_continuation,
             api: draft.api,
             code: draft.code,
+            language: draft.language,
             text: Text::Cut(draft.text, draft.tokens),
         };
         self.add(planned)
@@ -264,6 +269,7 @@ impl<'a> Assembly<'a> {
             is_continuation: false,
             api: None,
             code: None,
+            language: None,
             text: Text::Wanted(self.cut.wanted.len()),
         };
         self.cut.wanted.push(wanted);

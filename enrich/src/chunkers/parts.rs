@@ -105,6 +105,7 @@ impl<'a> Parts<'a> {
             is_continuation: false,
             api: part.api,
             code: None,
+            language: None,
         };
         Some(self.assembly.push(draft, images))
     }
@@ -132,6 +133,7 @@ impl<'a> Parts<'a> {
                 // What was read of the whole belongs to its beginning.
                 api: part.api.take(),
                 code: None,
+                language: None,
             };
             let position = self.assembly.push(draft, images);
             first.get_or_insert(position);

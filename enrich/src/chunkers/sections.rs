@@ -183,6 +183,7 @@ impl<'a> Cutter<'a> {
             is_continuation: false,
             api: None,
             code: None,
+            language: None,
         };
         self.assembly.push(draft, images);
     }
@@ -213,6 +214,7 @@ impl<'a> Cutter<'a> {
                 is_continuation,
                 api: None,
                 code: None,
+                language: None,
             };
             self.assembly.push(draft, images);
         }

@@ -156,6 +156,7 @@ impl Deck<'_> {
             is_continuation: part.is_continuation,
             api: None,
             code: None,
+            language: None,
         };
         self.assembly.push(draft, images);
     }

@@ -28,6 +28,7 @@ pub(super) fn chunk(clean: &CleanDocument, tokens: &dyn TokenCounter) -> Cut {
             is_continuation: false,
             api: None,
             code: None,
+            language: None,
         },
         images,
     )
@@ -50,6 +51,7 @@ pub(super) fn chunk_title(clean: &CleanDocument, tokens: &dyn TokenCounter) -> C
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
     };
     one(clean, draft, &[])
 }

@@ -56,6 +56,7 @@ pub fn embedded(document: DocumentHeader, texts: &[String]) -> EmbeddedDocument 
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: text.clone(),

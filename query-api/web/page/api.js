@@ -99,7 +99,7 @@ export function fenced(code, language = "") {
 }
 
 /** The text of a hit or a passage as Markdown: source code is none. */
-export function markdownOf({ text, code, language = code?.language }) {
+export function markdownOf({ text, language }) {
   return language === undefined ? text : fenced(text, language);
 }
 

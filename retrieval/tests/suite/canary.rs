@@ -136,6 +136,7 @@ fn replace(document: u64, version: u64, forbidden: bool) -> Operation {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: common::analyzer().analyze(text).join(" "),

@@ -26,6 +26,7 @@ fn replace(id: &str, chunks: u128) -> Operation {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: vec![],
         analyzed: format!("{id}-{place}"),

@@ -41,6 +41,7 @@ pub fn chunk(id: u128, analyzed: &str) -> Chunk {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: vec![],
         analyzed: analyzed.into(),

@@ -221,6 +221,7 @@ impl<'a> Writer<'a> {
             is_continuation: text.is_continuation,
             api: None,
             code,
+            language: Some(self.source.language.as_str().to_owned()),
         };
         self.assembly.push(draft, &[])
     }

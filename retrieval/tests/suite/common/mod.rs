@@ -197,6 +197,7 @@ pub fn replace(text: &Text, version: u64) -> Operation {
         is_continuation: false,
         api: None,
         code: None,
+        language: None,
         parent_summary: None,
         images: Vec::new(),
         analyzed: analyzer

@@ -116,6 +116,7 @@ fn chunk(id: u128, ordinal: usize, analyzed: &str) -> Chunk {
         is_continuation: ordinal % 2 == 1,
         api: None,
         code: None,
+        language: None,
         parent_summary: Some("summary".into()),
         images: vec!["a.png".into()],
         analyzed: analyzed.into(),
