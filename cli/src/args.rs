@@ -387,7 +387,7 @@ pub struct ChunkFile {
     /// The file, and how results are printed.
     #[command(flatten)]
     pub file: FileArgument,
-    /// How it is cut: sections, whole, api, faq, headings [default: as the source's profile says]
+    /// How it is cut: sections, whole, api, faq, headings, code [default: as the source's profile says]
     #[arg(long, value_name = "NAME")]
     pub chunker: Option<String>,
     /// Cut it as a file of this source is

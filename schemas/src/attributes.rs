@@ -62,6 +62,26 @@ pub struct Attributes {
     pub custom: BTreeMap<String, String>,
 }
 
+/// Names of the attributes that are no `custom` ones.
+const OWN: [&str; 11] = [
+    "author",
+    "link",
+    "product",
+    "product_version",
+    "department",
+    "domain",
+    "organization",
+    "language",
+    "security_level",
+    "created_at",
+    "updated_at",
+];
+
+/// Whether a custom attribute of this name could pass for one of [`Attributes`]' own.
+pub fn is_own_name(name: &str) -> bool {
+    OWN.contains(&name)
+}
+
 impl Attributes {
     /// The textual attributes that have a value, by name; `custom` ones are not among them.
     pub fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {

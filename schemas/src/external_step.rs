@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::attributes::is_own_name;
 use crate::document::TABLES_DATABASE;
 use crate::{Attributes, Error, ErrorKind, Result, limits};
 
@@ -104,7 +105,20 @@ impl ExternalReply {
         if self.metadata.contains_key(TABLES_DATABASE) {
             return Err(invalid(format!("changes the metadata `{TABLES_DATABASE}`")));
         }
+        self.check_custom()?;
         self.check_tags()
+    }
+
+    fn check_custom(&self) -> Result<()> {
+        let custom = self.attributes.iter().flat_map(|given| given.custom.keys());
+        let is_wrong =
+            |name: &&String| is_own_name(name) || name.trim() != *name || name.is_empty();
+        match custom.into_iter().find(is_wrong) {
+            Some(name) => Err(invalid(format!(
+                "changes the attribute `{name}`, which is the producer's or no name"
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn check_tags(&self) -> Result<()> {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::attributes::is_own_name;
 use crate::{ChunkKind, DocumentHeader, strict};
 
 /// Which chunks a query may see. Conditions are joined by AND, the values of one condition by OR.
@@ -196,7 +197,11 @@ pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
     // A link is one document's alone. Exact duplicates have the same attributes otherwise.
     let own = attributes.texts().filter(|(name, _)| *name != "link");
     terms.extend(own.map(|(name, value)| attribute_term(name, value)));
-    let custom = attributes.custom.iter();
+    // What a custom attribute says must not pass for what the producer says by the same name.
+    let custom = attributes
+        .custom
+        .iter()
+        .filter(|(name, _)| !is_own_name(name));
     terms.extend(custom.map(|(name, value)| attribute_term(name, value)));
     for duplicate in &document.duplicates {
         terms.extend([
@@ -268,7 +273,10 @@ mod tests {
     fn attributes_of_any_name_are_asked_for() {
         let mut document = DocumentHeader::default();
         document.attributes.department = Some("RAN".into());
-        document.attributes.custom = BTreeMap::from([("category".into(), "api".into())]);
+        document.attributes.custom = BTreeMap::from([
+            ("category".into(), "api".into()),
+            ("department".into(), "Core".into()),
+        ]);
         let allows = |name: &str, values: &[&str]| {
             let values = values.iter().map(|value| (*value).to_owned()).collect();
             let filter = Filter {
@@ -279,6 +287,7 @@ mod tests {
             filter.allows(&document)
         };
         assert!(allows("category", &["faq", "api"]) && allows("department", &["RAN"]));
+        assert!(!allows("department", &["Core"]), "of its own name alone");
         assert!(!allows("category", &["faq"]) && !allows("category", &[]));
         assert!(!allows("room", &["3"]) && !allows("organization", &["RAN"]));
         let filter = Filter {

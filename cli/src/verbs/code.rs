@@ -12,6 +12,9 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
 
+const NO_CODE: &str = "no source code was found: it is that of sources whose profile has `chunker = \"code\"`, as the server \
+                       was started with it (docs/code-search.md)\n";
+
 const SHOWN_CHARACTERS: usize = 200;
 /// Files that are named below the hits.
 const SHOWN_FILES: usize = 5;
@@ -53,7 +56,7 @@ fn describe(response: &CodeSearchResponse) -> String {
         Some(unmet) => {
             writeln!(text, "nothing found: {}", unmet.describe()).ok();
         }
-        None if response.files.is_empty() => text.push_str("no source code was found\n"),
+        None if response.files.is_empty() => text.push_str(NO_CODE),
         None => {}
     }
     if !response.degraded.is_empty() {
@@ -141,6 +144,6 @@ mod tests {
     #[test]
     fn an_answer_without_code_says_so() {
         let text = describe(&answer(0));
-        assert!(text.starts_with("no source code was found\n"), "{text}");
+        assert!(text.starts_with("no source code was found: "), "{text}");
     }
 }

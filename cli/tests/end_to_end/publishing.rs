@@ -49,6 +49,19 @@ fn handbook() -> Workspace {
 }
 
 #[test]
+fn folders_with_files_of_one_name_are_published_from_what_holds_them() {
+    let workspace = handbook();
+    workspace.write("hb/core/tilt.md", "# Tilt\n\nOf the core.");
+    let run = publish(&workspace, &["hb/radio", "hb/core"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stderr.contains("files of one name"), "{run:?}");
+    let all = ["core/amf.md", "core/tilt.md", "radio/tilt.md"];
+    assert_eq!(indexed(&workspace, "hb"), all);
+    published(&workspace, &["hb/radio"]);
+    assert_eq!(indexed(&workspace, "hb"), all, "the same documents");
+}
+
+#[test]
 fn one_file_of_a_published_folder_updates_its_document() {
     let workspace = handbook();
     published(&workspace, &["hb"]);

@@ -9,7 +9,7 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "text/1";
+pub(crate) const NAME: &str = "text/2";
 
 /// Longest first line that is taken for a title, in characters.
 const MAXIMUM_TITLE_LINE: usize = 100;
@@ -35,7 +35,8 @@ pub(crate) fn convert(bytes: &[u8], language: &str) -> Converted {
     let markdown = if language.is_empty() {
         text
     } else {
-        fenced(language, &text)
+        // A form feed is a page break in Markdown, and here a blank: lines stay those of the file.
+        fenced(language, &text.replace('\u{c}', " "))
     };
     Converted {
         markdown,
@@ -76,6 +77,8 @@ mod tests {
             "```csv\na,b\n1,2\n```\n"
         );
         assert_eq!(convert(b" \n\t ", "csv").markdown, "");
+        let with_form_feeds = convert(b"int a;\x0c\n\x0c\nint b;\n", "c");
+        assert_eq!(with_form_feeds.markdown, "```c\nint a; \n \nint b;\n```\n");
     }
 
     #[test]

@@ -209,6 +209,10 @@ mod tests {
             ),
             (json!({"version": 7}), "document_id"),
             (
+                json!({"document_id": "d", "version": 7, "attributes": {"custom": {"department": "X"}}}),
+                "`department`",
+            ),
+            (
                 json!({"document_id": "d", "version": 7, "chunks": []}),
                 "chunks",
             ),

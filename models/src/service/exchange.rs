@@ -22,6 +22,8 @@ pub(super) struct Exchange {
     client: Client,
     url: Url,
     key: Option<HeaderValue>,
+    /// What is never quoted: key, address, query.
+    secrets: Vec<String>,
     maximum_reply_bytes: usize,
 }
 
@@ -30,7 +32,14 @@ impl Exchange {
     pub fn new(settings: &ServiceSettings) -> Result<Self> {
         let url = address(&settings.url)?;
         let client = client(&url, settings.connect_timeout).map_err(|what| invalid("url", what))?;
+        let key = settings
+            .key
+            .as_ref()
+            .map(|key| key.reveal().trim().to_owned());
+        let query = url.query().map(str::to_owned);
+        let secrets = key.into_iter().chain([url.to_string()]).chain(query);
         Ok(Self {
+            secrets: secrets.collect(),
             client,
             url,
             key: settings.key.as_ref().map(bearer).transpose()?,
@@ -62,8 +71,13 @@ impl Exchange {
                 Reason::Refused,
                 format!("answered {}: redirects are not followed", status.as_u16()),
             )),
-            _ => Err(refused(read_refusal(response).await)),
+            _ => Err(self.refused(read_refusal(response).await)),
         }
+    }
+
+    fn refused(&self, refusal: Refusal) -> ChatError {
+        let secrets = self.secrets.iter().map(String::as_str);
+        refused(refusal, &secrets.collect::<Vec<_>>())
     }
 
     async fn read(&self, mut response: Response) -> ChatResult<Vec<u8>> {
@@ -143,7 +157,8 @@ fn broken_off(error: &reqwest::Error) -> ChatError {
     ChatError::new(Reason::BrokenOff, message)
 }
 
-fn refused(refusal: Refusal) -> ChatError {
+/// Services echo what they were sent: neither key nor address is quoted, and no sign that nobody sees.
+fn refused(refusal: Refusal, secrets: &[&str]) -> ChatError {
     let reason = match refusal.status {
         429 => Reason::RateLimited,
         408 | 500..=599 => Reason::Overloaded,
@@ -154,7 +169,12 @@ fn refused(refusal: Refusal) -> ChatError {
         .ok()
         .and_then(|json| words_of(&json));
     let words = words.map_or_else(String::new, |words| {
-        let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let seen = |sign: &char| sign.is_whitespace() || !sign.is_control();
+        let seen: String = words.chars().filter(seen).collect();
+        let mut line = seen.split_whitespace().collect::<Vec<_>>().join(" ");
+        for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+            line = line.replace(secret, "…");
+        }
         let quoted: String = line.chars().take(MAXIMUM_QUOTED_CHARACTERS).collect();
         format!(": {quoted}")
     });

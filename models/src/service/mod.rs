@@ -23,6 +23,8 @@ use crate::chat::circuit::Circuit;
 use crate::chat::{ChatError, ChatResult, Reason};
 use crate::{Error, Result};
 
+/// Share of the patience after which a service that wants to be left alone for longer is asked.
+const LAST_LOOK: f64 = 0.9;
 /// Longest pause between two looks whether a service is back.
 const LOOK_PAUSE: Duration = Duration::from_millis(500);
 
@@ -167,6 +169,10 @@ impl Service {
                 Err(failed) => failed,
             };
             let pause = backoff::pause(self.settings.retry_pause, *attempts, failed.retry_after);
+            let pause = match failed.retry_after {
+                Some(_) => patience.or_last_look(pause),
+                None => pause,
+            };
             let is_last = *attempts > self.settings.retries || !patience.has(pause);
             if is_last || !may_pass(failed.reason) {
                 return Err(Ended::Failed(failed));
@@ -255,6 +261,8 @@ impl Service {
 struct Patience {
     whole: Duration,
     until: Option<Instant>,
+    /// Whether the service was asked once more because it wants to be left alone for longer.
+    has_last_look: bool,
     /// How many attempts had found the service ill when it was first found away.
     ill_attempts: Option<u64>,
 }
@@ -264,6 +272,7 @@ impl Patience {
         Self {
             whole,
             until: None,
+            has_last_look: false,
             ill_attempts: None,
         }
     }
@@ -284,7 +293,17 @@ impl Patience {
         pause < self.rest()
     }
 
+    /// The pause, or where it is longer than the patience, once, one that ends shortly before it.
+    fn or_last_look(&mut self, pause: Duration) -> Duration {
+        let rest = self.rest();
+        if pause < rest || std::mem::replace(&mut self.has_last_look, true) {
+            return pause;
+        }
+        rest.mul_f64(LAST_LOOK)
+    }
+
     fn begin_anew(&mut self) {
+        self.has_last_look = false;
         self.until = None;
         self.ill_attempts = None;
     }

@@ -6,6 +6,9 @@ use super::invalid;
 use crate::Result;
 use crate::chat::config::Key;
 
+/// Longest time that anything is waited for.
+const LONGEST: Duration = Duration::from_secs(30 * 86_400);
+
 /// How a service is called. Everything is said by whoever runs the product; nothing comes from
 /// documents.
 #[derive(Clone, Debug)]
@@ -45,6 +48,14 @@ impl ServiceSettings {
             ("parallel", self.parallel > 0),
             ("maximum_reply_bytes", self.maximum_reply_bytes > 0),
         ];
+        let longest = [
+            ("timeout_seconds", self.timeout),
+            ("patience_seconds", self.patience),
+        ];
+        if let Some((setting, _)) = longest.into_iter().find(|(_, time)| *time > LONGEST) {
+            let days = LONGEST.as_secs() / 86_400;
+            return Err(invalid(setting, format!("must be at most {days} days")));
+        }
         let wrong = positive.into_iter().find(|(_, is_positive)| !is_positive);
         wrong.map_or(Ok(()), |(setting, _)| {
             Err(invalid(setting, "must be at least 1"))

@@ -31,7 +31,7 @@ use crate::error::SearchError;
 use crate::fine::{self, FineChunk};
 use crate::retriever::{Retriever, degrade, elapsed_ms};
 use crate::serving::Serving;
-use crate::{leaving, plan, unmet};
+use crate::{document, leaving, plan, unmet};
 
 use definitions::{Scoring, code_hit};
 use files::{File, best_of_parts, code_file, fuse};
@@ -82,7 +82,11 @@ impl Retriever {
         search.note_damage().await?;
         let is_empty = files.is_empty() && found.is_empty();
         let unmet_filter = match is_empty {
-            true => self.unmet_code_filter(&request.filter, principal).await?,
+            true => {
+                let is_certain = search.vectors.is_some();
+                self.unmet_code_filter(&request.filter, principal, is_certain)
+                    .await?
+            }
             false => None,
         };
         let took_ms = elapsed_ms(started);
@@ -106,18 +110,24 @@ impl Retriever {
         })
     }
 
-    /// The values of a filter that no document has, if there are some: without them it may be that
-    /// there is no source code.
+    /// What of a filter no document meets, where nothing was found. `is_certain` says that vectors
+    /// found no code under it either.
     async fn unmet_code_filter(
         &self,
         wishes: &Filter,
         principal: &Principal,
+        is_certain: bool,
     ) -> std::result::Result<Option<UnmetFilter>, SearchError> {
         if wishes.is_unrestricted() {
             return Ok(None);
         }
         let reading = self.reading(principal).await?;
-        Ok(unmet::unmet(wishes, &reading.values, false))
+        let mut unmet = unmet::unmet(wishes, &reading.values, is_certain);
+        if let (Some(unmet), Some(ids)) = (&mut unmet, &wishes.document_ids) {
+            let allowed = self.filter(&Filter::default(), principal)?;
+            unmet.add_documents(document::absent(self.index.as_ref(), ids, &allowed).await?);
+        }
+        Ok(unmet)
     }
 }
 

@@ -8,6 +8,7 @@ use tributary_schemas::{Error, ErrorKind};
 
 use super::roots::{Roots, path_within};
 use super::walk::{Folder, Listing, Unlisted};
+use crate::print;
 
 /// A file of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,13 +91,48 @@ impl<'a> Rule<'a> {
             .iter()
             .map(|path| self.look(path))
             .collect::<Result<Vec<_>>>()?;
+        let selection = self.selected(&named)?;
+        let Some(collision) = collision(&selection.files) else {
+            return Ok(selection);
+        };
+        let collision = collision.into();
+        let Some(root) = self.common_root(&named) else {
+            return Err(collision);
+        };
+        print::note(&format!(
+            "paths are relative to {}, as several of its folders have files of one name",
+            root.display()
+        ));
+        let below_common = Rule {
+            root: Some(root),
+            ..*self
+        };
+        below_common.selected(&named)
+    }
+
+    /// The folder that holds all, where nothing but new folders was named.
+    fn common_root(&self, named: &[Named]) -> Option<PathBuf> {
+        let is_new = |one: &Named| one.is_folder && self.roots.containing(&one.absolute).is_none();
+        if self.root.is_some() || named.len() < 2 || !named.iter().all(is_new) {
+            return None;
+        }
+        let first = named.first()?.absolute.parent()?;
+        let holds_all = |folder: &&Path| named.iter().all(|one| one.absolute.starts_with(folder));
+        let common = first.ancestors().find(holds_all)?;
+        // All of a disk is no folder of documents.
+        let is_root_of_disk = common.parent().is_none();
+        let is_free = self.roots.below(common).is_none();
+        (is_free && !is_root_of_disk).then(|| common.to_owned())
+    }
+
+    fn selected(&self, named: &[Named]) -> Result<Selection> {
         let folders: BTreeSet<&PathBuf> = named
             .iter()
             .filter(|named| named.is_folder)
             .map(|named| &named.absolute)
             .collect();
         let mut selection = Selection::default();
-        for one in &named {
+        for one in named {
             self.add(one, &folders, &mut selection)?;
         }
         let files = &mut selection.files;
@@ -104,7 +140,6 @@ impl<'a> Rule<'a> {
             (&left.source_path, &left.file).cmp(&(&right.source_path, &right.file))
         });
         files.dedup_by(|left, right| left.is_same(right));
-        refuse_collisions(files)?;
         Ok(selection)
     }
 
@@ -254,21 +289,17 @@ pub(super) fn found(file: &Path, absolute: &Path, root: &Path) -> Found {
 }
 
 /// Two files that would be one document: which of them won would be chance.
-fn refuse_collisions(files: &[Found]) -> Result<()> {
-    let collision = files
+fn collision(files: &[Found]) -> Option<Error> {
+    let (left, right) = files
         .iter()
         .zip(files.iter().skip(1))
-        .find(|(left, right)| left.source_path == right.source_path);
-    let Some((left, right)) = collision else {
-        return Ok(());
-    };
+        .find(|(left, right)| left.source_path == right.source_path)?;
     let (first, second) = (left.file.display(), right.file.display());
     let message = format!(
         "{first} and {second} would be the same document `{}`",
         left.source_path
     );
-    let hint = "publish the folder that holds both, or each of them with a --source of its own";
-    Err(Error::new(ErrorKind::Invalid, message)
-        .with_hint(hint)
-        .into())
+    let hint =
+        "name the folder that holds both with --root, or give each of them a --source of its own";
+    Some(Error::new(ErrorKind::Invalid, message).with_hint(hint))
 }

@@ -142,7 +142,12 @@ fn bare(line: &str) -> &str {
         .strip_suffix("\"\"\"")
         .or_else(|| line.strip_suffix("'''"))
         .unwrap_or(line);
-    let line = line.trim_start_matches(['*', '#', '!', '<']).trim();
+    // `///<` and `/**<` of members; another `<` is a part of the text.
+    let line = line
+        .strip_prefix('<')
+        .filter(|rest| rest.starts_with(' '))
+        .unwrap_or(line);
+    let line = line.trim_start_matches(['*', '#', '!']).trim();
     let says = |sign: char| sign.is_alphanumeric();
     match line.contains(says) {
         true => line.trim_end_matches(['*', '=']).trim_end(),

@@ -13,7 +13,7 @@ use super::preprocessor;
 use super::walk::{Walk, walk};
 
 /// Larger files are cut by lines.
-const LARGEST: usize = 16 << 20;
+const LARGEST: usize = 1 << 20;
 
 /// What a candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

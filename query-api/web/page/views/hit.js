@@ -37,7 +37,7 @@ const linesOf = ({ code }) => (code ? `:${code.start_line}-${code.end_line}` : "
 function Definition({ code }) {
   if (!code) return null;
   return html`${code.signature && html`<p class="signature"><code>${code.signature}</code></p>`}
-    ${code.description && html`<p>${code.description}</p>`}`;
+    ${code.description && code.described_by !== "names" && html`<p>${code.description}</p>`}`;
 }
 
 function Facts({ hit }) {
