@@ -244,7 +244,7 @@ fn two_files_are_never_silently_one_document() {
     workspace.write("left/note.md", "the left loris");
     workspace.write("right/note.md", "the right loris");
     workspace
-        .run(["publish", "left", "right"])
+        .run(["publish", "left/note.md", "right/note.md"])
         .refused(1, &["left/note.md and right/note.md", "`note.md`", "hint:"]);
     let twice = workspace.json([
         "publish",
