@@ -179,9 +179,11 @@ impl IngestStage {
         let mut begun = blocking(move || shared.begin(published, converted)).await?;
         if self.is_for_external_steps(&begun) {
             // With the permit: while there is no room, nothing more is converted.
-            let _room = self.room.take(begun.clean.markdown.len()).await?;
+            let room = self.room.take(begun.clean.markdown.len()).await?;
             drop(permit);
             begun.clean = self.run_external_steps(begun.clean).await?;
+            // Before the permit, which others may hold that wait for room.
+            drop(room);
             permit = self.permit().await?;
         }
         let (shared, now_ms) = (Arc::clone(&self.shared), (self.clock)());

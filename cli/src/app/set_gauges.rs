@@ -46,23 +46,30 @@ impl SetGauges {
     /// Refreshes them until `shutdown`.
     pub async fn follow(self, parts: Arc<Parts>, shutdown: CancellationToken) {
         while !shutdown.is_cancelled() {
-            let sets = parts.knowledge_sets.shared().current();
-            let asked = Arc::clone(&sets);
-            match parts
-                .documents
-                .tally(move |source| asked.of_source(source))
-                .await
-            {
-                Ok(tallies) => self.set(&statuses(&sets, tallies).sets),
-                Err(error) => {
-                    tracing::warn!(%error, "documents of knowledge sets cannot be counted")
-                }
+            if let Err(error) = self.refresh(&parts).await {
+                tracing::warn!(%error, "documents of knowledge sets cannot be counted");
             }
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 () = tokio::time::sleep(REFRESH) => {}
             }
         }
+    }
+
+    /// Counts, unless there is no set to count for.
+    async fn refresh(&self, parts: &Parts) -> Result<()> {
+        let sets = parts.knowledge_sets.shared().current();
+        let statuses = match sets.iter().next() {
+            None => Vec::new(),
+            Some(_) => {
+                let asked = Arc::clone(&sets);
+                let in_sets = move |source: &str| asked.of_source(source);
+                let tallies = parts.documents.tally(in_sets).await?;
+                statuses(&sets, tallies).sets
+            }
+        };
+        self.set(&statuses);
+        Ok(())
     }
 
     /// Sets that are gone take their gauges with them.

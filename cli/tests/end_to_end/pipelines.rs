@@ -156,6 +156,25 @@ fn what_did_not_change_costs_no_call_and_another_version_does() {
 }
 
 #[test]
+fn room_for_one_text_and_one_converter_are_enough_for_all() {
+    let service = StepServer::start(|_, request| {
+        std::thread::sleep(Duration::from_millis(100));
+        masked(request)
+    });
+    let workspace = workspace(&service.url, "1")
+        .with("ingest.external.waiting_bytes", "1024")
+        .with("convert.conversion_workers", "1");
+    let server = workspace.start();
+    let published: Vec<_> = (0..6)
+        .map(|number| server.publish(&event("wiki", &format!("{number}.md"))))
+        .collect();
+    for one in &published {
+        assert_eq!(text(&server.settled(one), "/state"), "indexed");
+    }
+    server.stop();
+}
+
+#[test]
 fn a_wrong_step_is_refused_with_its_place_and_a_hint() {
     let workspace = workspace("ftp://somewhere/", "1");
     workspace.run(["config", "check"]).refused(
