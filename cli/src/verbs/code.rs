@@ -3,10 +3,8 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use tributary_schemas::Filter;
 use tributary_schemas::code_search::{CodeHit, CodeSearchRequest, CodeSearchResponse};
 
-use super::search::attributes;
 use crate::args::{CodeSearch, Global, Service};
 use crate::client::Client;
 use crate::config::Config;
@@ -29,16 +27,9 @@ pub fn run(global: &Global, config: &Config, search: &CodeSearch) -> Result<Outc
 }
 
 fn request(search: &CodeSearch) -> CodeSearchRequest {
-    let given = |values: &[String]| (!values.is_empty()).then(|| values.to_vec());
     CodeSearchRequest {
         query: search.query.clone(),
-        filter: Filter {
-            knowledge_sets: given(&search.sets),
-            tags: given(&search.tags),
-            sources: given(&search.sources),
-            attributes: attributes(&search.attributes),
-            ..Filter::default()
-        },
+        filter: search.filter.filter(),
         top_k: search.top_k,
         files: search.files,
         rerank: None,

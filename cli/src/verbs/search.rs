@@ -1,6 +1,5 @@
 //! `tributary search QUERY`.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::Result;
@@ -8,7 +7,7 @@ use serde_json::Value;
 use tributary_schemas::search::{Hit, SearchRequest, SearchResponse};
 use tributary_schemas::{ChunkKind, Filter};
 
-use crate::args::{Global, Search, Service};
+use crate::args::{Global, Search, Service, given};
 use crate::client::Client;
 use crate::config::Config;
 use crate::names;
@@ -35,15 +34,6 @@ pub fn run(global: &Global, config: &Config, search: &Search) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// `NAME=VALUE` by name.
-pub(super) fn attributes(given: &[(String, String)]) -> Option<BTreeMap<String, Vec<String>>> {
-    let mut by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, value) in given {
-        by_name.entry(name.clone()).or_default().push(value.clone());
-    }
-    (!by_name.is_empty()).then_some(by_name)
-}
-
 /// Names of kinds, which the command line has checked.
 fn kinds(named: &[String]) -> Result<Option<Vec<ChunkKind>>> {
     let named: Vec<Value> = named.iter().map(|kind| kind.as_str().into()).collect();
@@ -52,17 +42,12 @@ fn kinds(named: &[String]) -> Result<Option<Vec<ChunkKind>>> {
 }
 
 fn request(search: &Search) -> Result<SearchRequest> {
-    let given = |values: &[String]| (!values.is_empty()).then(|| values.to_vec());
     Ok(SearchRequest {
         query: search.query.clone(),
         filter: Filter {
-            knowledge_sets: given(&search.sets),
-            tags: given(&search.tags),
-            sources: given(&search.sources),
-            attributes: attributes(&search.attributes),
             document_ids: given(&search.documents),
             kinds: kinds(&search.kinds)?,
-            ..Filter::default()
+            ..search.filter.filter()
         },
         top_k: search.top_k,
         minimum_relevance: search.minimum_relevance,

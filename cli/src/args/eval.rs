@@ -1,0 +1,95 @@
+//! Arguments of `eval`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use super::Output;
+
+/// `eval …`.
+#[derive(Debug, Subcommand)]
+pub enum Eval {
+    /// Send a set through the real pipeline and score every tier
+    Run(EvalRun),
+    /// Send source code through the real pipeline and score what questions about it find
+    Code(EvalCode),
+    /// Fit the weights of relevance to sets of questions, and print them as a configuration
+    Calibrate(EvalCalibrate),
+}
+
+/// `eval run`.
+#[derive(Debug, Args)]
+pub struct EvalRun {
+    /// Folder: corpus.jsonl, queries.jsonl, qrels.tsv (BEIR), or docs/, queries.jsonl or
+    /// questions.jsonl, qrels.tsv
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub set: PathBuf,
+    /// Other file of questions in the folder
+    #[arg(long, value_name = "FILE", default_value = "queries.jsonl")]
+    pub queries: String,
+    /// Other file of judgements in the folder
+    #[arg(long, value_name = "FILE", default_value = "qrels.tsv")]
+    pub qrels: String,
+    /// Source that the documents come from, whose profile then says how they are treated
+    #[arg(long, value_name = "NAME", default_value = "eval")]
+    pub source: String,
+    /// Fold near-duplicates, as searches do; else each is a hit of its own
+    #[arg(long)]
+    pub fold: bool,
+    /// Embedder instead of the configured one
+    #[arg(long, value_enum)]
+    pub embedder: Option<EmbedderChoice>,
+    /// Ask only this many questions
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `eval code`.
+#[derive(Debug, Args)]
+pub struct EvalCode {
+    /// Folder: questions.jsonl, each with its gold files and functions; files.tsv where only some
+    /// files are published
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub set: PathBuf,
+    /// Other file of questions (repeatable: each is scored by itself) [default: questions.jsonl of the set]
+    #[arg(long = "questions", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub questions: Vec<PathBuf>,
+    /// Folder of the source code [default: docs/ of the set]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub code: Option<PathBuf>,
+    /// Source that the files come from, whose profile then says how they are treated
+    #[arg(long, value_name = "NAME", default_value = "eval")]
+    pub source: String,
+    /// Embedder instead of the configured one
+    #[arg(long, value_enum)]
+    pub embedder: Option<EmbedderChoice>,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `eval calibrate`.
+#[derive(Debug, Args)]
+pub struct EvalCalibrate {
+    /// Folder of an evaluation set, as for `eval run` (repeatable)
+    #[arg(long = "set", value_name = "DIR", value_hint = ValueHint::DirPath, required = true)]
+    pub sets: Vec<PathBuf>,
+    /// Questions of each set with an answer, and as many without
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub limit: usize,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Embedders that can be named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EmbedderChoice {
+    /// A model folder.
+    Onnx,
+    /// Feature hashing.
+    Hashing,
+}
