@@ -2,9 +2,12 @@
 //! tributary-enrich --bench chunker`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use support::{collect, config, cpu_time};
 use tributary_enrich::ChunkerConfig;
 use tributary_enrich::chunkers::{Strategy, chunk};
 use tributary_enrich::markdown::Outline;
@@ -21,7 +24,7 @@ fn main() {
     );
     let mut files = Vec::new();
     for folder in ["data/wireless-docs", "data/mindspore"] {
-        collect(&shared.join(folder), &mut files);
+        collect(&shared.join(folder), &["md"], &mut files);
     }
     files.sort();
     if files.is_empty() {
@@ -79,29 +82,6 @@ fn main() {
     exact(&shared, &documents, bytes, &config);
 }
 
-fn config() -> ChunkerConfig {
-    ChunkerConfig {
-        section_limit_tokens: 2000,
-        leaf_minimum_tokens: 512,
-        leaf_maximum_tokens: 800,
-        overlap_minimum: 0.10,
-        overlap_maximum: 0.15,
-        summary_limit_tokens: 256,
-        block_limit_tokens: 32768,
-    }
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            files.push(path);
-        }
-    }
-}
-
 /// The file without its front matter, as ingest hands it on.
 fn document(file: &Path) -> CleanDocument {
     let text = std::fs::read_to_string(file).unwrap();
@@ -134,17 +114,9 @@ fn cut_all(
 
 /// CPU seconds of this thread, from the kernel's own account.
 fn cpu_seconds(work: impl FnOnce() -> usize) -> f64 {
-    let now = || -> f64 {
-        let account = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        account
-            .split_whitespace()
-            .next()
-            .and_then(|nanoseconds| nanoseconds.parse().ok())
-            .unwrap_or(0.0)
-    };
-    let before = now();
+    let before = cpu_time();
     std::hint::black_box(work());
-    (now() - before) / 1e9
+    cpu_time() - before
 }
 
 fn report(documents: &[CleanDocument], config: &ChunkerConfig) {

@@ -3,9 +3,11 @@
 //! is, first line, last line, name, signature, separated by tabs.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use std::path::{Path, PathBuf};
+mod support;
 
-use tributary_enrich::ChunkerConfig;
+use std::path::Path;
+
+use support::{collect, config, cpu_time};
 use tributary_enrich::chunkers::{Strategy, chunk};
 use tributary_models::tokens::estimate::EstimatedTokens;
 use tributary_schemas::{ChunkKind, CleanDocument, DocumentHeader};
@@ -20,7 +22,7 @@ fn main() {
     let folders = arguments.iter().filter(|one| !one.starts_with("--"));
     let mut files = Vec::new();
     for folder in folders {
-        collect(Path::new(folder), &mut files);
+        collect(Path::new(folder), &EXTENSIONS, &mut files);
     }
     files.sort();
     if files.is_empty() {
@@ -82,31 +84,6 @@ fn list(clean: &CleanDocument) {
     }
 }
 
-fn config() -> ChunkerConfig {
-    ChunkerConfig {
-        section_limit_tokens: 2000,
-        leaf_minimum_tokens: 512,
-        leaf_maximum_tokens: 800,
-        overlap_minimum: 0.10,
-        overlap_maximum: 0.15,
-        summary_limit_tokens: 256,
-        block_limit_tokens: 32768,
-    }
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let is_code = extension.is_some_and(|extension| EXTENSIONS.contains(&extension));
-        if path.is_dir() {
-            collect(&path, files);
-        } else if is_code {
-            files.push(path);
-        }
-    }
-}
-
 /// The file as convert hands it on.
 fn document(file: &Path) -> CleanDocument {
     let bytes = std::fs::read(file).unwrap();
@@ -123,12 +100,4 @@ fn document(file: &Path) -> CleanDocument {
         markdown: format!("````````{language}\n{text}\n````````\n"),
         ..CleanDocument::default()
     }
-}
-
-/// CPU seconds of this thread so far, from the kernel's own account.
-fn cpu_time() -> f64 {
-    let account = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = account.split_whitespace().next();
-    let nanoseconds = nanoseconds.and_then(|one| one.parse::<f64>().ok());
-    nanoseconds.unwrap_or(0.0) / 1e9
 }
