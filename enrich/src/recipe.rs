@@ -8,8 +8,7 @@ use std::path::Path;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tributary_models::EmbedderKind;
-use tributary_models::chat::{ChatConfig, Role};
-use tributary_models::prompts::Prompts;
+use tributary_models::chat::Role;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
 use tributary_store::generations::Origin;
@@ -17,7 +16,8 @@ use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, Summa
 
 use crate::config::{ChunkerConfig, Chunkers, Config, EmbedConfig};
 use crate::embed_stage;
-use crate::prompts::{CODE_DESCRIPTION, CODE_FILE_SUMMARY, PROMPTS, SECTION_SUMMARY, prompt_ids};
+use crate::prompts::{CODE_DESCRIPTION, CODE_FILE_SUMMARY, SECTION_SUMMARY};
+use crate::writing::WriterChoice;
 
 /// The sections of the configuration that say how a generation is built.
 #[derive(Clone, Debug)]
@@ -52,37 +52,6 @@ pub struct Recipe {
     /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptions: Option<WriterChoice>,
-}
-
-/// Who writes summaries or descriptions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WriterChoice {
-    /// The model as its server names it.
-    pub model: String,
-    /// What it is asked with, see [`tributary_models::prompts::Prompt::id`].
-    pub prompts: Vec<String>,
-}
-
-impl WriterChoice {
-    /// The model of a role with its prompts, if it has one.
-    fn of_today(chat: &ChatConfig, role: Role, prompts: &[&str]) -> Result<Option<Self>> {
-        let Some(role) = chat.roles.get(&role) else {
-            return Ok(None);
-        };
-        let endpoint = match role.endpoint.as_str() {
-            "" => None,
-            name => chat.endpoint(name)?,
-        };
-        let Some(endpoint) = endpoint else {
-            return Ok(None);
-        };
-        let all = Prompts::load(&[&PROMPTS], chat.prompts_folder())?;
-        Ok(Some(Self {
-            model: endpoint.model,
-            prompts: prompt_ids(&all, prompts),
-        }))
-    }
 }
 
 /// Bytes of settings that the index's own description takes; every process reads it every second.

@@ -5,6 +5,7 @@
 mod away;
 mod beginning;
 pub mod check;
+mod choice;
 mod single_flight;
 mod writer;
 
@@ -17,6 +18,7 @@ use tributary_models::chat::ChatRequest;
 use tributary_schemas::Result;
 
 pub(crate) use beginning::{LEFT_OUT, beginning};
+pub use choice::WriterChoice;
 pub(crate) use writer::{Had, Writer, WriterParts};
 
 /// Counts texts by where they come from: `model`, `cache` or `extractive`.
