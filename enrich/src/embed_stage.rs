@@ -224,7 +224,8 @@ async fn look_up(
 }
 
 impl EmbedWork {
-    /// Chunk ids hold kind, section path and text; all else that shapes a vector is compared here.
+    /// Chunk ids hold kind, section path and text, of code its description too; all else that
+    /// shapes a vector is compared here.
     fn made_the_same_way(&self, stored: &DocumentHeader, document: &DocumentHeader) -> bool {
         let generation = &self.generation;
         stored.title == document.title

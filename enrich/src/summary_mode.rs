@@ -1,4 +1,4 @@
-//! What stands for long sections of one document: what its knowledge sets say, else what the profile
+//! What stands for long sections of one document, and with it whether a model describes its code: what its knowledge sets say, else what the profile
 //! of its source says, else what its generation of the index has.
 
 use std::collections::HashMap;

@@ -65,7 +65,8 @@ impl ChunkKind {
 /// One chunk of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Chunk {
-    /// Deterministic id, see [`ChunkId::derive`].
+    /// Deterministic id, see [`ChunkId::derive`]; that of a definition is made of description and
+    /// text.
     pub chunk_id: ChunkId,
     /// What it is made of.
     pub kind: ChunkKind,

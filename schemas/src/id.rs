@@ -54,7 +54,8 @@ pub fn derive_document_id(source: &str, source_path: &str) -> String {
 pub struct ChunkId(pub u128);
 
 impl ChunkId {
-    /// Derives the id. `occurrence` counts equal (kind, section path, text) triples within the
+    /// Derives the id. `text` is all that tells the chunk from others at its place: its text, before
+    /// that of code the description and a line end. `occurrence` counts equal (kind, section path, text) triples within the
     /// document, from 0.
     pub fn derive(
         document_id: &str,

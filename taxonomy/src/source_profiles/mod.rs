@@ -65,7 +65,8 @@ impl ChunkStrategy {
     }
 }
 
-/// What stands for sections that are too long to be a chunk.
+/// What stands for sections that are too long to be a chunk. Descriptions of source code are a
+/// model's only where summaries may be, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryMode {
