@@ -280,14 +280,15 @@ fn a_stop_does_not_wait_for_a_model() {
         .with("enrich.summaries.patience_seconds", "3600");
     let mut server = workspace.start();
     let document = waiting(&server, &chat);
-    let (_, ready) = server.get("/health/readyz");
-    let model = list(&ready, "/checks").iter();
-    let model = model.filter(|check| text(check, "/name") == "chat");
-    let details: Vec<&str> = model.map(|check| text(check, "/detail")).collect();
-    assert!(
-        details[0].contains("1 document waiting for what it writes"),
-        "{details:?}"
-    );
+    // The state says `chunking` a moment before the model is asked.
+    wait_for("readiness to say who waits for the model", || {
+        let (_, ready) = server.get("/health/readyz");
+        let mut checks = list(&ready, "/checks").iter();
+        let model = checks.find(|check| text(check, "/name") == "chat")?;
+        text(model, "/detail")
+            .contains("1 document waiting for what it writes")
+            .then_some(())
+    });
     server.signal("TERM");
     let (status, _) = server.ended();
     assert!(status.success(), "{status}");
