@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::ask::{Answer, AskEvent, AskRequest};
 use crate::code_search::{CodeSearchRequest, CodeSearchResponse};
+use crate::conversation::{Conversation, Turn};
 use crate::external_step::{ExternalReply, ExternalRequest};
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
@@ -48,6 +50,11 @@ pub const MESSAGES: &[Message] = &[
     message::<QueryPlan>("query-plan.v1"),
     message::<CodeSearchRequest>("code-search-request.v1"),
     message::<CodeSearchResponse>("code-search-response.v1"),
+    message::<AskRequest>("ask-request.v1"),
+    message::<AskEvent>("ask-event.v1"),
+    message::<Answer>("answer.v1"),
+    message::<Conversation>("conversation.v1"),
+    message::<Turn>("turn.v1"),
     message::<ReindexOverview>("reindex-overview.v1"),
     message::<ExternalRequest>("external-step-request.v1"),
     message::<ExternalReply>("external-step-reply.v1"),

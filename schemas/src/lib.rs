@@ -3,10 +3,12 @@
 //! and checked by a test.
 
 pub mod api_entry;
+pub mod ask;
 pub mod attributes;
 pub mod chunk;
 pub mod code_entry;
 pub mod code_search;
+pub mod conversation;
 pub mod dead_letter;
 pub mod document;
 pub mod edition;
@@ -29,6 +31,7 @@ pub mod set_status;
 pub mod state;
 mod strict;
 pub mod topic;
+pub mod understanding;
 pub mod unmet;
 pub mod vector;
 pub mod work;

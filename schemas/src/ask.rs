@@ -1,0 +1,321 @@
+//! Bodies of `POST /v1/ask`, and the events in which an answer is streamed.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::search::{QueryPlan, Strategy};
+use crate::understanding::Understanding;
+use crate::{ChunkId, ChunkKind, Filter, strict};
+
+/// Which workflow answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Workflow {
+    /// Understand, retrieve, answer with citations.
+    #[default]
+    General,
+}
+
+impl Workflow {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::General];
+
+    /// The name used in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::General => "general",
+        }
+    }
+}
+
+/// A question and its answer, said before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Round {
+    /// What was asked.
+    pub question: String,
+    /// What was answered; empty where the answer failed.
+    #[serde(default)]
+    pub answer: String,
+}
+
+/// Body of `POST /v1/ask`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskRequest {
+    /// The question, as written.
+    pub question: String,
+    /// The conversation that it belongs to: its last rounds are known, and the turn is kept there.
+    #[serde(default)]
+    pub conversation_id: Option<String>,
+    /// What was said before, oldest first, from a caller who remembers it; not together with
+    /// `conversation_id`.
+    #[serde(default)]
+    pub history: Vec<Round>,
+    /// Which workflow answers.
+    #[serde(default)]
+    pub workflow: Workflow,
+    /// The only knowledge sets that are searched: short for `filter.knowledge_sets`, not together
+    /// with it.
+    #[serde(default, deserialize_with = "strict::given")]
+    pub knowledge_sets: Option<Vec<String>>,
+    /// What the caller wants to see.
+    #[serde(default, deserialize_with = "strict::object")]
+    pub filter: Filter,
+    /// Which signals are used.
+    #[serde(default)]
+    pub strategy: Strategy,
+    /// Passages that the answer is made from; the server's default when absent.
+    #[serde(default)]
+    pub top_k: Option<usize>,
+    /// Lowest relevance of a passage, 0 to 1; the server's default when absent.
+    #[serde(default)]
+    pub minimum_relevance: Option<f32>,
+    /// Whether tier 3 runs when a reranker is configured.
+    #[serde(default)]
+    pub rerank: Option<bool>,
+    /// Whether a question that leans on the history is completed from it; true when absent.
+    #[serde(default)]
+    pub rewrite: Option<bool>,
+    /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
+    #[serde(default)]
+    pub profile: BTreeMap<String, f32>,
+    /// Return how the question was understood, and the plans of its searches.
+    #[serde(default)]
+    pub explain: bool,
+}
+
+/// What kind of answer it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// A model's answer, all of whose statements are supported by what they cite.
+    Answered,
+    /// A model's answer of which some statement is not supported by what it cites.
+    Partly,
+    /// There is no answer in what was found: the fixed sentence is the whole answer.
+    Refused,
+    /// The best sentences of the passages, word for word, because no model was there to answer.
+    Extractive,
+}
+
+/// A part of a text, in Unicode characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Span {
+    /// First character, from 0.
+    pub start: usize,
+    /// The character after the last one.
+    pub end: usize,
+}
+
+/// A passage that an answer was made from, or that is close to the question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Source {
+    /// What citations in the answer call it, from 1.
+    pub number: u32,
+    /// Whether the answer cites it.
+    pub cited: bool,
+    /// Chunk.
+    pub chunk_id: ChunkId,
+    /// Its document.
+    pub document_id: String,
+    /// Version of the document.
+    pub version: u64,
+    /// Name of the source that it was published in.
+    pub source: String,
+    /// Path or URL within the source.
+    pub source_path: String,
+    /// Title of the document.
+    pub title: String,
+    /// Titles above the chunk.
+    pub section_path: Vec<String>,
+    /// Page numbers from 1; empty when not known.
+    pub pages: Vec<u32>,
+    /// Where a reader finds the original; empty when not known.
+    pub url: String,
+    /// What the chunk is made of.
+    pub kind: ChunkKind,
+    /// The text that the answer was made from, as Markdown.
+    pub text: String,
+    /// Programming language, where the text is source code and no Markdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Links of images in the chunk.
+    #[serde(default)]
+    pub images: Vec<String>,
+    /// Estimated probability that it answers the question, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<f32>,
+    /// Parts of `text` that support what cites it.
+    #[serde(default)]
+    pub spans: Vec<Span>,
+}
+
+/// A statement of the answer, held against what it cites.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Support {
+    /// Where it stands in the answer.
+    pub span: Span,
+    /// Numbers of the sources that it cites.
+    pub citations: Vec<u32>,
+    /// Whether they state it, as far as words, numbers and negations tell.
+    pub supported: bool,
+    /// Share of its words that stand in what it cites, 0 to 1.
+    pub coverage: f32,
+    /// What speaks against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
+}
+
+/// What speaks against a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// It cites nothing.
+    NoCitation,
+    /// Too few of its words stand in what it cites.
+    FewWords,
+    /// A number of it does not stand in what it cites.
+    Number,
+    /// It says no where what it cites does not, or the other way round.
+    Negation,
+}
+
+/// Milliseconds of one step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepTime {
+    /// `understanding`, `retrieval`, `first_token`, `answer`.
+    pub step: String,
+    /// Milliseconds that it took.
+    pub ms: f64,
+}
+
+/// What a language model was given and gave, in tokens as its server counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tokens {
+    /// Of the prompts.
+    pub prompt: u64,
+    /// Of the replies.
+    pub completion: u64,
+}
+
+/// Answer of `POST /v1/ask`, and data of the event `done`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// Of this question: 32 hexadecimal digits; that of its turn in a conversation.
+    pub id: String,
+    /// The conversation that keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<String>,
+    /// The question, as received.
+    pub question: String,
+    /// The answer as Markdown; `[1]` cites the source of that number. It cites no other numbers.
+    pub answer: String,
+    /// What kind of answer it is.
+    pub verdict: Verdict,
+    /// Which workflow answered.
+    pub workflow: Workflow,
+    /// Language of the answer, a BCP 47 tag.
+    pub language: String,
+    /// What the answer was made from, by number.
+    pub sources: Vec<Source>,
+    /// Statements of the answer, held against what they cite; empty for other verdicts than
+    /// `answered` and `partly`.
+    pub support: Vec<Support>,
+    /// Where it is refused: what is closest to the question.
+    #[serde(default)]
+    pub related: Vec<Source>,
+    /// What was done in a lesser way than configured, such as `answer` or `understanding`.
+    pub degraded: Vec<String>,
+    /// Citations of numbers that were not given, which were taken out.
+    #[serde(default)]
+    pub removed_citations: u32,
+    /// Milliseconds from receipt to the end of the answer.
+    pub took_ms: f64,
+    /// Its steps in order.
+    pub steps: Vec<StepTime>,
+    /// The model that answered, as its server names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// With `explain`: how the question was understood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub understanding: Option<Understanding>,
+    /// With `explain`: the plans of the searches, that of the standalone question first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<QueryPlan>,
+}
+
+/// What was found for a question; data of the event `retrieval`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Retrieved {
+    /// Passages that the answer is made from, by number.
+    pub sources: Vec<Source>,
+    /// Milliseconds that it took.
+    pub took_ms: f64,
+}
+
+/// How an answer failed; data of the event `error`, and what a failed turn keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AskFailure {
+    /// What went wrong, for programs: a code of `application/problem+json`.
+    pub code: String,
+    /// What is wrong.
+    pub detail: String,
+    /// What can be done about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// One event of a streamed answer. A stream ends in `done` or `error`, always.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", content = "data", rename_all = "snake_case")]
+pub enum AskEvent {
+    /// What the question means.
+    Understanding(Box<Understanding>),
+    /// What was found for it.
+    Retrieval(Retrieved),
+    /// What is being done, by its name: `understanding`, `retrieval`, `answer`.
+    Thinking {
+        /// Name of the step.
+        step: String,
+    },
+    /// More of the answer; the chunks joined are `answer` of the event `done`.
+    AnswerChunk {
+        /// Text to append.
+        text: String,
+    },
+    /// The answer cites a source for the first time.
+    Citation {
+        /// Number of the source.
+        number: u32,
+    },
+    /// The whole answer.
+    Done(Box<Answer>),
+    /// There will be no answer.
+    Error(AskFailure),
+}
+
+impl AskEvent {
+    /// Name of the event on the wire.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Understanding(_) => "understanding",
+            Self::Retrieval(_) => "retrieval",
+            Self::Thinking { .. } => "thinking",
+            Self::AnswerChunk { .. } => "answer_chunk",
+            Self::Citation { .. } => "citation",
+            Self::Done(_) => "done",
+            Self::Error(_) => "error",
+        }
+    }
+
+    /// Whether nothing comes after it.
+    pub fn is_last(&self) -> bool {
+        matches!(self, Self::Done(_) | Self::Error(_))
+    }
+}
