@@ -349,3 +349,102 @@ async fn silence_is_broken_by_comments() {
         "{answer:?}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_keeps_what_was_asked_before_and_what_was_answered_after() {
+    let script = json!([
+        {"contains": "What does the scheduler do?\nA: It picks", "reply": "As said [1]."},
+        {"reply": "It picks the next task [1]."},
+    ]);
+    let server = server_that_says(script).await;
+    let store = &server.kept.conversations;
+    let id = store.create(None, "").await.unwrap().id;
+    let body = |question: &str| json!({"question": question, "conversation_id": id});
+    let first = server
+        .post("/v1/ask", &body("What does the scheduler do?"))
+        .await
+        .json();
+    assert_eq!(first["conversation_id"], id.as_str(), "{first}");
+    let second = server
+        .post("/v1/ask", &body("Which task does the scheduler run?"))
+        .await
+        .json();
+    assert_eq!(second["answer"], "As said [1].", "{second}");
+    let all = tributary_store::conversations::TurnQuery {
+        limit: 10,
+        ..Default::default()
+    };
+    let turns = store.turns(None, &id, all).await.unwrap().items;
+    assert_eq!(turns.len(), 2);
+    let kept = serde_json::to_value(turns[1].answer.as_ref().unwrap()).unwrap();
+    assert_eq!(
+        (&kept["id"], &kept["answer"]),
+        (&second["id"], &second["answer"])
+    );
+    let unknown = json!({"question": "q", "conversation_id": "nobody"});
+    assert_eq!(server.post("/v1/ask", &unknown).await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_gives_the_answer_that_there_is_and_two_questions_at_once_are_told_apart() {
+    let script = json!([
+        {"times": 1, "reply": "It picks the next task [1].", "delay_ms": 800},
+        {"reply": "Asked twice."},
+    ]);
+    let server = server_that_says(script).await;
+    let id = server.kept.conversations.create(None, "").await.unwrap().id;
+    let ask = async |question: &str, key: &str| {
+        let body = json!({"question": question, "conversation_id": id}).to_string();
+        let headers = [JSON, ("Idempotency-Key", key)];
+        server
+            .send("POST", "/v1/ask", &headers, body.as_bytes())
+            .await
+    };
+    let question = "What does the scheduler do?";
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::join!(
+            ask(question, "k"),
+            ask("Another?", "l"),
+            ask("Another?", "k")
+        )
+    };
+    let (first, (same, other, mismatch)) = tokio::join!(ask(question, "k"), later);
+    assert_eq!(first.json(), same.json());
+    assert_eq!(
+        (other.status, mismatch.status),
+        (409, 409),
+        "{other:?} {mismatch:?}"
+    );
+    assert_eq!(
+        ask(question, "k").await.json()["answer"],
+        first.json()["answer"]
+    );
+    let alone = json!({"question": "q"}).to_string();
+    let headers = [JSON, ("Idempotency-Key", "k")];
+    let refused = server
+        .send("POST", "/v1/ask", &headers, alone.as_bytes())
+        .await;
+    assert_eq!((refused.status, refused.code().as_str()), (400, "invalid"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_answer_keeps_its_question() {
+    let script =
+        json!([{"reply": "many words come here", "piece_characters": 1, "piece_delay_ms": 300}]);
+    let server = server_that_says(script).await;
+    let store = std::sync::Arc::clone(&server.kept.conversations);
+    let id = store.create(None, "").await.unwrap().id;
+    let body = json!({"question": "What does the scheduler do?", "conversation_id": id});
+    let reader = server.open("/v1/ask", &[JSON, EVENTS], &body).await;
+    let (stopped, rest) = tokio::join!(server.stop(), reader.rest());
+    stopped.unwrap();
+    assert!(rest.contains("event: error"), "{rest}");
+    let all = tributary_store::conversations::TurnQuery {
+        limit: 10,
+        ..Default::default()
+    };
+    let turns = store.turns(None, &id, all).await.unwrap().items;
+    let failure = turns[0].failure.as_ref().unwrap();
+    assert_eq!((turns.len(), failure.code.as_str()), (1, "unavailable"));
+}
