@@ -9,10 +9,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tributary_query_api::http::backup::BYTES_HEADER;
 use tributary_query_api::http::health::Readiness;
+use tributary_schemas::ask::AskEvent;
 
 use crate::app::LocalServer;
 use crate::args::{Global, Service};
 use crate::config::Config;
+use crate::events;
 
 /// How long a request is made again that the server has no room for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -111,6 +113,26 @@ impl Client {
             .and_then(|bytes| bytes.to_str().ok()?.parse().ok())
             .unwrap_or(0);
         Ok((bytes, response.into_body().into_reader()))
+    }
+
+    /// POST with a JSON body for an answer as it is written.
+    pub fn post_for_events(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<impl Iterator<Item = Result<AskEvent>>> {
+        let sent = patiently(|| {
+            let post = self.agent.post(self.url(path));
+            post.header("accept", "text/event-stream").send_json(body)
+        });
+        let mut response =
+            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            let body = response.body_mut().read_to_string();
+            return Err(problem(status.as_u16(), &body.unwrap_or_default()));
+        }
+        Ok(events::read(response.into_body().into_reader()))
     }
 
     /// GET, as text.

@@ -5,6 +5,7 @@ mod args;
 mod client;
 mod config;
 mod conversion;
+mod events;
 mod memory;
 mod names;
 mod print;
@@ -59,6 +60,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Run(run) => verbs::run::run(&global, &config, &run),
         Verb::Publish(publish) => verbs::publish::run(&global, &config, &publish),
         Verb::Search(search) => verbs::search::run(&global, &config, &search),
+        Verb::Ask(ask) => verbs::ask::run(&global, &config, &ask),
         Verb::Code(args::Code::Search(search)) => verbs::code::run(&global, &config, &search),
         Verb::Convert(file) => verbs::convert::run(&config, &file),
         Verb::Chunk(file) => verbs::chunk::run(&config, &file),

@@ -1,6 +1,7 @@
 //! One file per verb. A verb is an HTTP client, or works on local files alone.
 
 pub mod analyze;
+pub mod ask;
 pub mod backup;
 pub mod blobs;
 pub mod calibrate;
