@@ -11,8 +11,9 @@ pub mod pattern;
 mod problems;
 mod simplified;
 pub mod source_profiles;
+pub mod synonyms;
 
-pub use analyzer::{ANALYZER_VERSION, Analyzer, AnalyzerConfig};
+pub use analyzer::{ANALYZER_VERSION, Analyzer, AnalyzerConfig, SpokenWord};
 pub use fold::{fold, simplify};
 pub use knowledge_sets::{
     Assignment, KnowledgeSet, KnowledgeSetCatalog, KnowledgeSets, Rule, SetAlarm, SetPipeline,
@@ -25,6 +26,7 @@ pub use source_profiles::{
     AttributeRule, ChunkStrategy, ChunkerRule, CleanerStep, Condition, NewestOnly, SourceProfile,
     SourceProfiles, SummaryMode, TagRule,
 };
+pub use synonyms::{Mention, Synonyms};
 
 use std::path::{Path, PathBuf};
 
