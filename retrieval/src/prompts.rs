@@ -1,0 +1,103 @@
+//! The prompts of this crate and the replies that its code reads. The texts are files in
+//! `retrieval/prompts/`; a profile replaces them by name, see [`tributary_models::prompts`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tributary_models::chat::Role;
+use tributary_models::chat::structured::reply_schema;
+use tributary_models::prompts::{PromptSet, PromptSpec, UNTRUSTED};
+use tributary_schemas::understanding::Intent;
+
+/// A file of `retrieval/prompts/` and its text.
+macro_rules! prompt_file {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../prompts/", $name)))
+    };
+}
+
+/// Name of the prompt for what a question means.
+pub const UNDERSTANDING: &str = "understanding";
+/// Name of the prompt for a passage that could answer a question.
+pub const HYPOTHETICAL_PASSAGE: &str = "hypothetical_passage";
+
+/// All of them.
+pub const PROMPTS: PromptSet = PromptSet {
+    specs: &[
+        PromptSpec {
+            name: UNDERSTANDING,
+            role: Role::Understand,
+            reply: Some(reply_schema::<UnderstandingReply>),
+            sample: || {
+                json!(QuestionToUnderstand {
+                    history: UNTRUSTED,
+                    question: UNTRUSTED,
+                })
+            },
+        },
+        PromptSpec {
+            name: HYPOTHETICAL_PASSAGE,
+            role: Role::Understand,
+            reply: Some(reply_schema::<PassageReply>),
+            sample: || {
+                json!(QuestionToAnswer {
+                    question: UNTRUSTED,
+                })
+            },
+        },
+    ],
+    files: &[
+        prompt_file!("understanding.en.md"),
+        prompt_file!("understanding.zh.md"),
+        prompt_file!("hypothetical_passage.en.md"),
+        prompt_file!("hypothetical_passage.zh.md"),
+    ],
+};
+
+/// What the prompt for a question is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct QuestionToUnderstand<'a> {
+    /// The last rounds, oldest first; empty for none.
+    pub history: &'a str,
+    /// The question.
+    pub question: &'a str,
+}
+
+/// What the model replies. The lists are flat and short: small models loop.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnderstandingReply {
+    /// The question as it would be asked without the rounds before it.
+    #[schemars(length(min = 1, max = 1000))]
+    pub standalone_question: String,
+    /// Other ways to ask it.
+    #[schemars(length(max = 3))]
+    pub variants: Vec<String>,
+    /// What it wants.
+    pub intent: Intent,
+    /// What it names.
+    #[schemars(length(max = 8))]
+    pub entities: Vec<String>,
+    /// What a keyword search should look for.
+    #[schemars(length(max = 8))]
+    pub search_keywords: Vec<String>,
+    /// Questions that it consists of; empty for one question.
+    #[schemars(length(max = 3))]
+    pub sub_queries: Vec<String>,
+}
+
+/// What the prompt for a passage is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct QuestionToAnswer<'a> {
+    /// The question as the rules complete it.
+    pub question: &'a str,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PassageReply {
+    /// The passage.
+    #[schemars(length(min = 1, max = 1500))]
+    pub passage: String,
+}
