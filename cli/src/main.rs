@@ -71,6 +71,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),
         Verb::Eval(args::Eval::Code(eval)) => verbs::eval_code::run(&global, &config, &eval),
+        Verb::Eval(args::Eval::Rewrite(eval)) => verbs::eval_rewrite::run(&config, &eval),
         Verb::Eval(args::Eval::Calibrate(calibrate)) => {
             verbs::calibrate::run(&global, &config, &calibrate)
         }

@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod documents;
 pub mod eval;
 pub mod eval_code;
+pub mod eval_rewrite;
 mod external_preview;
 pub mod knowledge_sets;
 mod learn_boilerplate;

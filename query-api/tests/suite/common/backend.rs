@@ -15,7 +15,9 @@ use tributary_query_api::reindexing::Reindexing;
 use tributary_query_api::repairing::Repairing;
 use tributary_query_api::{OperationsParts, Parts, ServerState};
 use tributary_retrieval::answer::AnswerConfig;
-use tributary_retrieval::{Asker, AskerParts, Models, Retriever};
+use tributary_retrieval::{
+    AnalyzerSource, Asker, AskerParts, Models, Retriever, Understander, UnderstanderParts,
+};
 use tributary_schemas::reindex::{
     ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState,
 };
@@ -446,11 +448,20 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
 
 fn asker(retriever: &Arc<Retriever>, chat: ChatModels, config: AnswerConfig) -> Asker {
     let prompts = Prompts::load(&[&tributary_retrieval::prompts::PROMPTS], None).unwrap();
+    let (chat, prompts) = (Arc::new(chat), Arc::new(prompts));
+    let understander = Understander::new(UnderstanderParts {
+        analyzer: AnalyzerSource::Fixed(super::analyzer()),
+        synonyms: Arc::default(),
+        chat: Arc::clone(&chat),
+        prompts: Arc::clone(&prompts),
+        config: retriever.limits().understanding,
+    });
     Asker::new(AskerParts {
         retriever: Arc::clone(retriever),
-        chat: Arc::new(chat),
+        understander,
+        chat,
         tokens: Arc::new(EstimatedTokens),
-        prompts: Arc::new(prompts),
+        prompts,
         config,
     })
     .unwrap()
