@@ -17,7 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use ask::{ASK_HELP, Ask};
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
-pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRun};
+pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, PartChoice};
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};
