@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tributary_retrieval::Retriever;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
+use tributary_store::conversations::SharedConversations;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::Documents;
 use tributary_taxonomy::KnowledgeSetCatalog;
@@ -42,6 +43,8 @@ pub struct Parts {
     pub repairing: Arc<dyn Repairing>,
     /// Where large bodies and pictures of documents are kept.
     pub blobs: Blobs,
+    /// What was asked and answered.
+    pub conversations: SharedConversations,
     /// Contents over this size go there.
     pub inline_limit_bytes: usize,
     /// What every process answers.
@@ -57,6 +60,7 @@ pub struct ServerState {
     pub(crate) reindexing: Arc<dyn Reindexing>,
     pub(crate) repairing: Arc<dyn Repairing>,
     pub(crate) blobs: Blobs,
+    pub(crate) conversations: SharedConversations,
     pub(crate) inline_limit_bytes: usize,
     pub(crate) bodies: Arc<BodyBudget>,
     pub(crate) searches: Turns,
@@ -83,6 +87,7 @@ impl ServerState {
             reindexing: parts.reindexing,
             repairing: parts.repairing,
             blobs: parts.blobs,
+            conversations: parts.conversations,
             inline_limit_bytes: parts.inline_limit_bytes,
             bodies: Arc::new(BodyBudget::new(
                 config.body_budget_bytes,

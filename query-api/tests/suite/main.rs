@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod conversations;
 mod door;
 mod http;
 mod openapi;

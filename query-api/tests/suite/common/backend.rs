@@ -1,6 +1,7 @@
 //! What a server of the tests is made of: a real log, an index in memory, and requests for a
 //! reindex that nobody fulfils.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -20,6 +21,8 @@ use tributary_schemas::{
     State, Topic, event,
 };
 use tributary_store::blobs::Blobs;
+use tributary_store::conversations::embedded::EmbeddedConversations;
+use tributary_store::conversations::{self, SharedConversations};
 use tributary_store::event_log::dead_letter::{self, Failure};
 use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
 use tributary_store::event_log::stage::Output;
@@ -61,6 +64,8 @@ pub struct Kept {
     dead_letters: Arc<DeadLetters>,
     topics: Topics,
     blobs: Blobs,
+    /// Without turns that anybody but a test begins.
+    pub conversations: SharedConversations,
     _folder: TempDir,
 }
 
@@ -122,9 +127,11 @@ impl Kept {
             given,
             clock,
         ));
+        let conversations = open_conversations(folder.path());
         Self {
             documents,
             index,
+            conversations,
             dead_letters,
             topics,
             blobs,
@@ -164,6 +171,16 @@ impl Kept {
         )
         .await;
     }
+}
+
+fn open_conversations(folder: &Path) -> SharedConversations {
+    let (place, aside) = (folder.join("conversations"), folder.join("damaged"));
+    let config = conversations::Config {
+        retention_days: 0,
+        maximum_turns: 1000,
+        pending_minutes: 15,
+    };
+    Arc::new(EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap())
 }
 
 const REPORTED_MS: i64 = 1_700_000_000_000;
@@ -382,6 +399,7 @@ pub async fn state_with_retrieval(
         reindexing: Arc::new(MemoryReindexing::default()),
         repairing: Arc::new(NothingToRepair),
         blobs: kept.blobs(),
+        conversations: Arc::clone(&kept.conversations),
         inline_limit_bytes: 50_000,
         operations: operations(ready),
     };
