@@ -1,5 +1,6 @@
 //! The command line: verbs, options and the help that teaches them.
 
+mod conversations;
 mod documents;
 mod eval;
 mod files;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub use conversations::{ConversationIds, Conversations};
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
 pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRun};
 pub use files::{Analyze, ChunkFile, FileArgument};
@@ -94,6 +96,14 @@ pub enum Verb {
     /// Look at records that were given up, send them again or drop them
     #[command(subcommand)]
     DeadLetters(DeadLetters),
+    /// Look at conversations, rename, clear, delete or export them
+    #[command(
+        subcommand,
+        after_help = "A conversation is a row of questions with their answers; a question may lean on the ones before it. The server keeps \
+        each question before it is answered, so that a failure loses none. What is cleared or deleted cannot be brought back, except from \
+        a backup."
+    )]
+    Conversations(Conversations),
     /// List or define knowledge sets, and build the index anew for them
     #[command(subcommand)]
     KnowledgeSets(KnowledgeSets),
