@@ -5,6 +5,7 @@ use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tributary_schemas::ask::{Answer, Source};
 use tributary_schemas::conversation::{Conversation, Turn};
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::conversations::{SharedConversations, TurnQuery};
@@ -79,7 +80,7 @@ impl Reading {
 
 fn parts(export: Export) -> impl Stream<Item = Result<Bytes>> {
     let (before, behind) = match export.format {
-        ExportFormat::Markdown => (heading(&export.conversation), "".to_owned()),
+        ExportFormat::Markdown => (heading(&export.conversation), String::new()),
         ExportFormat::Json => (opening(&export.conversation), "]}\n".to_owned()),
     };
     let one = |text: String| stream::iter([Ok(Bytes::from(text))]);
@@ -94,21 +95,25 @@ fn parts(export: Export) -> impl Stream<Item = Result<Bytes>> {
         };
         let (owner, id) = (export.owner.as_deref(), &export.conversation.id);
         let page = export.store.turns(owner, id, query).await?;
-        let mut text = String::new();
-        for turn in &page.items {
-            match export.format {
-                ExportFormat::Markdown => text.push_str(&markdown(turn)),
-                ExportFormat::Json => {
-                    let separator = if turn.number == 1 { "" } else { "," };
-                    text.push_str(separator);
-                    text.push_str(&to_json(turn)?);
-                }
-            }
-        }
-        let part = Bytes::from(text);
+        let texts: Result<Vec<String>> = page
+            .items
+            .iter()
+            .map(|turn| export.format.turn(turn))
+            .collect();
+        let part = Bytes::from(texts?.concat());
         Ok(Some((part, (export, Reading::next(page.next)))))
     });
     one(before).chain(pages).chain(one(behind))
+}
+
+impl ExportFormat {
+    fn turn(self, turn: &Turn) -> Result<String> {
+        let separator = if turn.number == 1 { "" } else { "," };
+        match self {
+            Self::Markdown => Ok(markdown(turn)),
+            Self::Json => Ok(format!("{separator}{}", to_json(turn)?)),
+        }
+    }
 }
 
 /// All turns with feedback, a line each.
@@ -172,39 +177,39 @@ pub fn markdown(turn: &Turn) -> String {
     }
     text.push('\n');
     match (&turn.answer, &turn.failure) {
-        (Some(answer), _) => {
-            text.push_str(answer.answer.trim_end());
-            text.push('\n');
-            let cited: Vec<_> = answer
-                .sources
-                .iter()
-                .filter(|source| source.cited)
-                .collect();
-            if !cited.is_empty() {
-                text.push('\n');
-            }
-            for source in cited {
-                let number = source.number;
-                let title = in_one_line(&source.title);
-                let place = match source.url.is_empty() {
-                    true => format!("{}/{}", source.source, source.source_path),
-                    false => source.url.clone(),
-                };
-                text.push_str(&format!("- \\[{number}\\] {title}: <{place}>\n"));
-            }
-        }
+        (Some(answer), _) => text.push_str(&answered(answer)),
         (None, Some(failure)) => text.push_str(&format!("*No answer: {}*\n", failure.detail)),
         (None, None) => text.push_str("*Not answered yet.*\n"),
     }
     if let Some(feedback) = &turn.feedback {
-        let verdict = if feedback.helpful {
-            "Helpful"
-        } else {
-            "Not helpful"
+        let verdict = match feedback.helpful {
+            true => "Helpful",
+            false => "Not helpful",
         };
         let reason = in_one_line(&feedback.reason);
         text.push_str(format!("\n*{verdict}.* {reason}").trim_end());
         text.push('\n');
+    }
+    text
+}
+
+fn answered(answer: &Answer) -> String {
+    let mut text = format!("{}\n", answer.answer.trim_end());
+    let cited: Vec<&Source> = answer
+        .sources
+        .iter()
+        .filter(|source| source.cited)
+        .collect();
+    if !cited.is_empty() {
+        text.push('\n');
+    }
+    for source in cited {
+        let title = in_one_line(&source.title);
+        let place = match source.url.is_empty() {
+            true => format!("{}/{}", source.source, source.source_path),
+            false => source.url.clone(),
+        };
+        text.push_str(&format!("- \\[{}\\] {title}: <{place}>\n", source.number));
     }
     text
 }
