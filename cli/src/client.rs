@@ -182,6 +182,11 @@ impl Client {
         )
     }
 
+    /// PATCH with a JSON body.
+    pub fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
+        self.answer(self.agent.patch(self.url(path)).send_json(body))
+    }
+
     /// DELETE.
     pub fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         self.answer(self.agent.delete(self.url(path)).call())
@@ -306,6 +311,9 @@ fn hint_of_verbs<'a>(code: Option<&str>, hint: &'a str) -> &'a str {
     match code {
         Some("document_not_found") => {
             "`tributary documents list` shows ids and paths; --text finds a part of either"
+        }
+        Some("conversation_not_found") => {
+            "`tributary conversations list` shows those that there are"
         }
         Some("dead_letter_not_found") => "`tributary dead-letters list` shows those that are open",
         Some("unknown_knowledge_set") => "`tributary knowledge-sets list` shows those that exist",

@@ -67,6 +67,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Analyze(analyze) => verbs::analyze::run(&global, &config, &analyze),
         Verb::Documents(verb) => verbs::documents::run(&global, &config, verb),
         Verb::DeadLetters(verb) => verbs::dead_letters::run(&global, &config, verb),
+        Verb::Conversations(verb) => verbs::conversations::run(&global, &config, verb),
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),

@@ -1,6 +1,7 @@
 //! The command line: verbs, options and the help that teaches them.
 
 mod ask;
+mod conversations;
 mod documents;
 mod eval;
 mod files;
@@ -16,6 +17,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use ask::{ASK_HELP, Ask};
+pub use conversations::{ConversationIds, Conversations};
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
 pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, PartChoice};
 pub use files::{Analyze, ChunkFile, FileArgument};
@@ -100,6 +102,14 @@ pub enum Verb {
     /// Look at records that were given up, send them again or drop them
     #[command(subcommand)]
     DeadLetters(DeadLetters),
+    /// Look at conversations, rename, clear, delete or export them
+    #[command(
+        subcommand,
+        after_help = "A conversation is a row of questions with their answers; a question may lean on the ones before it. The server keeps \
+        each question before it is answered, so that a failure loses none. What is cleared or deleted cannot be brought back, except from \
+        a backup."
+    )]
+    Conversations(Conversations),
     /// List or define knowledge sets, and build the index anew for them
     #[command(subcommand)]
     KnowledgeSets(KnowledgeSets),

@@ -10,6 +10,7 @@ pub mod chunk;
 pub mod code;
 pub mod completions;
 pub mod config;
+pub mod conversations;
 pub mod convert;
 pub mod dead_letters;
 pub mod doctor;

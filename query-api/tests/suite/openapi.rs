@@ -1,7 +1,8 @@
 //! The API description: committed as generated, and what the server answers follows it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tributary_query_api::openapi;
+use tributary_store::conversations::{NewTurn, TurnEnd};
 
 use crate::common::client::{Answer, Server};
 
@@ -93,6 +94,67 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         "/v1/knowledge-sets/radio/status",
         None,
     ),
+    (
+        "post",
+        "/v1/conversations",
+        "/v1/conversations",
+        Some(r#"{"title": "ticks"}"#),
+    ),
+    (
+        "get",
+        "/v1/conversations",
+        "/v1/conversations?title=t&limit=5",
+        None,
+    ),
+    (
+        "get",
+        "/v1/conversations/{id}",
+        "/v1/conversations/CONVERSATION",
+        None,
+    ),
+    (
+        "patch",
+        "/v1/conversations/{id}",
+        "/v1/conversations/CONVERSATION",
+        Some(r#"{"title": "节拍"}"#),
+    ),
+    (
+        "get",
+        "/v1/conversations/{id}/turns",
+        "/v1/conversations/CONVERSATION/turns?limit=5&newest_first=true",
+        None,
+    ),
+    (
+        "put",
+        "/v1/conversations/{id}/turns/{turn}/feedback",
+        "/v1/conversations/CONVERSATION/turns/TURN/feedback",
+        Some(r#"{"helpful": true, "reason": "short"}"#),
+    ),
+    (
+        "get",
+        "/v1/conversations/{id}/export",
+        "/v1/conversations/CONVERSATION/export?format=markdown",
+        None,
+    ),
+    (
+        "delete",
+        "/v1/conversations/{id}/turns/{turn}/feedback",
+        "/v1/conversations/CONVERSATION/turns/TURN/feedback",
+        None,
+    ),
+    (
+        "post",
+        "/v1/conversations/{id}/clear",
+        "/v1/conversations/CONVERSATION/clear",
+        None,
+    ),
+    (
+        "delete",
+        "/v1/conversations/{id}",
+        "/v1/conversations/CONVERSATION",
+        None,
+    ),
+    ("get", "/v1/feedback", "/v1/feedback?limit=5", None),
     ("get", "/v1/dead-letters", "/v1/dead-letters?limit=5", None),
     (
         "get",
@@ -175,7 +237,11 @@ async fn every_operation_answers_as_described() {
     described.sort();
     called.sort();
     assert_eq!(called, described, "every operation is called once");
+    let (conversation, turn) = asked(&server).await;
     for (method, path, address, body) in CALLS {
+        let address = address
+            .replace("CONVERSATION", &conversation)
+            .replace("TURN", &turn);
         let headers: &[(&str, &str)] = if body.is_some() {
             &[("Content-Type", "application/json")]
         } else {
@@ -184,7 +250,7 @@ async fn every_operation_answers_as_described() {
         let answer = server
             .send(
                 &method.to_uppercase(),
-                address,
+                &address,
                 headers,
                 body.unwrap_or_default().as_bytes(),
             )
@@ -195,6 +261,25 @@ async fn every_operation_answers_as_described() {
     let schema = &description["paths"]["/v1/documents/{id}"]["get"]["responses"]["default"]["content"]
         ["application/problem+json"]["schema"];
     validate(&description, schema, &problem.json());
+}
+
+/// Ids of a conversation and of a turn of it that has ended.
+async fn asked(server: &Server) -> (String, String) {
+    let conversations = &server.kept.conversations;
+    let id = conversations.create(None, "").await.unwrap().id;
+    let question = NewTurn {
+        question: "what is a tick?",
+        idempotency_key: None,
+    };
+    let begun = conversations.begin_turn(None, &id, question).await.unwrap();
+    let turn_id = begun.turn.id;
+    let failure = json!({"code": "unavailable", "detail": "the model is away"});
+    let end = TurnEnd::Failed(serde_json::from_value(failure).unwrap());
+    conversations
+        .finish_turn(None, &id, &turn_id, end)
+        .await
+        .unwrap();
+    (id, turn_id)
 }
 
 fn check(description: &Value, operation: &Value, answer: &Answer) {

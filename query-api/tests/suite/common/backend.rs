@@ -1,6 +1,7 @@
 //! What a server of the tests is made of: a real log, an index in memory, and requests for a
 //! reindex that nobody fulfils.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -77,6 +78,8 @@ pub struct Kept {
     dead_letters: Arc<DeadLetters>,
     topics: Topics,
     blobs: Blobs,
+    /// Without turns that anybody but a test begins.
+    pub conversations: SharedConversations,
     _folder: TempDir,
 }
 
@@ -144,9 +147,11 @@ impl Kept {
             given,
             clock,
         ));
+        let conversations = open_conversations(folder.path());
         Self {
             documents,
             index,
+            conversations,
             dead_letters,
             topics,
             blobs,
@@ -187,6 +192,16 @@ impl Kept {
         )
         .await;
     }
+}
+
+fn open_conversations(folder: &Path) -> SharedConversations {
+    let (place, aside) = (folder.join("conversations"), folder.join("damaged"));
+    let config = conversations::Config {
+        retention_days: 0,
+        maximum_turns: 1000,
+        pending_minutes: 15,
+    };
+    Arc::new(EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap())
 }
 
 const REPORTED_MS: i64 = 1_700_000_000_000;
@@ -440,6 +455,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         reindexing: Arc::new(MemoryReindexing::default()),
         repairing: Arc::new(NothingToRepair),
         blobs: kept.blobs(),
+        conversations: Arc::clone(&kept.conversations),
         inline_limit_bytes: 50_000,
         operations: operations(ready),
     };
