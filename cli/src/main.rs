@@ -60,6 +60,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Publish(publish) => verbs::publish::run(&global, &config, &publish),
         Verb::Search(search) => verbs::search::run(&global, &config, &search),
         Verb::Code(args::Code::Search(search)) => verbs::code::run(&global, &config, &search),
+        Verb::Mcp => verbs::mcp::run(&global, &config),
         Verb::Convert(file) => verbs::convert::run(&config, &file),
         Verb::Chunk(file) => verbs::chunk::run(&config, &file),
         Verb::Analyze(analyze) => verbs::analyze::run(&global, &config, &analyze),

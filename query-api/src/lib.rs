@@ -2,7 +2,9 @@
 //! command line starts.
 
 pub mod config;
+pub mod dify;
 pub mod http;
+pub mod mcp;
 pub mod metrics;
 pub mod openapi;
 pub mod operations;

@@ -3,7 +3,7 @@
 pub mod backup;
 pub mod body;
 pub mod budget;
-mod caller;
+pub(crate) mod caller;
 pub mod dead_letters;
 pub mod documents;
 pub mod events;
@@ -22,12 +22,14 @@ pub mod trace;
 pub mod turns;
 mod unlisted;
 pub mod upload;
-mod words;
+pub(crate) mod words;
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use serde::Serialize;
 use tributary_schemas::{Error, ErrorKind};
 
+use crate::dify;
+use crate::mcp::endpoint;
 use crate::operations::Operations;
 use crate::problem::{Code, Problem};
 
@@ -105,6 +107,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(dead_letters::show))
                 .route(web::delete().to(dead_letters::forget)),
         )
+        .service(resource("/retrieval").route(web::post().to(dify::retrieve)))
+        .service(resource("/mcp").route(web::post().to(endpoint::answer)))
         .service(resource("/openapi.json").route(web::get().to(page::openapi)))
         .service(resource("/").route(web::get().to(page::index)))
         .service(resource("/page/{path:.+}").route(web::get().to(page::file)))
