@@ -17,7 +17,6 @@ pub mod prompts;
 pub mod recipe;
 pub mod repair;
 pub mod search_text;
-pub mod sentences;
 pub mod summaries;
 mod summary_mode;
 pub mod tag;

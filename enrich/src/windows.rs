@@ -4,10 +4,10 @@
 
 use tributary_models::TokenCounter;
 use tributary_schemas::ChunkVectors;
+use tributary_taxonomy::sentences::{run_ends, sentence_ends};
 
 use crate::chunkers::count;
 use crate::search_text::SearchText;
-use crate::sentences::{run_ends, sentence_ends};
 
 /// One window of an embedding text.
 #[derive(Clone, Debug, PartialEq, Eq)]

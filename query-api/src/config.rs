@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
+use tributary_retrieval::answer::AnswerConfig;
+
+use crate::asking::AskConfig;
 
 /// The whole section.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -12,6 +15,10 @@ pub struct Config {
     pub server: ServerConfig,
     /// The three tiers.
     pub retrieval: tributary_retrieval::Config,
+    /// What answers are made of.
+    pub answer: AnswerConfig,
+    /// How questions are taken.
+    pub ask: AskConfig,
 }
 
 /// The HTTP server, `[query_api.server]`.
@@ -107,6 +114,8 @@ impl Config {
             ));
         }
         problems.extend(self.retrieval.problems());
+        problems.extend(self.answer.problems());
+        problems.extend(self.ask.problems());
         problems
     }
 }

@@ -1,6 +1,7 @@
 //! The query server: the HTTP interface and the web page. [`server::serve`] is the server that the
 //! command line starts.
 
+pub mod asking;
 pub mod config;
 pub mod dify;
 pub mod http;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tributary_schemas::Result;
+use tributary_schemas::ask::Answer;
 use tributary_schemas::code_search::CodeSearchResponse;
 use tributary_schemas::search::SearchResponse;
 use tributary_store::metrics::{Counters, Histograms, MetricRegistry};
@@ -20,7 +22,12 @@ const CANDIDATES: [f64; 10] = [
 const DEGRADABLE: [&str; 3] = ["chunks", "embedder", "reranker"];
 
 /// What a server can have too much of.
-const SHEDDABLE: [&str; 3] = ["body", "rendering", "search"];
+const SHEDDABLE: [&str; 4] = ["body", "question", "rendering", "search"];
+
+/// Upper bounds in seconds of an answer, which a language model may write.
+const ANSWER_SECONDS: [f64; 12] = [
+    0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0,
+];
 
 /// Handles of all metrics of this crate.
 #[derive(Clone)]
@@ -29,6 +36,10 @@ pub struct Metrics {
     search_candidates: Histograms,
     searches_degraded: Counters,
     requests_shed: Counters,
+    questions: Counters,
+    answer_seconds: Histograms,
+    answers_degraded: Counters,
+    citations_removed: Counters,
     http_requests: Counters,
     http_request_seconds: Histograms,
 }
@@ -58,6 +69,27 @@ impl Metrics {
                 "tributary_requests_shed_total",
                 "Requests refused because too much was asked at once, by what there was too much of",
                 &["what"],
+            )?,
+            questions: registry.counters(
+                "tributary_questions_total",
+                "Questions by what became of them: the verdict of the answer, or the code of the failure",
+                &["outcome"],
+            )?,
+            answer_seconds: registry.histograms(
+                "tributary_answer_seconds",
+                "Seconds from a question to a step of its answer: first_token, total",
+                &["step"],
+                &ANSWER_SECONDS,
+            )?,
+            answers_degraded: registry.counters(
+                "tributary_answers_degraded_total",
+                "Answers given in a lesser way, by what was missing",
+                &["what"],
+            )?,
+            citations_removed: registry.counters(
+                "tributary_citations_removed_total",
+                "Citations of sources that a model was not given, taken out of its answers",
+                &[],
             )?,
             http_requests: registry.counters(
                 "tributary_http_requests_total",
@@ -116,6 +148,33 @@ impl Metrics {
         for what in &response.degraded {
             self.searches_degraded.with(&[what]).inc();
         }
+    }
+
+    /// Counts an answer: its verdict, its steps and what was degraded.
+    pub fn observe_answer(&self, answer: &Answer) {
+        let verdict = serde_json::to_value(answer.verdict).ok();
+        let verdict = verdict.as_ref().and_then(Value::as_str).unwrap_or("other");
+        self.questions.with(&[verdict]).inc();
+        let timed = ["first_token", "total"];
+        for step in answer
+            .steps
+            .iter()
+            .filter(|one| timed.contains(&one.step.as_str()))
+        {
+            let seconds = step.ms / 1000.0;
+            self.answer_seconds.with(&[&step.step]).observe(seconds);
+        }
+        for what in &answer.degraded {
+            self.answers_degraded.with(&[what]).inc();
+        }
+        self.citations_removed
+            .with(&[])
+            .inc_by(answer.removed_citations.into());
+    }
+
+    /// Counts a question that got no answer.
+    pub fn observe_unanswered(&self, code: &str) {
+        self.questions.with(&[code]).inc();
     }
 
     /// Counts a request that was refused because there was too much of `what`, one of

@@ -5,6 +5,7 @@ use actix_web::{HttpResponse, ResponseError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_retrieval::SearchError;
+use tributary_schemas::ask::AskFailure;
 use tributary_schemas::error::cut;
 use tributary_schemas::{Error, ErrorKind};
 
@@ -182,6 +183,16 @@ impl Problem {
         self.hint.as_deref()
     }
 
+    /// As an event and a turn of a conversation keep it.
+    pub fn failure(&self) -> AskFailure {
+        let body = self.body(String::new());
+        AskFailure {
+            code: body.code.as_str().to_owned(),
+            detail: body.detail,
+            hint: body.hint,
+        }
+    }
+
     /// As it is written. An internal failure is told in the log, not to the caller.
     pub fn body(&self, trace_id: String) -> ProblemBody {
         let detail = match self.code {
@@ -209,6 +220,17 @@ impl std::fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
+
+impl From<AskFailure> for Problem {
+    fn from(failure: AskFailure) -> Self {
+        let code = Code::ALL.iter().find(|code| code.as_str() == failure.code);
+        Self {
+            code: code.copied().unwrap_or(Code::Internal),
+            detail: failure.detail,
+            hint: failure.hint,
+        }
+    }
+}
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {

@@ -8,13 +8,14 @@ use std::time::Duration;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use tokio::sync::watch;
-use tributary_retrieval::Retriever;
+use tributary_retrieval::{Asker, Retriever};
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::Documents;
 use tributary_taxonomy::KnowledgeSetCatalog;
 
+use crate::asking::{AskConfig, Asking};
 use crate::config::{NetworkAccess, ServerConfig};
 use crate::http::budget::BodyBudget;
 use crate::http::idempotency::IdempotencyKeys;
@@ -30,6 +31,8 @@ use crate::repairing::Repairing;
 pub struct Parts {
     /// Answers searches.
     pub retriever: Arc<Retriever>,
+    /// Answers questions.
+    pub asker: Arc<Asker>,
     /// Publishes and knows documents.
     pub documents: Arc<Documents>,
     /// Knows what was given up.
@@ -51,6 +54,7 @@ pub struct Parts {
 /// What all routes share.
 pub struct ServerState {
     pub(crate) retriever: Arc<Retriever>,
+    pub(crate) asking: Asking,
     pub(crate) documents: Arc<Documents>,
     pub(crate) dead_letters: Arc<DeadLetters>,
     pub(crate) knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
@@ -70,10 +74,14 @@ pub struct ServerState {
 }
 
 impl ServerState {
-    /// Joins the parts. `Conflict` if this registry serves another server already.
-    pub fn new(parts: Parts, config: ServerConfig) -> Result<Self> {
+    /// Joins the parts, within a runtime, which works on answers. `Conflict` if this registry serves another server already.
+    pub fn new(parts: Parts, config: ServerConfig, ask: AskConfig) -> Result<Self> {
         let operations = Operations::new(parts.operations, config.clone())?;
+        let stopping = watch::Sender::new(false);
+        let metrics = operations.metrics.clone();
+        let asking = Asking::new(parts.asker, ask, metrics, stopping.clone());
         Ok(Self {
+            asking,
             metrics: operations.metrics.clone(),
             idempotency_keys: IdempotencyKeys::new(config.idempotency_keys),
             retriever: parts.retriever,
@@ -91,7 +99,7 @@ impl ServerState {
             searches: Turns::of_searches(&config, operations.metrics.clone()),
             renderings: Turns::of_renderings(&config, operations.metrics.clone()),
             operations: web::Data::new(operations),
-            stopping: watch::Sender::new(false),
+            stopping,
             config,
         })
     }

@@ -162,6 +162,7 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
         score: shown.ranked.score,
         relevance: scores.relevance.get(&chunk.chunk_id).copied(),
         chunk_id: chunk.chunk_id,
+        ordinal: chunk.ordinal,
         document_id: document.document_id.clone(),
         version: document.version,
         source: document.source.clone(),

@@ -3,6 +3,7 @@
 //! leads to what the index holds; each formula has a file of its own.
 
 mod access;
+pub mod answer;
 mod coarse;
 mod code;
 mod config;
@@ -10,6 +11,7 @@ mod coverage;
 mod document;
 mod embed;
 mod error;
+mod events;
 mod exact_name;
 mod facets;
 mod families;
@@ -20,6 +22,7 @@ mod hits;
 mod leaving;
 mod normalize;
 mod plan;
+pub mod prompts;
 mod relevance;
 mod rerank;
 mod retriever;
@@ -27,14 +30,17 @@ mod serving;
 mod titles;
 mod unmet;
 mod vector_weight;
+mod workflows;
 
 pub use access::Principal;
 pub use config::{Config, RelevanceConfig, RelevanceWeights};
 pub use document::{DocumentParts, DocumentView};
 pub use error::SearchError;
+pub use events::Events;
 pub use relevance::{Signals, relevance};
 pub use retriever::{Models, Outcome, Retriever};
 pub use serving::{Serving, SharedServing};
+pub use workflows::{Asked, Asker, AskerParts};
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -201,6 +201,12 @@ impl Retriever {
         &self.config
     }
 
+    /// What is wrong with a request before it is worked on.
+    pub fn check(&self, request: &SearchRequest, principal: &Principal) -> SearchResult<()> {
+        plan::check(request, &self.config)?;
+        self.filter(&request.filter, principal).map(drop)
+    }
+
     /// Answers one request of a principal, who sees no more than they may.
     ///
     /// Stop words alone are searched by vectors, punctuation alone finds nothing; neither is an

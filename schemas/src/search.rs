@@ -114,6 +114,9 @@ pub struct Hit {
     pub relevance: Option<f32>,
     /// Chunk.
     pub chunk_id: ChunkId,
+    /// Position in the document, from 0.
+    #[serde(default)]
+    pub ordinal: u32,
     /// Its document.
     pub document_id: String,
     /// Version of the document.

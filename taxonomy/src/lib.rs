@@ -6,9 +6,11 @@ pub mod analyzer;
 mod characters;
 pub mod fold;
 pub mod knowledge_sets;
+pub mod language;
 pub mod lexicon;
 pub mod pattern;
 mod problems;
+pub mod sentences;
 mod simplified;
 pub mod source_profiles;
 

@@ -98,7 +98,11 @@ impl App {
                 config.query_api.server.clone(),
             );
             if services.contains(&Service::Query) {
-                let state = ServerState::new(parts.server_parts(config, services)?, server)?;
+                let state = ServerState::new(
+                    parts.server_parts(config, services)?,
+                    server,
+                    config.query_api.ask.clone(),
+                )?;
                 tasks.spawn(async move {
                     serve(state, listener, stopped)
                         .await

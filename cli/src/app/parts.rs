@@ -15,7 +15,7 @@ use tributary_models::prompts::Prompts;
 use tributary_models::service::SharedServiceObserver;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
-use tributary_retrieval::{Retriever, Serving, SharedServing};
+use tributary_retrieval::{Asker, AskerParts, Retriever, Serving, SharedServing};
 use tributary_store::blobs::Blobs;
 use tributary_store::config::{EventLogKind, Stores};
 use tributary_store::data_folder::DataFolder;
@@ -58,6 +58,7 @@ pub struct Parts {
     /// Converters of the service `ingest`; none is started before the first is needed.
     pub conversion: Arc<ConversionPool>,
     pub retriever: Arc<Retriever>,
+    pub asker: Arc<Asker>,
     pub registry: MetricRegistry,
     pub worker_metrics: WorkerMetrics,
     pub clock: Clock,
@@ -135,7 +136,20 @@ impl Parts {
             &chat_metrics::register(&registry)?,
         )?;
         let external_steps = external_metrics::register(&registry)?;
-        let writers = writers(config, &chat, &registry, &stores.blobs)?;
+        let prompts = Prompts::load(
+            &[&PROMPTS, &tributary_retrieval::prompts::PROMPTS],
+            config.models.chat.prompts_folder(),
+        )?;
+        let prompts = Arc::new(prompts);
+        let writers = writers(config, &chat, &prompts, &registry, &stores.blobs)?;
+        let (chat, retriever) = (Arc::new(chat), Arc::new(retriever));
+        let asker = Asker::new(AskerParts {
+            retriever: Arc::clone(&retriever),
+            chat: Arc::clone(&chat),
+            tokens: Arc::clone(&pipelines.serving().models.tokens),
+            prompts,
+            config: config.query_api.answer.clone(),
+        })?;
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
             registry,
@@ -144,13 +158,14 @@ impl Parts {
             dead_letters: Arc::new(dead_letters),
             pipelines,
             serving,
-            chat: Arc::new(chat),
+            chat,
             writers,
             source_profiles: Arc::new(source_profiles),
             external_steps,
             knowledge_sets: Arc::new(knowledge_sets),
             conversion: Arc::new(conversion::pool(config)),
-            retriever: Arc::new(retriever),
+            retriever,
+            asker: Arc::new(asker),
             clock,
             work: Work::default(),
             backup_token: folder.backup_token()?,
@@ -176,6 +191,7 @@ impl Parts {
     pub fn server_parts(&self, config: &Config, services: &[Service]) -> Result<ServerParts> {
         Ok(ServerParts {
             retriever: Arc::clone(&self.retriever),
+            asker: Arc::clone(&self.asker),
             documents: Arc::clone(&self.documents),
             dead_letters: Arc::clone(&self.dead_letters),
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,
@@ -214,21 +230,20 @@ fn recipe_config(config: &Config) -> RecipeConfig {
 fn writers(
     config: &Config,
     chat: &ChatModels,
+    prompts: &Arc<Prompts>,
     registry: &MetricRegistry,
     blobs: &Blobs,
 ) -> Result<Writers> {
-    let prompts = Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
-    let prompts = Arc::new(prompts);
     let (summaries, descriptions) = (
         chat_metrics::summaries(registry)?,
         chat_metrics::descriptions(registry)?,
     );
     let summary_writer = |model| {
-        let (prompts, settings) = (Arc::clone(&prompts), config.enrich.summaries.clone());
+        let (prompts, settings) = (Arc::clone(prompts), config.enrich.summaries.clone());
         SummaryWriter::new(model, prompts, blobs.clone(), settings, summaries)
     };
     let description_writer = |model| {
-        let (prompts, settings) = (Arc::clone(&prompts), config.enrich.descriptions.clone());
+        let (prompts, settings) = (Arc::clone(prompts), config.enrich.descriptions.clone());
         DescriptionWriter::new(model, prompts, blobs.clone(), settings, descriptions)
     };
     Ok(Writers {

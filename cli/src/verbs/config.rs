@@ -61,7 +61,10 @@ pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
     )
     .map_err(|error| in_file(&config.taxonomy.source_profiles_file, &error))?;
     taxonomy.source_profiles = Arc::unwrap_or_clone(profiles);
-    Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
+    Prompts::load(
+        &[&PROMPTS, &tributary_retrieval::prompts::PROMPTS],
+        config.models.chat.prompts_folder(),
+    )?;
     Ok(taxonomy)
 }
 

@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use tributary_models::TokenCounter;
+use tributary_taxonomy::sentences::{Break, clause_ends, floor_boundary, run_ends, sentence_ends};
 
 use super::count;
 use crate::config::ChunkerConfig;
 use crate::markdown::{Block, BlockKind, Outline};
-use crate::sentences::{Break, clause_ends, floor_boundary, run_ends, sentence_ends};
 
 /// One leaf: a contiguous byte range of the source, the overlap included.
 #[derive(Clone, Debug, PartialEq, Eq)]

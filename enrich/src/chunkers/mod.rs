@@ -128,7 +128,7 @@ pub(crate) fn count(tokens: &dyn TokenCounter, text: &str) -> usize {
         return tokens.count(text);
     }
     let mut start = 0;
-    let runs = crate::sentences::run_ends(text, RUN_BYTES, &[]);
+    let runs = tributary_taxonomy::sentences::run_ends(text, RUN_BYTES, &[]);
     runs.into_iter()
         .map(|(end, _)| {
             let run = text.get(start..end).unwrap_or_default();

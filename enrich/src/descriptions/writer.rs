@@ -11,14 +11,15 @@ use tributary_models::prompts::{Prompt, Prompts};
 use tributary_schemas::Result;
 use tributary_schemas::code_entry::Definition;
 use tributary_store::blobs::Blobs;
+use tributary_taxonomy::language::is_chinese;
+use tributary_taxonomy::sentences::first_sentence;
 
 use super::WantedDescription;
 use crate::config::DescriptionsConfig;
 use crate::prompts::{
     CODE_DESCRIPTION, CODE_FILE_SUMMARY, CodeDescription, CodeToDescribe, prompt_ids,
 };
-use crate::sentences::first_sentence;
-use crate::writing::check::{Expected, accept, is_chinese};
+use crate::writing::check::{Expected, accept};
 use crate::writing::{Task, TextCounter, Writer, WriterParts, Written, beginning};
 
 /// Tokens of the reply beside the description: JSON, and what escaping adds.

@@ -2,8 +2,7 @@
 //! language of the text.
 
 use tributary_models::TokenCounter;
-
-use crate::sentences::sentence_ends;
+use tributary_taxonomy::sentences::sentence_ends;
 
 /// Name and version; part of what decides whether chunks are made anew.
 pub const NAME: &str = "extractive/1";

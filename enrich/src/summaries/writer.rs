@@ -9,12 +9,13 @@ use tributary_models::chat::{ChatRequest, RoleModel};
 use tributary_models::prompts::{Prompt, Prompts};
 use tributary_schemas::Result;
 use tributary_store::blobs::Blobs;
+use tributary_taxonomy::language::is_chinese;
 
 use super::WantedSummary;
 use super::input::section_text;
 use crate::config::SummariesConfig;
 use crate::prompts::{SECTION_SUMMARY, SectionSummary, SectionToSummarize, prompt_ids};
-use crate::writing::check::{Expected, accept, is_chinese};
+use crate::writing::check::{Expected, accept};
 use crate::writing::{Task, TextCounter, Writer, WriterParts, Written};
 
 /// Tokens of the reply beside the summary: JSON, and what escaping adds.

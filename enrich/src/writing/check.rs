@@ -1,10 +1,8 @@
 //! Whether what a model wrote may stand for a section or for code.
 
 use tributary_models::TokenCounter;
+use tributary_taxonomy::language::is_chinese;
 
-/// Least share of Han characters among the letters of a text that is Chinese: technical texts are
-/// full of names and code.
-const CHINESE_SHARE: f64 = 0.08;
 /// Beginnings of replies in which a model speaks of itself instead of the section.
 const REFUSALS: [&str; 14] = [
     "i'm sorry",
@@ -22,23 +20,6 @@ const REFUSALS: [&str; 14] = [
     "我不能",
     "作为一个",
 ];
-
-/// Whether a text is Chinese, which decides the prompt and what language a summary must have. Texts
-/// with kana are Japanese.
-pub fn is_chinese(text: &str) -> bool {
-    let (mut han, mut letters) = (0_usize, 0_usize);
-    for character in text.chars().filter(|character| character.is_alphabetic()) {
-        match character {
-            '\u{3040}'..='\u{30ff}' => return false,
-            '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}' => {
-                han += 1;
-            }
-            _ => {}
-        }
-        letters += 1;
-    }
-    han > 0 && han as f64 >= letters as f64 * CHINESE_SHARE
-}
 
 /// Without signs that nobody sees or that turn the text around: what a model writes goes to
 /// terminals too.
@@ -158,15 +139,5 @@ mod tests {
         );
         let refused = accept("```\nTilt", &expected(false), &Characters).unwrap_err();
         assert!(refused.contains("without an end"), "{refused}");
-    }
-
-    #[test]
-    fn texts_full_of_code_are_chinese_if_their_prose_is() {
-        assert!(is_chinese(
-            "调用 mindspore.nn.Conv2d(in_channels, out_channels) 构造卷积层并设置参数"
-        ));
-        assert!(!is_chinese("Calls mindspore.nn.Conv2d, see 图 3"));
-        assert!(!is_chinese("アンテナの傾斜角を設定する"));
-        assert!(!is_chinese("404 — 17.5 %"));
     }
 }

@@ -1,5 +1,6 @@
 //! The HTTP interface: one file per resource. [`routes`] is the list of all paths.
 
+pub mod ask;
 pub mod backup;
 pub mod body;
 pub mod budget;
@@ -70,6 +71,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
         .service(resource("/v1/tables/{id}").route(web::get().to(tables::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
+        .service(resource("/v1/ask").route(web::post().to(ask::ask)))
+        .service(resource("/v1/ask/{id}").route(web::get().to(ask::resume)))
         .service(resource("/v1/code/search").route(web::post().to(search::search_code)))
         .service(resource("/v1/facets").route(web::get().to(facets::choices)))
         .service(resource("/v1/rendered").route(web::post().to(rendered::render)))

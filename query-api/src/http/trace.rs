@@ -289,7 +289,8 @@ fn trace_id(headers: &HeaderMap) -> String {
 
 /// 128 bits that no other request has: two differently keyed hashes (the standard library's random
 /// keys) of the time.
-fn new_trace_id() -> String {
+/// 32 hexadecimal digits that nobody had before.
+pub fn new_trace_id() -> String {
     let half = || {
         let mut hasher = std::hash::RandomState::new().build_hasher();
         hasher.write_i128(jiff::Timestamp::now().as_nanosecond());

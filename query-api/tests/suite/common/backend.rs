@@ -5,12 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tempfile::TempDir;
+use tributary_models::chat::ChatModels;
+use tributary_models::prompts::Prompts;
+use tributary_models::tokens::estimate::EstimatedTokens;
+use tributary_query_api::asking::AskConfig;
 use tributary_query_api::config::ServerConfig;
 use tributary_query_api::http::health::{Check, ReadinessProbe};
 use tributary_query_api::reindexing::Reindexing;
 use tributary_query_api::repairing::Repairing;
 use tributary_query_api::{OperationsParts, Parts, ServerState};
-use tributary_retrieval::{Models, Retriever};
+use tributary_retrieval::answer::AnswerConfig;
+use tributary_retrieval::{Asker, AskerParts, Models, Retriever};
 use tributary_schemas::reindex::{
     ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState,
 };
@@ -362,20 +367,54 @@ pub async fn state_with_retrieval(
     config: ServerConfig,
     retrieval: tributary_retrieval::Config,
 ) -> (ServerState, Arc<Kept>) {
+    let settings = Settings {
+        server: config,
+        retrieval,
+        ..Settings::default()
+    };
+    state_of(models, ready, settings).await
+}
+
+/// What a server of a test has of its own.
+pub struct Settings {
+    pub server: ServerConfig,
+    pub retrieval: tributary_retrieval::Config,
+    pub chat: ChatModels,
+    pub ask: AskConfig,
+    pub answer: AnswerConfig,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            server: super::server_config(),
+            retrieval: super::config(),
+            chat: ChatModels::default(),
+            ask: super::ask_config(),
+            answer: super::answer_config(),
+        }
+    }
+}
+
+/// A server with settings of its own.
+pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (ServerState, Arc<Kept>) {
+    let Settings {
+        server,
+        retrieval,
+        chat,
+        ask,
+        answer,
+    } = settings;
     let index = Arc::new(MemoryIndex::default());
     super::fill(index.as_ref()).await;
     let kept = Arc::new(Kept::new(Arc::clone(&index)).await);
     let knowledge_sets = super::knowledge_sets();
+    let serving = super::serving(models);
+    let retriever = Retriever::new(index, serving, knowledge_sets.clone(), retrieval).unwrap();
+    let retriever = Arc::new(retriever);
     let parts = Parts {
-        retriever: Arc::new(
-            Retriever::new(
-                index,
-                super::serving(models),
-                knowledge_sets.clone(),
-                retrieval,
-            )
-            .unwrap(),
-        ),
+        asker: Arc::new(asker(&retriever, chat, answer)),
+        retriever,
         documents: Arc::clone(&kept.documents),
         dead_letters: Arc::clone(&kept.dead_letters),
         knowledge_sets: Arc::new(MemoryCatalog(knowledge_sets)),
@@ -385,5 +424,17 @@ pub async fn state_with_retrieval(
         inline_limit_bytes: 50_000,
         operations: operations(ready),
     };
-    (ServerState::new(parts, config).unwrap(), kept)
+    (ServerState::new(parts, server, ask).unwrap(), kept)
+}
+
+fn asker(retriever: &Arc<Retriever>, chat: ChatModels, config: AnswerConfig) -> Asker {
+    let prompts = Prompts::load(&[&tributary_retrieval::prompts::PROMPTS], None).unwrap();
+    Asker::new(AskerParts {
+        retriever: Arc::clone(retriever),
+        chat: Arc::new(chat),
+        tokens: Arc::new(EstimatedTokens),
+        prompts: Arc::new(prompts),
+        config,
+    })
+    .unwrap()
 }

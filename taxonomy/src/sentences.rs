@@ -1,5 +1,5 @@
 //! Semantic breaks of running text: sentences (Chinese and English), clauses, and as a last resort
-//! spaces and characters. The leaf cutter, the summary and the embedding windows use it.
+//! spaces and characters. The leaf cutter, summaries, embedding windows and answers use it.
 
 use std::ops::Range;
 

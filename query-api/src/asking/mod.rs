@@ -1,0 +1,286 @@
+//! Asking: every way to put a question (JSON, server-sent events, other protocols) goes through
+//! [`Asking::ask`]. It bounds the questions at once, keeps what was asked before the work starts and
+//! what was answered after it, gives up answers that nobody reads, and ends every stream.
+
+mod config;
+mod run;
+mod runs;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tributary_retrieval::{Asked, Asker, Events, Principal, SearchError};
+use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
+
+use crate::http::trace;
+use crate::metrics::Metrics;
+use crate::problem::{Code, Problem};
+
+pub use config::AskConfig;
+use run::Run;
+use runs::Runs;
+
+/// Takes questions.
+pub struct Asking {
+    asker: Arc<Asker>,
+    runs: Arc<Runs>,
+    places: Arc<Semaphore>,
+    stopping: watch::Sender<bool>,
+    metrics: Metrics,
+    config: AskConfig,
+    /// Answers are worked on where the server was made, not on the threads that serve requests.
+    runtime: Handle,
+}
+
+/// The events of an answer, each with its number from 1; they end in `done` or `error`. Dropping it
+/// gives the answer up, unless somebody else reads it or comes back soon.
+pub struct AskEvents {
+    /// Of the answer.
+    pub id: String,
+    events: BoxStream<'static, (usize, AskEvent)>,
+}
+
+impl Stream for AskEvents {
+    type Item = (usize, AskEvent);
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.events.poll_next_unpin(context)
+    }
+}
+
+impl Asking {
+    /// Joins the parts; `stopping` becomes true when the server is told to stop.
+    pub fn new(
+        asker: Arc<Asker>,
+        config: AskConfig,
+        metrics: Metrics,
+        stopping: watch::Sender<bool>,
+    ) -> Self {
+        let places = config.questions_at_once.min(Semaphore::MAX_PERMITS);
+        Self {
+            asker,
+            runs: Arc::new(Runs::new(&config)),
+            places: Arc::new(Semaphore::new(places)),
+            stopping,
+            metrics,
+            config,
+            runtime: Handle::current(),
+        }
+    }
+
+    /// Longest silence of a stream before a comment goes out.
+    pub fn heartbeat(&self) -> Duration {
+        Duration::from_millis(self.config.heartbeat_ms)
+    }
+
+    /// Takes a question. A problem before any work for one that cannot be answered as it is put.
+    pub async fn ask(
+        &self,
+        request: AskRequest,
+        principal: Principal,
+    ) -> std::result::Result<AskEvents, Problem> {
+        let request = checked(request)?;
+        self.asker.check(&request, &principal)?;
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            self.metrics.observe_shed("question");
+            let what = "too many questions are being answered already";
+            return Err(Problem::new(Code::Overloaded, what)
+                .with_hint("ask again after the time in Retry-After"));
+        };
+        let run = Run::new(trace::new_trace_id(), principal);
+        self.runs.add(&run);
+        let asked = Asked {
+            id: run.id.clone(),
+            history: request.history.clone(),
+            principal: run.principal.clone(),
+            request,
+        };
+        // The reader is there before the work, which would be abandoned otherwise.
+        let events = read(&run, 0);
+        let work = Work {
+            asker: Arc::clone(&self.asker),
+            run,
+            stopping: self.stopping.subscribe(),
+            metrics: self.metrics.clone(),
+            config: self.config.clone(),
+            _place: place,
+        };
+        self.runtime.spawn(work.answer(asked));
+        Ok(events)
+    }
+
+    /// The events of an answer after the first `seen`. `not_found` for one that is not known (any
+    /// more), or that somebody else asked for.
+    pub fn resume(
+        &self,
+        id: &str,
+        seen: usize,
+        principal: &Principal,
+    ) -> std::result::Result<AskEvents, Problem> {
+        let run = self.runs.get(id).filter(|run| run.principal == *principal);
+        let run = run.ok_or_else(|| {
+            let what = format!("there is no answer `{id}` that could be read on");
+            let minutes = self.config.resume_seconds.div_ceil(60);
+            Problem::new(Code::NotFound, what)
+                .with_hint(format!("answers are kept for {minutes} minutes; ask again"))
+        })?;
+        Ok(read(&run, seen))
+    }
+}
+
+fn read(run: &Arc<Run>, seen: usize) -> AskEvents {
+    AskEvents {
+        id: run.id.clone(),
+        events: run.read(seen).boxed(),
+    }
+}
+
+/// One place for the knowledge sets, one for the history.
+fn checked(mut request: AskRequest) -> std::result::Result<AskRequest, Problem> {
+    let invalid = |what: &str, hint: &str| Err(Problem::new(Code::Invalid, what).with_hint(hint));
+    if let Some(sets) = request.knowledge_sets.take() {
+        if request.filter.knowledge_sets.is_some() {
+            return invalid(
+                "`knowledge_sets` and `filter.knowledge_sets` are both given",
+                "leave one of them out",
+            );
+        }
+        request.filter.knowledge_sets = Some(sets);
+    }
+    if request.conversation_id.is_some() && !request.history.is_empty() {
+        return invalid(
+            "`conversation_id` and `history` are both given",
+            "the conversation knows its history; leave `history` out",
+        );
+    }
+    Ok(request)
+}
+
+/// The work on one answer.
+struct Work {
+    asker: Arc<Asker>,
+    run: Arc<Run>,
+    stopping: watch::Receiver<bool>,
+    metrics: Metrics,
+    config: AskConfig,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Why there is no answer.
+enum Unanswered {
+    Failed(SearchError),
+    Abandoned,
+    Stopping,
+    TooSlow,
+}
+
+impl Work {
+    async fn answer(self, asked: Asked) {
+        let last = match self.work(&asked).await {
+            Ok(answer) => {
+                self.audit(&asked, Some(&answer));
+                self.metrics.observe_answer(&answer);
+                AskEvent::Done(Box::new(answer))
+            }
+            Err(unanswered) => {
+                self.audit(&asked, None);
+                let failure = failure(unanswered, &self.config);
+                self.metrics.observe_unanswered(&failure.code);
+                AskEvent::Error(failure)
+            }
+        };
+        self.run.push(last);
+    }
+
+    async fn work(&self, asked: &Asked) -> std::result::Result<Answer, Unanswered> {
+        let (events, mut receiver) = Events::channel();
+        let mut stopping = self.stopping.clone();
+        let abandoned = self
+            .run
+            .abandoned(Duration::from_millis(self.config.abandoned_after_ms));
+        let too_slow = tokio::time::sleep(Duration::from_millis(self.config.timeout_ms));
+        let answer = self.asker.ask(asked, &events);
+        tokio::pin!(answer, abandoned, too_slow);
+        let answered = loop {
+            tokio::select! {
+                biased;
+                Some(event) = receiver.recv() => self.run.push(event),
+                answered = &mut answer => break answered.map_err(Unanswered::Failed),
+                () = &mut abandoned => break Err(Unanswered::Abandoned),
+                _ = stopping.wait_for(|stopping| *stopping) => break Err(Unanswered::Stopping),
+                () = &mut too_slow => break Err(Unanswered::TooSlow),
+            }
+        };
+        while let Ok(event) = receiver.try_recv() {
+            self.run.push(event);
+        }
+        answered
+    }
+
+    /// Who asked what kind of question and saw which documents: no text of question or answer.
+    fn audit(&self, asked: &Asked, answer: Option<&Answer>) {
+        let documents: Vec<&str> = answer
+            .into_iter()
+            .flat_map(|answer| answer.sources.iter().chain(&answer.related))
+            .map(|source| source.document_id.as_str())
+            .collect();
+        tracing::info!(
+            target: "tributary::audit",
+            question = asked.id,
+            principal = ?asked.principal,
+            conversation = asked.request.conversation_id,
+            workflow = asked.request.workflow.as_str(),
+            sets = ?asked.request.filter.knowledge_sets,
+            verdict = ?answer.map(|answer| answer.verdict),
+            documents = ?documents,
+            tokens = ?answer.and_then(|answer| answer.tokens),
+            took_ms = answer.map(|answer| answer.took_ms),
+            "question"
+        );
+    }
+}
+
+fn failure(unanswered: Unanswered, config: &AskConfig) -> AskFailure {
+    let problem = match unanswered {
+        Unanswered::Failed(error) => Problem::from(error),
+        Unanswered::Abandoned => {
+            let what = "nobody read the answer any more, so it was given up";
+            Problem::new(Code::Unavailable, what).with_hint("ask again")
+        }
+        Unanswered::Stopping => {
+            let what = "the server stopped while it answered";
+            Problem::new(Code::Unavailable, what).with_hint("ask again when it is back")
+        }
+        Unanswered::TooSlow => {
+            let what = format!("the answer was not there after {} ms", config.timeout_ms);
+            Problem::new(Code::Timeout, what)
+                .with_hint("ask again, or raise query_api.ask.timeout_ms")
+        }
+    };
+    if problem.code() == Code::Internal {
+        tracing::error!(detail = problem.detail(), "a question failed");
+    }
+    problem.failure()
+}
+
+/// The whole answer, for callers who do not stream.
+pub async fn whole(mut events: AskEvents) -> std::result::Result<Answer, Problem> {
+    while let Some((_, event)) = events.next().await {
+        match event {
+            AskEvent::Done(answer) => return Ok(*answer),
+            AskEvent::Error(failure) => return Err(failure.into()),
+            _ => {}
+        }
+    }
+    Err(Problem::new(
+        Code::Internal,
+        "an answer ended without its last event",
+    ))
+}

@@ -1,0 +1,176 @@
+//! `POST /v1/ask` and `GET /v1/ask/{id}`: an answer as JSON or as server-sent events.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use tributary_schemas::ask::{AskEvent, AskRequest, Source};
+
+use super::caller::Caller;
+use super::search::resolve_names;
+use super::trace::Progress;
+use super::{body, images, json};
+use crate::asking::{self, AskEvents};
+use crate::problem::{Code, Problem};
+use crate::server::ServerState;
+
+/// Media type of server-sent events.
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// Answers a question: as events where the caller accepts them, else as JSON. With `Last-Event-ID`
+/// an answer is read on, and the body says nothing.
+pub async fn ask(
+    state: web::Data<ServerState>,
+    caller: Caller,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    if let Some(last) = last_event(&request)? {
+        let events = state.asking.resume(&last.answer, last.number, &caller.0)?;
+        return Ok(streamed(events, state.asking.heartbeat()));
+    }
+    let mut wanted: AskRequest = body::read_json(&state, &request, payload).await?;
+    resolve_names(&state, &mut wanted.filter).await?;
+    let events = state.asking.ask(wanted, caller.0).await?;
+    if accepts_events(&request) {
+        return Ok(streamed(events, state.asking.heartbeat()));
+    }
+    let answer = working(&request, asking::whole(events)).await?;
+    let mut done = AskEvent::Done(Box::new(answer));
+    link_images(&mut done);
+    match done {
+        AskEvent::Done(answer) => json(StatusCode::OK, &answer),
+        _ => Err(Problem::new(
+            Code::Internal,
+            "an answer became another event",
+        )),
+    }
+}
+
+/// Reads an answer on: all of its events, or those after `Last-Event-ID`.
+pub async fn resume(
+    state: web::Data<ServerState>,
+    caller: Caller,
+    request: HttpRequest,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let seen = match last_event(&request)? {
+        Some(last) if last.answer == *id => last.number,
+        Some(_) => return Err(wrong_event_id(&request)),
+        None => 0,
+    };
+    let events = state.asking.resume(&id, seen, &caller.0)?;
+    Ok(streamed(events, state.asking.heartbeat()))
+}
+
+/// Where a reader stopped.
+struct LastEvent {
+    answer: String,
+    number: usize,
+}
+
+/// `invalid` for an id that no event has.
+fn last_event(request: &HttpRequest) -> Result<Option<LastEvent>, Problem> {
+    let Some(value) = request.headers().get("last-event-id") else {
+        return Ok(None);
+    };
+    let read = || {
+        let (answer, number) = value.to_str().ok()?.rsplit_once('-')?;
+        Some(LastEvent {
+            answer: answer.to_owned(),
+            number: number.parse().ok()?,
+        })
+    };
+    match read() {
+        Some(last) => Ok(Some(last)),
+        None => Err(wrong_event_id(request)),
+    }
+}
+
+fn wrong_event_id(request: &HttpRequest) -> Problem {
+    let value = request.headers().get("last-event-id");
+    let value = String::from_utf8_lossy(value.map_or(b"", |value| value.as_bytes())).into_owned();
+    Problem::new(
+        Code::Invalid,
+        format!("Last-Event-ID `{value}` is the id of no event of this answer"),
+    )
+    .with_hint("send the id of the last event that came, or leave the header out")
+}
+
+fn accepts_events(request: &HttpRequest) -> bool {
+    let accept = request.headers().get(header::ACCEPT);
+    let accept = accept.and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains(EVENT_STREAM))
+}
+
+/// An answer may take longer than any other request while it is worked on; asking has a bound of its
+/// own.
+async fn working<T>(request: &HttpRequest, work: impl Future<Output = T>) -> T {
+    let progress = request.extensions().get::<Progress>().cloned();
+    let mut work = std::pin::pin!(work);
+    loop {
+        if let Some(progress) = &progress {
+            progress.note();
+        }
+        if let Ok(done) = tokio::time::timeout(Duration::from_secs(1), work.as_mut()).await {
+            return done;
+        }
+    }
+}
+
+fn streamed(events: AskEvents, heartbeat: Duration) -> HttpResponse {
+    let id = events.id.clone();
+    HttpResponse::Ok()
+        .content_type(EVENT_STREAM)
+        .insert_header(("cache-control", "no-store"))
+        .insert_header(("x-accel-buffering", "no"))
+        .insert_header(("x-answer-id", id.clone()))
+        .streaming(with_heartbeat(id, events.boxed(), heartbeat))
+}
+
+/// The events as they go over the wire, and a comment after each long silence.
+fn with_heartbeat(
+    id: String,
+    events: BoxStream<'static, (usize, AskEvent)>,
+    heartbeat: Duration,
+) -> impl futures::Stream<Item = Result<Bytes, Infallible>> {
+    stream::unfold((id, events), move |(id, mut events)| async move {
+        let next = tokio::time::timeout(heartbeat, events.next()).await;
+        let written = match next {
+            Err(_) => Bytes::from_static(b": still here\n\n"),
+            Ok(None) => return None,
+            Ok(Some((number, event))) => written(&id, number, event),
+        };
+        Some((Ok(written), (id, events)))
+    })
+}
+
+fn written(id: &str, number: usize, mut event: AskEvent) -> Bytes {
+    link_images(&mut event);
+    let name = event.name();
+    // `data` alone: the name stands in its own line.
+    let data = serde_json::to_value(&event).map(|mut event| event["data"].take());
+    let data = data.unwrap_or(serde_json::Value::Null);
+    Bytes::from(format!(
+        "id: {id}-{number}\nevent: {name}\ndata: {data}\n\n"
+    ))
+}
+
+fn link_images(event: &mut AskEvent) {
+    let link = |sources: &mut Vec<Source>| {
+        let images = sources.iter_mut().flat_map(|source| &mut source.images);
+        images.for_each(|image| *image = images::link(image));
+    };
+    match event {
+        AskEvent::Retrieval(retrieved) => link(&mut retrieved.sources),
+        AskEvent::Done(answer) => {
+            link(&mut answer.sources);
+            link(&mut answer.related);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,85 @@
+//! Settings of answers; the values live in `cli/default.toml`.
+
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+/// The section `[query_api.answer]`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerConfig {
+    /// Passages of a question that does not say how many.
+    pub top_k: usize,
+    /// Relevance of the best passage below which the question is refused, 0 to 1.
+    pub refuse_below: f32,
+    /// Chunks before and after a hit that may join it.
+    pub neighbours: u32,
+    /// Tokens up to which a passage grows by them.
+    pub passage_tokens: usize,
+    /// Tokens of a model's reply at most.
+    pub reply_tokens: usize,
+    /// Longest time that a model has for an answer, in milliseconds.
+    pub deadline_ms: u64,
+    /// Least share of the words of a statement that must stand in what it cites, 0 to 1.
+    pub minimum_coverage: f32,
+    /// Rounds of a conversation that are known to the next one.
+    pub rounds: usize,
+    /// Searches of questions that run at the same time; 0 for as many as there are cores.
+    pub concurrent_searches: usize,
+    /// What is said where nothing answers.
+    pub refusal: Refusal,
+}
+
+/// The sentence that is the whole answer where nothing answers, by language of the question.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// For questions in Chinese.
+    pub zh: String,
+    /// For all others.
+    pub en: String,
+}
+
+impl Refusal {
+    /// In one of the languages.
+    pub fn sentence(&self, is_chinese: bool) -> &str {
+        if is_chinese { &self.zh } else { &self.en }
+    }
+}
+
+impl AnswerConfig {
+    /// `Invalid` with everything that no answer can work with.
+    pub fn check(&self) -> Result<()> {
+        let problems = self.problems();
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::Invalid, problems.join("; "))),
+        }
+    }
+
+    /// Everything that is wrong with the values, one line each.
+    pub fn problems(&self) -> Vec<String> {
+        let share = 0.0..=1.0;
+        let rules = [
+            (self.top_k > 0, "top_k must be at least 1"),
+            (self.neighbours <= 5, "neighbours must be at most 5"),
+            (self.reply_tokens > 0, "reply_tokens must be at least 1"),
+            (self.deadline_ms > 0, "deadline_ms must be at least 1"),
+            (
+                share.contains(&self.refuse_below),
+                "refuse_below must lie between 0 and 1",
+            ),
+            (
+                share.contains(&self.minimum_coverage),
+                "minimum_coverage must lie between 0 and 1",
+            ),
+            (
+                !self.refusal.zh.trim().is_empty() && !self.refusal.en.trim().is_empty(),
+                "refusal must say something in both languages",
+            ),
+        ];
+        let broken = rules.iter().filter(|(holds, _)| !holds);
+        broken
+            .map(|(_, rule)| format!("query_api.answer.{rule}"))
+            .collect()
+    }
+}

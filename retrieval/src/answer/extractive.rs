@@ -1,0 +1,250 @@
+//! The lesser way to answer: the sentences that say most of the question, word for word, each with
+//! its source.
+//!
+//! score(sentence) = Σ rarity(w) over the words w of the question in it / Σ rarity(w) over all, times
+//! the relevance of its passage; a sentence that defines what a definition is asked of counts more.
+
+use tributary_schemas::ChunkKind;
+use tributary_schemas::ask::{Source, Span};
+use tributary_schemas::understanding::Intent;
+use tributary_taxonomy::Analyzer;
+
+use super::statements::{Statement, citations, statements};
+use super::words::{Words, rarities};
+
+/// Sentences of an answer at most.
+const MAXIMUM_SENTENCES: usize = 4;
+/// Characters of an answer from which no further sentence is added.
+const ENOUGH_CHARACTERS: usize = 500;
+/// Least share of the best sentence's score.
+const LEAST_OF_BEST: f32 = 0.5;
+/// Sentences of which more words are in one that was taken already say the same.
+const SAME: f32 = 0.8;
+/// What a defining sentence counts more.
+const DEFINES: f32 = 1.5;
+/// Lines of code or of an answer that are given whole.
+const MAXIMUM_LINES: usize = 40;
+/// Relevance that is taken for a passage that has none.
+const UNKNOWN_RELEVANCE: f32 = 0.5;
+
+/// An answer in the words of the sources.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extract {
+    /// Markdown, with citations.
+    pub answer: String,
+    /// Where it comes from: numbers of sources with parts of their texts.
+    pub marks: Vec<(u32, Span)>,
+}
+
+struct Candidate<'a> {
+    source: &'a Source,
+    statement: Statement,
+    words: Words,
+    score: f32,
+}
+
+/// Answers in the words of the sources, which are the best first; empty without any. CPU-bound: some
+/// milliseconds.
+pub fn extract(question: &str, intent: Intent, sources: &[Source], analyzer: &Analyzer) -> Extract {
+    let Some(first) = sources.first() else {
+        return Extract::default();
+    };
+    if is_whole(first) {
+        return whole(first);
+    }
+    let mut candidates = candidates(sources, analyzer);
+    score(&mut candidates, question, intent, analyzer);
+    let chosen = choose(candidates);
+    if chosen.is_empty() {
+        // No word of the question stands in them: it may be in another language.
+        return opening(first);
+    }
+    written(&chosen)
+}
+
+/// Code, and what answers by itself: a pair of question and answer, an entry of an API reference.
+fn is_whole(source: &Source) -> bool {
+    let kinds = [ChunkKind::Faq, ChunkKind::Api, ChunkKind::CodeFunction];
+    source.language.is_some() || kinds.contains(&source.kind)
+}
+
+fn whole(source: &Source) -> Extract {
+    let shown: Vec<&str> = source.text.lines().take(MAXIMUM_LINES).collect();
+    let mut text = shown.join("\n");
+    let end = text.chars().count();
+    if text.len() < source.text.trim_end().len() {
+        text.push_str("\n…");
+    }
+    let number = source.number;
+    let answer = match &source.language {
+        Some(language) => format!("```{language}\n{text}\n```\n\n[{number}]"),
+        // An open block of code would swallow the citation.
+        None if text.matches("```").count() % 2 == 1 => {
+            format!("{}\n```\n\n[{number}]", escaped(&text))
+        }
+        None => format!("{} [{number}]", escaped(&text)),
+    };
+    Extract {
+        answer,
+        marks: vec![(number, Span { start: 0, end })],
+    }
+}
+
+/// What looks like a citation and is one of the document's own.
+fn escaped(text: &str) -> String {
+    let mut escaped = text.to_owned();
+    for (bytes, number) in citations(text).into_iter().rev() {
+        escaped.replace_range(bytes, &format!("\\[{number}\\]"));
+    }
+    escaped
+}
+
+fn candidates<'a>(sources: &'a [Source], analyzer: &Analyzer) -> Vec<Candidate<'a>> {
+    let of_source = |source: &'a Source| {
+        let all = statements(&source.text).into_iter();
+        all.map(move |statement| (source, statement))
+    };
+    let prose = sources.iter().filter(|source| source.language.is_none());
+    prose
+        .flat_map(of_source)
+        .map(|(source, statement)| Candidate {
+            words: Words::of(&statement.text, analyzer),
+            source,
+            statement,
+            score: 0.0,
+        })
+        .collect()
+}
+
+fn score(candidates: &mut [Candidate<'_>], question: &str, intent: Intent, analyzer: &Analyzer) {
+    let asked = Words::of(question, analyzer);
+    let texts: Vec<Words> = candidates.iter().map(|one| one.words.clone()).collect();
+    let rarities = rarities(&texts);
+    let most = rarities.values().copied().fold(1.0, f32::max);
+    let rarity = |word: &String| rarities.get(word.as_str()).copied().unwrap_or(most);
+    let all: f32 = asked.content.iter().map(rarity).sum();
+    for candidate in candidates {
+        let common = asked.content.intersection(&candidate.words.content);
+        let said: f32 = common.map(rarity).sum();
+        let relevance = candidate.source.relevance.unwrap_or(UNKNOWN_RELEVANCE);
+        let defines = intent == Intent::Definition && defines(&candidate.statement.text);
+        candidate.score = said / all.max(f32::EPSILON)
+            * (0.5 + 0.5 * relevance)
+            * if defines { DEFINES } else { 1.0 };
+    }
+}
+
+fn defines(sentence: &str) -> bool {
+    let small = sentence.to_lowercase();
+    let marks = [
+        "是指",
+        "是一种",
+        "是一个",
+        "指的是",
+        "称为",
+        "即",
+        " is a ",
+        " is an ",
+        " is the ",
+        " refers to ",
+    ];
+    marks.iter().any(|mark| small.contains(mark))
+}
+
+fn choose(mut candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
+    candidates.retain(|candidate| candidate.score > 0.0);
+    candidates.sort_by(|left, right| right.score.total_cmp(&left.score));
+    let best = candidates.first().map_or(0.0, |candidate| candidate.score);
+    let mut chosen: Vec<Candidate<'_>> = Vec::new();
+    let mut characters = 0;
+    for candidate in candidates {
+        let is_enough = chosen.len() == MAXIMUM_SENTENCES || characters >= ENOUGH_CHARACTERS;
+        if is_enough || candidate.score < best * LEAST_OF_BEST {
+            break;
+        }
+        let words = &candidate.words;
+        if chosen
+            .iter()
+            .any(|one| words.coverage_by([&one.words]) >= SAME)
+        {
+            continue;
+        }
+        characters += candidate.statement.text.chars().count();
+        chosen.push(candidate);
+    }
+    chosen.sort_by_key(|one| (one.source.number, one.statement.span.start));
+    chosen
+}
+
+/// Sentences of one source are a paragraph, in their order.
+fn written(chosen: &[Candidate<'_>]) -> Extract {
+    let mut extract = Extract::default();
+    let mut last: Option<u32> = None;
+    for candidate in chosen {
+        let number = candidate.source.number;
+        if last.is_some_and(|last| last != number) {
+            extract.answer.push_str("\n\n");
+        } else if last.is_some() {
+            extract.answer.push(' ');
+        }
+        extract
+            .answer
+            .push_str(&one_line(&candidate.statement.text));
+        extract.answer.push_str(&format!(" [{number}]"));
+        extract.marks.push((number, candidate.statement.span));
+        last = Some(number);
+    }
+    extract
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn opening(source: &Source) -> Extract {
+    let all = statements(&source.text);
+    let Some(first) = all.first() else {
+        return whole(source);
+    };
+    let number = source.number;
+    Extract {
+        answer: format!("{} [{number}]", one_line(&first.text)),
+        marks: vec![(number, first.span)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::tests::{analyzer, source};
+
+    #[test]
+    fn the_sentences_that_answer_are_taken_word_for_word() {
+        let sources = [
+            source(
+                1,
+                "# 随机接入\n\n本章介绍流程。随机接入是一种建立上行同步的过程。它在小区切换时也会用到。",
+            ),
+            source(2, "天线的倾角为六度。每月检查一次。"),
+        ];
+        let found = extract("随机接入是什么", Intent::Definition, &sources, &analyzer());
+        assert_eq!(found.answer, "随机接入是一种建立上行同步的过程。 [1]");
+        let found = extract("天线倾角是多少", Intent::Fact, &sources, &analyzer());
+        assert_eq!(found.answer, "天线的倾角为六度。 [2]");
+    }
+
+    #[test]
+    fn code_and_pairs_are_given_whole_and_another_language_by_its_opening() {
+        let mut code = source(1, "fn main() {}\n");
+        code.language = Some("rust".to_owned());
+        let found = extract("main", Intent::Api, &[code], &analyzer());
+        assert_eq!(found.answer, "```rust\nfn main() {}\n```\n\n[1]");
+        let english = [source(1, "The tilt is six degrees. It is checked.")];
+        let found = extract("天线倾角", Intent::Fact, &english, &analyzer());
+        assert_eq!(found.answer, "The tilt is six degrees. [1]");
+        assert_eq!(
+            extract("x", Intent::Fact, &[], &analyzer()),
+            Extract::default()
+        );
+    }
+}

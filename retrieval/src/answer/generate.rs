@@ -1,0 +1,205 @@
+//! A model's answer while it comes in: its citations are checked, the fixed sentence of a refusal
+//! ends it, and whatever goes wrong in the middle leaves what came until then.
+
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use tributary_models::chat::{
+    ChatRequest, ChatResult, Delta, DeltaStream, Ending, Finish, RoleModel,
+};
+use tributary_models::prompts::Prompt;
+use tributary_schemas::Result;
+use tributary_schemas::ask::{AskEvent, Round, Source};
+
+use super::citations::{Checked, CitationFilter};
+use super::refusal::RefusalGate;
+use crate::events::Events;
+use crate::prompts::{NumberedPassage, ToAnswer};
+
+/// Characters of an earlier answer that a model is shown.
+const MAXIMUM_ROUND_CHARACTERS: usize = 400;
+/// Characters of an answer for each of its tokens: more is a server that does not stop.
+const CHARACTERS_PER_TOKEN: usize = 12;
+
+/// What a model is asked.
+pub struct Task<'a> {
+    /// The prompt, in the language of the question.
+    pub prompt: &'a Prompt,
+    /// The question as it is asked without what was said before.
+    pub question: &'a str,
+    /// What was said before, oldest first.
+    pub history: &'a [Round],
+    /// What the answer is made from.
+    pub sources: &'a [Source],
+    /// The sentence that says that they do not answer.
+    pub refusal: &'a str,
+    /// Tokens of the answer at most.
+    pub reply_tokens: usize,
+    /// Longest time that it may take.
+    pub deadline: Duration,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Generated {
+    /// The answer as it was shown.
+    pub text: String,
+    /// Whether it is the sentence of a refusal.
+    pub refused: bool,
+    /// Whether it ends before it is over.
+    pub cut: bool,
+    /// Numbers that it cites, in the order of their first citation.
+    pub cited: Vec<u32>,
+    /// Citations that were taken out.
+    pub removed_citations: u32,
+    /// How many of the first sources the model saw.
+    pub sources: usize,
+    /// How the reply ended, if it did.
+    pub ending: Option<Ending>,
+    /// When the first text could be shown.
+    pub first_text: Option<Instant>,
+}
+
+/// Streams an answer. An error only where nothing was shown yet, so that another way can answer.
+pub async fn generate(
+    model: &RoleModel,
+    task: &Task<'_>,
+    events: &Events,
+) -> ChatResult<Generated> {
+    let whole = request(task, task.sources).map_err(unrendered)?;
+    let render = |sources: &[Source]| request(task, sources).unwrap_or_else(|_| whole.clone());
+    let fitted = model.stream_of_parts(task.sources, render).await?;
+    let count = u32::try_from(fitted.parts).unwrap_or(u32::MAX);
+    let mut writing = Writing {
+        gate: RefusalGate::new(task.refusal),
+        filter: CitationFilter::new(count),
+        generated: Generated {
+            sources: fitted.parts,
+            ..Generated::default()
+        },
+        events,
+    };
+    let most = task.reply_tokens.saturating_mul(CHARACTERS_PER_TOKEN);
+    writing.take(fitted.reply, most).await?;
+    Ok(writing.generated)
+}
+
+fn unrendered(error: tributary_schemas::Error) -> tributary_models::chat::ChatError {
+    tributary_models::chat::ChatError::new(
+        tributary_models::chat::Reason::Refused,
+        error.to_string(),
+    )
+}
+
+fn request(task: &Task<'_>, sources: &[Source]) -> Result<ChatRequest> {
+    let history = history(task.history);
+    let passage = |source: &Source| NumberedPassage {
+        number: source.number,
+        text: shown(source),
+    };
+    let values = ToAnswer {
+        question: task.question,
+        history: &history,
+        passages: sources.iter().map(passage).collect(),
+        refusal: task.refusal,
+    };
+    let mut request = task.prompt.request(values, task.reply_tokens)?;
+    request.deadline = Some(Instant::now() + task.deadline);
+    Ok(request)
+}
+
+/// Title and sections, then the text.
+fn shown(source: &Source) -> String {
+    let mut place = vec![source.title.as_str()];
+    place.extend(source.section_path.iter().map(String::as_str));
+    place.dedup();
+    format!("{}\n\n{}", place.join(" › "), source.text)
+}
+
+fn history(rounds: &[Round]) -> String {
+    let line = |round: &Round| {
+        let answer: String = round
+            .answer
+            .chars()
+            .take(MAXIMUM_ROUND_CHARACTERS)
+            .collect();
+        format!("Q: {}\nA: {answer}", round.question)
+    };
+    rounds.iter().map(line).collect::<Vec<_>>().join("\n\n")
+}
+
+struct Writing<'a> {
+    gate: RefusalGate,
+    filter: CitationFilter,
+    generated: Generated,
+    events: &'a Events,
+}
+
+impl Writing<'_> {
+    async fn take(&mut self, mut reply: DeltaStream, most: usize) -> ChatResult<()> {
+        loop {
+            match reply.next().await {
+                Some(Ok(Delta::Text(text))) => {
+                    let text = self.gate.push(&text);
+                    self.write(&text).await;
+                }
+                Some(Ok(Delta::End(ending))) => {
+                    self.generated.cut = ending.finish != Finish::Stop;
+                    self.generated.ending = Some(ending);
+                    break;
+                }
+                // Another way can still answer.
+                Some(Err(failed)) if self.generated.text.is_empty() => return Err(failed),
+                Some(Err(failed)) => {
+                    tracing::warn!(error = %failed, "an answer was broken off");
+                    self.generated.cut = true;
+                    break;
+                }
+                None => {
+                    self.generated.cut = true;
+                    break;
+                }
+            }
+            if self.gate.is_refusal() {
+                self.generated.refused = true;
+                return Ok(());
+            }
+            if self.generated.text.len() > most {
+                self.generated.cut = true;
+                break;
+            }
+        }
+        self.finish().await;
+        Ok(())
+    }
+
+    async fn finish(&mut self) {
+        let text = self.gate.finish();
+        if self.gate.is_refusal() {
+            self.generated.refused = true;
+            return;
+        }
+        self.write(&text).await;
+        let rest = self.filter.finish();
+        self.show(rest).await;
+        self.generated.removed_citations = self.filter.removed();
+        self.generated.cited = self.filter.cited().to_vec();
+    }
+
+    async fn write(&mut self, text: &str) {
+        let checked = self.filter.push(text);
+        self.show(checked).await;
+    }
+
+    async fn show(&mut self, checked: Checked) {
+        if !checked.text.is_empty() {
+            self.generated.first_text.get_or_insert_with(Instant::now);
+            self.generated.text.push_str(&checked.text);
+            let text = checked.text;
+            self.events.send(AskEvent::AnswerChunk { text }).await;
+        }
+        for number in checked.cited {
+            self.events.send(AskEvent::Citation { number }).await;
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! From passages to an answer: what a model is shown, its citations checked while they come in, each
+//! statement held against what it cites, the fixed sentence where nothing answers, and the lesser
+//! way of an answer in the words of the passages.
+
+mod citations;
+mod code_spans;
+mod config;
+pub(crate) mod extractive;
+pub(crate) mod generate;
+pub(crate) mod passages;
+mod refusal;
+mod statements;
+pub(crate) mod support;
+mod words;
+
+pub use citations::{Checked, CitationFilter};
+pub use config::{AnswerConfig, Refusal};
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) mod tests {
+    use tributary_schemas::ask::Source;
+    use tributary_schemas::search::Hit;
+    use tributary_schemas::{ChunkId, ChunkKind};
+    use tributary_taxonomy::{Analyzer, AnalyzerConfig, Lexicon};
+
+    use super::passages;
+
+    pub fn analyzer() -> Analyzer {
+        let config = AnalyzerConfig {
+            guess_words: false,
+            sub_words: true,
+            english_stems: true,
+        };
+        Analyzer::new(&config, Lexicon::default()).unwrap()
+    }
+
+    pub fn hit(id: u128, section: &str, text: &str) -> Hit {
+        let json = serde_json::json!({
+            "rank": 1, "score": 1.0, "chunk_id": ChunkId(id), "document_id": "d", "version": 1,
+            "source": "s", "source_path": "p", "title": "T", "section_path": [section],
+            "text": text, "url": "", "pages": [], "kind": ChunkKind::Leaf, "tags": [],
+            "knowledge_sets": [], "images": [], "scores": {},
+        });
+        serde_json::from_value(json).unwrap()
+    }
+
+    pub fn source(number: u32, text: &str) -> Source {
+        passages::source(number, &hit(number.into(), "", text), text.to_owned())
+    }
+}

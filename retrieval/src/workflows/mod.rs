@@ -1,0 +1,132 @@
+//! Workflows: each is a function over the retriever, the models of roles and the events of one
+//! answer. Which one answers, the request says.
+
+mod general;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Semaphore;
+use tributary_models::TokenCounter;
+use tributary_models::chat::ChatModels;
+use tributary_models::prompts::Prompts;
+use tributary_schemas::Result;
+use tributary_schemas::ask::{Answer, AskRequest, Round, StepTime, Workflow};
+
+use crate::access::Principal;
+use crate::answer::AnswerConfig;
+use crate::error::SearchError;
+use crate::events::Events;
+use crate::retriever::{Retriever, elapsed_ms};
+
+/// What questions are answered with.
+pub struct AskerParts {
+    /// Finds passages.
+    pub retriever: Arc<Retriever>,
+    /// Language models by role.
+    pub chat: Arc<ChatModels>,
+    /// Counts the tokens of passages.
+    pub tokens: Arc<dyn TokenCounter>,
+    /// What models are asked.
+    pub prompts: Arc<Prompts>,
+    /// Settings of answers.
+    pub config: AnswerConfig,
+}
+
+/// Answers questions.
+pub struct Asker {
+    parts: AskerParts,
+    search_permits: Semaphore,
+}
+
+/// A question on its way.
+pub struct Asked {
+    /// Of the answer.
+    pub id: String,
+    /// The question and how it is to be answered.
+    pub request: AskRequest,
+    /// What was said before, oldest first; no more than [`AnswerConfig::rounds`] are used.
+    pub history: Vec<Round>,
+    /// Who asks.
+    pub principal: Principal,
+}
+
+impl Asker {
+    /// Joins the parts. `Invalid` if the settings contradict each other.
+    pub fn new(parts: AskerParts) -> Result<Self> {
+        parts.config.check()?;
+        let searches = match parts.config.concurrent_searches {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            given => given.min(Semaphore::MAX_PERMITS),
+        };
+        Ok(Self {
+            parts,
+            search_permits: Semaphore::new(searches),
+        })
+    }
+
+    /// Settings of answers.
+    pub fn config(&self) -> &AnswerConfig {
+        &self.parts.config
+    }
+
+    /// Finds passages.
+    pub fn retriever(&self) -> &Arc<Retriever> {
+        &self.parts.retriever
+    }
+
+    /// What is wrong with a question before it is worked on.
+    pub fn check(
+        &self,
+        request: &AskRequest,
+        principal: &Principal,
+    ) -> std::result::Result<(), SearchError> {
+        let search = general::search_request(self, request, &request.question);
+        self.parts.retriever.check(&search, principal)
+    }
+
+    /// Answers a question. The events are those of [`tributary_schemas::ask::AskEvent`] but the last;
+    /// dropping the future cancels all work, that of language models included.
+    pub async fn ask(
+        &self,
+        asked: &Asked,
+        events: &Events,
+    ) -> std::result::Result<Answer, SearchError> {
+        match asked.request.workflow {
+            Workflow::General => general::answer(self, asked, events).await,
+        }
+    }
+}
+
+/// Times the steps of an answer.
+struct Steps {
+    started: Instant,
+    last: Instant,
+    steps: Vec<StepTime>,
+}
+
+impl Steps {
+    fn begin() -> Self {
+        let now = Instant::now();
+        Self {
+            started: now,
+            last: now,
+            steps: Vec::new(),
+        }
+    }
+
+    /// The step that is over now.
+    fn end(&mut self, step: &str) -> f64 {
+        let ms = elapsed_ms(self.last);
+        self.last = Instant::now();
+        self.note(step, ms);
+        ms
+    }
+
+    fn note(&mut self, step: &str, ms: f64) {
+        self.steps.push(StepTime {
+            step: step.to_owned(),
+            ms,
+        });
+    }
+}
