@@ -7,6 +7,7 @@ pub mod dify;
 pub mod http;
 pub mod mcp;
 pub mod metrics;
+pub mod openai;
 pub mod openapi;
 pub mod operations;
 pub mod problem;
@@ -15,6 +16,7 @@ pub mod rendering;
 pub mod repairing;
 pub mod server;
 pub mod set_status;
+mod sources;
 
 pub use config::Config;
 pub use operations::{Operations, OperationsParts};

@@ -2,6 +2,8 @@
 //! themselves. The result is committed as `openapi.json`, served at `/openapi.json` and compared by
 //! a test, which also calls every operation.
 
+mod protocols;
+
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -39,6 +41,8 @@ struct Operation {
     body: Option<Value>,
     status: u16,
     answer: Option<Value>,
+    /// What a failure is answered with, where it is no problem of RFC 9457.
+    refused: Option<Value>,
 }
 
 /// The whole description.
@@ -72,6 +76,7 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     operations.extend(search(schemas));
     operations.extend(reindexing(schemas));
     operations.extend(dead_letters(schemas));
+    operations.extend(protocols::operations(schemas));
     operations.extend(server(schemas));
     operations
 }
@@ -423,6 +428,7 @@ fn operation(
         body: None,
         status,
         answer,
+        refused: None,
     }
 }
 
@@ -433,7 +439,9 @@ fn described(operation: &Operation, problem: &Value) -> Value {
     }
     let mut responses = Map::new();
     responses.insert(operation.status.to_string(), answer);
-    let refused = json!({"description": "A problem", "content": {"application/problem+json": {"schema": problem}}});
+    let problem = || json!({"application/problem+json": {"schema": problem}});
+    let refused = operation.refused.clone().unwrap_or_else(problem);
+    let refused = json!({"description": "A problem", "content": refused});
     responses.insert("default".to_owned(), refused);
     let mut described = json!({"summary": operation.summary, "parameters": parameters(operation), "responses": responses});
     if let Some(body) = &operation.body {

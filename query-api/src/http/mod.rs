@@ -31,6 +31,7 @@ use tributary_schemas::{Error, ErrorKind};
 
 use crate::dify;
 use crate::mcp::endpoint;
+use crate::openai;
 use crate::operations::Operations;
 use crate::problem::{Code, Problem};
 
@@ -110,6 +111,9 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(dead_letters::show))
                 .route(web::delete().to(dead_letters::forget)),
         )
+        .service(resource("/v1/chat/completions").route(web::post().to(openai::complete)))
+        .service(resource("/v1/models").route(web::get().to(openai::list)))
+        .service(resource("/v1/models/{id}").route(web::get().to(openai::one)))
         .service(resource("/retrieval").route(web::post().to(dify::retrieve)))
         .service(resource("/mcp").route(web::post().to(endpoint::answer)))
         .service(resource("/openapi.json").route(web::get().to(page::openapi)))

@@ -14,7 +14,7 @@ use crate::server::ServerState;
 
 /// Puts the id of each document that the filter names by `source/path` in the place of the name. A
 /// name that nothing has stays, and no document meets it.
-pub(super) async fn resolve_names(state: &ServerState, filter: &mut Filter) -> Result<(), Problem> {
+pub(crate) async fn resolve_names(state: &ServerState, filter: &mut Filter) -> Result<(), Problem> {
     for name in filter.document_ids.iter_mut().flatten() {
         // Without a slash it is an id.
         if name.contains('/') {

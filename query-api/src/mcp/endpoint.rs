@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::CONTENT_TYPE;
+use actix_web::http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use futures::StreamExt;
@@ -74,11 +74,24 @@ fn no_json(body: &[u8]) -> Option<HttpResponse> {
     Some(response.body(answer.to_string()))
 }
 
+/// Whoever accepts anything accepts both that the transport wants to be named.
+fn accepts_all(request: &HttpRequest) -> bool {
+    let mut accepted = request.headers().get_all(ACCEPT).peekable();
+    let is_silent = accepted.peek().is_none();
+    is_silent || accepted.any(|value| value.to_str().is_ok_and(|value| value.contains("*/*")))
+}
+
 fn as_http(request: &HttpRequest, body: Bytes) -> Result<http::Request<Full<Bytes>>, Problem> {
     let mut builder = http::Request::builder()
         .method(request.method().as_str())
         .uri(request.uri().to_string());
-    for (name, value) in request.headers() {
+    let accepts_all = accepts_all(request);
+    if accepts_all {
+        builder = builder.header("accept", "application/json, text/event-stream");
+    }
+    let is_replaced = |name: &HeaderName| accepts_all && *name == ACCEPT;
+    let kept = request.headers().iter();
+    for (name, value) in kept.filter(|(name, _)| !is_replaced(name)) {
         builder = builder.header(name.as_str(), value.as_bytes());
     }
     builder.body(Full::new(body)).map_err(|error| {

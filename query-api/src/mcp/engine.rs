@@ -2,7 +2,6 @@
 //! caller.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -62,15 +61,9 @@ impl Reporter<'_> {
 impl Engine {
     /// Runs `work` and keeps the request alive for as long as it takes.
     pub async fn patiently<T>(&self, work: impl Future<Output = T>) -> T {
-        const STEP: Duration = Duration::from_secs(1);
-        let mut work = std::pin::pin!(work);
-        loop {
-            if let Ok(done) = tokio::time::timeout(STEP, work.as_mut()).await {
-                return done;
-            }
-            if let Some(progress) = &self.progress {
-                progress.note();
-            }
+        match &self.progress {
+            Some(progress) => progress.during(work).await,
+            None => work.await,
         }
     }
 

@@ -4,6 +4,7 @@
 //!
 //! A call goes the way of the HTTP interface: the same principal, filter and turns.
 
+mod ask;
 pub mod documents;
 pub mod endpoint;
 mod engine;
@@ -40,7 +41,7 @@ impl Reply {
 }
 
 /// Titles above a passage in one line: `Radio › Tilt`.
-fn heading(title: &str, section_path: &[String]) -> String {
+pub(crate) fn heading(title: &str, section_path: &[String]) -> String {
     let mut titles = vec![title];
     // The first title of a document is often its own.
     let above = section_path.iter().map(String::as_str);

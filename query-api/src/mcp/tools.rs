@@ -9,13 +9,16 @@ use serde_json::Value;
 use tributary_schemas::Filter;
 
 use super::engine::{Engine, Reporter};
-use super::{Reply, documents, knowledge_sets, schema, search, tables};
+use super::{Reply, ask, documents, knowledge_sets, schema, search, tables};
 use crate::http::words::{in_words, probably_meant};
 use crate::problem::{Code, Problem};
 
 const SEARCH: &str = "Find passages of documents by keywords and by meaning. Ask with the user's own words, in \
     their language; identifiers, error codes and file names are found as they are written. Each passage has a \
     `relevance` from 0 to 1 that means the same for every question: below about 0.3 the answer is probably not there.";
+const ASK: &str = "Answer a question from the documents, with citations. The answer cites passages by number; \
+    `sources` has them with title, path and text. Where the documents hold no answer, the verdict is `refused` and \
+    `related` has what is closest. Slower than `search`, which is enough where you can read passages yourself.";
 const SEARCH_CODE: &str = "Find functions, methods, types and macros of indexed source code by what they do or by \
     name, and the files that they are in, with lines, signature, description and code.";
 const GET_DOCUMENT: &str = "Read a document as Markdown, from the beginning or from a passage on, with its outline. \
@@ -30,6 +33,7 @@ const GET_TABLE: &str = "Read rows of a table of a spreadsheet or delimited text
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     vec![
         tool::<search::SearchArguments, search::Found>("search", "Search documents", SEARCH),
+        tool::<ask::AskArguments, ask::Answered>("ask", "Ask a question", ASK),
         tool::<search::CodeArguments, search::FoundCode>("search_code", "Search code", SEARCH_CODE),
         tool::<documents::DocumentArguments, documents::DocumentText>(
             "get_document",
@@ -75,10 +79,11 @@ pub async fn call(
     engine: &Engine,
     name: &str,
     arguments: JsonObject,
-    _reporter: Reporter<'_>,
+    reporter: Reporter<'_>,
 ) -> Result<Reply, Problem> {
     match name {
         "search" => search::search(engine, read(name, arguments)?).await,
+        "ask" => ask::ask(engine, read(name, arguments)?, reporter).await,
         "search_code" => search::search_code(engine, read(name, arguments)?).await,
         "get_document" => documents::document(engine, read(name, arguments)?).await,
         "get_section" => documents::section(engine, read(name, arguments)?).await,
