@@ -63,6 +63,8 @@ const OWNERS: &[(&[&str], &[&str])] = &[
         &["convert"],
     ),
     (&["serde-saphyr", "tiff", "unpdf"], &["convert"]),
+    // Of the store: conversations; of convert: tables of documents.
+    (&["rusqlite"], &["convert", "store"]),
     // Of the command line: a test makes a system that lacks what confinement needs.
     (&["seccompiler"], &["cli", "convert"]),
     // Of the command line: its tests change documents of these kinds.

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tributary_retrieval::{Asker, Retriever};
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
+use tributary_store::conversations::SharedConversations;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::Documents;
 use tributary_taxonomy::KnowledgeSetCatalog;
@@ -33,6 +34,8 @@ pub struct Parts {
     pub retriever: Arc<Retriever>,
     /// Answers questions.
     pub asker: Arc<Asker>,
+    /// Keeps what was asked and answered.
+    pub conversations: SharedConversations,
     /// Publishes and knows documents.
     pub documents: Arc<Documents>,
     /// Knows what was given up.
@@ -55,6 +58,7 @@ pub struct Parts {
 pub struct ServerState {
     pub(crate) retriever: Arc<Retriever>,
     pub(crate) asking: Asking,
+    pub(crate) conversations: SharedConversations,
     pub(crate) documents: Arc<Documents>,
     pub(crate) dead_letters: Arc<DeadLetters>,
     pub(crate) knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
@@ -79,9 +83,16 @@ impl ServerState {
         let operations = Operations::new(parts.operations, config.clone())?;
         let stopping = watch::Sender::new(false);
         let metrics = operations.metrics.clone();
-        let asking = Asking::new(parts.asker, ask, metrics, stopping.clone());
+        let asking = Asking::new(
+            parts.asker,
+            Arc::clone(&parts.conversations),
+            ask,
+            metrics,
+            stopping.clone(),
+        );
         Ok(Self {
             asking,
+            conversations: parts.conversations,
             metrics: operations.metrics.clone(),
             idempotency_keys: IdempotencyKeys::new(config.idempotency_keys),
             retriever: parts.retriever,

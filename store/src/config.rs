@@ -8,6 +8,10 @@ use tributary_schemas::Result;
 
 use crate::backup;
 use crate::blobs::Blobs;
+#[cfg(feature = "elasticsearch")]
+use crate::conversations::elasticsearch::ElasticsearchConversations;
+use crate::conversations::embedded::{self as embedded_conversations, EmbeddedConversations};
+use crate::conversations::{self, SharedConversations};
 use crate::damage::{self, Embedded};
 use crate::data_folder::{Access, DataFolder};
 use crate::event_log::SharedEventLog;
@@ -55,6 +59,8 @@ pub struct Config {
     pub event_log: EventLogConfig,
     /// The search index.
     pub search_index: SearchIndexConfig,
+    /// Conversations, which are kept where the index is kept.
+    pub conversations: conversations::Config,
 }
 
 /// The section `[store.blobs]`.
@@ -120,6 +126,8 @@ pub struct Stores {
     pub index: SharedSearchIndex,
     /// Bodies by reference.
     pub blobs: Blobs,
+    /// What was asked and answered.
+    pub conversations: SharedConversations,
     /// What of it can be backed up.
     pub backup: backup::Source,
     /// What was found to have rotted so far.
@@ -216,6 +224,7 @@ impl Config {
         if self.search_index.kind == SearchIndexKind::Elasticsearch {
             problems.extend(self.search_index.elasticsearch.problems());
         }
+        problems.extend(self.conversations.problems());
         problems
     }
 }
@@ -240,6 +249,7 @@ pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
         )
         .await?;
     let (index, embedded_index) = open_index(&config.search_index, folder).await?;
+    let (conversations, embedded_conversations) = open_conversations(config, folder).await?;
     parts::remember(&data_folder, &made)?;
     let damage = damage::Known::new(embedded_log.clone(), embedded_index.clone());
     let backup = backup::Source::new(backup::Parts {
@@ -248,11 +258,13 @@ pub async fn open(config: &Config, folder: &DataFolder) -> Result<Stores> {
         log: embedded_log,
         index: embedded_index,
         blobs: config.blobs.url.is_empty().then(|| folder.join("blobs")),
+        conversations: embedded_conversations,
     })?;
     Ok(Stores {
         topics,
         index,
         blobs,
+        conversations,
         backup,
         damage,
     })
@@ -297,6 +309,31 @@ async fn open_index(
             Arc::new(ElasticsearchIndex::open(config.elasticsearch.clone()).await?),
             None,
         )),
+        #[cfg(not(feature = "elasticsearch"))]
+        SearchIndexKind::Elasticsearch => Err(not_built("elasticsearch")),
+    }
+}
+
+/// Opens the conversations where the index is; embedded ones once more as themselves, for backups.
+async fn open_conversations(
+    config: &Config,
+    folder: &DataFolder,
+) -> Result<(SharedConversations, Option<EmbeddedConversations>)> {
+    let (settings, clock) = (config.conversations.clone(), crate::system_clock());
+    match config.search_index.kind {
+        SearchIndexKind::Embedded => {
+            let place = folder.join(embedded_conversations::FOLDER);
+            let aside = folder.join(damage::ASIDE);
+            let open = move || EmbeddedConversations::open(&place, &aside, settings, clock);
+            let conversations = blocking(open).await?;
+            Ok((Arc::new(conversations.clone()), Some(conversations)))
+        }
+        #[cfg(feature = "elasticsearch")]
+        SearchIndexKind::Elasticsearch => {
+            let cluster = &config.search_index.elasticsearch;
+            let conversations = ElasticsearchConversations::open(cluster, settings, clock).await?;
+            Ok((Arc::new(conversations), None))
+        }
         #[cfg(not(feature = "elasticsearch"))]
         SearchIndexKind::Elasticsearch => Err(not_built("elasticsearch")),
     }

@@ -1,4 +1,5 @@
-//! Where things are kept: the event log, the search index, blobs, and the manifests of documents.
+//! Where things are kept: the event log, the search index, blobs, conversations, and the manifests
+//! of documents.
 //! Traits with an embedded implementation each; nothing above this crate knows which one runs.
 
 use std::sync::Arc;
@@ -7,6 +8,7 @@ pub mod backup;
 pub mod blobs;
 pub mod collect;
 pub mod config;
+pub mod conversations;
 pub mod damage;
 pub mod data_folder;
 pub mod event_log;

@@ -15,11 +15,14 @@ use tributary_schemas::{
 };
 use tributary_store::backup::{Destination, MANIFEST, Manifest, Parts, Pipe, Source, restore};
 use tributary_store::blobs::Blobs;
+use tributary_store::conversations::embedded::EmbeddedConversations;
+use tributary_store::conversations::{self, ConversationStore, NewTurn, TurnQuery};
 use tributary_store::data_folder::{Access, DataFolder};
 use tributary_store::event_log::embedded::{Config as LogConfig, EmbeddedEventLog};
 use tributary_store::event_log::{BatchLimit, EventLog, Record, TopicSettings};
 use tributary_store::search_index::embedded::{Config as IndexConfig, EmbeddedIndex};
 use tributary_store::search_index::{IndexSettings, KeywordQuery, Operation, SearchIndex};
+use tributary_store::system_clock;
 
 const TOPIC: &str = "t.events";
 const GENERATION: &str = "g1";
@@ -28,6 +31,7 @@ struct Open {
     log: Arc<EmbeddedEventLog>,
     index: Arc<EmbeddedIndex>,
     blobs: Blobs,
+    conversations: EmbeddedConversations,
     source: Source,
     // Last: unlocked after all else is closed.
     _folder: DataFolder,
@@ -72,18 +76,29 @@ async fn open(path: &Path) -> Open {
     index.create(GENERATION, &settings).await.unwrap();
     index.promote(GENERATION).await.unwrap();
     let blobs = Blobs::local(&folder.join("blobs")).unwrap();
+    let conversations = {
+        let (place, aside) = (folder.join("conversations"), folder.join("damaged"));
+        let config = conversations::Config {
+            retention_days: 0,
+            maximum_turns: 10,
+            pending_minutes: 15,
+        };
+        EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap()
+    };
     let parts = Parts {
         folder: path.to_owned(),
         id: folder.id().to_owned(),
         log: Some(Arc::clone(&log)),
         index: Some(Arc::clone(&index)),
         blobs: Some(folder.join("blobs")),
+        conversations: Some(conversations.clone()),
     };
     Open {
         source: Source::new(parts).unwrap(),
         log,
         index,
         blobs,
+        conversations,
         _folder: folder,
     }
 }
@@ -337,6 +352,42 @@ async fn a_backup_under_load_is_one_moment_in_every_form() {
         fs::remove_dir_all(&target).unwrap();
     }
     check(&open(&data).await, expected).await;
+}
+
+async fn begin_turn(conversations: &EmbeddedConversations, id: &str, question: &str) {
+    let turn = NewTurn {
+        question,
+        idempotency_key: None,
+    };
+    conversations.begin_turn(None, id, turn).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conversations_are_in_a_backup_and_come_back_in_place_of_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let running = open(&data).await;
+    let kept = &running.conversations;
+    let id = kept.create(None, "调度器").await.unwrap().id;
+    begin_turn(kept, &id, "what is a tick?").await;
+    let path = folder.path().join("a.tar");
+    let manifest = back_up(&running.source, &path).await.unwrap();
+    let names: Vec<&str> = manifest.files.iter().map(|file| &*file.path).collect();
+    assert!(names.contains(&"conversations/conversations.sqlite"));
+    let later = kept.create(None, "later").await.unwrap().id;
+    kept.clear(None, &id).await.unwrap();
+    drop(running);
+    restore(&path, &data, true, &|_| ()).unwrap();
+    let restored = open(&data).await.conversations;
+    assert!(restored.get(None, &later).await.is_err());
+    let all = TurnQuery {
+        limit: 10,
+        ..TurnQuery::default()
+    };
+    let turns = restored.turns(None, &id, all).await.unwrap().items;
+    assert_eq!(turns.len(), 1);
+    assert_eq!(turns[0].question, "what is a tick?");
+    assert!(turns[0].failure.is_some(), "nobody answers it any more");
 }
 
 async fn small_backup(folder: &Path) -> PathBuf {

@@ -1,4 +1,4 @@
-//! The Elasticsearch index against a real node, named by TRIBUTARY_TEST_ELASTICSEARCH (`http://host:port`, such as
+//! The Elasticsearch index, and the conversations beside it, against a real node, named by TRIBUTARY_TEST_ELASTICSEARCH (`http://host:port`, such as
 //! `deploy/services/elasticsearch start` prints); without it the tests that need one are skipped,
 //! loudly.
 
@@ -10,6 +10,10 @@ mod bad_days;
 mod cluster;
 #[path = "conformance/search_index/mod.rs"]
 mod conformance;
+#[path = "conformance/conversations/mod.rs"]
+mod conversation_promises;
+#[path = "elasticsearch/conversations.rs"]
+mod conversations;
 #[path = "elasticsearch/engines.rs"]
 mod engines;
 #[path = "elasticsearch/fake.rs"]

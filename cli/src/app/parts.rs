@@ -192,6 +192,7 @@ impl Parts {
         Ok(ServerParts {
             retriever: Arc::clone(&self.retriever),
             asker: Arc::clone(&self.asker),
+            conversations: Arc::clone(&self.stores.conversations),
             documents: Arc::clone(&self.documents),
             dead_letters: Arc::clone(&self.dead_letters),
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,

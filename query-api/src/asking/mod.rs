@@ -3,6 +3,7 @@
 //! what was answered after it, gives up answers that nobody reads, and ends every stream.
 
 mod config;
+mod recorded;
 mod run;
 mod runs;
 
@@ -15,18 +16,23 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tributary_retrieval::{Asked, Asker, Events, Principal, SearchError};
 use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
+use tributary_schemas::conversation::Turn;
+use tributary_store::conversations::{ConversationStore, NewTurn};
 
 use crate::http::trace;
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 
 pub use config::AskConfig;
+pub use recorded::owner;
+use recorded::{Begun, Recorded};
 use run::Run;
 use runs::Runs;
 
 /// Takes questions.
 pub struct Asking {
     asker: Arc<Asker>,
+    conversations: Arc<dyn ConversationStore>,
     runs: Arc<Runs>,
     places: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
@@ -59,6 +65,7 @@ impl Asking {
     /// Joins the parts; `stopping` becomes true when the server is told to stop.
     pub fn new(
         asker: Arc<Asker>,
+        conversations: Arc<dyn ConversationStore>,
         config: AskConfig,
         metrics: Metrics,
         stopping: watch::Sender<bool>,
@@ -66,6 +73,7 @@ impl Asking {
         let places = config.questions_at_once.min(Semaphore::MAX_PERMITS);
         Self {
             asker,
+            conversations,
             runs: Arc::new(Runs::new(&config)),
             places: Arc::new(Semaphore::new(places)),
             stopping,
@@ -81,10 +89,12 @@ impl Asking {
     }
 
     /// Takes a question. A problem before any work for one that cannot be answered as it is put.
+    /// The same `idempotency_key` in the same conversation gives the answer that there is.
     pub async fn ask(
         &self,
         request: AskRequest,
         principal: Principal,
+        idempotency_key: Option<&str>,
     ) -> std::result::Result<AskEvents, Problem> {
         let request = checked(request)?;
         self.asker.check(&request, &principal)?;
@@ -94,11 +104,24 @@ impl Asking {
             return Err(Problem::new(Code::Overloaded, what)
                 .with_hint("ask again after the time in Retry-After"));
         };
-        let run = Run::new(trace::new_trace_id(), principal);
+        let recorded = match self.recorded(&request, &principal, idempotency_key).await? {
+            Some(Begun::Known(turn)) => return self.known(*turn, &principal),
+            Some(Begun::New(recorded)) => Some(recorded),
+            None => None,
+        };
+        let id = match &recorded {
+            Some(recorded) => recorded.turn.clone(),
+            None => trace::new_trace_id(),
+        };
+        let history = match &recorded {
+            Some(recorded) => recorded.history.clone(),
+            None => request.history.clone(),
+        };
+        let run = Run::new(id, principal);
         self.runs.add(&run);
         let asked = Asked {
             id: run.id.clone(),
-            history: request.history.clone(),
+            history,
             principal: run.principal.clone(),
             request,
         };
@@ -107,6 +130,7 @@ impl Asking {
         let work = Work {
             asker: Arc::clone(&self.asker),
             run,
+            recorded,
             stopping: self.stopping.subscribe(),
             metrics: self.metrics.clone(),
             config: self.config.clone(),
@@ -114,6 +138,43 @@ impl Asking {
         };
         self.runtime.spawn(work.answer(asked));
         Ok(events)
+    }
+
+    /// Records the question where it belongs to a conversation.
+    async fn recorded(
+        &self,
+        request: &AskRequest,
+        principal: &Principal,
+        idempotency_key: Option<&str>,
+    ) -> std::result::Result<Option<Begun>, Problem> {
+        let Some(conversation) = &request.conversation_id else {
+            return match idempotency_key {
+                None => Ok(None),
+                Some(_) => Err(Problem::new(
+                    Code::Invalid,
+                    "an Idempotency-Key is given, but no conversation",
+                )
+                .with_hint("only turns of conversations are kept; name one, or leave it out")),
+            };
+        };
+        let turn = NewTurn {
+            question: &request.question,
+            idempotency_key,
+        };
+        let rounds = self.asker.config().rounds;
+        let store = &self.conversations;
+        let begun = Recorded::begin(store, principal, conversation, turn, rounds).await?;
+        Ok(Some(begun))
+    }
+
+    /// A turn that was there already: on its way, or over.
+    fn known(&self, turn: Turn, principal: &Principal) -> std::result::Result<AskEvents, Problem> {
+        if let Ok(events) = self.resume(&turn.id, 0, principal) {
+            return Ok(events);
+        }
+        let run = Run::new(turn.id.clone(), principal.clone());
+        run.push(recorded::last_event(turn)?);
+        Ok(read(&run, 0))
     }
 
     /// The events of an answer after the first `seen`. `not_found` for one that is not known (any
@@ -167,6 +228,7 @@ fn checked(mut request: AskRequest) -> std::result::Result<AskRequest, Problem> 
 struct Work {
     asker: Arc<Asker>,
     run: Arc<Run>,
+    recorded: Option<Recorded>,
     stopping: watch::Receiver<bool>,
     metrics: Metrics,
     config: AskConfig,
@@ -183,7 +245,7 @@ enum Unanswered {
 
 impl Work {
     async fn answer(self, asked: Asked) {
-        let last = match self.work(&asked).await {
+        let mut last = match self.work(&asked).await {
             Ok(answer) => {
                 self.audit(&asked, Some(&answer));
                 self.metrics.observe_answer(&answer);
@@ -196,6 +258,9 @@ impl Work {
                 AskEvent::Error(failure)
             }
         };
+        if let Some(recorded) = &self.recorded {
+            recorded.end(&mut last).await;
+        }
         self.run.push(last);
     }
 

@@ -35,7 +35,8 @@ pub async fn ask(
     }
     let mut wanted: AskRequest = body::read_json(&state, &request, payload).await?;
     resolve_names(&state, &mut wanted.filter).await?;
-    let events = state.asking.ask(wanted, caller.0).await?;
+    let key = idempotency_key(&request)?;
+    let events = state.asking.ask(wanted, caller.0, key).await?;
     if accepts_events(&request) {
         return Ok(streamed(events, state.asking.heartbeat()));
     }
@@ -99,6 +100,14 @@ fn wrong_event_id(request: &HttpRequest) -> Problem {
         format!("Last-Event-ID `{value}` is the id of no event of this answer"),
     )
     .with_hint("send the id of the last event that came, or leave the header out")
+}
+
+fn idempotency_key(request: &HttpRequest) -> Result<Option<&str>, Problem> {
+    let Some(key) = request.headers().get("idempotency-key") else {
+        return Ok(None);
+    };
+    let unreadable = |_| Problem::new(Code::Invalid, "the Idempotency-Key is not plain text");
+    key.to_str().map(Some).map_err(unreadable)
 }
 
 fn accepts_events(request: &HttpRequest) -> bool {

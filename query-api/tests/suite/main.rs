@@ -1,6 +1,7 @@
 //! One test program for the whole crate: linking is what costs.
 #![allow(clippy::unwrap_used)]
 
+mod ask;
 mod common;
 mod door;
 mod http;

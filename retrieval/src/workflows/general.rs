@@ -22,6 +22,8 @@ use crate::retriever::{degrade, elapsed_ms};
 
 /// Hits that are named where a question is refused.
 const RELATED: usize = 3;
+/// Share of the relevance of an answerable question from which a passage is given to the answer.
+const NEAR: f32 = 0.5;
 /// What is named in `degraded` where no model answers, or not to the end.
 const LESSER_ANSWER: &str = "answer";
 /// What is named where a model answers in another language than the question's.
@@ -87,7 +89,12 @@ async fn find(
     let hits = outcome.response.hits;
     let config = asker.config();
     let tokens = asker.parts.tokens.as_ref();
-    let sources = passages::passages(&hits, config.passage_tokens, tokens);
+    let near: Vec<Hit> = hits
+        .iter()
+        .filter(|hit| is_near(hit, config.refuse_below))
+        .cloned()
+        .collect();
+    let sources = passages::passages(&near, config.passage_tokens, tokens);
     let took_ms = steps.end("retrieval");
     let found = Found {
         understanding,
@@ -127,6 +134,12 @@ pub fn search_request(asker: &Asker, request: &AskRequest, question: &str) -> Se
 fn is_answerable(asker: &Asker, found: &Found) -> bool {
     let best = found.hits.iter().map(|hit| hit.relevance.unwrap_or(1.0));
     best.fold(0.0, f32::max) >= asker.config().refuse_below && !found.sources.is_empty()
+}
+
+/// Whether a hit may say something beside a better one.
+fn is_near(hit: &Hit, refuse_below: f32) -> bool {
+    hit.relevance
+        .is_none_or(|relevance| relevance >= refuse_below * NEAR)
 }
 
 async fn refused(sentence: &str, events: &Events) -> Said {

@@ -180,8 +180,11 @@ fn read_file(
 /// Only what a data folder has may be written into one.
 fn check_path(path: &str) -> Result<()> {
     let mut parts = path.split('/');
-    let is_ours =
-        path == "tributary.json" || matches!(parts.next(), Some("log" | "index" | "blobs"));
+    let is_ours = path == "tributary.json"
+        || matches!(
+            parts.next(),
+            Some("log" | "index" | "blobs" | "conversations")
+        );
     let is_plain = path
         .split('/')
         .all(|part| !part.is_empty() && part != "." && part != ".." && !part.contains('\\'));

@@ -86,6 +86,22 @@ impl Draft {
         Ok(())
     }
 
+    /// Holds a file that `make` writes to the place that it is given.
+    pub fn keep_made(&mut self, path: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        let place = self.next_place();
+        make(&place)?;
+        let bytes = fs::metadata(&place)
+            .map_err(|error| failed("read", &place, &error))?
+            .len();
+        self.files.push(Held {
+            path: path.to_owned(),
+            place,
+            bytes,
+            is_ours: true,
+        });
+        Ok(())
+    }
+
     /// Adds a file that stays in place and never changes.
     pub fn add_unchanging(&mut self, place: &Path, path: &str) -> Result<()> {
         let bytes = fs::metadata(place)

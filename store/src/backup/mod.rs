@@ -1,5 +1,5 @@
-//! Backup and restore of what is embedded: the event log, the index, blobs. Called by the HTTP
-//! server (`POST /v1/backup`) and by the verbs `backup` and `restore`.
+//! Backup and restore of what is embedded: the event log, the index, blobs, conversations. Called by
+//! the HTTP server (`POST /v1/backup`) and by the verbs `backup` and `restore`.
 //!
 //! **What a backup is.** The image of a crash at one moment. The writers of the index are held,
 //! then the one writer of the log; what is durable in both at that moment is kept by hard links and
@@ -7,7 +7,7 @@
 //! takes milliseconds; everything else is copied afterwards from the links, while the server works.
 //! So whatever was acknowledged before the backup began is in it, positions of groups are never
 //! ahead of the records and outputs that they stand for, and starting from it is what every start
-//! after a crash is.
+//! after a crash is. Conversations, on which nothing of that depends, are copied by SQLite.
 //!
 //! **Format 1.** A tar archive (or a folder of the same files, or the archive compressed by zstd)
 //! of regular files with the names that they have below the data folder, in any order, and last
@@ -32,6 +32,7 @@ use self::draft::Draft;
 pub(crate) use self::restore::finish_restore;
 pub use self::restore::restore;
 use crate::blobs::cache;
+use crate::conversations::embedded::EmbeddedConversations;
 use crate::data_folder;
 use crate::event_log::embedded::EmbeddedEventLog;
 use crate::search_index::embedded::EmbeddedIndex;
@@ -117,6 +118,7 @@ struct Inner {
     log: Option<Arc<EmbeddedEventLog>>,
     index: Option<Arc<EmbeddedIndex>>,
     blobs: Option<PathBuf>,
+    conversations: Option<EmbeddedConversations>,
     not_covered: Vec<String>,
     turn: Arc<Mutex<()>>,
 }
@@ -133,6 +135,8 @@ pub struct Parts {
     pub index: Option<Arc<EmbeddedIndex>>,
     /// The folder of blobs, if they are in the data folder.
     pub blobs: Option<PathBuf>,
+    /// The conversations, if they are embedded.
+    pub conversations: Option<EmbeddedConversations>,
 }
 
 impl Source {
@@ -146,6 +150,7 @@ impl Source {
             log,
             index,
             blobs,
+            conversations,
         } = parts;
         Ok(Self {
             inner: Arc::new(Inner {
@@ -154,6 +159,7 @@ impl Source {
                 log,
                 index,
                 blobs,
+                conversations,
                 not_covered,
                 turn: Arc::default(),
             }),
@@ -190,6 +196,11 @@ fn not_covered(parts: &Parts) -> Vec<String> {
     if parts.index.is_none() {
         missing.push(
             "the index is Elasticsearch: back it up by its own snapshots (PUT _snapshot/…), or build it again by a reindex".to_owned(),
+        );
+    }
+    if parts.conversations.is_none() {
+        missing.push(
+            "conversations are in Elasticsearch too: only its own snapshots keep them".to_owned(),
         );
     }
     if parts.blobs.is_none() {
@@ -229,6 +240,10 @@ impl Inner {
         }
         if let Some(blobs) = &self.blobs {
             add_blobs(&mut draft, blobs)?;
+        }
+        // Nothing in log and index depends on them: they may be of a later moment.
+        if let Some(conversations) = &self.conversations {
+            conversations.image(&mut draft)?;
         }
         let manifest = Manifest {
             format: FORMAT,

@@ -21,7 +21,7 @@ use crate::parts;
 const DRAFT: &str = "restore.draft";
 const READY: &str = "restore.ready";
 /// What a backup can hold; the identity last, since a folder without it is no data folder.
-const PARTS: [&str; 4] = ["log", "index", "blobs", "tributary.json"];
+const PARTS: [&str; 5] = ["log", "index", "blobs", "conversations", "tributary.json"];
 
 /// Restores a backup into a data folder that no process has open.
 ///

@@ -25,6 +25,8 @@ use tributary_schemas::{
     State, Topic, event,
 };
 use tributary_store::blobs::Blobs;
+use tributary_store::conversations::embedded::EmbeddedConversations;
+use tributary_store::conversations::{self, SharedConversations};
 use tributary_store::event_log::dead_letter::{self, Failure};
 use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
 use tributary_store::event_log::stage::Output;
@@ -43,6 +45,11 @@ use tributary_taxonomy::{KnowledgeSetCatalog, KnowledgeSets, SharedKnowledgeSets
 
 use super::memory_index::MemoryIndex;
 
+const CONVERSATIONS: conversations::Config = conversations::Config {
+    retention_days: 0,
+    maximum_turns: 5,
+    pending_minutes: 15,
+};
 const LOG: embedded::Config = embedded::Config {
     segment_bytes: 1 << 20,
     max_record_bytes: 4 << 20,
@@ -63,6 +70,8 @@ pub struct Kept {
     pub documents: Arc<Documents>,
     /// What searches find.
     pub index: Arc<MemoryIndex>,
+    /// What was asked and answered.
+    pub conversations: SharedConversations,
     dead_letters: Arc<DeadLetters>,
     topics: Topics,
     blobs: Blobs,
@@ -73,6 +82,12 @@ impl Kept {
     async fn new(index: Arc<MemoryIndex>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
+        let conversations = EmbeddedConversations::open(
+            &folder.path().join("conversations"),
+            &folder.path().join("damaged"),
+            CONVERSATIONS,
+            system_clock(),
+        );
         let log = Arc::new(EmbeddedEventLog::open(&folder.path().join("log"), LOG).unwrap());
         let topics = Topics::new(log, "tributary".into(), blobs.clone(), 1 << 20);
         topics.create(1, None, None).await.unwrap();
@@ -133,6 +148,7 @@ impl Kept {
             dead_letters,
             topics,
             blobs,
+            conversations: Arc::new(conversations.unwrap()),
             _folder: folder,
         }
     }
@@ -415,6 +431,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
     let parts = Parts {
         asker: Arc::new(asker(&retriever, chat, answer)),
         retriever,
+        conversations: Arc::clone(&kept.conversations),
         documents: Arc::clone(&kept.documents),
         dead_letters: Arc::clone(&kept.dead_letters),
         knowledge_sets: Arc::new(MemoryCatalog(knowledge_sets)),

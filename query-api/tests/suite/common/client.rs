@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tributary_query_api::Operations;
 use tributary_query_api::config::ServerConfig;
 
-use super::backend::{self, Kept};
+use super::backend::{self, Kept, Settings};
 
 /// A running server.
 pub struct Server {
@@ -71,6 +71,16 @@ impl Server {
         config: ServerConfig,
     ) -> Self {
         let (state, kept) = backend::state_with(models, ready, config).await;
+        Self::serve(kept, |listener, shutdown| {
+            tokio::spawn(tributary_query_api::serve(state, listener, shutdown))
+        })
+    }
+
+    pub async fn start_with_settings(
+        models: tributary_retrieval::Models,
+        settings: Settings,
+    ) -> Self {
+        let (state, kept) = backend::state_of(models, true, settings).await;
         Self::serve(kept, |listener, shutdown| {
             tokio::spawn(tributary_query_api::serve(state, listener, shutdown))
         })
@@ -141,6 +151,37 @@ impl Server {
         .await
     }
 
+    /// Sends a body and reads the head of the answer.
+    pub async fn open(&self, path: &str, headers: &[(&str, &str)], body: &Value) -> Reader {
+        let body = body.to_string();
+        let mut request = format!(
+            "POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\nHost: {}\r\n",
+            body.len(),
+            self.address
+        );
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        request.push_str(&format!("\r\n{body}"));
+        let address = self.address;
+        let opened = move || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let patience = Some(Duration::from_secs(60));
+            stream.set_read_timeout(patience).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() == 1 {
+                head.extend(byte);
+            }
+            Reader {
+                stream,
+                head: String::from_utf8(head).unwrap(),
+            }
+        };
+        tokio::task::spawn_blocking(opened).await.unwrap()
+    }
+
     pub async fn send(
         &self,
         method: &str,
@@ -166,6 +207,30 @@ impl Server {
         tokio::task::spawn_blocking(move || exchange(address, &bytes))
             .await
             .unwrap()
+    }
+}
+
+/// Reads an answer as it comes; dropping it closes the connection.
+pub struct Reader {
+    stream: TcpStream,
+    head: String,
+}
+
+impl Reader {
+    pub fn header(&self, name: &str) -> &str {
+        let mut lines = self.head.lines();
+        let of_name = |line: &&str| line.to_lowercase().starts_with(&format!("{name}: "));
+        lines.find(of_name).unwrap().split_once(": ").unwrap().1
+    }
+
+    /// All that is still to come.
+    pub async fn rest(mut self) -> String {
+        let read = move || {
+            let mut rest = Vec::new();
+            self.stream.read_to_end(&mut rest).unwrap();
+            String::from_utf8_lossy(&rest).into_owned()
+        };
+        tokio::task::spawn_blocking(read).await.unwrap()
     }
 }
 

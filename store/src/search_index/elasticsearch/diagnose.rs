@@ -12,6 +12,7 @@ use tributary_schemas::Error;
 use super::client::{Attempt, Body, Client, Request};
 use super::config::Config;
 use super::mapping::{self, FORMAT, Meta};
+use crate::conversations::elasticsearch as conversations;
 
 /// Longest wait for one answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -306,6 +307,9 @@ impl Cluster<'_> {
         });
         if let Some((key, _)) = block {
             return Some(format!("`{index}` refuses writes: {key} is set"));
+        }
+        if found.mappings.pointer(conversations::META).is_some() {
+            return None;
         }
         let Some(meta) = found.mappings.pointer("/_meta/tributary") else {
             return Some(format!("`{index}` is not ours: its name is in our way"));

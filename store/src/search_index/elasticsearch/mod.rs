@@ -10,9 +10,9 @@
 
 mod batch;
 mod bulk;
-mod client;
+pub(crate) mod client;
 mod diagnose;
-mod errors;
+pub(crate) mod errors;
 mod generations;
 mod leftovers;
 mod mapping;

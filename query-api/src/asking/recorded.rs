@@ -1,0 +1,97 @@
+//! Questions of conversations: recorded before the work starts, ended after it, so that a failure
+//! keeps the question.
+
+use std::sync::Arc;
+
+use tributary_retrieval::Principal;
+use tributary_schemas::ErrorKind;
+use tributary_schemas::ask::{AskEvent, Round};
+use tributary_schemas::conversation::{Turn, TurnState};
+use tributary_store::conversations::{ConversationStore, NewTurn, TurnEnd};
+
+use crate::problem::{Code, Problem};
+
+/// Whose conversations a principal has; `None` while the server does not tell its callers apart.
+pub fn owner(_: &Principal) -> Option<&str> {
+    None
+}
+
+/// A question that is recorded as pending.
+pub struct Recorded {
+    store: Arc<dyn ConversationStore>,
+    principal: Principal,
+    conversation: String,
+    /// Of the turn and its answer.
+    pub turn: String,
+    /// What was said before, oldest first.
+    pub history: Vec<Round>,
+}
+
+/// What became of the wish to record a question.
+pub enum Begun {
+    /// It is to be answered.
+    New(Recorded),
+    /// Its idempotency key was there already.
+    Known(Box<Turn>),
+}
+
+impl Recorded {
+    /// Records a question in a conversation.
+    pub async fn begin(
+        store: &Arc<dyn ConversationStore>,
+        principal: &Principal,
+        conversation: &str,
+        turn: NewTurn<'_>,
+        rounds: usize,
+    ) -> Result<Begun, Problem> {
+        let owner = owner(principal);
+        let history = store.last_rounds(owner, conversation, rounds).await?;
+        let begun = store.begin_turn(owner, conversation, turn).await?;
+        if !begun.is_new {
+            return Ok(Begun::Known(Box::new(begun.turn)));
+        }
+        Ok(Begun::New(Self {
+            store: Arc::clone(store),
+            principal: principal.clone(),
+            conversation: conversation.to_owned(),
+            turn: begun.turn.id,
+            history,
+        }))
+    }
+
+    /// Records how it ended. What cannot be recorded is told in the answer.
+    pub async fn end(&self, last: &mut AskEvent) {
+        let end = match &*last {
+            AskEvent::Done(answer) => TurnEnd::Answered(answer.clone()),
+            AskEvent::Error(failure) => TurnEnd::Failed(failure.clone()),
+            _ => return,
+        };
+        let owner = owner(&self.principal);
+        let (conversation, turn) = (&self.conversation, &self.turn);
+        let ended = self.store.finish_turn(owner, conversation, turn, end).await;
+        let Err(failed) = ended else {
+            return;
+        };
+        if failed.kind() == ErrorKind::NotFound {
+            tracing::debug!(turn, "a conversation was deleted while it was answered");
+            return;
+        }
+        tracing::error!(turn, error = %failed, "an answer was not recorded");
+        if let AskEvent::Done(answer) = last {
+            answer.degraded.push("conversation".to_owned());
+        }
+    }
+}
+
+/// The last event of a turn that is over; `idempotency_in_progress` for one that is not.
+pub fn last_event(turn: Turn) -> Result<AskEvent, Problem> {
+    match (turn.state, turn.answer, turn.failure) {
+        (TurnState::Answered, Some(answer), _) => Ok(AskEvent::Done(answer)),
+        (TurnState::Failed, _, Some(failure)) => Ok(AskEvent::Error(failure)),
+        _ => {
+            let what = "the same question is still being answered";
+            Err(Problem::new(Code::IdempotencyInProgress, what)
+                .with_hint(format!("read it at GET /v1/ask/{}", turn.id)))
+        }
+    }
+}

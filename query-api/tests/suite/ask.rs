@@ -1,0 +1,450 @@
+//! Asking over HTTP: a real server, a scripted language model, answers as JSON and as events.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tributary_models::chat::{ChatConfig, ChatModels, SharedObserver, Unobserved};
+
+use crate::common::backend::Settings;
+use crate::common::client::{Answer, Server};
+use crate::common::{self};
+
+const EVENTS: (&str, &str) = ("Accept", "text/event-stream");
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+const REFUSAL: &str = "The documents do not answer this question.";
+
+/// Models that say what a script says.
+fn scripted(script: &Value) -> ChatModels {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("script.json");
+    std::fs::write(&file, script.to_string()).unwrap();
+    let mut config: ChatConfig = toml::from_str(include_str!("common/chat.toml")).unwrap();
+    config.endpoint.script_file = file.to_str().unwrap().to_owned();
+    let tokens = std::sync::Arc::new(tributary_models::tokens::estimate::EstimatedTokens);
+    let observer: SharedObserver = std::sync::Arc::new(Unobserved);
+    ChatModels::open(&config, &(tokens as _), &observer).unwrap()
+}
+
+async fn server(settings: Settings) -> Server {
+    Server::start_with_settings(common::models(None), settings).await
+}
+
+async fn server_that_says(script: Value) -> Server {
+    let chat = scripted(&script);
+    server(Settings {
+        chat,
+        ..Settings::default()
+    })
+    .await
+}
+
+async fn ask(server: &Server, question: &str) -> Value {
+    let answer = server.post("/v1/ask", &json!({"question": question})).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+async fn stream(server: &Server, body: &Value) -> Answer {
+    let body = body.to_string();
+    let headers = [JSON, EVENTS];
+    server
+        .send("POST", "/v1/ask", &headers, body.as_bytes())
+        .await
+}
+
+/// Name and data of each event.
+fn events(answer: &Answer) -> Vec<(String, Value)> {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let body = unchunked(&answer.body);
+    let mut found = Vec::new();
+    for block in body.split("\n\n") {
+        let field = |name: &str| {
+            let mut lines = block.lines();
+            lines.find_map(|line| line.strip_prefix(name))
+        };
+        if let (Some(name), Some(data)) = (field("event: "), field("data: ")) {
+            found.push((name.to_owned(), serde_json::from_str(data).unwrap()));
+        }
+    }
+    found
+}
+
+/// The body of an answer in chunks.
+fn unchunked(body: &str) -> String {
+    let (mut rest, mut text) = (body.as_bytes(), Vec::new());
+    while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
+        let size = std::str::from_utf8(&rest[..end]).unwrap();
+        let size = usize::from_str_radix(size.trim(), 16).unwrap();
+        if size == 0 {
+            break;
+        }
+        text.extend_from_slice(&rest[end + 2..end + 2 + size]);
+        rest = &rest[end + 4 + size..];
+    }
+    String::from_utf8(text).unwrap()
+}
+
+fn joined(events: &[(String, Value)]) -> String {
+    let chunks = events.iter().filter(|(name, _)| name == "answer_chunk");
+    chunks
+        .map(|(_, data)| data["text"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_model_the_answer_is_word_for_word_with_its_sources() {
+    let server = server(Settings::default()).await;
+    let answer = ask(&server, "辅小区激活失败怎么处理 ERR-1024").await;
+    assert_eq!(answer["verdict"], "extractive", "{answer}");
+    assert_eq!(answer["degraded"], json!(["answer"]), "{answer}");
+    assert_eq!(answer["language"], "zh");
+    let text = answer["answer"].as_str().unwrap();
+    let cited = answer["sources"].as_array().unwrap().iter();
+    let cited: Vec<&Value> = cited.filter(|source| source["cited"] == true).collect();
+    assert!(!cited.is_empty(), "{answer}");
+    for source in cited {
+        let number = source["number"].as_u64().unwrap();
+        assert!(text.contains(&format!("[{number}]")), "{answer}");
+        let characters: Vec<char> = source["text"].as_str().unwrap().chars().collect();
+        for span in source["spans"].as_array().unwrap() {
+            let bound = |name: &str| usize::try_from(span[name].as_u64().unwrap()).unwrap();
+            let marked: String = characters[bound("start")..bound("end")].iter().collect();
+            assert!(text.contains(&marked), "{marked} in {text}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_models_answer_streams_and_its_wrong_citations_are_seen_by_nobody() {
+    let reply = "The scheduler picks the next task to run [1]. It is blue [97]. See `a[98]`.";
+    let server =
+        server_that_says(json!([{"prompt": "answer", "reply": reply, "piece_characters": 3}]))
+            .await;
+    let streamed = stream(&server, &json!({"question": "What does the scheduler do?"})).await;
+    let events = events(&streamed);
+    let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
+    let steps = [
+        "thinking",
+        "understanding",
+        "thinking",
+        "retrieval",
+        "thinking",
+    ];
+    assert_eq!(names[..5], steps, "{names:?}");
+    assert!(names.iter().filter(|name| **name == "answer_chunk").count() > 5);
+    assert_eq!(names.iter().filter(|name| **name == "citation").count(), 1);
+    let (last, done) = events.last().unwrap();
+    assert_eq!(
+        (last.as_str(), &done["verdict"]),
+        ("done", &json!("partly")),
+        "{done}"
+    );
+    let expected = "The scheduler picks the next task to run [1]. It is blue. See `a[98]`.";
+    assert_eq!(done["answer"], expected);
+    assert_eq!(joined(&events), expected);
+    assert_eq!(done["removed_citations"], 1);
+    assert_eq!(done["support"][0]["supported"], true, "{done}");
+    assert_eq!(done["support"][1]["doubt"], "no_citation", "{done}");
+    assert_eq!(done["sources"][0]["cited"], true);
+    assert!(!streamed.body.contains("97]"), "{streamed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_answer_is_refused_with_the_fixed_sentence_alone() {
+    let script =
+        json!([{"prompt": "answer", "reply": format!("{REFUSAL} But the sky is blue [1].")}]);
+    let server = server_that_says(script).await;
+    let by_model = ask(&server, "What does the scheduler do?").await;
+    let body = json!({"question": "What does it do?", "filter": {"tags": ["nobody has it"]}});
+    let without_hits = server.post("/v1/ask", &body).await.json();
+    for (answer, related) in [(by_model, true), (without_hits, false)] {
+        assert_eq!(answer["verdict"], "refused", "{answer}");
+        assert_eq!(answer["answer"], REFUSAL);
+        assert_eq!(answer["sources"], json!([]));
+        assert_eq!(!answer["related"].as_array().unwrap().is_empty(), related);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_fails_costs_the_answer_its_form_and_not_more() {
+    let question = "What does the scheduler pick?";
+    let failures = [
+        json!([{"failure": "unreachable"}]),
+        json!([{"reply": " \n "}]),
+        json!([{"reply": "never", "delay_ms": 60_000}]),
+    ];
+    for script in failures {
+        let server = server_that_says(script.clone()).await;
+        let answer = ask(&server, question).await;
+        assert_eq!(answer["verdict"], "extractive", "{script}: {answer}");
+        assert_eq!(answer["degraded"], json!(["answer"]), "{script}");
+    }
+    let script =
+        json!([{"reply": "The scheduler picks", "piece_characters": 3, "failure": "broken_off"}]);
+    let answer = ask(&server_that_says(script).await, question).await;
+    assert_eq!(answer["verdict"], "partly", "{answer}");
+    assert_eq!(answer["answer"], "The scheduler picks");
+    assert_eq!(answer["degraded"], json!(["answer"]));
+    let endless = "调度器".repeat(5000);
+    let script = json!([{"reply": endless, "piece_characters": 300}]);
+    let answer = ask(&server_that_says(script).await, question).await;
+    assert_eq!(answer["verdict"], "partly");
+    assert_eq!(
+        answer["degraded"],
+        json!(["answer", "answer_language"]),
+        "{answer}"
+    );
+    assert!(answer["answer"].as_str().unwrap().len() < 9000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_answered_as_it_is_put_is_refused_before_any_work() {
+    let server = server(Settings::default()).await;
+    let table = [
+        (json!({"question": ""}), 400, "empty_query"),
+        (json!({"question": " \n"}), 400, "empty_query"),
+        (
+            json!({"question": "很".repeat(40_000)}),
+            413,
+            "query_too_long",
+        ),
+        (
+            json!({"question": "q", "knowledge_sets": ["nowhere"]}),
+            404,
+            "unknown_knowledge_set",
+        ),
+        (
+            json!({"question": "q", "knowledge_sets": null}),
+            400,
+            "invalid",
+        ),
+        (
+            json!({"question": "q", "knowledge_sets": ["radio"], "filter": {"knowledge_sets": ["radio"]}}),
+            400,
+            "invalid",
+        ),
+        (
+            json!({"question": "q", "conversation_id": "c", "history": [{"question": "p"}]}),
+            400,
+            "invalid",
+        ),
+        (
+            json!({"question": "q", "workflow": "magic"}),
+            400,
+            "invalid",
+        ),
+        (json!({"question": "q", "top_k": 0}), 400, "invalid"),
+        (json!({"question": "q", "colour": 1}), 400, "unknown_field"),
+        (json!({"query": "q"}), 400, "unknown_field"),
+    ];
+    for (body, status, code) in table {
+        for streamed in [false, true] {
+            let answer = match streamed {
+                true => stream(&server, &body).await,
+                false => server.post("/v1/ask", &body).await,
+            };
+            let shown: String = body.to_string().chars().take(80).collect();
+            assert_eq!(
+                (answer.status, answer.code().as_str()),
+                (status, code),
+                "{shown}"
+            );
+        }
+    }
+    let punctuation = ask(&server, "？！…").await;
+    assert_eq!(punctuation["verdict"], "refused", "{punctuation}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_comes_back_goes_on_and_an_unknown_one_is_told_so() {
+    let script =
+        json!([{"reply": "The scheduler picks the next task [1].", "piece_characters": 4}]);
+    let server = server_that_says(script).await;
+    let body = json!({"question": "What does the scheduler do?"});
+    let whole = stream(&server, &body).await;
+    let id = whole.header("x-answer-id").unwrap().to_owned();
+    let all = events(&whole);
+    let again = server.get(&format!("/v1/ask/{id}")).await;
+    assert_eq!(events(&again), all);
+    let last = format!("{id}-3");
+    let header = [("Last-Event-ID", last.as_str())];
+    let rest = server
+        .send("GET", &format!("/v1/ask/{id}"), &header, b"")
+        .await;
+    assert_eq!(events(&rest), all[3..]);
+    let headers = [JSON, EVENTS, header[0]];
+    let posted = server
+        .send("POST", "/v1/ask", &headers, body.to_string().as_bytes())
+        .await;
+    assert_eq!(events(&posted), all[3..]);
+    let unknown = server.get("/v1/ask/0123").await;
+    assert_eq!(
+        (unknown.status, unknown.code().as_str()),
+        (404, "not_found")
+    );
+    for wrong in ["x", "-", "0123-x", "\u{ff}"] {
+        let header = [("Last-Event-ID", wrong)];
+        let answer = server
+            .send("GET", &format!("/v1/ask/{id}"), &header, b"")
+            .await;
+        assert_eq!(answer.status, 400, "{wrong}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_nobody_reads_is_given_up_and_its_place_is_free_again() {
+    let script =
+        json!([{"reply": "many words come here", "piece_characters": 1, "piece_delay_ms": 500}]);
+    let settings = Settings {
+        chat: scripted(&script),
+        ask: tributary_query_api::asking::AskConfig {
+            questions_at_once: 1,
+            timeout_ms: 60_000,
+            ..common::ask_config()
+        },
+        ..Settings::default()
+    };
+    let server = server(settings).await;
+    let body = json!({"question": "What does the scheduler do?"});
+    let reader = server.open("/v1/ask", &[JSON, EVENTS], &body).await;
+    let refused = server.post("/v1/ask", &body).await;
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (429, "overloaded")
+    );
+    assert!(refused.header("retry-after").is_some());
+    let id = reader.header("x-answer-id").to_owned();
+    drop(reader);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let given_up = events(&server.get(&format!("/v1/ask/{id}")).await);
+    let (name, last) = given_up.last().unwrap();
+    assert_eq!(
+        (name.as_str(), &last["code"]),
+        ("error", &json!("unavailable"))
+    );
+    let opened = server.open("/v1/ask", &[JSON, EVENTS], &body).await;
+    assert!(opened.header("content-type").contains("event-stream"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stops_ends_its_streams() {
+    let script =
+        json!([{"reply": "many words come here", "piece_characters": 1, "piece_delay_ms": 300}]);
+    let server = server_that_says(script).await;
+    let body = json!({"question": "What does the scheduler do?"});
+    let reader = server.open("/v1/ask", &[JSON, EVENTS], &body).await;
+    let (stopped, rest) = tokio::join!(server.stop(), reader.rest());
+    stopped.unwrap();
+    assert!(rest.contains("event: error"), "{rest}");
+    assert!(rest.contains("ask again when it is back"), "{rest}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silence_is_broken_by_comments() {
+    let script = json!([{"reply": "Late [1].", "delay_ms": 700}]);
+    let server = server_that_says(script).await;
+    let answer = stream(&server, &json!({"question": "What does the scheduler do?"})).await;
+    assert!(
+        unchunked(&answer.body).contains(": still here\n\n"),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_keeps_what_was_asked_before_and_what_was_answered_after() {
+    let script = json!([
+        {"contains": "What does the scheduler do?\nA: It picks", "reply": "As said [1]."},
+        {"reply": "It picks the next task [1]."},
+    ]);
+    let server = server_that_says(script).await;
+    let store = &server.kept.conversations;
+    let id = store.create(None, "").await.unwrap().id;
+    let body = |question: &str| json!({"question": question, "conversation_id": id});
+    let first = server
+        .post("/v1/ask", &body("What does the scheduler do?"))
+        .await
+        .json();
+    assert_eq!(first["conversation_id"], id.as_str(), "{first}");
+    let second = server
+        .post("/v1/ask", &body("Which task does the scheduler run?"))
+        .await
+        .json();
+    assert_eq!(second["answer"], "As said [1].", "{second}");
+    let all = tributary_store::conversations::TurnQuery {
+        limit: 10,
+        ..Default::default()
+    };
+    let turns = store.turns(None, &id, all).await.unwrap().items;
+    assert_eq!(turns.len(), 2);
+    let kept = serde_json::to_value(turns[1].answer.as_ref().unwrap()).unwrap();
+    assert_eq!(
+        (&kept["id"], &kept["answer"]),
+        (&second["id"], &second["answer"])
+    );
+    let unknown = json!({"question": "q", "conversation_id": "nobody"});
+    assert_eq!(server.post("/v1/ask", &unknown).await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_gives_the_answer_that_there_is_and_two_questions_at_once_are_told_apart() {
+    let script = json!([
+        {"times": 1, "reply": "It picks the next task [1].", "delay_ms": 800},
+        {"reply": "Asked twice."},
+    ]);
+    let server = server_that_says(script).await;
+    let id = server.kept.conversations.create(None, "").await.unwrap().id;
+    let ask = async |question: &str, key: &str| {
+        let body = json!({"question": question, "conversation_id": id}).to_string();
+        let headers = [JSON, ("Idempotency-Key", key)];
+        server
+            .send("POST", "/v1/ask", &headers, body.as_bytes())
+            .await
+    };
+    let question = "What does the scheduler do?";
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::join!(
+            ask(question, "k"),
+            ask("Another?", "l"),
+            ask("Another?", "k")
+        )
+    };
+    let (first, (same, other, mismatch)) = tokio::join!(ask(question, "k"), later);
+    assert_eq!(first.json(), same.json());
+    assert_eq!(
+        (other.status, mismatch.status),
+        (409, 409),
+        "{other:?} {mismatch:?}"
+    );
+    assert_eq!(
+        ask(question, "k").await.json()["answer"],
+        first.json()["answer"]
+    );
+    let alone = json!({"question": "q"}).to_string();
+    let headers = [JSON, ("Idempotency-Key", "k")];
+    let refused = server
+        .send("POST", "/v1/ask", &headers, alone.as_bytes())
+        .await;
+    assert_eq!((refused.status, refused.code().as_str()), (400, "invalid"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_answer_keeps_its_question() {
+    let script =
+        json!([{"reply": "many words come here", "piece_characters": 1, "piece_delay_ms": 300}]);
+    let server = server_that_says(script).await;
+    let store = std::sync::Arc::clone(&server.kept.conversations);
+    let id = store.create(None, "").await.unwrap().id;
+    let body = json!({"question": "What does the scheduler do?", "conversation_id": id});
+    let reader = server.open("/v1/ask", &[JSON, EVENTS], &body).await;
+    let (stopped, rest) = tokio::join!(server.stop(), reader.rest());
+    stopped.unwrap();
+    assert!(rest.contains("event: error"), "{rest}");
+    let all = tributary_store::conversations::TurnQuery {
+        limit: 10,
+        ..Default::default()
+    };
+    let turns = store.turns(None, &id, all).await.unwrap().items;
+    let failure = turns[0].failure.as_ref().unwrap();
+    assert_eq!((turns.len(), failure.code.as_str()), (1, "unavailable"));
+}

@@ -1,0 +1,245 @@
+//! What lies in the cluster.
+//!
+//! ```text
+//! <prefix>-conversations=1          one document per conversation, its pending turn in it
+//! <prefix>-turns=1                  one document per turn that has ended, under the turn's id
+//! <prefix>-conversations=writes, <prefix>-turns=writes
+//!                                   aliases that writes go through: with `require_alias` nothing ever makes an index by itself
+//! ```
+//! Whatever must hold at once is one write to the conversation's document under its sequence
+//! number. Its `epoch` grows with every `clear`: turns of an earlier one are gone for readers at
+//! once. `state` is `cleared` or `deleted` for as long as their documents are yet to be removed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tributary_schemas::conversation::{Conversation, Turn, TurnState};
+
+use crate::conversations::rules;
+
+/// Version of what is described here; part of the names.
+const FORMAT: u32 = 1;
+
+/// The two indices.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// Of conversations.
+    pub conversations: Name,
+    /// Of turns.
+    pub turns: Name,
+}
+
+/// An index.
+#[derive(Clone, Debug)]
+pub struct Name {
+    /// Its own name.
+    pub index: String,
+    /// The alias that writes go through.
+    pub writes: String,
+}
+
+impl Names {
+    /// Those of an installation. No generation of the search index has such a name.
+    pub fn new(prefix: &str) -> Self {
+        let name = |what: &str| Name {
+            index: format!("{prefix}-{what}={FORMAT}"),
+            writes: format!("{prefix}-{what}=writes"),
+        };
+        Self {
+            conversations: name("conversations"),
+            turns: name("turns"),
+        }
+    }
+}
+
+/// Whether the turns of a conversation are complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Upkeep {
+    /// Nothing is to be removed.
+    Open,
+    /// Turns of earlier epochs are.
+    Cleared,
+    /// All of it is.
+    Deleted,
+}
+
+/// `_source` of a conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ConversationRecord {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    pub title: String,
+    pub title_folded: String,
+    pub created_at_ms: u64,
+    pub updated_at_ms: u64,
+    pub turns: u64,
+    pub epoch: u64,
+    pub state: Upkeep,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Pending>,
+}
+
+/// The turn that was begun last, until another one shows that it has ended or takes its place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pending {
+    pub turn: Turn,
+    /// Of the call that wrote it: a write whose answer was lost knows itself again.
+    pub nonce: String,
+}
+
+/// `_source` of a turn.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TurnRecord {
+    pub id: String,
+    pub conversation: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    pub epoch: u64,
+    pub number: u64,
+    pub state: TurnState,
+    pub has_feedback: bool,
+    pub turn: Turn,
+}
+
+impl ConversationRecord {
+    pub fn new(id: String, owner: Option<&str>, title: &str, now_ms: u64) -> Self {
+        Self {
+            id,
+            owner: owner.map(str::to_owned),
+            title: title.to_owned(),
+            title_folded: rules::folded(title),
+            created_at_ms: now_ms,
+            updated_at_ms: now_ms,
+            turns: 0,
+            epoch: 0,
+            state: Upkeep::Open,
+            pending: None,
+        }
+    }
+
+    pub fn set_title(&mut self, title: &str) {
+        self.title = title.to_owned();
+        self.title_folded = rules::folded(title);
+    }
+
+    pub fn conversation(self) -> Conversation {
+        Conversation {
+            id: self.id,
+            title: self.title,
+            owner: self.owner,
+            created_at_ms: self.created_at_ms,
+            updated_at_ms: self.updated_at_ms,
+            turns: self.turns,
+        }
+    }
+
+    /// The pending turn, if it is that one.
+    pub fn pending_turn(&self, turn_id: &str) -> Option<&Turn> {
+        let pending = self.pending.as_ref()?;
+        (pending.turn.id == turn_id).then_some(&pending.turn)
+    }
+
+    /// Id of the turn of an idempotency key.
+    pub fn turn_id_of(&self, key: &str) -> String {
+        let seed = format!("{}/{}/{key}", self.id, self.epoch);
+        blake3::hash(seed.as_bytes())
+            .to_hex()
+            .chars()
+            .take(32)
+            .collect()
+    }
+}
+
+impl TurnRecord {
+    pub fn new(conversation: &ConversationRecord, turn: Turn) -> Self {
+        Self {
+            id: turn.id.clone(),
+            conversation: conversation.id.clone(),
+            owner: conversation.owner.clone(),
+            epoch: conversation.epoch,
+            number: turn.number,
+            state: turn.state,
+            has_feedback: turn.feedback.is_some(),
+            turn,
+        }
+    }
+
+    /// Whether it is a turn of the conversation as it is now.
+    pub fn is_of(&self, conversation: &ConversationRecord) -> bool {
+        self.conversation == conversation.id && self.epoch == conversation.epoch
+    }
+}
+
+fn body(name: &Name, prefix: &str, replicas: u32, properties: &Value) -> Value {
+    json!({
+        "settings": {"index": {"number_of_shards": 1, "number_of_replicas": replicas}},
+        "aliases": {name.writes.clone(): {"is_hidden": true}},
+        "mappings": {
+            "dynamic": false,
+            "_meta": {"tributary_conversations": {"format": FORMAT, "prefix": prefix}},
+            "properties": properties,
+        },
+    })
+}
+
+/// What the index of conversations is created with.
+pub fn conversations_body(names: &Names, prefix: &str, replicas: u32) -> Value {
+    let properties = json!({
+        "id": {"type": "keyword"},
+        "owner": {"type": "keyword"},
+        "title": {"type": "keyword", "index": false, "doc_values": false},
+        "title_folded": {"type": "keyword"},
+        "created_at_ms": {"type": "long"},
+        "updated_at_ms": {"type": "long"},
+        "turns": {"type": "long"},
+        "epoch": {"type": "long"},
+        "state": {"type": "keyword"},
+        "pending": {"type": "object", "enabled": false},
+    });
+    body(&names.conversations, prefix, replicas, &properties)
+}
+
+/// What the index of turns is created with.
+pub fn turns_body(names: &Names, prefix: &str, replicas: u32) -> Value {
+    let properties = json!({
+        "id": {"type": "keyword"},
+        "conversation": {"type": "keyword"},
+        "owner": {"type": "keyword"},
+        "epoch": {"type": "long"},
+        "number": {"type": "long"},
+        "state": {"type": "keyword"},
+        "has_feedback": {"type": "boolean"},
+        "turn": {"type": "object", "enabled": false},
+    });
+    body(&names.turns, prefix, replicas, &properties)
+}
+
+/// A condition on the owner; none has documents without one.
+pub fn owned_by(owner: Option<&str>) -> Value {
+    match owner {
+        Some(owner) => json!({"term": {"owner": owner}}),
+        None => json!({"bool": {"must_not": {"exists": {"field": "owner"}}}}),
+    }
+}
+
+/// A condition on a part of a title.
+pub fn title_holds(folded: &str) -> Value {
+    let mut pattern = String::from("*");
+    for sign in folded.chars() {
+        if matches!(sign, '*' | '?' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(sign);
+    }
+    pattern.push('*');
+    json!({"wildcard": {"title_folded": {"value": pattern}}})
+}
+
+/// A condition that matches the turns of the conversation as it is now.
+pub fn turns_of(conversation: &ConversationRecord) -> Value {
+    json!([
+        {"term": {"conversation": conversation.id}},
+        {"term": {"epoch": conversation.epoch}},
+    ])
+}

@@ -1,0 +1,187 @@
+//! The file of the conversations.
+//!
+//! ```text
+//! <data folder>/conversations/conversations.sqlite      SQLite 3, user_version 1; beside it -wal and -shm while it is open
+//!   conversations   id, owner, title, title_folded, created_at_ms, updated_at_ms, turns
+//!   turns           id, conversation_id, number, question, state, asked_at_ms, ended_at_ms,
+//!                   answer, failure, feedback (JSON as of `schemas`), idempotency_key
+//! ```
+//! A write-ahead log that is synced with every transaction; deleted texts are overwritten
+//! (`secure_delete`), in the log by emptying it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::errors::{self, Failure, of_database};
+use super::{Transaction, TransactionBehavior};
+use crate::data_folder::{create_private_folder, require_folder, sync_folder};
+
+/// Name of the file.
+pub const NAME: &str = "conversations.sqlite";
+/// Version of what is described here.
+const FORMAT: i64 = 1;
+/// Nobody else has the file open but a backup of ours, which does not hold up writers.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+const SETTINGS: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA secure_delete = ON;
+    PRAGMA trusted_schema = OFF;
+";
+
+const SCHEMA: &str = "
+    CREATE TABLE conversations (
+        id TEXT PRIMARY KEY NOT NULL,
+        owner TEXT,
+        title TEXT NOT NULL,
+        title_folded TEXT NOT NULL,
+        created_at_ms INTEGER NOT NULL,
+        updated_at_ms INTEGER NOT NULL,
+        turns INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX conversations_by_change ON conversations (owner, updated_at_ms, id);
+    CREATE TABLE turns (
+        id TEXT PRIMARY KEY NOT NULL,
+        conversation_id TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        question TEXT NOT NULL,
+        state TEXT NOT NULL,
+        asked_at_ms INTEGER NOT NULL,
+        ended_at_ms INTEGER,
+        answer TEXT,
+        failure TEXT,
+        feedback TEXT,
+        idempotency_key TEXT,
+        UNIQUE (conversation_id, number)
+    ) STRICT;
+    CREATE UNIQUE INDEX turns_pending ON turns (conversation_id) WHERE state = 'pending';
+    CREATE UNIQUE INDEX turns_by_key ON turns (conversation_id, idempotency_key)
+        WHERE idempotency_key IS NOT NULL;
+    CREATE INDEX turns_with_feedback ON turns (id) WHERE feedback IS NOT NULL;
+    PRAGMA user_version = 1;
+";
+
+/// Opens the file, or makes it; a damaged one goes to `aside` first.
+pub fn open(folder: &Path, aside: &Path, now_ms: u64) -> Result<Connection> {
+    require_folder(folder)?;
+    if !folder.exists() {
+        create_private_folder(folder).map_err(|error| {
+            Error::io(format_args!("cannot create {}", folder.display()), &error)
+        })?;
+    }
+    let path = folder.join(NAME);
+    match open_file(&path) {
+        Err(error) if errors::is_damage(&error) => {
+            let place = put_aside(folder, aside, now_ms)?;
+            tracing::error!(
+                error = %error,
+                aside = %place.display(),
+                "the file of the conversations is damaged and was put aside; none of them is here \
+                 any more: restore a backup, or read what is left by `sqlite3 FILE .recover`"
+            );
+            open_file(&path)
+        }
+        opened => opened,
+    }
+}
+
+fn open_file(path: &Path) -> Result<Connection> {
+    let failed = |error: rusqlite::Error| of_database(&error, path);
+    let mut connection = Connection::open(path).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    connection.execute_batch(SETTINGS).map_err(failed)?;
+    transaction(&mut connection, path, |transaction| {
+        prepare(transaction, path)
+    })?;
+    Ok(connection)
+}
+
+/// Makes the tables of a new file, and looks into those of one that is there.
+fn prepare(transaction: &Transaction<'_>, path: &Path) -> errors::Result<()> {
+    let format: i64 = transaction.query_row("PRAGMA user_version", (), |row| row.get(0))?;
+    match format {
+        0 => transaction.execute_batch(SCHEMA)?,
+        FORMAT => {
+            for table in ["conversations", "turns"] {
+                let count = format!("SELECT count(*) FROM {table}");
+                transaction.query_row(&count, (), |row| row.get::<_, i64>(0))?;
+            }
+        }
+        newer => {
+            let message = format!(
+                "{} has format {newer}, this build reads format {FORMAT}",
+                path.display()
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .with_hint("use the build that wrote it, or a newer one")
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Moves the file and what belongs to it, and gives where to.
+fn put_aside(folder: &Path, aside: &Path, now_ms: u64) -> Result<PathBuf> {
+    let place = aside.join(format!("conversations-{now_ms}"));
+    fs::create_dir_all(&place)
+        .map_err(|error| Error::io(format_args!("cannot create {}", place.display()), &error))?;
+    for ending in ["", "-wal", "-shm"] {
+        let from = folder.join(format!("{NAME}{ending}"));
+        match fs::rename(&from, place.join(format!("{NAME}{ending}"))) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(
+                    format_args!("cannot put {} aside", from.display()),
+                    &error,
+                ));
+            }
+            _ => {}
+        }
+    }
+    sync_folder(folder)?;
+    sync_folder(&place)?;
+    Ok(place.join(NAME))
+}
+
+/// One transaction; nothing of it is kept if it fails.
+pub fn transaction<T>(
+    connection: &mut Connection,
+    path: &Path,
+    work: impl FnOnce(&Transaction<'_>) -> errors::Result<T>,
+) -> Result<T> {
+    let run = || -> errors::Result<T> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let done = work(&transaction)?;
+        transaction.commit()?;
+        Ok(done)
+    };
+    run().map_err(|failure: Failure| failure.in_file(path))
+}
+
+/// Moves all of the write-ahead log into the file and empties it.
+pub fn empty_journal(connection: &Connection, path: &Path) -> Result<()> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))
+        .map_err(|error| of_database(&error, path))
+}
+
+/// Writes a copy of the whole file as of one moment, by a connection of its own.
+pub fn copy(path: &Path, to: &Path) -> Result<()> {
+    let failed = |error: rusqlite::Error| of_database(&error, path);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    let to = to.to_str().ok_or_else(|| {
+        let message = format!("{} is no name that SQLite can write", to.display());
+        Error::new(ErrorKind::Invalid, message)
+    })?;
+    connection
+        .execute("VACUUM INTO ?1", [to])
+        .map_err(failed)
+        .map(drop)
+}

@@ -1,0 +1,216 @@
+//! Conversations: what was asked and answered, kept where the index is kept.
+//!
+//! Implementations: [`embedded::EmbeddedConversations`] (SQLite in the data folder) and
+//! [`elasticsearch::ElasticsearchConversations`] (two indices of the cluster). The suite in
+//! `tests/conformance/conversations` states in tests what the docs here state in words; both run
+//! it.
+
+#[cfg(feature = "elasticsearch")]
+pub mod elasticsearch;
+pub mod embedded;
+mod rules;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tributary_schemas::ask::{Answer, AskFailure, Round};
+use tributary_schemas::conversation::{Conversation, Feedback, Turn};
+
+use crate::Result;
+
+/// Most characters of a title.
+pub const MAXIMUM_TITLE_CHARACTERS: usize = 200;
+/// Most characters of the reason of a feedback.
+pub const MAXIMUM_REASON_CHARACTERS: usize = 2000;
+/// Most bytes of an idempotency key.
+pub const MAXIMUM_KEY_BYTES: usize = 255;
+
+/// The section `[store.conversations]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Days after its last change at which a conversation is deleted; 0 keeps it.
+    pub retention_days: u64,
+    /// Most turns of a conversation.
+    pub maximum_turns: u64,
+    /// Minutes after which a question that another process has neither answered nor given up
+    /// counts as failed; the embedded store knows it at its start.
+    pub pending_minutes: u64,
+}
+
+impl Config {
+    /// Everything that is wrong with the values, one line each.
+    pub fn problems(&self) -> Vec<String> {
+        let positive = [
+            ("maximum_turns", self.maximum_turns),
+            ("pending_minutes", self.pending_minutes),
+        ];
+        positive
+            .iter()
+            .filter(|(_, value)| *value == 0)
+            .map(|(name, _)| format!("store.conversations.{name} must be at least 1"))
+            .collect()
+    }
+
+    /// Conversations without a change since then are deleted; `None` keeps all.
+    pub fn kept_since_ms(&self, now_ms: u64) -> Option<u64> {
+        const DAY_MS: u64 = 24 * 3600 * 1000;
+        (self.retention_days > 0)
+            .then(|| now_ms.saturating_sub(self.retention_days.saturating_mul(DAY_MS)))
+    }
+}
+
+/// Which conversations are listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ListQuery<'a> {
+    /// Part of the title, in any case; all when absent.
+    pub title: Option<&'a str>,
+    /// `next` of the page before.
+    pub after: Option<&'a str>,
+    /// Conversations at most, at least 1.
+    pub limit: usize,
+}
+
+/// Some of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    /// In the order of the list.
+    pub items: Vec<T>,
+    /// Gives the next page; `None` where this is the last one.
+    pub next: Option<String>,
+}
+
+/// A question on its way into a conversation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NewTurn<'a> {
+    /// As received.
+    pub question: &'a str,
+    /// The same key gives back the turn that exists; within a conversation.
+    pub idempotency_key: Option<&'a str>,
+}
+
+/// A question that is recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BegunTurn {
+    /// The turn. Its id is that of the answer.
+    pub turn: Turn,
+    /// False where its idempotency key was there already: it may be pending, answered or failed,
+    /// and nothing is to be done for it.
+    pub is_new: bool,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TurnEnd {
+    /// With an answer.
+    Answered(Box<Answer>),
+    /// Without one.
+    Failed(AskFailure),
+}
+
+/// Which turns of a conversation are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TurnQuery<'a> {
+    /// The last one first.
+    pub newest_first: bool,
+    /// `next` of the page before.
+    pub after: Option<&'a str>,
+    /// Turns at most, at least 1.
+    pub limit: usize,
+}
+
+/// Conversations and their turns.
+///
+/// **Owners.** Every call says for whom it is made; `None` where the server does not tell its
+/// callers apart. A conversation of another owner is `NotFound`, word for word like one that does
+/// not exist, and so is an id that is no id.
+///
+/// **Durability.** What a call that returned `Ok` has changed survives a crash, and every later
+/// call sees it.
+///
+/// **Turns.** A turn is recorded as pending before the work begins and ended after it, so that a
+/// failure keeps the question. A conversation has at most one pending turn. A turn whose process
+/// died becomes failed with the code `unavailable`: on the embedded store at the next start, in a
+/// cluster when it is older than `pending_minutes`; if its end comes later all the same, it counts.
+///
+/// **Deletion.** What is deleted or cleared is gone: no call gives any of it again, and the store
+/// overwrites or removes it. Turns are numbered from 1 again after a `clear`.
+///
+/// **Errors.** `Invalid` for a title, reason, key or cursor that breaks a rule, `NotFound`,
+/// `Conflict`, `Exhausted` above the most turns and for a full disk, `Corrupt` for damage.
+#[async_trait]
+pub trait ConversationStore: Send + Sync {
+    /// A new one without turns. An empty title becomes the beginning of the first question.
+    async fn create(&self, owner: Option<&str>, title: &str) -> Result<Conversation>;
+
+    /// One of them.
+    async fn get(&self, owner: Option<&str>, id: &str) -> Result<Conversation>;
+
+    /// Those of an owner, the one with the newest change first.
+    async fn list(&self, owner: Option<&str>, query: ListQuery<'_>) -> Result<Page<Conversation>>;
+
+    /// Gives it another title, which must not be empty.
+    async fn rename(&self, owner: Option<&str>, id: &str, title: &str) -> Result<Conversation>;
+
+    /// Removes it with its turns for good.
+    async fn delete(&self, owner: Option<&str>, id: &str) -> Result<()>;
+
+    /// Removes its turns for good, also a pending one; it keeps its title.
+    async fn clear(&self, owner: Option<&str>, id: &str) -> Result<Conversation>;
+
+    /// Records a question as pending. `Conflict` while another turn of the conversation is pending,
+    /// and for a key that was given with another question; `Exhausted` at the most turns.
+    async fn begin_turn(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        turn: NewTurn<'_>,
+    ) -> Result<BegunTurn>;
+
+    /// Records what became of it, and gives the turn. The first end stands: a second one changes
+    /// nothing. `NotFound` where conversation or turn were deleted or cleared meanwhile.
+    async fn finish_turn(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        turn_id: &str,
+        end: TurnEnd,
+    ) -> Result<Turn>;
+
+    /// Turns in the order of their numbers, or backwards.
+    async fn turns(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        query: TurnQuery<'_>,
+    ) -> Result<Page<Turn>>;
+
+    /// The last `count` answered turns, oldest first.
+    async fn last_rounds(&self, owner: Option<&str>, id: &str, count: usize) -> Result<Vec<Round>>;
+
+    /// Keeps what somebody thinks of an answer, in place of what was kept before; `None` removes
+    /// it. `Conflict` for a turn that is pending.
+    async fn set_feedback(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        turn_id: &str,
+        feedback: Option<Feedback>,
+    ) -> Result<Turn>;
+
+    /// All turns with feedback, by turn id.
+    async fn with_feedback(
+        &self,
+        owner: Option<&str>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<Turn>>;
+
+    /// Deletes the conversations of all owners without a change since then, and completes
+    /// deletions that were interrupted. Gives how many it deleted.
+    async fn sweep(&self, kept_since_ms: Option<u64>) -> Result<u64>;
+}
+
+/// Shared handle to whichever store runs.
+pub type SharedConversations = Arc<dyn ConversationStore>;

@@ -1,0 +1,233 @@
+//! What both stores keep to: ids, titles, limits, cursors, and the words of their errors.
+
+use std::io::Read;
+
+use tributary_schemas::ask::{AskFailure, Round};
+use tributary_schemas::conversation::{Conversation, Feedback, Turn, TurnState};
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::{
+    MAXIMUM_KEY_BYTES, MAXIMUM_REASON_CHARACTERS, MAXIMUM_TITLE_CHARACTERS, NewTurn, TurnEnd,
+};
+use crate::Clock;
+
+const ID_DIGITS: usize = 32;
+/// Characters of the first question that become the title.
+const TITLE_FROM_QUESTION: usize = 60;
+
+/// 32 hexadecimal digits that nobody can guess.
+pub(super) fn new_id() -> Result<String> {
+    let mut bytes = [0; ID_DIGITS / 2];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut random| random.read_exact(&mut bytes))
+        .map_err(|error| Error::io("cannot make an id", &error))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Whether it can be the id of something.
+pub(super) fn is_id(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == ID_DIGITS && text.bytes().all(is_digit)
+}
+
+pub(super) fn now_ms(clock: &Clock) -> u64 {
+    u64::try_from(clock()).unwrap_or(0)
+}
+
+pub(super) fn check_title(title: &str) -> Result<()> {
+    let length = title.chars().count();
+    if length <= MAXIMUM_TITLE_CHARACTERS {
+        return Ok(());
+    }
+    let message =
+        format!("the title has {length} characters, it may have {MAXIMUM_TITLE_CHARACTERS}");
+    Err(Error::new(ErrorKind::Invalid, message))
+}
+
+/// The same for a title that replaces another one.
+pub(super) fn check_new_title(title: &str) -> Result<()> {
+    if title.trim().is_empty() {
+        return Err(Error::new(ErrorKind::Invalid, "the title is empty"));
+    }
+    check_title(title)
+}
+
+pub(super) fn check_feedback(feedback: Option<&Feedback>) -> Result<()> {
+    let length = feedback.map_or(0, |feedback| feedback.reason.chars().count());
+    if length <= MAXIMUM_REASON_CHARACTERS {
+        return Ok(());
+    }
+    let message =
+        format!("the reason has {length} characters, it may have {MAXIMUM_REASON_CHARACTERS}");
+    Err(Error::new(ErrorKind::Invalid, message))
+}
+
+pub(super) fn check_new_turn(turn: &NewTurn<'_>) -> Result<()> {
+    if turn.question.trim().is_empty() {
+        return Err(Error::new(ErrorKind::Invalid, "the question is empty"));
+    }
+    let key_bytes = turn.idempotency_key.map_or(1, str::len);
+    if (1..=MAXIMUM_KEY_BYTES).contains(&key_bytes) {
+        return Ok(());
+    }
+    let message =
+        format!("the idempotency key has {key_bytes} bytes, it must have 1 to {MAXIMUM_KEY_BYTES}");
+    Err(Error::new(ErrorKind::Invalid, message))
+}
+
+/// The title of a conversation that was given none: the beginning of its first question.
+pub(super) fn title_of_question(question: &str) -> String {
+    let words: Vec<&str> = question.split_whitespace().collect();
+    let mut title: String = words.join(" ");
+    title.retain(|sign| !sign.is_control());
+    tributary_schemas::error::cut(&mut title, TITLE_FROM_QUESTION);
+    title
+}
+
+/// What titles are compared by.
+pub(super) fn folded(title: &str) -> String {
+    title.to_lowercase()
+}
+
+/// Cursor of a list by change: the last conversation of a page.
+pub(super) fn list_cursor(last: &Conversation) -> String {
+    format!("{}-{}", last.updated_at_ms, last.id)
+}
+
+/// Time and id of [`list_cursor`].
+pub(super) fn read_list_cursor(cursor: &str) -> Result<(u64, &str)> {
+    let parsed = cursor
+        .split_once('-')
+        .and_then(|(time, id)| Some((time.parse().ok()?, id)))
+        .filter(|(_, id)| is_id(id));
+    parsed.ok_or_else(|| bad_cursor(cursor))
+}
+
+/// A cursor of turns: the last number of a page.
+pub(super) fn read_number_cursor(cursor: &str) -> Result<u64> {
+    cursor.parse().map_err(|_| bad_cursor(cursor))
+}
+
+/// A cursor of turns of many conversations: the last id of a page.
+pub(super) fn read_id_cursor(cursor: &str) -> Result<&str> {
+    match is_id(cursor) {
+        true => Ok(cursor),
+        false => Err(bad_cursor(cursor)),
+    }
+}
+
+fn bad_cursor(cursor: &str) -> Error {
+    let shown: String = cursor.chars().take(80).collect();
+    Error::new(
+        ErrorKind::Invalid,
+        format!("`{shown}` is no cursor of this list"),
+    )
+    .with_hint("give `next` of the page before, or leave it out for the first page")
+}
+
+pub(super) fn no_conversation(id: &str) -> Error {
+    let shown: String = id.chars().take(80).collect();
+    Error::new(
+        ErrorKind::NotFound,
+        format!("there is no conversation `{shown}`"),
+    )
+    .with_hint("GET /v1/conversations lists those there are")
+}
+
+pub(super) fn no_turn(turn_id: &str) -> Error {
+    let shown: String = turn_id.chars().take(80).collect();
+    Error::new(
+        ErrorKind::NotFound,
+        format!("the conversation has no turn `{shown}`"),
+    )
+    .with_hint("GET /v1/conversations/{id}/turns lists those there are")
+}
+
+pub(super) fn is_pending(number: u64) -> Error {
+    let message = format!("turn {number} of the conversation is still being answered");
+    Error::new(ErrorKind::Conflict, message)
+        .with_hint("wait until it has ended, or ask in another conversation")
+}
+
+pub(super) fn other_question(number: u64) -> Error {
+    let message = format!("turn {number} has this idempotency key with another question");
+    Error::new(ErrorKind::Conflict, message).with_hint("give each question a key of its own")
+}
+
+pub(super) fn too_many_turns(maximum: u64) -> Error {
+    let message = format!("the conversation has {maximum} turns, which is the most");
+    Error::new(ErrorKind::Exhausted, message).with_hint(
+        "begin another conversation, clear this one, or raise store.conversations.maximum_turns",
+    )
+}
+
+/// Why a turn failed whose process died.
+pub(super) fn process_died() -> AskFailure {
+    AskFailure {
+        code: "unavailable".to_owned(),
+        detail: "the server stopped while it answered".to_owned(),
+        hint: Some("ask again".to_owned()),
+    }
+}
+
+/// The turn with its end.
+pub(super) fn ended(mut turn: Turn, end: TurnEnd, at_ms: u64) -> Turn {
+    turn.ended_at_ms = Some(at_ms);
+    match end {
+        TurnEnd::Answered(answer) => {
+            turn.state = TurnState::Answered;
+            turn.answer = Some(answer);
+        }
+        TurnEnd::Failed(failure) => {
+            turn.state = TurnState::Failed;
+            turn.failure = Some(failure);
+        }
+    }
+    turn
+}
+
+/// A turn as a prompt knows it.
+pub(super) fn round(turn: Turn) -> Round {
+    Round {
+        question: turn.question,
+        answer: turn.answer.map(|answer| answer.answer).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_32_digits_and_differ() {
+        let (first, second) = (new_id().unwrap(), new_id().unwrap());
+        assert!(is_id(&first) && is_id(&second) && first != second);
+        for text in ["", "0", &"A".repeat(32), &"é".repeat(16), &"0".repeat(33)] {
+            assert!(!is_id(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_the_beginning_of_a_question() {
+        assert_eq!(
+            title_of_question(" 什么是\n\u{0}调度器？ "),
+            "什么是 调度器？"
+        );
+        assert_eq!(title_of_question(&"字".repeat(100)).chars().count(), 61);
+    }
+
+    #[test]
+    fn cursors_that_are_none_are_refused() {
+        for cursor in ["", "-", "1-x", "x", "9999999999999999999999-a"] {
+            assert_eq!(
+                read_list_cursor(cursor).unwrap_err().kind(),
+                ErrorKind::Invalid
+            );
+            assert_eq!(
+                read_number_cursor(cursor).unwrap_err().kind(),
+                ErrorKind::Invalid
+            );
+        }
+    }
+}
