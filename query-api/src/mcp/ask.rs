@@ -67,7 +67,7 @@ pub async fn ask(
     let asked = engine
         .state
         .asking
-        .ask(request, engine.principal.clone())
+        .ask(request, engine.principal.clone(), None)
         .await?;
     let answer = engine.patiently(whole(asked, &mut reporter)).await?;
     let answered = Answered {

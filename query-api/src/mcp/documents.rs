@@ -320,7 +320,7 @@ mod tests {
 
     fn passage(ordinal: u32, path: &[&str], text: &str) -> Passage {
         Passage {
-            chunk_id: ChunkId::default(),
+            chunk_id: ChunkId::derive("d", "leaf", &[], text, ordinal),
             ordinal,
             section_path: path.iter().map(|title| (*title).to_owned()).collect(),
             text: text.to_owned(),

@@ -46,7 +46,7 @@ async fn answered(
 ) -> Result<HttpResponse, Problem> {
     let asked = wanted.question()?;
     let about = About::new(&wanted);
-    let events = state.asking.ask(asked, caller.0).await?;
+    let events = state.asking.ask(asked, caller.0, None).await?;
     if wanted.streams() {
         let events = Box::pin(events);
         let heartbeat = state.asking.heartbeat();

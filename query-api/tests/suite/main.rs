@@ -3,6 +3,9 @@
 
 mod ask;
 mod common;
+mod dify;
 mod door;
 mod http;
+mod mcp;
+mod openai;
 mod openapi;

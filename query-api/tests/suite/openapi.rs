@@ -141,6 +141,30 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         "/v1/knowledge-sets",
         Some(r#"{"knowledge_sets": []}"#),
     ),
+    (
+        "post",
+        "/mcp",
+        "/mcp",
+        Some(r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}"#),
+    ),
+    (
+        "post",
+        "/v1/chat/completions",
+        "/v1/chat/completions",
+        Some(
+            r#"{"model": "general", "messages": [{"role": "user", "content": "What is a task?"}]}"#,
+        ),
+    ),
+    ("get", "/v1/models", "/v1/models", None),
+    ("get", "/v1/models/{id}", "/v1/models/general@radio", None),
+    (
+        "post",
+        "/retrieval",
+        "/retrieval",
+        Some(
+            r#"{"knowledge_id": "radio", "query": "tasks", "retrieval_setting": {"top_k": 3, "score_threshold": 0.1}}"#,
+        ),
+    ),
     ("get", "/openapi.json", "/openapi.json", None),
     ("get", "/", "/", None),
 ];
