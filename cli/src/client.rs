@@ -64,6 +64,11 @@ impl Client {
         }
     }
 
+    /// What its addresses begin with.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
     /// Whether the server lives and dies with this process.
     pub fn is_local(&self) -> bool {
         self.local.is_some()

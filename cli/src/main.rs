@@ -62,6 +62,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Search(search) => verbs::search::run(&global, &config, &search),
         Verb::Ask(ask) => verbs::ask::run(&global, &config, &ask),
         Verb::Code(args::Code::Search(search)) => verbs::code::run(&global, &config, &search),
+        Verb::Mcp => verbs::mcp::run(&global, &config),
         Verb::Convert(file) => verbs::convert::run(&config, &file),
         Verb::Chunk(file) => verbs::chunk::run(&config, &file),
         Verb::Analyze(analyze) => verbs::analyze::run(&global, &config, &analyze),

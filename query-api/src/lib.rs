@@ -3,8 +3,11 @@
 
 pub mod asking;
 pub mod config;
+pub mod dify;
 pub mod http;
+pub mod mcp;
 pub mod metrics;
+pub mod openai;
 pub mod openapi;
 pub mod operations;
 pub mod problem;
@@ -13,6 +16,7 @@ pub mod rendering;
 pub mod repairing;
 pub mod server;
 pub mod set_status;
+mod sources;
 
 pub use config::Config;
 pub use operations::{Operations, OperationsParts};

@@ -2,7 +2,9 @@
 //! themselves. The result is committed as `openapi.json`, served at `/openapi.json` and compared by
 //! a test, which also calls every operation.
 
+mod asking;
 mod conversations;
+mod protocols;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -41,6 +43,8 @@ struct Operation {
     body: Option<Value>,
     status: u16,
     answer: Option<Value>,
+    /// What a failure is answered with, where it is no problem of RFC 9457.
+    refused: Option<Value>,
 }
 
 /// The whole description.
@@ -72,9 +76,11 @@ pub fn description() -> Value {
 fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let mut operations = documents(schemas);
     operations.extend(search(schemas));
+    operations.extend(asking::operations(schemas));
     operations.extend(conversations::operations(schemas));
     operations.extend(reindexing(schemas));
     operations.extend(dead_letters(schemas));
+    operations.extend(protocols::operations(schemas));
     operations.extend(server(schemas));
     operations
 }
@@ -426,6 +432,7 @@ fn operation(
         body: None,
         status,
         answer,
+        refused: None,
     }
 }
 
@@ -436,7 +443,9 @@ fn described(operation: &Operation, problem: &Value) -> Value {
     }
     let mut responses = Map::new();
     responses.insert(operation.status.to_string(), answer);
-    let refused = json!({"description": "A problem", "content": {"application/problem+json": {"schema": problem}}});
+    let problem = || json!({"application/problem+json": {"schema": problem}});
+    let refused = operation.refused.clone().unwrap_or_else(problem);
+    let refused = json!({"description": "A problem", "content": refused});
     responses.insert("default".to_owned(), refused);
     let mut described = json!({"summary": operation.summary, "parameters": parameters(operation), "responses": responses});
     if let Some(body) = &operation.body {

@@ -48,8 +48,6 @@ pub struct Parts {
     pub repairing: Arc<dyn Repairing>,
     /// Where large bodies and pictures of documents are kept.
     pub blobs: Blobs,
-    /// What was asked and answered.
-    pub conversations: SharedConversations,
     /// Contents over this size go there.
     pub inline_limit_bytes: usize,
     /// What every process answers.
@@ -67,7 +65,6 @@ pub struct ServerState {
     pub(crate) reindexing: Arc<dyn Reindexing>,
     pub(crate) repairing: Arc<dyn Repairing>,
     pub(crate) blobs: Blobs,
-    pub(crate) conversations: SharedConversations,
     pub(crate) inline_limit_bytes: usize,
     pub(crate) bodies: Arc<BodyBudget>,
     pub(crate) searches: Turns,
@@ -105,7 +102,6 @@ impl ServerState {
             reindexing: parts.reindexing,
             repairing: parts.repairing,
             blobs: parts.blobs,
-            conversations: parts.conversations,
             inline_limit_bytes: parts.inline_limit_bytes,
             bodies: Arc::new(BodyBudget::new(
                 config.body_budget_bytes,

@@ -29,7 +29,7 @@ pub mod repair;
 pub mod search;
 pub mod set_status;
 pub mod state;
-mod strict;
+pub mod strict;
 pub mod topic;
 pub mod understanding;
 pub mod unmet;

@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 /// A struct that is written as an object; an array of its fields in their order is refused.
-pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     struct Object<T>(PhantomData<T>);
@@ -30,7 +30,7 @@ pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 
 /// A condition that is left out is none; `null` is no way to say so, since it is what a variable
 /// without a value becomes.
-pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)

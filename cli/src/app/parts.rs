@@ -211,7 +211,6 @@ impl Parts {
             reindexing: Arc::new(ReindexSide::new(self)),
             repairing: Arc::new(RepairSide::new(self, config)),
             blobs: self.stores.blobs.clone(),
-            conversations: Arc::clone(&self.stores.conversations),
             inline_limit_bytes: config.store.inline_limit_bytes,
             operations: self.operations_parts(config, services),
         })

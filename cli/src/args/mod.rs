@@ -36,6 +36,18 @@ Start here:
 Verbs find a server that runs on the same data folder by themselves. Without one they open the data folder in process.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly failed, 130 ended by Ctrl-C.";
 
+const MCP_HELP: &str = "\
+For programs that start their tools themselves, such as Claude Desktop, editors and agents. Messages come on stdin and go to
+stdout, log lines to stderr; a server must run already (`tributary run`), and every message goes to its /mcp. A program that
+speaks Streamable HTTP needs no verb: give it http://127.0.0.1:7470/mcp.
+
+In the program's list of servers, with the data folder that the server runs on:
+  {\"mcpServers\": {\"tributary\": {\"command\": \"tributary\", \"args\": [\"mcp\", \"--data-dir\", \"/path/to/.tributary\"]}}}
+or with its address:
+  {\"mcpServers\": {\"tributary\": {\"command\": \"tributary\", \"args\": [\"mcp\", \"--server\", \"http://127.0.0.1:7470\"]}}}
+
+Tools: search, ask, get_document, get_section, list_knowledge_sets, get_table, search_code. More: docs/agents.md";
+
 /// A knowledge base: documents in through a log, questions answered in three tiers.
 #[derive(Debug, Parser)]
 #[command(name = "tributary", version, about, after_help = AFTER_HELP, max_term_width = 110)]
@@ -84,6 +96,9 @@ pub enum Verb {
     /// Search source code
     #[command(subcommand)]
     Code(Code),
+    /// Serve the running server's tools to a program that speaks the Model Context Protocol
+    #[command(after_help = MCP_HELP)]
+    Mcp,
     /// Convert a file to Markdown, as ingest would
     Convert(FileArgument),
     /// Convert documents for the process that started this one

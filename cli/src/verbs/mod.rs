@@ -22,6 +22,7 @@ mod external_preview;
 pub mod knowledge_sets;
 mod learn_boilerplate;
 pub mod machine;
+pub mod mcp;
 pub mod models;
 mod preview_summary;
 pub mod profiles;

@@ -118,16 +118,11 @@ fn accepts_events(request: &HttpRequest) -> bool {
 
 /// An answer may take longer than any other request while it is worked on; asking has a bound of its
 /// own.
-async fn working<T>(request: &HttpRequest, work: impl Future<Output = T>) -> T {
+pub(crate) async fn working<T>(request: &HttpRequest, work: impl Future<Output = T>) -> T {
     let progress = request.extensions().get::<Progress>().cloned();
-    let mut work = std::pin::pin!(work);
-    loop {
-        if let Some(progress) = &progress {
-            progress.note();
-        }
-        if let Ok(done) = tokio::time::timeout(Duration::from_secs(1), work.as_mut()).await {
-            return done;
-        }
+    match progress {
+        Some(progress) => progress.during(work).await,
+        None => work.await,
     }
 }
 

@@ -4,7 +4,7 @@ pub mod ask;
 pub mod backup;
 pub mod body;
 pub mod budget;
-mod caller;
+pub(crate) mod caller;
 pub mod conversation_export;
 pub mod conversations;
 pub mod dead_letters;
@@ -25,12 +25,15 @@ pub mod trace;
 pub mod turns;
 mod unlisted;
 pub mod upload;
-mod words;
+pub(crate) mod words;
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use serde::Serialize;
 use tributary_schemas::{Error, ErrorKind};
 
+use crate::dify;
+use crate::mcp::endpoint;
+use crate::openai;
 use crate::operations::Operations;
 use crate::problem::{Code, Problem};
 
@@ -111,6 +114,11 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::delete().to(dead_letters::forget)),
         )
         .configure(conversation_routes)
+        .service(resource("/v1/chat/completions").route(web::post().to(openai::complete)))
+        .service(resource("/v1/models").route(web::get().to(openai::list)))
+        .service(resource("/v1/models/{id}").route(web::get().to(openai::one)))
+        .service(resource("/retrieval").route(web::post().to(dify::retrieve)))
+        .service(resource("/mcp").route(web::post().to(endpoint::answer)))
         .service(resource("/openapi.json").route(web::get().to(page::openapi)))
         .service(resource("/").route(web::get().to(page::index)))
         .service(resource("/page/{path:.+}").route(web::get().to(page::file)))

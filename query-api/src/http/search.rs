@@ -2,8 +2,9 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use tributary_schemas::code_search::CodeSearchRequest;
-use tributary_schemas::search::SearchRequest;
+use tributary_retrieval::Principal;
+use tributary_schemas::code_search::{CodeSearchRequest, CodeSearchResponse};
+use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::{ErrorKind, Filter};
 
 use super::caller::Caller;
@@ -13,7 +14,7 @@ use crate::server::ServerState;
 
 /// Puts the id of each document that the filter names by `source/path` in the place of the name. A
 /// name that nothing has stays, and no document meets it.
-pub(super) async fn resolve_names(state: &ServerState, filter: &mut Filter) -> Result<(), Problem> {
+pub(crate) async fn resolve_names(state: &ServerState, filter: &mut Filter) -> Result<(), Problem> {
     for name in filter.document_ids.iter_mut().flatten() {
         // Without a slash it is an id.
         if name.contains('/') {
@@ -27,17 +28,26 @@ pub(super) async fn resolve_names(state: &ServerState, filter: &mut Filter) -> R
     Ok(())
 }
 
-/// Finds chunks.
+/// `POST /v1/search`.
 pub async fn search(
     state: web::Data<ServerState>,
     caller: Caller,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let mut wanted: SearchRequest = body::read_json(&state, &request, payload).await?;
-    resolve_names(&state, &mut wanted.filter).await?;
+    let wanted: SearchRequest = body::read_json(&state, &request, payload).await?;
+    json(StatusCode::OK, &find(&state, wanted, &caller.0).await?)
+}
+
+/// Finds chunks, in turn, as whoever asks may see them.
+pub(crate) async fn find(
+    state: &ServerState,
+    mut wanted: SearchRequest,
+    principal: &Principal,
+) -> Result<SearchResponse, Problem> {
+    resolve_names(state, &mut wanted.filter).await?;
     let _turn = state.searches.turn().await?;
-    let mut outcome = state.retriever.search(&wanted, &caller.0).await?;
+    let mut outcome = state.retriever.search(&wanted, principal).await?;
     state.metrics.observe_search(&outcome.response);
     let images = outcome
         .response
@@ -45,20 +55,29 @@ pub async fn search(
         .iter_mut()
         .flat_map(|hit| &mut hit.images);
     images.for_each(|image| *image = images::link(image));
-    json(StatusCode::OK, &outcome.response)
+    Ok(outcome.response)
 }
 
-/// Finds files and definitions of source code.
+/// `POST /v1/code/search`.
 pub async fn search_code(
     state: web::Data<ServerState>,
     caller: Caller,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let mut wanted: CodeSearchRequest = body::read_json(&state, &request, payload).await?;
-    resolve_names(&state, &mut wanted.filter).await?;
+    let wanted: CodeSearchRequest = body::read_json(&state, &request, payload).await?;
+    json(StatusCode::OK, &find_code(&state, wanted, &caller.0).await?)
+}
+
+/// Finds files and definitions of source code, in turn, as whoever asks may see them.
+pub(crate) async fn find_code(
+    state: &ServerState,
+    mut wanted: CodeSearchRequest,
+    principal: &Principal,
+) -> Result<CodeSearchResponse, Problem> {
+    resolve_names(state, &mut wanted.filter).await?;
     let _turn = state.searches.turn().await?;
-    let response = state.retriever.search_code(&wanted, &caller.0).await?;
+    let response = state.retriever.search_code(&wanted, principal).await?;
     state.metrics.observe_code_search(&response);
-    json(StatusCode::OK, &response)
+    Ok(response)
 }

@@ -29,6 +29,9 @@ pub fn current() -> String {
         .unwrap_or_else(|_| "0".repeat(32))
 }
 
+/// How often progress is noted where work alone is progress.
+const NOTED_EVERY: Duration = Duration::from_secs(1);
+
 /// Only what the server itself sends runs in its pages, and no page frames them.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -123,6 +126,17 @@ impl Progress {
             u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             Ordering::Relaxed,
         );
+    }
+
+    /// Says so for as long as the work takes, which has a bound of its own.
+    pub async fn during<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        loop {
+            self.note();
+            if let Ok(done) = tokio::time::timeout(NOTED_EVERY, work.as_mut()).await {
+                return done;
+            }
+        }
     }
 
     fn deadline(&self, timeout: Duration) -> Instant {

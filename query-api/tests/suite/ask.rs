@@ -29,7 +29,7 @@ async fn server(settings: Settings) -> Server {
     Server::start_with_settings(common::models(None), settings).await
 }
 
-async fn server_that_says(script: Value) -> Server {
+pub async fn server_that_says(script: Value) -> Server {
     let chat = scripted(&script);
     server(Settings {
         chat,
@@ -70,7 +70,7 @@ fn events(answer: &Answer) -> Vec<(String, Value)> {
 }
 
 /// The body of an answer in chunks.
-fn unchunked(body: &str) -> String {
+pub fn unchunked(body: &str) -> String {
     let (mut rest, mut text) = (body.as_bytes(), Vec::new());
     while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
         let size = std::str::from_utf8(&rest[..end]).unwrap();

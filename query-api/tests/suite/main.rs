@@ -4,6 +4,9 @@
 mod ask;
 mod common;
 mod conversations;
+mod dify;
 mod door;
 mod http;
+mod mcp;
+mod openai;
 mod openapi;

@@ -70,6 +70,12 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ),
     (
         "post",
+        "/v1/ask",
+        "/v1/ask",
+        Some(r#"{"question": "What does the scheduler pick?", "explain": true}"#),
+    ),
+    (
+        "post",
         "/v1/code/search",
         "/v1/code/search",
         Some(r#"{"query": "tasks", "files": 5, "top_k": 3}"#),
@@ -198,6 +204,31 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("delete", "/v1/reindex", "/v1/reindex", None),
     ("post", "/v1/reindex/rollback", "/v1/reindex/rollback", None),
     (
+        "post",
+        "/mcp",
+        "/mcp",
+        Some(r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}"#),
+    ),
+    (
+        "post",
+        "/v1/chat/completions",
+        "/v1/chat/completions",
+        Some(
+            r#"{"model": "general", "messages": [{"role": "user", "content": "What is a task?"}]}"#,
+        ),
+    ),
+    ("get", "/v1/models", "/v1/models", None),
+    ("get", "/v1/models/{id}", "/v1/models/general@radio", None),
+    (
+        "post",
+        "/retrieval",
+        "/retrieval",
+        Some(
+            r#"{"knowledge_id": "radio", "query": "tasks", "retrieval_setting": {"top_k": 3, "score_threshold": 0.1}}"#,
+        ),
+    ),
+    // No set is there afterwards.
+    (
         "put",
         "/v1/knowledge-sets",
         "/v1/knowledge-sets",
@@ -228,6 +259,7 @@ async fn every_operation_answers_as_described() {
         "/v1/images/{id}",
         "/v1/tables/{id}",
         "/v1/events",
+        "/v1/ask/{id}",
     ];
     described.retain(|(_, path)| !elsewhere.contains(&path.as_str()));
     let mut called: Vec<(String, String)> = CALLS

@@ -48,11 +48,6 @@ use tributary_taxonomy::{KnowledgeSetCatalog, KnowledgeSets, SharedKnowledgeSets
 
 use super::memory_index::MemoryIndex;
 
-const CONVERSATIONS: conversations::Config = conversations::Config {
-    retention_days: 0,
-    maximum_turns: 5,
-    pending_minutes: 15,
-};
 const LOG: embedded::Config = embedded::Config {
     segment_bytes: 1 << 20,
     max_record_bytes: 4 << 20,
@@ -78,8 +73,6 @@ pub struct Kept {
     dead_letters: Arc<DeadLetters>,
     topics: Topics,
     blobs: Blobs,
-    /// Without turns that anybody but a test begins.
-    pub conversations: SharedConversations,
     _folder: TempDir,
 }
 
@@ -87,12 +80,6 @@ impl Kept {
     async fn new(index: Arc<MemoryIndex>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
-        let conversations = EmbeddedConversations::open(
-            &folder.path().join("conversations"),
-            &folder.path().join("damaged"),
-            CONVERSATIONS,
-            system_clock(),
-        );
         let log = Arc::new(EmbeddedEventLog::open(&folder.path().join("log"), LOG).unwrap());
         let topics = Topics::new(log, "tributary".into(), blobs.clone(), 1 << 20);
         topics.create(1, None, None).await.unwrap();
@@ -155,7 +142,6 @@ impl Kept {
             dead_letters,
             topics,
             blobs,
-            conversations: Arc::new(conversations.unwrap()),
             _folder: folder,
         }
     }
@@ -455,7 +441,6 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         reindexing: Arc::new(MemoryReindexing::default()),
         repairing: Arc::new(NothingToRepair),
         blobs: kept.blobs(),
-        conversations: Arc::clone(&kept.conversations),
         inline_limit_bytes: 50_000,
         operations: operations(ready),
     };

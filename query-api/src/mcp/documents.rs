@@ -1,0 +1,384 @@
+//! The tools `get_document` and `get_section`: documents as Markdown, put together from the passages
+//! that the index has of them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tributary_retrieval::{DocumentParts, DocumentView};
+use tributary_schemas::document::TABLES_DATABASE;
+use tributary_schemas::search::Passage;
+use tributary_schemas::{Attributes, ErrorKind};
+
+use super::engine::Engine;
+use super::search::fenced;
+use super::{Reply, heading};
+use crate::problem::{Code, Problem};
+
+/// Characters of an answer, unless more are asked for.
+const CHARACTERS: usize = 20_000;
+/// Most characters of an answer.
+const MAXIMUM_CHARACTERS: usize = 200_000;
+/// Titles that are named where a section is not there.
+const NEAR_TITLES: usize = 20;
+
+/// Arguments of `get_document`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentArguments {
+    /// The document: its `document_id`, or `source/path`.
+    document: String,
+    /// The passage to begin with: 0, or `next` of the part before.
+    #[serde(default)]
+    from: usize,
+    /// Most characters of text, about; 20 000 when absent. One passage comes in any case.
+    #[serde(default)]
+    characters: Option<usize>,
+}
+
+/// Answer of `get_document`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DocumentText {
+    /// Id of the document.
+    pub document_id: String,
+    /// Its title.
+    pub title: String,
+    /// Name of the source.
+    pub source: String,
+    /// Path or URL within the source.
+    pub source_path: String,
+    /// Version that is shown.
+    pub version: u64,
+    /// Detected media type.
+    pub media_type: String,
+    /// What producer and document say of it, by name: `author`, `link`, `product` and others.
+    pub attributes: BTreeMap<String, String>,
+    /// Whether `get_table` has tables of it.
+    pub has_tables: bool,
+    /// Its sections in their order, those of parts that are not shown included.
+    pub outline: Vec<Section>,
+    /// The text as Markdown.
+    pub text: String,
+    /// `from` of the next part; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<usize>,
+}
+
+/// A section of the outline.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Section {
+    /// Titles from the top down; empty for what stands before the first heading.
+    pub section_path: Vec<String>,
+    /// Its first passage, as `from` takes it.
+    pub from: usize,
+}
+
+/// Arguments of `get_section`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SectionArguments {
+    /// The document: its `document_id`, or `source/path`.
+    document: String,
+    /// Titles of the section from the top down, as a hit's `section_path`; the last one alone
+    /// will do where no other section is called so.
+    section_path: Vec<String>,
+}
+
+/// Answer of `get_section`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SectionText {
+    /// Id of the document.
+    pub document_id: String,
+    /// Title of the document.
+    pub title: String,
+    /// Titles of the section from the top down.
+    pub section_path: Vec<String>,
+    /// The section as Markdown, with those below it.
+    pub text: String,
+    /// Whether the text ends early, because it would be too long.
+    pub is_cut: bool,
+}
+
+/// A document that the caller may see, with its passages.
+pub struct Opened {
+    /// Its id.
+    pub document_id: String,
+    /// Its title.
+    pub title: String,
+    source: String,
+    source_path: String,
+    version: u64,
+    view: DocumentView,
+}
+
+/// Opens a document by its id or by `source/path`. One that the caller may not see is not there.
+pub async fn open(engine: &Engine, name: &str) -> Result<Opened, Problem> {
+    let state = &engine.state;
+    let resolved = state.documents.resolve(name).await;
+    let document_id = resolved.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => not_found(name, error.hint()),
+        _ => error.into(),
+    })?;
+    let wanted = DocumentParts {
+        passages: state.config.maximum_page,
+        pictures_of: 0,
+    };
+    let _turn = state.searches.turn().await?;
+    let found = state
+        .retriever
+        .document(&document_id, wanted, &engine.principal);
+    let view = found.await?.ok_or_else(|| not_found(name, None))?;
+    let row = state.documents.get(&document_id).await?;
+    let row = row.ok_or_else(|| not_found(name, None))?;
+    let version = row.indexed.map(|indexed| indexed.version);
+    Ok(Opened {
+        version: version.unwrap_or(row.latest.version),
+        title: row.latest.title,
+        source: row.latest.source,
+        source_path: row.latest.source_path,
+        document_id,
+        view,
+    })
+}
+
+/// No document is called so, or none that the caller may see.
+pub fn not_found(name: &str, near: Option<&str>) -> Problem {
+    let what = format!("no document has the id or the name `{name:.200}`");
+    let hint = near.unwrap_or("take `document_id` of a hit of `search`, or its `source/path`");
+    Problem::new(Code::DocumentNotFound, what).with_hint(hint)
+}
+
+/// Calls `get_document`.
+pub async fn document(engine: &Engine, arguments: DocumentArguments) -> Result<Reply, Problem> {
+    let opened = open(engine, &arguments.document).await?;
+    let characters = arguments.characters.unwrap_or(CHARACTERS);
+    let passages = &opened.view.passages;
+    if arguments.from > 0 && arguments.from >= passages.len() {
+        let what = format!("the document has {} passages", passages.len());
+        return Err(Problem::new(Code::Invalid, what)
+            .with_hint("`from` is 0, `next` of the part before, or `from` of the outline"));
+    }
+    let rest = passages.get(arguments.from..).unwrap_or_default();
+    let (text, taken) = joined(rest, characters.min(MAXIMUM_CHARACTERS));
+    let next = arguments.from + taken;
+    let answer = DocumentText {
+        attributes: named(&opened.view.attributes),
+        has_tables: opened.view.metadata.contains_key(TABLES_DATABASE),
+        outline: outline(passages),
+        text,
+        next: (next < passages.len()).then_some(next),
+        document_id: opened.document_id,
+        title: opened.title,
+        source: opened.source,
+        source_path: opened.source_path,
+        version: opened.version,
+        media_type: opened.view.media_type,
+    };
+    let shown = describe(&answer);
+    Reply::new(&answer, shown)
+}
+
+/// The whole document as Markdown, as far as a page of passages goes.
+pub fn markdown(opened: &Opened) -> String {
+    joined(&opened.view.passages, usize::MAX).0
+}
+
+fn describe(answer: &DocumentText) -> String {
+    let place = format!("{}/{}", answer.source, answer.source_path);
+    let title = heading(&answer.title, &[]);
+    let end = match answer.next {
+        Some(next) => format!("\n\n[more from passage {next}]"),
+        None => String::new(),
+    };
+    format!(
+        "{title}\n{place} (document {})\n\n{}{end}",
+        answer.document_id, answer.text
+    )
+}
+
+fn named(attributes: &Attributes) -> BTreeMap<String, String> {
+    let own = attributes.texts().map(|(name, value)| (name, value));
+    let custom = attributes.custom.iter();
+    let custom = custom.map(|(name, value)| (name.as_str(), value.as_str()));
+    // Own ones last: they are what a filter by the name means.
+    let all = custom.chain(own);
+    all.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// Texts of the passages up to about so many characters, at least one, and how many there are.
+fn joined(passages: &[Passage], characters: usize) -> (String, usize) {
+    let (mut text, mut length, mut taken) = (String::new(), 0_usize, 0);
+    for passage in passages {
+        let next = fenced(&passage.text, passage.language.as_deref());
+        length = length.saturating_add(next.chars().count());
+        if taken > 0 && length > characters {
+            break;
+        }
+        if taken > 0 {
+            text.push_str("\n\n");
+        }
+        text.push_str(&next);
+        taken += 1;
+    }
+    (text, taken)
+}
+
+fn outline(passages: &[Passage]) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for (from, passage) in passages.iter().enumerate() {
+        let is_new = sections
+            .iter()
+            .all(|known| known.section_path != passage.section_path);
+        if is_new {
+            let section_path = passage.section_path.clone();
+            sections.push(Section { section_path, from });
+        }
+    }
+    sections
+}
+
+/// Calls `get_section`.
+pub async fn section(engine: &Engine, arguments: SectionArguments) -> Result<Reply, Problem> {
+    let opened = open(engine, &arguments.document).await?;
+    let passages = &opened.view.passages;
+    let section_path = find_section(passages, &arguments.section_path)?;
+    let inside: Vec<Passage> = passages
+        .iter()
+        .filter(|passage| passage.section_path.starts_with(&section_path))
+        .cloned()
+        .collect();
+    let (text, taken) = joined(&inside, MAXIMUM_CHARACTERS);
+    let answer = SectionText {
+        document_id: opened.document_id,
+        title: opened.title,
+        section_path,
+        text,
+        is_cut: taken < inside.len(),
+    };
+    let title = heading(&answer.title, &answer.section_path);
+    let shown = format!(
+        "{title} (document {})\n\n{}",
+        answer.document_id, answer.text
+    );
+    Reply::new(&answer, shown)
+}
+
+/// The path of the section that is called so: by its path from the top, else by the end of its
+/// path, in capitals or small letters.
+fn find_section(passages: &[Passage], wanted: &[String]) -> Result<Vec<String>, Problem> {
+    let mut paths: Vec<&[String]> = Vec::new();
+    for passage in passages {
+        for depth in 1..=passage.section_path.len() {
+            let path = passage.section_path.get(..depth).unwrap_or_default();
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    let wanted: Vec<String> = wanted.iter().map(|title| folded(title)).collect();
+    let is_called = |path: &&&[String]| {
+        let path: Vec<String> = path.iter().map(|title| folded(title)).collect();
+        !wanted.is_empty() && path.ends_with(&wanted)
+    };
+    let called: Vec<&&[String]> = paths.iter().filter(is_called).collect();
+    let exact = called.iter().find(|path| path.len() == wanted.len());
+    match (exact, called.as_slice()) {
+        (Some(path), _) => Ok(path.to_vec()),
+        (None, [path]) => Ok(path.to_vec()),
+        (None, []) => Err(no_section(&paths)),
+        (None, several) => Err(ambiguous(several)),
+    }
+}
+
+fn folded(title: &str) -> String {
+    title.trim().to_lowercase()
+}
+
+fn no_section(paths: &[&[String]]) -> Problem {
+    let titles = paths.iter().take(NEAR_TITLES);
+    let titles: Vec<String> = titles.map(|path| path.join(" › ")).collect();
+    let hint = match titles.is_empty() {
+        true => "the document has no headings; read it with `get_document`".to_owned(),
+        false => format!("its sections are: {}", titles.join("; ")),
+    };
+    Problem::new(Code::NotFound, "the document has no such section").with_hint(hint)
+}
+
+fn ambiguous(paths: &[&&[String]]) -> Problem {
+    let titles: Vec<String> = paths.iter().map(|path| path.join(" › ")).collect();
+    let what = format!("{} sections are called so", paths.len());
+    Problem::new(Code::Invalid, what)
+        .with_hint(format!("give the whole path of one: {}", titles.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use tributary_schemas::ChunkId;
+
+    use super::*;
+
+    fn passage(ordinal: u32, path: &[&str], text: &str) -> Passage {
+        Passage {
+            chunk_id: ChunkId::derive("d", "leaf", &[], text, ordinal),
+            ordinal,
+            section_path: path.iter().map(|title| (*title).to_owned()).collect(),
+            text: text.to_owned(),
+            language: None,
+        }
+    }
+
+    fn passages() -> Vec<Passage> {
+        vec![
+            passage(0, &[], "before"),
+            passage(1, &["Radio"], "a"),
+            passage(2, &["Radio", "Tilt"], "b"),
+            passage(3, &["Radio", "Tilt"], "c"),
+            passage(4, &["Core", "Tilt"], "d"),
+            passage(5, &["Core", "Power"], "e"),
+        ]
+    }
+
+    fn path(titles: &[&str]) -> Vec<String> {
+        titles.iter().map(|title| (*title).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_section_is_found_by_its_path_or_its_end() {
+        let passages = passages();
+        let found = |titles: &[&str]| find_section(&passages, &path(titles)).ok();
+        assert_eq!(found(&["Radio", "tilt "]), Some(path(&["Radio", "Tilt"])));
+        assert_eq!(found(&["radio"]), Some(path(&["Radio"])));
+        assert_eq!(found(&["Power"]), Some(path(&["Core", "Power"])));
+        assert_eq!(
+            found(&["Core"]),
+            Some(path(&["Core"])),
+            "it has no text of its own"
+        );
+        assert_eq!(found(&["Tilt"]), None, "two are called so");
+        assert_eq!(found(&["Tilt", "Power"]), None);
+        assert_eq!(found(&[]), None);
+        let ambiguous = find_section(&passages, &path(&["Tilt"]));
+        let hint = ambiguous.map_err(|problem| problem.hint().unwrap_or_default().to_owned());
+        assert_eq!(
+            hint,
+            Err("give the whole path of one: Radio › Tilt; Core › Tilt".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_long_document_comes_in_parts_of_at_least_one_passage() {
+        let passages = passages();
+        assert_eq!(joined(&passages, 0), ("before".to_owned(), 1));
+        assert_eq!(joined(&passages, 7), ("before\n\na".to_owned(), 2));
+        assert_eq!(joined(&passages, usize::MAX).1, 6);
+        assert_eq!(joined(&[], 10), (String::new(), 0));
+    }
+
+    #[test]
+    fn the_outline_names_each_section_once() {
+        let outline = outline(&passages());
+        let places: Vec<usize> = outline.iter().map(|section| section.from).collect();
+        assert_eq!(places, vec![0, 1, 2, 4, 5]);
+    }
+}
