@@ -87,11 +87,8 @@ pub fn spawn(
         gone(parts.dead_letters.ended(), "dead letters"),
     ));
     tasks.spawn(until(shutdown.clone(), keep_table(Arc::clone(parts))));
-    let keeping = config.store.conversations.clone();
-    tasks.spawn(until(
-        shutdown.clone(),
-        sweep_conversations(Arc::clone(parts), keeping),
-    ));
+    let sweep = sweep_conversations(Arc::clone(parts), config.store.conversations.clone());
+    tasks.spawn(until(shutdown.clone(), sweep));
     let hours = config.store.dead_letter_retention_hours;
     if hours > 0 {
         let age = Duration::from_secs(hours.saturating_mul(3600));

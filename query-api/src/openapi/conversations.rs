@@ -13,6 +13,7 @@ use crate::http::conversations::{
 pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let mut operations = conversations(schemas);
     operations.extend(turns(schemas));
+    operations.extend(feedback(schemas));
     operations
 }
 
@@ -52,7 +53,6 @@ fn conversations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
 }
 
 fn turns(schemas: &mut SchemaGenerator) -> Vec<Operation> {
-    let feedback = "/v1/conversations/{id}/turns/{turn}/feedback";
     vec![
         Operation {
             parameters: Some(inline::<TurnParameters>(schemas)),
@@ -74,6 +74,14 @@ fn turns(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 Some(json!({"text/markdown": {"schema": {"type": "string"}}})),
             )
         },
+    ]
+}
+
+fn feedback(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let feedback = "/v1/conversations/{id}/turns/{turn}/feedback";
+    let all = "Turns that somebody said something of: pages, or all as JSON Lines";
+    let turn = Some(answer::<Turn>(schemas));
+    vec![
         Operation {
             body: Some(answer::<Feedback>(schemas)),
             ..operation(
@@ -81,22 +89,16 @@ fn turns(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 feedback,
                 "Say whether an answer helped, and why",
                 200,
-                Some(answer::<Turn>(schemas)),
+                turn.clone(),
             )
         },
-        operation(
-            "delete",
-            feedback,
-            "Take it back",
-            200,
-            Some(answer::<Turn>(schemas)),
-        ),
+        operation("delete", feedback, "Take it back", 200, turn),
         Operation {
             parameters: Some(inline::<FeedbackParameters>(schemas)),
             ..operation(
                 "get",
                 "/v1/feedback",
-                "Turns that somebody said something of, for evaluation: pages, or all as JSON Lines",
+                all,
                 200,
                 Some(answer::<TurnPage>(schemas)),
             )
