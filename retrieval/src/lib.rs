@@ -38,7 +38,9 @@ pub use error::SearchError;
 pub use relevance::{Signals, relevance};
 pub use retriever::{Models, Outcome, Retriever};
 pub use serving::{Serving, SharedServing};
-pub use understand::{Understander, UnderstanderParts, UnderstandingConfig, Understood};
+pub use understand::{
+    AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
+};
 pub use variants::SearchedAll;
 
 #[cfg(test)]

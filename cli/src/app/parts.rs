@@ -11,11 +11,13 @@ use tributary_enrich::summaries::writer::SummaryWriter;
 use tributary_enrich::{Catalog, Chunking, Pipeline, Pipelines, RecipeConfig, Writers};
 use tributary_indexer::reindex::remember_removals;
 use tributary_models::chat::{ChatModels, Role};
-use tributary_models::prompts::Prompts;
+use tributary_models::prompts::{PromptSet, Prompts};
 use tributary_models::service::SharedServiceObserver;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
-use tributary_retrieval::{Retriever, Serving, SharedServing};
+use tributary_retrieval::{
+    AnalyzerSource, Retriever, Serving, SharedServing, Understander, UnderstanderParts,
+};
 use tributary_store::blobs::Blobs;
 use tributary_store::config::{EventLogKind, Stores};
 use tributary_store::data_folder::DataFolder;
@@ -27,7 +29,7 @@ use tributary_store::manifest::table::{CheckpointFile, CheckpointReading, Docume
 use tributary_store::metrics::MetricRegistry;
 use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
-use tributary_taxonomy::SourceProfiles;
+use tributary_taxonomy::{Lexicon, SourceProfiles, Synonyms};
 
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
@@ -36,6 +38,9 @@ use super::{chat_metrics, external_metrics};
 use crate::args::Service;
 use crate::config::Config;
 use crate::conversion;
+
+/// The prompts of all crates that have some; a profile's folder may replace any of them.
+pub const PROMPT_SETS: [&PromptSet; 2] = [&PROMPTS, &tributary_retrieval::prompts::PROMPTS];
 
 /// Everything that is open.
 pub struct Parts {
@@ -58,6 +63,8 @@ pub struct Parts {
     /// Converters of the service `ingest`; none is started before the first is needed.
     pub conversion: Arc<ConversionPool>,
     pub retriever: Arc<Retriever>,
+    /// Says what questions mean before they are searched for.
+    pub understander: Arc<Understander>,
     pub registry: MetricRegistry,
     pub worker_metrics: WorkerMetrics,
     pub clock: Clock,
@@ -135,7 +142,19 @@ impl Parts {
             &chat_metrics::register(&registry)?,
         )?;
         let external_steps = external_metrics::register(&registry)?;
-        let writers = writers(config, &chat, &registry, &stores.blobs)?;
+        let chat = Arc::new(chat);
+        let prompts = Arc::new(Prompts::load(
+            &PROMPT_SETS,
+            config.models.chat.prompts_folder(),
+        )?);
+        let writers = writers(config, &chat, &prompts, &registry, &stores.blobs)?;
+        let understander = Understander::new(UnderstanderParts {
+            analyzer: AnalyzerSource::Serving(serving.clone()),
+            synonyms: synonyms(config)?,
+            chat: Arc::clone(&chat),
+            prompts,
+            config: config.query_api.retrieval.understanding,
+        });
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
             registry,
@@ -144,13 +163,14 @@ impl Parts {
             dead_letters: Arc::new(dead_letters),
             pipelines,
             serving,
-            chat: Arc::new(chat),
+            chat,
             writers,
             source_profiles: Arc::new(source_profiles),
             external_steps,
             knowledge_sets: Arc::new(knowledge_sets),
             conversion: Arc::new(conversion::pool(config)),
             retriever: Arc::new(retriever),
+            understander: Arc::new(understander),
             clock,
             work: Work::default(),
             backup_token: folder.backup_token()?,
@@ -210,25 +230,31 @@ fn recipe_config(config: &Config) -> RecipeConfig {
     }
 }
 
+/// Names of the same things, of the lexicon as it is at the start: unlike its terms they belong to
+/// no generation of the index.
+fn synonyms(config: &Config) -> Result<Arc<Synonyms>> {
+    let lexicon = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
+    Ok(Arc::new(lexicon.synonyms().clone()))
+}
+
 /// What writes summaries and descriptions, as far as models are configured for them.
 fn writers(
     config: &Config,
     chat: &ChatModels,
+    prompts: &Arc<Prompts>,
     registry: &MetricRegistry,
     blobs: &Blobs,
 ) -> Result<Writers> {
-    let prompts = Prompts::load(&[&PROMPTS], config.models.chat.prompts_folder())?;
-    let prompts = Arc::new(prompts);
     let (summaries, descriptions) = (
         chat_metrics::summaries(registry)?,
         chat_metrics::descriptions(registry)?,
     );
     let summary_writer = |model| {
-        let (prompts, settings) = (Arc::clone(&prompts), config.enrich.summaries.clone());
+        let (prompts, settings) = (Arc::clone(prompts), config.enrich.summaries.clone());
         SummaryWriter::new(model, prompts, blobs.clone(), settings, summaries)
     };
     let description_writer = |model| {
-        let (prompts, settings) = (Arc::clone(&prompts), config.enrich.descriptions.clone());
+        let (prompts, settings) = (Arc::clone(prompts), config.enrich.descriptions.clone());
         DescriptionWriter::new(model, prompts, blobs.clone(), settings, descriptions)
     };
     Ok(Writers {

@@ -15,7 +15,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
-pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRun};
+pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, PartChoice};
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};
