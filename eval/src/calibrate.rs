@@ -243,6 +243,7 @@ mod tests {
             id: id.to_owned(),
             text: id.to_owned(),
             relevant: relevant.iter().map(|id| (*id).to_owned()).collect(),
+            history: Vec::new(),
         };
         let set = EvaluationSet {
             name: "s".into(),

@@ -92,7 +92,10 @@ pub struct RewriteReport {
 /// Reads a file of JSON lines.
 pub fn read(file: &Path, part: Part) -> Result<Vec<FollowUp>> {
     let text = fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     let half = lines.len().div_ceil(2);
     let lines = match part {
         Part::All => lines.as_slice(),
@@ -132,7 +135,9 @@ pub async fn run(
             progress.at(way.name, at, follow_ups.len());
             let history = rounds(&follow_up.history);
             let understander = way.understander;
-            let understood = understander.understand(&follow_up.query, &history, true).await;
+            let understood = understander
+                .understand(&follow_up.query, &history, true)
+                .await;
             answers.push(Answer {
                 question: understood.understanding.standalone_question,
                 is_degraded: understood.degraded.is_some(),
@@ -246,7 +251,11 @@ fn longest_common_subsequence(left: &[String], right: &[String]) -> usize {
             let diagonal = above.get(at).copied().unwrap_or(0);
             let up = above.get(at + 1).copied().unwrap_or(0);
             let before = row.last().copied().unwrap_or(0);
-            row.push(if one == other { diagonal + 1 } else { up.max(before) });
+            row.push(if one == other {
+                diagonal + 1
+            } else {
+                up.max(before)
+            });
         }
         above = row;
     }
@@ -279,7 +288,9 @@ mod tests {
         let turns = ["甲".to_owned(), "乙".to_owned(), "丙".to_owned()];
         let rounds = rounds(&turns);
         assert_eq!(rounds.len(), 2);
-        let last = rounds.last().map(|round| (round.question.as_str(), round.answer.as_str()));
+        let last = rounds
+            .last()
+            .map(|round| (round.question.as_str(), round.answer.as_str()));
         assert_eq!(last, Some(("丙", "")));
     }
 }

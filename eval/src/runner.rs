@@ -8,13 +8,14 @@ use anyhow::{Result, bail};
 use futures::stream::{self, StreamExt};
 use serde::Serialize;
 use serde_json::Value;
-use tributary_retrieval::{Outcome, Principal, Retriever};
+use tributary_retrieval::{Outcome, Principal, Retriever, SearchError, Understander};
 use tributary_schemas::search::{ScoredChunk, SearchRequest};
 use tributary_schemas::{ChunkId, State};
 use tributary_store::manifest::documents::Documents;
 use tributary_store::search_index::SearchIndex;
 
 use crate::metrics::{RankScores, mean, percentile};
+use crate::rewrite::rounds;
 use crate::set::{EvaluationSet, Question};
 
 const PUBLISHERS: usize = 64;
@@ -105,6 +106,8 @@ pub struct Pipeline<'a> {
     /// Whether near-duplicates step aside, as they do for users. A question may ask for one that
     /// does.
     pub fold: bool,
+    /// Understands each question before it is searched for; else it is searched for as it is.
+    pub understander: Option<&'a Understander>,
 }
 
 /// Publishes the set's documents, waits for all of them, asks all questions one after the other,
@@ -126,17 +129,7 @@ pub async fn run(
     let mut left_out = set.left_out.clone();
     for (number, question) in set.questions.iter().enumerate() {
         progress.at("ask", number, set.questions.len());
-        match pipeline
-            .retriever
-            .search(
-                &SearchRequest {
-                    unfold: !pipeline.fold,
-                    ..request(question, pipeline.top_k)
-                },
-                &Principal::unrestricted(),
-            )
-            .await
-        {
+        match ask(question, pipeline).await {
             Ok(outcome) => answers.push(Answer::score(question, &outcome, &documents)),
             Err(problem) => left_out.push(format!(
                 "question `{}` cannot be asked: {problem}",
@@ -160,6 +153,26 @@ pub async fn run(
         ingest,
         settings,
     })
+}
+
+async fn ask(question: &Question, pipeline: &Pipeline<'_>) -> Result<Outcome, SearchError> {
+    let request = SearchRequest {
+        unfold: !pipeline.fold,
+        ..request(question, pipeline.top_k)
+    };
+    let (retriever, principal) = (pipeline.retriever, Principal::unrestricted());
+    let Some(understander) = pipeline.understander else {
+        return retriever.search(&request, &principal).await;
+    };
+    let history = rounds(&question.history);
+    let understood = understander
+        .understand(&question.text, &history, true)
+        .await;
+    let understanding = &understood.understanding;
+    let searched = retriever
+        .search_all(&request, understanding, &principal)
+        .await?;
+    Ok(searched.outcome)
 }
 
 /// Asks for so many hits, near-duplicates among them.

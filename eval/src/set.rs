@@ -34,6 +34,8 @@ pub struct Question {
     pub text: String,
     /// Ids of relevant documents.
     pub relevant: HashSet<String>,
+    /// What was said before, in turns, the user's first; empty for a question of its own.
+    pub history: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -51,6 +53,8 @@ struct QuestionLine {
     id: String,
     #[serde(alias = "question", alias = "query")]
     text: String,
+    #[serde(default)]
+    history: Vec<String>,
 }
 
 impl EvaluationSet {
@@ -261,6 +265,7 @@ fn read_questions(
                 id: line.id,
                 text: line.text,
                 relevant,
+                history: line.history,
             });
         }
     }

@@ -11,7 +11,7 @@ use tributary_enrich::summaries::writer::SummaryWriter;
 use tributary_enrich::{Catalog, Chunking, Pipeline, Pipelines, RecipeConfig, Writers};
 use tributary_indexer::reindex::remember_removals;
 use tributary_models::chat::{ChatModels, Role};
-use tributary_models::prompts::Prompts;
+use tributary_models::prompts::{PromptSet, Prompts};
 use tributary_models::service::SharedServiceObserver;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
@@ -30,7 +30,7 @@ use tributary_store::manifest::table::{CheckpointFile, CheckpointReading, Docume
 use tributary_store::metrics::MetricRegistry;
 use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
-use tributary_taxonomy::{Lexicon, SourceProfiles};
+use tributary_taxonomy::{Lexicon, SourceProfiles, Synonyms};
 
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
@@ -39,6 +39,9 @@ use super::{chat_metrics, external_metrics};
 use crate::args::Service;
 use crate::config::Config;
 use crate::conversion;
+
+/// The prompts of all crates that have some; a profile's folder may replace any of them.
+pub const PROMPT_SETS: [&PromptSet; 2] = [&PROMPTS, &tributary_retrieval::prompts::PROMPTS];
 
 /// Everything that is open.
 pub struct Parts {
@@ -139,17 +142,16 @@ impl Parts {
             &chat_metrics::register(&registry)?,
         )?;
         let external_steps = external_metrics::register(&registry)?;
-        let prompts = Prompts::load(
-            &[&PROMPTS, &tributary_retrieval::prompts::PROMPTS],
+        let chat = Arc::new(chat);
+        let retriever = Arc::new(retriever);
+        let prompts = Arc::new(Prompts::load(
+            &PROMPT_SETS,
             config.models.chat.prompts_folder(),
-        )?;
-        let prompts = Arc::new(prompts);
+        )?);
         let writers = writers(config, &chat, &prompts, &registry, &stores.blobs)?;
-        let (chat, retriever) = (Arc::new(chat), Arc::new(retriever));
-        let lexicon = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
         let understander = Understander::new(UnderstanderParts {
             analyzer: AnalyzerSource::Serving(serving.clone()),
-            synonyms: Arc::new(lexicon.synonyms().clone()),
+            synonyms: synonyms(config)?,
             chat: Arc::clone(&chat),
             prompts: Arc::clone(&prompts),
             config: config.query_api.retrieval.understanding,
@@ -237,6 +239,13 @@ fn recipe_config(config: &Config) -> RecipeConfig {
         models: config.models.clone(),
         enrich: config.enrich.clone(),
     }
+}
+
+/// Names of the same things, of the lexicon as it is at the start: unlike its terms they belong to
+/// no generation of the index.
+fn synonyms(config: &Config) -> Result<Arc<Synonyms>> {
+    let lexicon = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
+    Ok(Arc::new(lexicon.synonyms().clone()))
 }
 
 /// What writes summaries and descriptions, as far as models are configured for them.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde_json::json;
 use toml::{Table, Value};
-use tributary_enrich::prompts::PROMPTS;
 use tributary_ingest::SourceCleaning;
 use tributary_models::prompts::Prompts;
 use tributary_schemas::Error;
 use tributary_store::secrets::{HIDDEN, is_secret, without_credentials};
 use tributary_taxonomy::Taxonomy;
 
+use crate::app::PROMPT_SETS;
 use crate::args::{ConfigVerb, Global};
 use crate::config::{self, Config};
 use crate::print::{self, Outcome};
@@ -61,10 +61,7 @@ pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
     )
     .map_err(|error| in_file(&config.taxonomy.source_profiles_file, &error))?;
     taxonomy.source_profiles = Arc::unwrap_or_clone(profiles);
-    Prompts::load(
-        &[&PROMPTS, &tributary_retrieval::prompts::PROMPTS],
-        config.models.chat.prompts_folder(),
-    )?;
+    Prompts::load(&PROMPT_SETS, config.models.chat.prompts_folder())?;
     Ok(taxonomy)
 }
 

@@ -35,7 +35,7 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
     let set = limited(set, eval.limit).of_source(&eval.source);
     let own_folder = OwnFolder::choose(global)?;
     let config = own_config(config, eval.embedder, &own_folder.path);
-    let report = app::block_on(evaluate(&set, &config, eval.fold))?;
+    let report = app::block_on(evaluate(&set, &config, eval))?;
     print::result(eval.output, &report, || describe(&report))?;
     Ok(if report.ingest.dead > 0 {
         Outcome::PartlyFailed
@@ -49,9 +49,13 @@ fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
     set
 }
 
-async fn evaluate(set: &EvaluationSet, config: &Config, fold: bool) -> Result<Report> {
+async fn evaluate(set: &EvaluationSet, config: &Config, eval: &EvalRun) -> Result<Report> {
     in_pipeline(set, config, async |pipeline, parts| {
-        let pipeline = Pipeline { fold, ..pipeline };
+        let pipeline = Pipeline {
+            fold: eval.fold,
+            understander: eval.understand.then_some(parts.understander.as_ref()),
+            ..pipeline
+        };
         tributary_eval::run(set, &pipeline, settings(config, parts), &Bars::default()).await
     })
     .await
@@ -74,6 +78,7 @@ pub(super) async fn in_pipeline<T>(
         index: parts.stores.index.as_ref(),
         top_k: config.query_api.retrieval.maximum_top_k,
         fold: false,
+        understander: None,
     };
     let worked = async {
         holds_nothing_else(&parts.documents, set, config).await?;

@@ -10,13 +10,12 @@ use tributary_eval::rewrite::{self, Part, RewriteReport, Way};
 use tributary_models::chat::{ChatModels, Role, SharedObserver, Unobserved};
 use tributary_models::prompts::Prompts;
 use tributary_models::tokens::estimate::EstimatedTokens;
-use tributary_retrieval::prompts::PROMPTS;
 use tributary_retrieval::{AnalyzerSource, Understander, UnderstanderParts};
 use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::{Analyzer, Lexicon};
 
 use super::eval::Bars;
-use crate::app;
+use crate::app::{self, PROMPT_SETS};
 use crate::args::{EvalRewrite, PartChoice};
 use crate::config::Config;
 use crate::print::{self, Outcome};
@@ -58,10 +57,7 @@ fn understander(config: &Config, chat: ChatModels) -> Result<Understander> {
     let lexicon = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
     let synonyms = Arc::new(lexicon.synonyms().clone());
     let analyzer = Analyzer::new(&config.taxonomy.analyzer, lexicon)?;
-    let prompts = Prompts::load(
-        &[&PROMPTS, &tributary_enrich::prompts::PROMPTS],
-        config.models.chat.prompts_folder(),
-    )?;
+    let prompts = Prompts::load(&PROMPT_SETS, config.models.chat.prompts_folder())?;
     Ok(Understander::new(UnderstanderParts {
         analyzer: AnalyzerSource::Fixed(Arc::new(analyzer)),
         synonyms,

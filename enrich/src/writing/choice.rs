@@ -34,7 +34,7 @@ impl WriterChoice {
         let Some(endpoint) = endpoint else {
             return Ok(None);
         };
-        let all = Prompts::load(&[&PROMPTS], chat.prompts_folder())?;
+        let all = Prompts::load_own(&[&PROMPTS], chat.prompts_folder())?;
         Ok(Some(Self {
             model: endpoint.model,
             prompts: prompt_ids(&all, prompts),

@@ -68,6 +68,24 @@ impl Prompts {
     /// Loads the prompts of these crates; those of a profile's folder replace them by name. Every
     /// problem of every file is in the message of the error, which is `Invalid`.
     pub fn load(sets: &[&PromptSet], folder: Option<&Path>) -> Result<Self> {
+        Self::load_from(sets, folder.map(replacements).transpose()?)
+    }
+
+    /// As [`Self::load`], but files of the folder that replace no prompt of these crates are passed
+    /// over: they replace those of other crates, and whoever loads all prompts checks them.
+    pub fn load_own(sets: &[&PromptSet], folder: Option<&Path>) -> Result<Self> {
+        let mut replacing = folder.map(replacements).transpose()?;
+        let is_own = |file: &str| {
+            let mut files = sets.iter().flat_map(|set| set.files);
+            files.any(|(name, _)| *name == file)
+        };
+        if let Some(texts) = &mut replacing {
+            texts.retain(|file, _| is_own(file));
+        }
+        Self::load_from(sets, replacing)
+    }
+
+    fn load_from(sets: &[&PromptSet], replacing: Option<Texts>) -> Result<Self> {
         let mut texts: BTreeMap<String, (String, String)> = BTreeMap::new();
         for (name, text) in sets.iter().flat_map(|set| set.files) {
             texts.insert(
@@ -75,9 +93,7 @@ impl Prompts {
                 (format!("prompt {name}"), (*text).to_owned()),
             );
         }
-        if let Some(folder) = folder {
-            texts.extend(replacements(folder)?);
-        }
+        texts.extend(replacing.unwrap_or_default());
         let specs: BTreeMap<&str, &PromptSpec> = sets
             .iter()
             .flat_map(|set| set.specs)

@@ -4,4 +4,7 @@
 mod canary;
 mod code;
 mod common;
+mod prompts;
 mod tiers;
+mod understand;
+mod variants;

@@ -20,12 +20,12 @@ fn request(value: Value) -> SearchRequest {
 }
 
 /// The embedded index in a folder that lives as long as it, filled with the test texts.
-struct Filled {
-    index: SharedSearchIndex,
+pub struct Filled {
+    pub index: SharedSearchIndex,
     _folder: tempfile::TempDir,
 }
 
-async fn filled() -> Filled {
+pub async fn filled() -> Filled {
     let folder = tempfile::tempdir().unwrap();
     let config = Config {
         writer_memory_mib: 16,

@@ -83,7 +83,12 @@ const OF_THE_WHOLE: [&str; 13] = [
     "举例说明",
 ];
 /// Words that begin the predicate of a question whose subject is left out, also with nouns behind.
-const SUBJECTLESS: [&str; 30] = [
+const SUBJECTLESS: [&str; 35] = [
+    "有哪",
+    "有何",
+    "有着",
+    "分布在",
+    "为什么被",
     "是什么时候",
     "是何时",
     "是哪一年",
@@ -116,16 +121,19 @@ const SUBJECTLESS: [&str; 30] = [
     "需要哪些",
 ];
 /// Words that may stand before the subject.
-const PARTICLES: [&str; 20] = [
-    "那",
+const PARTICLES: [&str; 23] = [
     "那么",
-    "还",
+    "那",
     "而且",
     "或者",
     "是啊",
+    "是吗",
+    "是的",
     "对啊",
-    "哈哈",
+    "对呀",
+    "对的",
     "哈哈哈",
+    "哈哈",
     "嗯",
     "哦",
     "但是",
@@ -133,10 +141,10 @@ const PARTICLES: [&str; 20] = [
     "所以",
     "因为",
     "不过",
-    "可",
     "请问",
     "咦",
     "然后",
+    "难道",
 ];
 
 /// The question with what it leaves out; `None` where it leaves out nothing that is known.
@@ -150,8 +158,8 @@ pub fn complete(
     let asked = bare(sentence.text);
     contrast(asked, last, analyzer)
         .or_else(|| whole(asked, last))
-        .or_else(|| subject(sentence, asked, topics))
         .or_else(|| object(sentence, topics))
+        .or_else(|| subject(sentence, asked, topics))
 }
 
 /// Without spaces and signs at its end.
@@ -285,9 +293,10 @@ fn subject(sentence: &Sentence<'_>, asked: &str, topics: &[Topic]) -> Option<Com
     let (_, first) = sentence.next(at)?;
     let predicate = asked.get(first.start..)?;
     let is_bare = BARE.contains(&predicate.trim_end_matches(['呢', '啊', '呀']));
-    let is_subjectless = SUBJECTLESS
-        .iter()
-        .any(|beginning| predicate.starts_with(beginning));
+    let is_subjectless = says_what_it_is(predicate)
+        || SUBJECTLESS
+            .iter()
+            .any(|beginning| predicate.starts_with(beginning));
     let begins_with_attribute = first.is_of_something();
     let speaks_of_itself = sentence.any(|word| word.is_content());
     let has_name = sentence.any(|word| word.is_named());
@@ -302,6 +311,16 @@ fn subject(sentence: &Sentence<'_>, asked: &str, topics: &[Topic]) -> Option<Com
     Some(Completion {
         question: sentence.replaced(first.start, first.start, &name),
         confidence: if topic.is_named { 0.75 } else { 0.55 },
+    })
+}
+
+/// 是一种猎兔犬: a sentence that only says what something is.
+fn says_what_it_is(predicate: &str) -> bool {
+    const OTHERWISE: [&str; 15] = [
+        "是", "否", "不", "谁", "什么", "哪", "啊", "的", "呀", "吗", "吧", "么", "啥", "因", "我",
+    ];
+    predicate.strip_prefix('是').is_some_and(|rest| {
+        !rest.is_empty() && !OTHERWISE.iter().any(|word| rest.starts_with(word))
     })
 }
 
@@ -346,18 +365,22 @@ fn is_predicate(sentence: &Sentence<'_>, first: &Word<'_>) -> bool {
     is_short && is_predicate && (is_question || sentence.any(is_verbal))
 }
 
+/// The word behind words that only begin to talk.
 fn behind_particles(sentence: &Sentence<'_>) -> usize {
-    let is_particle = |word: &&Word<'_>| {
-        !word.has_letters()
-            || PARTICLES.contains(&word.text)
-            || matches!(word.tag.as_str(), "e" | "o")
-    };
-    sentence.words.iter().take_while(is_particle).count()
+    let mut rest = sentence.text;
+    while let Some(after) = PARTICLES.iter().find_map(|word| rest.strip_prefix(word)) {
+        rest = after.trim_start_matches(|sign: char| !sign.is_alphanumeric());
+    }
+    let start = sentence.text.len() - rest.len();
+    let begins = sentence.words.iter().take_while(|word| word.start < start);
+    begins.count()
 }
 
 /// 你知道吗, 我也喜欢: puts the topic behind the verb.
 fn object(sentence: &Sentence<'_>, topics: &[Topic]) -> Option<Completion> {
-    const TRANSITIVE: [&str; 22] = [
+    const TRANSITIVE: [&str; 24] = [
+        "觉得",
+        "打",
         "喜欢",
         "知道",
         "认识",
@@ -381,7 +404,7 @@ fn object(sentence: &Sentence<'_>, topics: &[Topic]) -> Option<Completion> {
         "教",
         "懂",
     ];
-    if sentence.any(|word| word.is_content()) || !sentence.any(is_subject_pronoun) {
+    if sentence.any(|word| word.is_content()) {
         return None;
     }
     let verb = sentence
@@ -391,7 +414,10 @@ fn object(sentence: &Sentence<'_>, topics: &[Topic]) -> Option<Completion> {
     let is_end = |word: &Word<'_>| {
         !word.has_letters()
             || matches!(word.tag.as_str(), "y" | "ul" | "ug" | "uz")
-            || matches!(word.text, "吗" | "吧" | "呢" | "了" | "过" | "没")
+            || matches!(
+                word.text,
+                "吗" | "吧" | "呢" | "了" | "过" | "没" | "啊" | "呀" | "怎么样" | "咋样" | "如何"
+            )
     };
     let rest = sentence.words.get(verb + 1..)?;
     if !rest.iter().all(is_end) {

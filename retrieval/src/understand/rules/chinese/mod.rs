@@ -3,6 +3,7 @@
 mod ellipsis;
 mod pronoun;
 mod sentence;
+mod subject;
 mod topic;
 
 use tributary_schemas::ask::Round;

@@ -81,15 +81,37 @@ fn replaced(
         let topic = best(topics, *kind)?;
         return Some(personal(sentence, at, word, topic));
     }
+    if word.text == "里面" && begins_object(sentence, at) {
+        let topic = best(topics, Kind::Thing)?;
+        let question = sentence.replaced(word.start, word.start, &topic.text);
+        return Some(Completion::of(question, topic.is_named));
+    }
     if PLACES.contains(&word.text) {
         let topic = best(topics, Kind::Place).filter(|topic| topic.kind == Kind::Place)?;
         let question = sentence.replaced(word.start, word.end, &topic.text);
         return Some(Completion::of(question, topic.is_named));
     }
-    let is_demonstrative = DEMONSTRATIVES.contains(&word.text);
-    is_demonstrative
-        .then(|| demonstrative(sentence, at, topics))
-        .flatten()
+    if DEMONSTRATIVES.contains(&word.text) {
+        return demonstrative(sentence, at, topics);
+    }
+    joined(sentence, word, topics)
+}
+
+/// Whether nothing that it could be in stands before a word: 里面有什么, 你喜欢里面哪个角色.
+fn begins_object(sentence: &Sentence<'_>, at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| sentence.words.get(at));
+    before.is_none_or(|before| before.tag.starts_with('v') || !before.has_letters())
+}
+
+/// 这书 and 这首歌, where the dictionary has 这 and the noun as one word.
+fn joined(sentence: &Sentence<'_>, word: &Word<'_>, topics: &[Topic]) -> Option<Completion> {
+    let noun = word.text.strip_prefix(['这', '那', '该'])?;
+    let is_noun = word.tag == "r" && !NO_NOUNS.contains(&noun) && !"儿里是就边些".contains(noun);
+    let topic = best(topics, kind_of(noun)).filter(|_| is_noun && !noun.is_empty())?;
+    Some(Completion::of(
+        sentence.replaced(word.start, word.end, &topic.text),
+        topic.is_named,
+    ))
 }
 
 fn personal(sentence: &Sentence<'_>, at: usize, word: &Word<'_>, topic: &Topic) -> Completion {

@@ -4,10 +4,10 @@ use tributary_taxonomy::Analyzer;
 
 const QUOTES: [(&str, &str); 4] = [("《", "》"), ("“", "”"), ("「", "」"), ("『", "』")];
 /// Nouns that name no thing in particular.
-const GENERIC: [&str; 33] = [
+const GENERIC: [&str; 32] = [
     "东西", "事", "事情", "人", "人家", "别人", "问题", "时候", "时间", "意思", "地方", "样子",
     "情况", "话", "方面", "里面", "上面", "下面", "这里", "那里", "大家", "自己", "感觉", "关系",
-    "朋友", "小时", "有人", "名字", "答案", "例子", "内容", "部分", "时",
+    "小时", "有人", "名字", "答案", "例子", "内容", "部分", "时",
 ];
 /// Nouns that say what of a thing is asked for: of which thing was said before.
 const OF_SOMETHING: [&str; 72] = [
@@ -195,11 +195,8 @@ impl Word<'_> {
 
     /// Anything that may be a part of the name of a thing.
     pub fn is_nominal(&self) -> bool {
-        let is_noun = self.tag.starts_with('n')
-            || matches!(
-                self.tag.as_str(),
-                "vn" | "an" | "l" | "i" | "eng" | "j" | "b"
-            );
+        let is_noun =
+            self.tag.starts_with('n') || matches!(self.tag.as_str(), "vn" | "an" | "eng" | "j");
         self.is_named() || (is_noun && self.has_letters())
     }
 

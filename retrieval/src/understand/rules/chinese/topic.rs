@@ -6,11 +6,17 @@ use tributary_schemas::ask::Round;
 use tributary_taxonomy::Analyzer;
 
 use super::sentence::{Sentence, Word};
+use super::subject::{introduced, subject};
 
 /// What each further round back counts of the one behind it.
 const FADING: f32 = 0.7;
 /// Noun phrases of an answer that are looked at: the first ones say what it is about.
 const OF_ANSWER: usize = 4;
+
+/// What it counts that a question puts something up for talk, or is about it.
+const INTRODUCED: f32 = 1.3;
+/// See [`INTRODUCED`].
+const SUBJECT: f32 = 1.2;
 
 /// What a topic is, as far as pronouns tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +27,8 @@ pub enum Kind {
     Place,
     /// 它, 这个.
     Thing,
+    /// The dictionary does not say: any of them.
+    Any,
 }
 
 /// A noun phrase.
@@ -107,6 +115,22 @@ pub fn topics(history: &[Round], analyzer: &Analyzer) -> Vec<Topic> {
 }
 
 fn add(text: &str, weight: f32, limit: usize, analyzer: &Analyzer, topics: &mut Vec<Topic>) {
+    let of_question = [
+        (introduced(text), INTRODUCED),
+        (subject(text, analyzer), SUBJECT),
+    ];
+    for (name, more) in of_question {
+        let Some(name) = name.filter(|_| limit == usize::MAX) else {
+            continue;
+        };
+        let sentence = Sentence::read(name, analyzer);
+        topics.push(Topic {
+            text: name.to_owned(),
+            kind: kind_of_subject(&sentence.words),
+            is_named: true,
+            score: weight + more,
+        });
+    }
     let sentence = Sentence::read(text, analyzer);
     for (at, phrase) in phrases(&sentence).into_iter().take(limit).enumerate() {
         let Some(topic) = topic(&sentence, phrase, at, weight) else {
@@ -154,6 +178,15 @@ fn kind(words: &[Word<'_>]) -> Kind {
     }
 }
 
+/// Of a name that the dictionary may have cut wrongly.
+fn kind_of_subject(words: &[Word<'_>]) -> Kind {
+    match words {
+        [word] if word.is_person() => Kind::Person,
+        [word] if word.is_place() => Kind::Place,
+        _ => Kind::Any,
+    }
+}
+
 /// What is said in both parts of a round, or again and again, is what it is about.
 fn prefer_repeated(history: &[Round], topics: &mut [Topic]) {
     let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -178,7 +211,7 @@ fn prefer_repeated(history: &[Round], topics: &mut [Topic]) {
 pub fn best(topics: &[Topic], kind: Kind) -> Option<&Topic> {
     let first = topics.first()?;
     let is_close = |topic: &&Topic| topic.score > first.score - 0.8;
-    let of_kind = |topic: &&Topic| topic.kind == kind;
+    let of_kind = |topic: &&Topic| topic.kind == kind || topic.kind == Kind::Any;
     let may_be = |topic: &&Topic| !matches!((kind, topic.kind), (Kind::Person, Kind::Place));
     let exact = topics.iter().filter(is_close).find(of_kind);
     exact

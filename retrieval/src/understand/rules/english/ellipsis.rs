@@ -271,7 +271,10 @@ fn more(asked: &str, topics: &[Topic]) -> Option<Completion> {
     let asks_for_more = words
         .iter()
         .any(|word| word.is_any(&["else", "other", "another", "more"]));
-    let has_name = !names(asked, &words).is_empty();
+    let has_name = !names(asked, &words).is_empty()
+        || words
+            .iter()
+            .any(|word| word.is_any(&["article", "about", "than"]));
     if !asks_for_more || has_name || words.len() > 9 {
         return None;
     }

@@ -82,7 +82,8 @@ fn replaced(question: &str, words: &[Word<'_>], at: usize, topics: &[Topic]) -> 
         (Whose::Person, owns) => (person(topics)?, owns),
         (Whose::Thing, owns) => (thing(topics)?, owns),
     };
-    if has_antecedent(question, words, at) {
+    let is_person = word.is_any(&["he", "she", "him", "her", "his", "hers"]);
+    if has_antecedent(question, words, at, is_person) {
         return None;
     }
     let name = match owns {
@@ -127,7 +128,7 @@ fn possessive(name: &str) -> String {
 
 /// Whether something before the pronoun may be what it means: a name, or a noun with an article
 /// where the pronoun is no subject of the question.
-fn has_antecedent(question: &str, words: &[Word<'_>], at: usize) -> bool {
+fn has_antecedent(question: &str, words: &[Word<'_>], at: usize, is_person: bool) -> bool {
     let before = words.get(..at).unwrap_or_default();
     if !names(question, before).is_empty() {
         return true;
@@ -140,10 +141,41 @@ fn has_antecedent(question: &str, words: &[Word<'_>], at: usize) -> bool {
         [article, noun] => {
             article.is_any(&["the", "a", "an", "each", "every", "some", "people"])
                 && !is_function_word(noun.text)
+                && (!is_person || may_be_person(noun.text))
         }
         _ => false,
     };
-    !is_subject && before.windows(2).any(is_noun)
+    // In "the title of their album" the title is not what has the album.
+    let before = match before {
+        [before @ .., of] if of.is("of") => before.get(..before.len().saturating_sub(2)),
+        _ => Some(before),
+    };
+    !is_subject && before.is_some_and(|before| before.windows(2).any(is_noun))
+}
+
+/// Whether a noun may name a person.
+fn may_be_person(noun: &str) -> bool {
+    const PERSONS: [&str; 16] = [
+        "king",
+        "queen",
+        "president",
+        "boy",
+        "girl",
+        "person",
+        "people",
+        "prince",
+        "princess",
+        "pope",
+        "student",
+        "child",
+        "mother",
+        "father",
+        "wife",
+        "husband",
+    ];
+    let small = noun.to_ascii_lowercase();
+    let ends = ["man", "er", "or", "ist", "ian", "woman"];
+    PERSONS.contains(&small.as_str()) || ends.iter().any(|end| small.ends_with(end))
 }
 
 /// "this album" is the album that was named; "that" alone stands for anything.
@@ -156,7 +188,7 @@ fn demonstrative(
     let word = words.get(at)?;
     let before = at.checked_sub(1).and_then(|at| words.get(at));
     let next = words.get(at + 1);
-    if has_antecedent(question, words, at) {
+    if has_antecedent(question, words, at, false) {
         return None;
     }
     let is_behind = |words: &[&str]| before.is_some_and(|before| before.is_any(words));

@@ -49,7 +49,7 @@ pub fn topics(history: &[Round], analyzer: &Analyzer) -> Vec<Topic> {
     let mut topics: Vec<Topic> = Vec::new();
     let mut fading = 1.0;
     for round in history.iter().rev() {
-        let title = if is_title(&round.question) { 0.5 } else { 0.0 };
+        let title = if is_title(&round.question) { 0.6 } else { 0.0 };
         add_names(
             &round.question,
             0.8 * fading + title,

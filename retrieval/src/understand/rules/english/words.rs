@@ -102,7 +102,10 @@ fn push<'a>(text: &'a str, from: usize, to: usize, words: &mut Vec<Word<'a>>) {
     }
     let before = words.last().map(|word| word.end);
     let gap = before.and_then(|before| text.get(before..start));
-    let begins = gap.is_none_or(|gap| gap.contains(['.', '!', '?', ':', ';', '\n']));
+    let is_behind_initial = words.last().is_some_and(|before| before.text.len() == 1);
+    let begins = gap.is_none_or(|gap| {
+        gap.contains(['!', '?', ':', ';', '\n']) || (gap.contains('.') && !is_behind_initial)
+    });
     words.push(Word {
         text: trimmed,
         start,
@@ -165,17 +168,18 @@ fn run(text: &str, words: &[Word<'_>], at: usize) -> Option<Name> {
     while let Some(word) = words.get(next) {
         let before = words.get(next - 1)?;
         let gap = text.get(before.end..word.start)?;
-        if gap != " " && gap != " (" {
+        let is_initial = gap == ". " && before.text.len() == 1;
+        if gap != " " && !is_initial {
             break;
         }
         let is_number = word
             .text
             .chars()
             .all(|character| character.is_ascii_digit());
-        if gap == " " && (word.is_name() || (is_number && next == to)) {
+        if word.is_name() || (is_number && next == to) {
             next += 1;
             to = next;
-        } else if gap == " " && word.is_any(&JOINTS) && next - to < 2 {
+        } else if word.is_any(&JOINTS) && next - to < 2 {
             next += 1;
         } else {
             break;
