@@ -9,10 +9,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tributary_query_api::http::backup::BYTES_HEADER;
 use tributary_query_api::http::health::Readiness;
+use tributary_schemas::ask::AskEvent;
 
 use crate::app::LocalServer;
 use crate::args::{Global, Service};
 use crate::config::Config;
+use crate::events;
 
 /// How long a request is made again that the server has no room for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -118,6 +120,26 @@ impl Client {
         Ok((bytes, response.into_body().into_reader()))
     }
 
+    /// POST with a JSON body for an answer as it is written.
+    pub fn post_for_events(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<impl Iterator<Item = Result<AskEvent>>> {
+        let sent = patiently(|| {
+            let post = self.agent.post(self.url(path));
+            post.header("accept", "text/event-stream").send_json(body)
+        });
+        let mut response =
+            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            let body = response.body_mut().read_to_string();
+            return Err(problem(status.as_u16(), &body.unwrap_or_default()));
+        }
+        Ok(events::read(response.into_body().into_reader()))
+    }
+
     /// GET, as text.
     pub fn get_text(&self, path: &str) -> Result<String> {
         let mut response = self
@@ -163,6 +185,11 @@ impl Client {
                 .content_type(media_type)
                 .send(body),
         )
+    }
+
+    /// PATCH with a JSON body.
+    pub fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
+        self.answer(self.agent.patch(self.url(path)).send_json(body))
     }
 
     /// DELETE.
@@ -289,6 +316,9 @@ fn hint_of_verbs<'a>(code: Option<&str>, hint: &'a str) -> &'a str {
     match code {
         Some("document_not_found") => {
             "`tributary documents list` shows ids and paths; --text finds a part of either"
+        }
+        Some("conversation_not_found") => {
+            "`tributary conversations list` shows those that there are"
         }
         Some("dead_letter_not_found") => "`tributary dead-letters list` shows those that are open",
         Some("unknown_knowledge_set") => "`tributary knowledge-sets list` shows those that exist",

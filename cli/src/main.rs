@@ -5,6 +5,7 @@ mod args;
 mod client;
 mod config;
 mod conversion;
+mod events;
 mod memory;
 mod names;
 mod print;
@@ -59,6 +60,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Run(run) => verbs::run::run(&global, &config, &run),
         Verb::Publish(publish) => verbs::publish::run(&global, &config, &publish),
         Verb::Search(search) => verbs::search::run(&global, &config, &search),
+        Verb::Ask(ask) => verbs::ask::run(&global, &config, &ask),
         Verb::Code(args::Code::Search(search)) => verbs::code::run(&global, &config, &search),
         Verb::Mcp => verbs::mcp::run(&global, &config),
         Verb::Convert(file) => verbs::convert::run(&config, &file),
@@ -66,10 +68,12 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         Verb::Analyze(analyze) => verbs::analyze::run(&global, &config, &analyze),
         Verb::Documents(verb) => verbs::documents::run(&global, &config, verb),
         Verb::DeadLetters(verb) => verbs::dead_letters::run(&global, &config, verb),
+        Verb::Conversations(verb) => verbs::conversations::run(&global, &config, verb),
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),
         Verb::Eval(args::Eval::Code(eval)) => verbs::eval_code::run(&global, &config, &eval),
+        Verb::Eval(args::Eval::Rewrite(eval)) => verbs::eval_rewrite::run(&config, &eval),
         Verb::Eval(args::Eval::Calibrate(calibrate)) => {
             verbs::calibrate::run(&global, &config, &calibrate)
         }

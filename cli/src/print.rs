@@ -68,6 +68,26 @@ fn visible(text: &str, is_terminal: bool) -> Cow<'_, str> {
     }
 }
 
+/// Prints a part of a text at once.
+pub fn piece(text: &str) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    let mut stdout = std::io::stdout();
+    let text = visible(text, stdout.is_terminal());
+    let written = write!(stdout, "{text}").and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Says on stderr what is being done; invisible where it is no terminal.
+pub fn spinner(what: &str) -> ProgressBar {
+    let spinner = ProgressBar::new_spinner();
+    spinner.set_message(what.to_owned());
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
+}
+
 /// Prints text on stdout. A reader that closed the pipe (`| head`) is no failure.
 pub fn line(text: &str) -> anyhow::Result<()> {
     use std::io::Write as _;

@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod calibration;
 pub mod code;
 pub mod metrics;
+pub mod rewrite;
 pub mod runner;
 pub mod set;
 

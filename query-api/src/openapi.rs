@@ -2,6 +2,8 @@
 //! themselves. The result is committed as `openapi.json`, served at `/openapi.json` and compared by
 //! a test, which also calls every operation.
 
+mod asking;
+mod conversations;
 mod protocols;
 
 use schemars::generate::SchemaSettings;
@@ -74,6 +76,8 @@ pub fn description() -> Value {
 fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let mut operations = documents(schemas);
     operations.extend(search(schemas));
+    operations.extend(asking::operations(schemas));
+    operations.extend(conversations::operations(schemas));
     operations.extend(reindexing(schemas));
     operations.extend(dead_letters(schemas));
     operations.extend(protocols::operations(schemas));
@@ -455,6 +459,10 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     if operation.path.contains("{id}") {
         let what = "Percent-encoded; may hold slashes and any Unicode";
         parameters.push(json!({"name": "id", "in": "path", "required": true, "description": what, "schema": {"type": "string"}}));
+    }
+    if operation.path.contains("{turn}") {
+        let what = "Id of the turn, which is that of its answer";
+        parameters.push(json!({"name": "turn", "in": "path", "required": true, "description": what, "schema": {"type": "string"}}));
     }
     for (name, description) in operation.headers {
         parameters.push(json!({"name": name, "in": "header", "description": description, "schema": {"type": "string"}}));

@@ -75,6 +75,10 @@ codes! {
     DocumentNotFound => "document_not_found", 404, "The document does not exist", NotFound;
     /// A dead letter that does not exist (any more).
     DeadLetterNotFound => "dead_letter_not_found", 404, "The dead letter does not exist", NotFound;
+    /// A conversation that does not exist, or is another caller's.
+    ConversationNotFound => "conversation_not_found", 404, "The conversation does not exist", NotFound;
+    /// A turn that its conversation does not have.
+    TurnNotFound => "turn_not_found", 404, "The conversation has no such turn", NotFound;
     /// No such path.
     RouteNotFound => "route_not_found", 404, "There is nothing at this path", NotFound;
     /// Something named does not exist.
@@ -83,6 +87,8 @@ codes! {
     MethodNotAllowed => "method_not_allowed", 405, "The path does not have this method", Invalid;
     /// Something newer is already there.
     Conflict => "conflict", 409, "Something newer is already there", Conflict;
+    /// A question of the conversation is still being answered, or the answer is rated too early.
+    TurnPending => "turn_pending", 409, "A question of the conversation is still being answered", Conflict;
     /// The same idempotency key came with another body.
     IdempotencyMismatch => "idempotency_mismatch", 422, "The idempotency key was used for another request", Conflict;
     /// A request with the same idempotency key is still being worked on.

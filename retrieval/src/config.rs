@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::search::{FoldLimits, TierLimits};
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::understand::UnderstandingConfig;
+
 /// Everything that shapes a search, `[query_api.retrieval]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +40,8 @@ pub struct Config {
     pub relevance: RelevanceConfig,
     /// Values that a search can be narrowed by.
     pub facets: FacetConfig,
+    /// How questions are understood.
+    pub understanding: UnderstandingConfig,
     /// Search over source code.
     pub code: CodeConfig,
 }
@@ -317,6 +321,12 @@ impl Config {
                 .iter()
                 .filter(|(holds, _, _)| !holds)
                 .map(|(_, key, rule)| problem(key, rule)),
+        );
+        let of_understanding = self.understanding.problems();
+        problems.extend(
+            of_understanding
+                .iter()
+                .map(|(key, rule)| problem(key, rule)),
         );
         problems
     }

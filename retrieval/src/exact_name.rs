@@ -153,7 +153,7 @@ fn is_of_identifier(character: char) -> bool {
 
 /// A word that nobody writes in running text: parts joined by `_ . :: /`, a hump inside, or letters
 /// and digits together.
-fn is_identifier(word: &str) -> bool {
+pub fn is_identifier(word: &str) -> bool {
     let is_long = word.len() > 2 && word.bytes().any(|byte| byte.is_ascii_alphabetic());
     is_long && (is_joined(word) || has_hump(word) || has_digits(word))
 }
@@ -192,7 +192,7 @@ fn has_digits(word: &str) -> bool {
 }
 
 /// An error code: letters and several digits in one word.
-fn is_code(name: &str) -> bool {
+pub fn is_code(name: &str) -> bool {
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     let is_one_word = name
         .bytes()

@@ -61,6 +61,25 @@ impl Scores {
         }
     }
 
+    /// Adds what another search found: of a chunk that both found, the better scores count, and
+    /// the higher relevance.
+    pub fn add(&mut self, fine: &[FineChunk], relevance: &Estimates<'_>) {
+        let other = Self::new(fine, None, relevance);
+        let score = |scores: &BTreeMap<String, f32>| scores.get("fine").copied().unwrap_or(0.0);
+        for (chunk_id, mut scores) in other.by_chunk {
+            let known = self.by_chunk.entry(chunk_id).or_default();
+            if score(&scores) > score(known) {
+                let rerank = known.remove("rerank");
+                scores.extend(rerank.map(|rerank| ("rerank".to_owned(), rerank)));
+                *known = scores;
+            }
+        }
+        for (chunk_id, relevance) in other.relevance {
+            let known = self.relevance.entry(chunk_id).or_insert(relevance);
+            *known = known.max(relevance);
+        }
+    }
+
     /// The part of `ranked` whose relevance reaches the minimum; all of it for none.
     pub fn relevant(&self, ranked: &[ScoredChunk], minimum: Option<f32>) -> Vec<ScoredChunk> {
         let reaches = |chunk: &&ScoredChunk| {

@@ -28,7 +28,9 @@ mod rerank;
 mod retriever;
 mod serving;
 mod titles;
+pub mod understand;
 mod unmet;
+mod variants;
 mod vector_weight;
 mod workflows;
 
@@ -40,17 +42,21 @@ pub use events::Events;
 pub use relevance::{Signals, relevance};
 pub use retriever::{Models, Outcome, Retriever};
 pub use serving::{Serving, SharedServing};
+pub use understand::{
+    AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
+};
+pub use variants::SearchedAll;
 pub use workflows::{Asked, Asker, AskerParts};
 
 #[cfg(test)]
 pub(crate) mod tests {
     use tributary_schemas::search::TierLimits;
 
-    use super::Config;
     use super::config::{
         CodeConfig, ExactNameConfig, FacetConfig, NearDuplicateConfig, RelevanceConfig,
         RelevanceWeights, RerankConfig, VectorWeight,
     };
+    use super::{Config, UnderstandingConfig};
 
     fn weights() -> RelevanceWeights {
         RelevanceWeights {
@@ -113,6 +119,12 @@ pub(crate) mod tests {
                 keep_ms: 0,
                 values: 100,
             },
+            understanding: UnderstandingConfig {
+                deadline_ms: 1000,
+                history_rounds: 3,
+                reply_tokens: 400,
+                hypothetical_passage: false,
+            },
             code: CodeConfig {
                 files: 20,
                 maximum_files: 50,
@@ -132,7 +144,7 @@ pub(crate) mod tests {
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [Case; 12] = [
+        let table: [Case; 13] = [
             ("fine_keep", |config| config.fine_keep = 0),
             ("top_k", |config| config.top_k = 81),
             ("maximum_top_k", |config| config.maximum_top_k = 81),
@@ -154,6 +166,9 @@ pub(crate) mod tests {
             }),
             ("reciprocal_rank_constant", |config| {
                 config.reciprocal_rank_constant = f32::NAN
+            }),
+            ("understanding.deadline_ms", |config| {
+                config.understanding.deadline_ms = 0
             }),
             ("code.files", |config| config.code.files = 51),
             ("code.file_weight", |config| config.code.file_weight = 1.1),

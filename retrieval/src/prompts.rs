@@ -1,10 +1,13 @@
-//! The prompts of this crate. The texts are files in `retrieval/prompts/`; a profile replaces them by
-//! name, see [`tributary_models::prompts`].
+//! The prompts of this crate and the replies that its code reads. The texts are files in
+//! `retrieval/prompts/`; a profile replaces them by name, see [`tributary_models::prompts`].
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tributary_models::chat::Role;
+use tributary_models::chat::structured::reply_schema;
 use tributary_models::prompts::{PromptSet, PromptSpec, UNTRUSTED};
+use tributary_schemas::understanding::Intent;
 
 /// A file of `retrieval/prompts/` and its text.
 macro_rules! prompt_file {
@@ -15,27 +18,109 @@ macro_rules! prompt_file {
 
 /// Name of the prompt for an answer from passages.
 pub const ANSWER: &str = "answer";
+/// Name of the prompt for what a question means.
+pub const UNDERSTANDING: &str = "understanding";
+/// Name of the prompt for a passage that could answer a question.
+pub const HYPOTHETICAL_PASSAGE: &str = "hypothetical_passage";
 
 /// All of them.
 pub const PROMPTS: PromptSet = PromptSet {
-    specs: &[PromptSpec {
-        name: ANSWER,
-        role: Role::Answer,
-        reply: None,
-        sample: || {
-            json!(ToAnswer {
-                question: "q",
-                history: UNTRUSTED,
-                passages: vec![NumberedPassage {
-                    number: 1,
-                    text: UNTRUSTED.to_owned(),
-                }],
-                refusal: "no",
-            })
+    specs: &[
+        PromptSpec {
+            name: ANSWER,
+            role: Role::Answer,
+            reply: None,
+            sample: || {
+                json!(ToAnswer {
+                    question: "q",
+                    history: UNTRUSTED,
+                    passages: vec![NumberedPassage {
+                        number: 1,
+                        text: UNTRUSTED.to_owned(),
+                    }],
+                    refusal: "no",
+                })
+            },
         },
-    }],
-    files: &[prompt_file!("answer.en.md"), prompt_file!("answer.zh.md")],
+        PromptSpec {
+            name: UNDERSTANDING,
+            role: Role::Understand,
+            reply: Some(reply_schema::<UnderstandingReply>),
+            sample: || {
+                json!(QuestionToUnderstand {
+                    history: UNTRUSTED,
+                    question: UNTRUSTED,
+                })
+            },
+        },
+        PromptSpec {
+            name: HYPOTHETICAL_PASSAGE,
+            role: Role::Understand,
+            reply: Some(reply_schema::<PassageReply>),
+            sample: || {
+                json!(QuestionToAnswer {
+                    question: UNTRUSTED,
+                })
+            },
+        },
+    ],
+    files: &[
+        prompt_file!("answer.en.md"),
+        prompt_file!("answer.zh.md"),
+        prompt_file!("understanding.en.md"),
+        prompt_file!("understanding.zh.md"),
+        prompt_file!("hypothetical_passage.en.md"),
+        prompt_file!("hypothetical_passage.zh.md"),
+    ],
 };
+
+/// What the prompt for a question is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct QuestionToUnderstand<'a> {
+    /// The last rounds, oldest first; empty for none.
+    pub history: &'a str,
+    /// The question.
+    pub question: &'a str,
+}
+
+/// What the model replies. The lists are flat and short: small models loop.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnderstandingReply {
+    /// The question as it would be asked without the rounds before it.
+    #[schemars(length(min = 1, max = 1000))]
+    pub standalone_question: String,
+    /// Other ways to ask it.
+    #[schemars(length(max = 3))]
+    pub variants: Vec<String>,
+    /// What it wants.
+    pub intent: Intent,
+    /// What it names.
+    #[schemars(length(max = 8))]
+    pub entities: Vec<String>,
+    /// What a keyword search should look for.
+    #[schemars(length(max = 8))]
+    pub search_keywords: Vec<String>,
+    /// Questions that it consists of; empty for one question.
+    #[schemars(length(max = 3))]
+    pub sub_queries: Vec<String>,
+}
+
+/// What the prompt for a passage is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct QuestionToAnswer<'a> {
+    /// The question as the rules complete it.
+    pub question: &'a str,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PassageReply {
+    /// The passage.
+    #[schemars(length(min = 1, max = 1500))]
+    pub passage: String,
+}
 
 /// What the prompt for an answer is given.
 #[derive(Clone, Debug, Serialize)]

@@ -17,7 +17,7 @@ use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, fold};
 
 use crate::access::{self, Principal};
 use crate::config::Config;
-use crate::coverage::{self, Word};
+use crate::coverage::{self, TokenScores, Word};
 use crate::document::{self, DocumentParts, DocumentView};
 use crate::embed::{QueryVectors, embed_query};
 use crate::error::SearchError;
@@ -80,6 +80,66 @@ pub struct Retriever {
     embedding_permits: Arc<Semaphore>,
     rerank_permits: Arc<Semaphore>,
     facets: FacetReader,
+}
+
+/// What all steps of one search share.
+pub(crate) struct Route<'a> {
+    /// As asked, with the filter that holds.
+    pub request: SearchRequest,
+    /// The filter as asked for.
+    pub wishes: &'a Filter,
+    /// Who asks.
+    pub principal: &'a Principal,
+    /// The generation that answers, from the first step to the last.
+    pub serving: Arc<Serving>,
+    started: Instant,
+}
+
+impl<'a> Route<'a> {
+    /// Checks the request and joins its filter with what the principal may see.
+    pub fn begin(
+        retriever: &Retriever,
+        request: &'a SearchRequest,
+        principal: &'a Principal,
+    ) -> SearchResult<Self> {
+        let started = Instant::now();
+        plan::check(request, &retriever.config)?;
+        let filter = retriever.filter(&request.filter, principal)?;
+        Ok(Self {
+            request: SearchRequest {
+                filter,
+                ..request.clone()
+            },
+            wishes: &request.filter,
+            principal,
+            serving: retriever.serving.current(),
+            started,
+        })
+    }
+}
+
+/// What tiers 1 and 2 found for one text.
+pub(crate) struct Found {
+    /// How it was searched for.
+    pub plan: QueryPlan,
+    words: Vec<Word>,
+    tokens: TokenScores,
+    /// Tier 1.
+    pub coarse: coarse::Coarse,
+    /// Tier 2, best first.
+    pub fine: Vec<FineChunk>,
+    summaries: [TierSummary; 2],
+    degraded: Vec<String>,
+}
+
+/// What was found for several texts, united.
+pub(crate) struct United {
+    /// Candidates of all of them.
+    pub candidates: Vec<ScoredChunk>,
+    /// The best of all of them, best first.
+    pub fine: Vec<FineChunk>,
+    /// What was found for each text but the question itself.
+    pub others: Vec<Found>,
 }
 
 /// What tier 3 left behind.
@@ -167,10 +227,10 @@ impl Retriever {
         &self,
         wishes: &Filter,
         principal: &Principal,
-        (plan, coarse): (&QueryPlan, &coarse::Coarse),
+        (plan, candidates, coarse): (&QueryPlan, &[ScoredChunk], &coarse::Coarse),
     ) -> SearchResult<Option<UnmetFilter>> {
         let says_something = !plan.tokens.is_empty();
-        if wishes.is_unrestricted() || !coarse.candidates.is_empty() || !says_something {
+        if wishes.is_unrestricted() || !candidates.is_empty() || !says_something {
             return Ok(None);
         }
         let reading = self.reading(principal).await?;
@@ -217,76 +277,119 @@ impl Retriever {
         request: &SearchRequest,
         principal: &Principal,
     ) -> SearchResult<Outcome> {
-        let started = Instant::now();
-        plan::check(request, &self.config)?;
-        let filter = self.filter(&request.filter, principal)?;
-        let wishes = &request.filter;
-        let request = &SearchRequest {
-            filter,
-            ..request.clone()
+        let route = Route::begin(self, request, principal)?;
+        let found = self.find(&route, &request.query, request.strategy).await?;
+        self.answer(&route, found, None).await
+    }
+
+    /// Plans the search for one text and runs tiers 1 and 2.
+    pub(crate) async fn find(
+        &self,
+        route: &Route<'_>,
+        query: &str,
+        strategy: Strategy,
+    ) -> SearchResult<Found> {
+        let request = SearchRequest {
+            query: query.to_owned(),
+            strategy,
+            ..route.request.clone()
         };
-        let serving = self.serving.current();
+        plan::check(&request, &self.config)?;
+        let serving = &route.serving;
         let mut degraded = serving.models.degraded.clone();
-        let (mut plan, words) = self.plan(request, &serving).await?;
+        let (mut plan, words) = self.plan(&request, serving).await?;
         let content = coverage::content_tokens(&words, &plan.tokens);
         let planned = plan.clone();
         let (tokens, coarse) = futures::join!(
             coverage::token_scores(self.index.as_ref(), &planned, &content),
-            self.coarse(&mut plan, &serving, &mut degraded)
+            self.coarse(&mut plan, serving, &mut degraded)
         );
         let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
         let (mut fine, fine_summary) = self.fine(&plan, &coarse).await?;
         coverage::score_by_content(self.index.as_ref(), &plan, &content, &mut fine).await?;
-        let ranking = self.rerank(&plan, &serving, &fine, &mut degraded).await;
-        let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
-        let estimates = Estimates {
-            config: &self.config.relevance,
-            model: serving.models.embedder.fine_name(),
-            tokens: plan::uses_keywords(&plan).then_some(&tokens),
+        Ok(Found {
+            plan,
+            words,
+            tokens,
+            coarse,
+            fine,
+            summaries: [coarse_summary, fine_summary],
+            degraded,
+        })
+    }
+
+    /// Runs tier 3 on what was found for the question, united with what was found for others, and
+    /// makes hits of it.
+    pub(crate) async fn answer(
+        &self,
+        route: &Route<'_>,
+        found: Found,
+        others: Option<United>,
+    ) -> SearchResult<Outcome> {
+        let Route {
+            request,
+            serving,
+            principal,
+            ..
+        } = route;
+        let plan = &found.plan;
+        let mut degraded = found.degraded.clone();
+        let (candidates, fine) = match &others {
+            Some(united) => (&united.candidates, &united.fine),
+            None => (&found.coarse.candidates, &found.fine),
         };
-        let scores = Scores::new(&fine, ranking.reranked.as_deref(), &estimates);
-        let order = above(
-            ranking.reranked.as_deref().unwrap_or(&fine_order),
-            plan.minimum_score,
-        );
+        let ranking = self.rerank(plan, serving, fine, &mut degraded).await;
+        let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
+        let reranked = ranking.reranked.as_deref();
+        let mut scores = Scores::new(&found.fine, reranked, &self.estimates(&found, serving));
+        for other in others.iter().flat_map(|united| &united.others) {
+            scores.add(&other.fine, &self.estimates(other, serving));
+            other
+                .degraded
+                .iter()
+                .for_each(|what| degrade(&mut degraded, what));
+        }
+        let order = above(reranked.unwrap_or(&fine_order), plan.minimum_score);
         let order = scores.relevant(order, plan.minimum_relevance);
         let asked = Asked {
             request,
-            plan: &plan,
-            naming: Naming::new(&plan, &self.config.exact_name),
+            plan,
+            naming: Naming::new(plan, &self.config.exact_name),
         };
         let loaded = hits::load(self.index.as_ref(), &asked, &order, &scores).await?;
         if loaded.lacks_damaged {
             degrade(&mut degraded, "chunks");
         }
+        let [mut coarse_summary, mut fine_summary] = found.summaries.clone();
+        (coarse_summary.candidates, fine_summary.candidates) = (candidates.len(), fine.len());
         let summaries = [
             (TIER_COARSE, coarse_summary),
             (TIER_FINE, fine_summary),
-            (TIER_RERANK, ranking.summary),
+            (TIER_RERANK, ranking.summary.clone()),
         ];
         let traces = request.explain.then(|| {
-            let found = [
-                &coarse.candidates,
+            let tiers = [
+                candidates,
                 &fine_order,
                 ranking.reranked.as_ref().unwrap_or(&fine_order),
             ];
             summaries
                 .iter()
-                .zip(found)
+                .zip(tiers)
                 .map(|((tier, summary), found)| trace(tier, summary, found))
                 .collect()
         });
         let unmet_filter = self
-            .unmet_filter(wishes, principal, (&plan, &coarse))
+            .unmet_filter(route.wishes, principal, (plan, candidates, &found.coarse))
             .await?;
         let unmatched_terms = match unmet_filter {
             // Where nothing may be found, words that are not found say nothing.
             Some(_) => Vec::new(),
-            None => coverage::unmatched(&words, &tokens, best_relevance(&loaded.hits)),
+            None => coverage::unmatched(&found.words, &found.tokens, best_relevance(&loaded.hits)),
         };
         let response = SearchResponse {
             query: request.query.clone(),
-            took_ms: elapsed_ms(started),
+            took_ms: elapsed_ms(route.started),
             degraded,
             unmatched_terms,
             unmet_filter,
@@ -295,14 +398,24 @@ impl Retriever {
                 .map(|(tier, summary)| (tier.to_owned(), summary))
                 .collect::<BTreeMap<_, _>>(),
             hits: loaded.hits,
-            plan: request.explain.then_some(plan),
+            plan: request.explain.then(|| plan.clone()),
             traces,
         };
+        let coarse = candidates.clone();
         Ok(Outcome {
             response,
-            coarse: coarse.candidates,
+            coarse,
             fine: fine_order,
         })
+    }
+
+    /// How relevance is estimated for one search.
+    fn estimates<'a>(&'a self, found: &'a Found, serving: &'a Serving) -> Estimates<'a> {
+        Estimates {
+            config: &self.config.relevance,
+            model: serving.models.embedder.fine_name(),
+            tokens: plan::uses_keywords(&found.plan).then_some(&found.tokens),
+        }
     }
 
     /// Analyses the question (CPU-bound: a long one takes milliseconds) and plans the search.

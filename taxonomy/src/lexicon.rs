@@ -1,8 +1,17 @@
 //! The domain lexicon (词表): terms that the analyzer keeps whole. Loaded from text files of a
 //! profile.
 //!
-//! One term a line, optionally a TAB and a weight; `#` begins a comment line. A term may hold
-//! spaces and mix scripts (`B2B结算中心`, `等保2.0三级`, `C++模板`, `5G NR`, `QoS 流`).
+//! One term a line, optionally a TAB and a weight, optionally another TAB and synonyms with `;`
+//! between them; `#` begins a comment line. A term may hold spaces and mix scripts (`B2B结算中心`,
+//! `等保2.0三级`, `C++模板`, `5G NR`, `QoS 流`). An empty weight is 1; with the weight `-` a line
+//! only says what means the same, and the analyzer does not know the term:
+//!
+//! ```text
+//! 载波聚合		CA; Carrier Aggregation
+//! 双连接	-	DC; Dual Connectivity
+//! ```
+//!
+//! Synonyms never change how text is cut, so they are no part of the fingerprint.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,9 +19,12 @@ use std::path::Path;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::fold::fold;
+use crate::synonyms::Synonyms;
 
 /// Longest term, in bytes after folding. The analyzer looks this far ahead.
 pub const MAXIMUM_TERM_BYTES: usize = 192;
+/// The weight of a line that names synonyms and no term.
+const NO_TERM: &str = "-";
 
 /// One term of a lexicon.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +40,15 @@ pub struct Term {
 #[derive(Clone, Debug, Default)]
 pub struct Lexicon {
     terms: BTreeMap<String, Term>,
+    synonyms: Synonyms,
+}
+
+/// What a line says.
+struct Line {
+    /// The term with its key; none where the line only names synonyms.
+    term: Option<(String, Term)>,
+    /// The term and its synonyms.
+    names: Vec<String>,
 }
 
 impl Lexicon {
@@ -46,15 +67,19 @@ impl Lexicon {
                 continue;
             }
             match parse_line(line) {
-                Ok((key, term)) => lexicon.insert(key, term),
+                Ok(line) => lexicon.add(line),
                 Err(problem) => problems.push(format!("{origin} line {}: {problem}", index + 1)),
             }
         }
         if problems.is_empty() {
             return Ok(lexicon);
         }
-        Err(Error::new(ErrorKind::Invalid, problems.join("; "))
-            .with_hint("one term a line, optionally a TAB and a weight; # begins a comment"))
+        Err(
+            Error::new(ErrorKind::Invalid, problems.join("; ")).with_hint(
+                "one term a line, optionally a TAB and a weight, optionally a TAB and synonyms \
+                 with ; between them; # begins a comment",
+            ),
+        )
     }
 
     /// Reads files one after the other and joins their terms. No file gives an empty lexicon.
@@ -74,6 +99,14 @@ impl Lexicon {
         for (key, term) in other.terms {
             self.insert(key, term);
         }
+        self.synonyms.extend(other.synonyms);
+    }
+
+    fn add(&mut self, line: Line) {
+        if let Some((key, term)) = line.term {
+            self.insert(key, term);
+        }
+        self.synonyms.add(line.names);
     }
 
     fn insert(&mut self, key: String, term: Term) {
@@ -95,6 +128,11 @@ impl Lexicon {
         self.terms.iter().map(|(key, term)| (key.as_str(), term))
     }
 
+    /// Names of the same things.
+    pub fn synonyms(&self) -> &Synonyms {
+        &self.synonyms
+    }
+
     /// Number of terms.
     pub fn len(&self) -> usize {
         self.terms.len()
@@ -105,7 +143,7 @@ impl Lexicon {
         self.terms.is_empty()
     }
 
-    /// Hash of everything that changes how text is cut; weights do not.
+    /// Hash of everything that changes how text is cut; weights and synonyms do not.
     pub fn fingerprint(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for (key, term) in &self.terms {
@@ -151,22 +189,47 @@ pub(crate) fn is_spaced(before: char, after: char) -> bool {
     !is_han(before) && !is_han(after)
 }
 
-fn parse_line(line: &str) -> std::result::Result<(String, Term), String> {
-    let (text, weight) = match line.split_once('\t') {
-        Some((text, weight)) => {
-            let value: f32 = weight
-                .trim()
-                .parse()
-                .map_err(|_| format!("weight `{}` of `{text}` is not a number", weight.trim()))?;
-            if !value.is_finite() || value < 0.0 {
-                return Err(format!(
-                    "weight {value} of `{text}` must be a number from 0 up"
-                ));
-            }
-            (text, value)
+fn parse_line(line: &str) -> std::result::Result<Line, String> {
+    let mut fields = line.split('\t');
+    let (text, weight, synonyms) = (fields.next(), fields.next(), fields.next());
+    if fields.next().is_some() {
+        return Err("more than a term, a weight and synonyms".to_owned());
+    }
+    let text = checked_name(text.unwrap_or_default())?;
+    let weight = weight.unwrap_or_default().trim();
+    let synonyms = synonyms.unwrap_or_default().split([';', '；']);
+    let synonyms = synonyms.filter(|synonym| !synonym.trim().is_empty());
+    let mut names = vec![text.clone()];
+    for synonym in synonyms {
+        names.push(checked_name(synonym)?);
+    }
+    let term = match weight {
+        NO_TERM if names.len() > 1 => None,
+        _ => {
+            let weight = parse_weight(&text, weight)?;
+            Some((term_key(&text), Term { text, weight }))
         }
-        None => (line, 1.0),
     };
+    Ok(Line { term, names })
+}
+
+fn parse_weight(text: &str, weight: &str) -> std::result::Result<f32, String> {
+    if weight.is_empty() {
+        return Ok(1.0);
+    }
+    let value: f32 = weight
+        .parse()
+        .map_err(|_| format!("weight `{weight}` of `{text}` is not a number"))?;
+    match value.is_finite() && value >= 0.0 {
+        true => Ok(value),
+        false => Err(format!(
+            "weight {value} of `{text}` must be a number from 0 up"
+        )),
+    }
+}
+
+/// A term or synonym, spaces collapsed.
+fn checked_name(text: &str) -> std::result::Result<String, String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.chars().any(char::is_control) {
         return Err(format!(
@@ -184,7 +247,7 @@ fn parse_line(line: &str) -> std::result::Result<(String, Term), String> {
             key.len()
         ));
     }
-    Ok((key, Term { text, weight }))
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -231,5 +294,36 @@ mod tests {
         let read = |text: &str| Lexicon::from_text("t", text).unwrap().fingerprint();
         assert_eq!(read("甲乙\n丙丁"), read("丙丁\n甲乙\t3"));
         assert_ne!(read("甲乙"), read("甲乙丙"));
+    }
+
+    #[test]
+    fn synonyms_change_no_term_and_no_fingerprint() {
+        let plain = Lexicon::from_text("t", "载波聚合\t2\n双连接").unwrap();
+        let text = "载波聚合\t2\tCA；Carrier  Aggregation;\n双连接\t\tDC\n波束\t-\tbeam\n";
+        let lexicon = Lexicon::from_text("t", text).unwrap();
+        assert_eq!(lexicon.fingerprint(), plain.fingerprint());
+        assert_eq!(lexicon.len(), 2);
+        let groups: Vec<&[String]> = lexicon.synonyms().groups().collect();
+        let expected = [
+            vec!["载波聚合", "CA", "Carrier Aggregation"],
+            vec!["双连接", "DC"],
+            vec!["波束", "beam"],
+        ];
+        assert_eq!(groups, expected);
+        let mut joined = plain;
+        joined.extend(lexicon);
+        assert_eq!(joined.synonyms().groups().count(), 3);
+    }
+
+    #[test]
+    fn a_line_without_a_term_needs_synonyms() {
+        let error = Lexicon::from_text("t", "甲乙\t-\n甲乙\t1\t、\n甲乙\t1\t丙\t丁\n").unwrap_err();
+        for part in [
+            "line 1: weight `-`",
+            "line 2: term `、`",
+            "line 3: more than",
+        ] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
     }
 }

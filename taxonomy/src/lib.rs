@@ -13,8 +13,9 @@ mod problems;
 pub mod sentences;
 mod simplified;
 pub mod source_profiles;
+pub mod synonyms;
 
-pub use analyzer::{ANALYZER_VERSION, Analyzer, AnalyzerConfig};
+pub use analyzer::{ANALYZER_VERSION, Analyzer, AnalyzerConfig, SpokenWord};
 pub use fold::{fold, simplify};
 pub use knowledge_sets::{
     Assignment, KnowledgeSet, KnowledgeSetCatalog, KnowledgeSets, Rule, SetAlarm, SetPipeline,
@@ -27,6 +28,7 @@ pub use source_profiles::{
     AttributeRule, ChunkStrategy, ChunkerRule, CleanerStep, Condition, NewestOnly, SourceProfile,
     SourceProfiles, SummaryMode, TagRule,
 };
+pub use synonyms::{Mention, Synonyms};
 
 use std::path::{Path, PathBuf};
 

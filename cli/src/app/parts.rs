@@ -15,7 +15,10 @@ use tributary_models::prompts::Prompts;
 use tributary_models::service::SharedServiceObserver;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
-use tributary_retrieval::{Asker, AskerParts, Retriever, Serving, SharedServing};
+use tributary_retrieval::{
+    AnalyzerSource, Asker, AskerParts, Retriever, Serving, SharedServing, Understander,
+    UnderstanderParts,
+};
 use tributary_store::blobs::Blobs;
 use tributary_store::config::{EventLogKind, Stores};
 use tributary_store::data_folder::DataFolder;
@@ -27,7 +30,7 @@ use tributary_store::manifest::table::{CheckpointFile, CheckpointReading, Docume
 use tributary_store::metrics::MetricRegistry;
 use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
-use tributary_taxonomy::SourceProfiles;
+use tributary_taxonomy::{Lexicon, SourceProfiles};
 
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
@@ -143,7 +146,16 @@ impl Parts {
         let prompts = Arc::new(prompts);
         let writers = writers(config, &chat, &prompts, &registry, &stores.blobs)?;
         let (chat, retriever) = (Arc::new(chat), Arc::new(retriever));
+        let lexicon = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
+        let understander = Understander::new(UnderstanderParts {
+            analyzer: AnalyzerSource::Serving(serving.clone()),
+            synonyms: Arc::new(lexicon.synonyms().clone()),
+            chat: Arc::clone(&chat),
+            prompts: Arc::clone(&prompts),
+            config: config.query_api.retrieval.understanding,
+        });
         let asker = Asker::new(AskerParts {
+            understander,
             retriever: Arc::clone(&retriever),
             chat: Arc::clone(&chat),
             tokens: Arc::clone(&pipelines.serving().models.tokens),

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tributary_enrich::Pipeline;
 use tributary_schemas::ErrorKind;
+use tributary_store::conversations;
 
 use super::Parts;
 use super::parts::serving;
@@ -19,6 +20,8 @@ use crate::config::Config;
 const LOOK: Duration = Duration::from_secs(1);
 /// Between two looks for dead letters that are too old.
 const RETENTION_PAUSE: Duration = Duration::from_secs(60);
+/// Between two looks for conversations that are.
+const SWEEP_PAUSE: Duration = Duration::from_secs(24 * 3600);
 
 /// Between two looks whether the document table is to be kept.
 const CHECKPOINT_LOOK: Duration = Duration::from_secs(10);
@@ -84,6 +87,11 @@ pub fn spawn(
         gone(parts.dead_letters.ended(), "dead letters"),
     ));
     tasks.spawn(until(shutdown.clone(), keep_table(Arc::clone(parts))));
+    let keeping = config.store.conversations.clone();
+    tasks.spawn(until(
+        shutdown.clone(),
+        sweep_conversations(Arc::clone(parts), keeping),
+    ));
     let hours = config.store.dead_letter_retention_hours;
     if hours > 0 {
         let age = Duration::from_secs(hours.saturating_mul(3600));
@@ -133,6 +141,32 @@ async fn drop_old_letters(parts: Arc<Parts>, age: Duration) -> Result<()> {
             }
         }
         tokio::time::sleep(RETENTION_PAUSE).await;
+    }
+}
+
+/// Deletes conversations that are older than they are kept, and completes deletions.
+async fn sweep_conversations(parts: Arc<Parts>, keeping: conversations::Config) -> Result<()> {
+    loop {
+        let now_ms = u64::try_from((parts.clock)()).unwrap_or(0);
+        let kept_since = keeping.kept_since_ms(now_ms);
+        let pause = match parts.stores.conversations.sweep(kept_since).await {
+            Ok(deleted) => {
+                if deleted > 0 {
+                    let days = keeping.retention_days;
+                    tracing::info!(
+                        deleted,
+                        days,
+                        "deleted conversations without a change since"
+                    );
+                }
+                SWEEP_PAUSE
+            }
+            Err(error) => {
+                tracing::warn!(%error, "old conversations cannot be deleted, trying again");
+                RETENTION_PAUSE
+            }
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 

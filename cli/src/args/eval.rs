@@ -13,6 +13,8 @@ pub enum Eval {
     Run(EvalRun),
     /// Send source code through the real pipeline and score what questions about it find
     Code(EvalCode),
+    /// Score how well questions that lean on what was said before are completed
+    Rewrite(EvalRewrite),
     /// Fit the weights of relevance to sets of questions, and print them as a configuration
     Calibrate(EvalCalibrate),
 }
@@ -36,6 +38,10 @@ pub struct EvalRun {
     /// Fold near-duplicates, as searches do; else each is a hit of its own
     #[arg(long)]
     pub fold: bool,
+    /// Understand each question before it is searched for, as `ask` does: completed from its
+    /// `history` (turns, the user's first) if it has one, and with other names of what it names
+    #[arg(long)]
+    pub understand: bool,
     /// Embedder instead of the configured one
     #[arg(long, value_enum)]
     pub embedder: Option<EmbedderChoice>,
@@ -69,6 +75,37 @@ pub struct EvalCode {
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// `eval rewrite`.
+#[derive(Debug, Args)]
+pub struct EvalRewrite {
+    /// File of JSON lines: _id, history (turns, the user's first), query, rewrite
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub set: PathBuf,
+    /// Ask the model of the role `understand` too
+    #[arg(long)]
+    pub model: bool,
+    /// Part of the file: rules are made by looking at the first half alone
+    #[arg(long, value_enum, default_value_t = PartChoice::All)]
+    pub part: PartChoice,
+    /// Write each question with what became of it to a file, as JSON lines
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub rewritten: Option<PathBuf>,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Parts of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartChoice {
+    /// All lines.
+    All,
+    /// The first half.
+    First,
+    /// The second half.
+    Second,
 }
 
 /// `eval calibrate`.

@@ -1,5 +1,7 @@
 //! The command line: verbs, options and the help that teaches them.
 
+mod ask;
+mod conversations;
 mod documents;
 mod eval;
 mod files;
@@ -14,19 +16,22 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub use ask::{ASK_HELP, Ask};
+pub use conversations::{ConversationIds, Conversations};
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
-pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRun};
+pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, PartChoice};
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};
-pub use search::{Code, CodeSearch, Search, given};
+pub use search::{Code, CodeSearch, FilterArguments, Search, given};
 pub use sets::{KnowledgeSets, LearnBoilerplate, Preview, Profiles, Reindex};
 
 const AFTER_HELP: &str = "\
 Start here:
   tributary run                          start everything on one machine; the web page's address is printed
   tributary publish docs/ --wait         publish a folder and see what became of each file
-  tributary search \"how do I …\"          ask; works with or without a running server
+  tributary search \"how do I …\"          find passages; works with or without a running server
+  tributary ask \"how do I …\"             get an answer that cites them
 
 Verbs find a server that runs on the same data folder by themselves. Without one they open the data folder in process.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 partly failed, 130 ended by Ctrl-C.";
@@ -85,6 +90,9 @@ pub enum Verb {
     Publish(Publish),
     /// Search the knowledge base
     Search(Search),
+    /// Ask a question; the answer cites the documents that it is made from
+    #[command(after_help = ASK_HELP)]
+    Ask(Ask),
     /// Search source code
     #[command(subcommand)]
     Code(Code),
@@ -109,6 +117,14 @@ pub enum Verb {
     /// Look at records that were given up, send them again or drop them
     #[command(subcommand)]
     DeadLetters(DeadLetters),
+    /// Look at conversations, rename, clear, delete or export them
+    #[command(
+        subcommand,
+        after_help = "A conversation is a row of questions with their answers; a question may lean on the ones before it. The server keeps \
+        each question before it is answered, so that a failure loses none. What is cleared or deleted cannot be brought back, except from \
+        a backup."
+    )]
+    Conversations(Conversations),
     /// List or define knowledge sets, and build the index anew for them
     #[command(subcommand)]
     KnowledgeSets(KnowledgeSets),

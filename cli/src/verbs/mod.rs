@@ -1,6 +1,7 @@
 //! One file per verb. A verb is an HTTP client, or works on local files alone.
 
 pub mod analyze;
+pub mod ask;
 pub mod backup;
 pub mod blobs;
 pub mod calibrate;
@@ -9,12 +10,14 @@ pub mod chunk;
 pub mod code;
 pub mod completions;
 pub mod config;
+pub mod conversations;
 pub mod convert;
 pub mod dead_letters;
 pub mod doctor;
 pub mod documents;
 pub mod eval;
 pub mod eval_code;
+pub mod eval_rewrite;
 mod external_preview;
 pub mod knowledge_sets;
 mod learn_boilerplate;

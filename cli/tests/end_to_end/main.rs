@@ -9,6 +9,7 @@ mod changed_settings;
 mod chat;
 mod chat_server;
 mod configuration;
+mod conversations;
 mod crash;
 mod damage;
 mod dead_letters;

@@ -11,6 +11,13 @@ use crate::problem::Problem;
 /// Who asks, and what they may see. Handlers that show what documents hold take it as an argument.
 pub struct Caller(pub Principal);
 
+impl Caller {
+    /// Whose conversations are meant; nobody's in particular while there is no authentication.
+    pub fn owner(&self) -> Option<&str> {
+        None
+    }
+}
+
 impl FromRequest for Caller {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;

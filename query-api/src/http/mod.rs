@@ -5,6 +5,8 @@ pub mod backup;
 pub mod body;
 pub mod budget;
 pub(crate) mod caller;
+pub mod conversation_export;
+pub mod conversations;
 pub mod dead_letters;
 pub mod documents;
 pub mod events;
@@ -111,6 +113,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(dead_letters::show))
                 .route(web::delete().to(dead_letters::forget)),
         )
+        .configure(conversation_routes)
         .service(resource("/v1/chat/completions").route(web::post().to(openai::complete)))
         .service(resource("/v1/models").route(web::get().to(openai::list)))
         .service(resource("/v1/models/{id}").route(web::get().to(openai::one)))
@@ -120,6 +123,36 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/").route(web::get().to(page::index)))
         .service(resource("/page/{path:.+}").route(web::get().to(page::file)))
         .default_service(web::route().to(nothing_here));
+}
+
+fn conversation_routes(config: &mut web::ServiceConfig) {
+    config
+        .service(
+            resource("/v1/conversations")
+                .route(web::get().to(conversations::list))
+                .route(web::post().to(conversations::create)),
+        )
+        .service(
+            resource("/v1/conversations/{id}")
+                .route(web::get().to(conversations::get))
+                .route(web::patch().to(conversations::rename))
+                .route(web::delete().to(conversations::delete)),
+        )
+        .service(
+            resource("/v1/conversations/{id}/turns").route(web::get().to(conversations::turns)),
+        )
+        .service(
+            resource("/v1/conversations/{id}/clear").route(web::post().to(conversations::clear)),
+        )
+        .service(
+            resource("/v1/conversations/{id}/export").route(web::get().to(conversations::export)),
+        )
+        .service(
+            resource("/v1/conversations/{id}/turns/{turn}/feedback")
+                .route(web::put().to(conversations::put_feedback))
+                .route(web::delete().to(conversations::delete_feedback)),
+        )
+        .service(resource("/v1/feedback").route(web::get().to(conversations::feedback)));
 }
 
 fn wrong_parameter(message: &str) -> Problem {

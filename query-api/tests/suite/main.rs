@@ -3,6 +3,7 @@
 
 mod ask;
 mod common;
+mod conversations;
 mod dify;
 mod door;
 mod http;

@@ -1,7 +1,8 @@
 //! The API description: committed as generated, and what the server answers follows it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tributary_query_api::openapi;
+use tributary_store::conversations::{NewTurn, TurnEnd};
 
 use crate::common::client::{Answer, Server};
 
@@ -69,6 +70,12 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ),
     (
         "post",
+        "/v1/ask",
+        "/v1/ask",
+        Some(r#"{"question": "What does the scheduler pick?", "explain": true}"#),
+    ),
+    (
+        "post",
         "/v1/code/search",
         "/v1/code/search",
         Some(r#"{"query": "tasks", "files": 5, "top_k": 3}"#),
@@ -93,6 +100,67 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         "/v1/knowledge-sets/radio/status",
         None,
     ),
+    (
+        "post",
+        "/v1/conversations",
+        "/v1/conversations",
+        Some(r#"{"title": "ticks"}"#),
+    ),
+    (
+        "get",
+        "/v1/conversations",
+        "/v1/conversations?title=t&limit=5",
+        None,
+    ),
+    (
+        "get",
+        "/v1/conversations/{id}",
+        "/v1/conversations/CONVERSATION",
+        None,
+    ),
+    (
+        "patch",
+        "/v1/conversations/{id}",
+        "/v1/conversations/CONVERSATION",
+        Some(r#"{"title": "节拍"}"#),
+    ),
+    (
+        "get",
+        "/v1/conversations/{id}/turns",
+        "/v1/conversations/CONVERSATION/turns?limit=5&newest_first=true",
+        None,
+    ),
+    (
+        "put",
+        "/v1/conversations/{id}/turns/{turn}/feedback",
+        "/v1/conversations/CONVERSATION/turns/TURN/feedback",
+        Some(r#"{"helpful": true, "reason": "short"}"#),
+    ),
+    (
+        "get",
+        "/v1/conversations/{id}/export",
+        "/v1/conversations/CONVERSATION/export?format=markdown",
+        None,
+    ),
+    (
+        "delete",
+        "/v1/conversations/{id}/turns/{turn}/feedback",
+        "/v1/conversations/CONVERSATION/turns/TURN/feedback",
+        None,
+    ),
+    (
+        "post",
+        "/v1/conversations/{id}/clear",
+        "/v1/conversations/CONVERSATION/clear",
+        None,
+    ),
+    (
+        "delete",
+        "/v1/conversations/{id}",
+        "/v1/conversations/CONVERSATION",
+        None,
+    ),
+    ("get", "/v1/feedback", "/v1/feedback?limit=5", None),
     ("get", "/v1/dead-letters", "/v1/dead-letters?limit=5", None),
     (
         "get",
@@ -136,12 +204,6 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("delete", "/v1/reindex", "/v1/reindex", None),
     ("post", "/v1/reindex/rollback", "/v1/reindex/rollback", None),
     (
-        "put",
-        "/v1/knowledge-sets",
-        "/v1/knowledge-sets",
-        Some(r#"{"knowledge_sets": []}"#),
-    ),
-    (
         "post",
         "/mcp",
         "/mcp",
@@ -164,6 +226,13 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         Some(
             r#"{"knowledge_id": "radio", "query": "tasks", "retrieval_setting": {"top_k": 3, "score_threshold": 0.1}}"#,
         ),
+    ),
+    // No set is there afterwards.
+    (
+        "put",
+        "/v1/knowledge-sets",
+        "/v1/knowledge-sets",
+        Some(r#"{"knowledge_sets": []}"#),
     ),
     ("get", "/openapi.json", "/openapi.json", None),
     ("get", "/", "/", None),
@@ -190,6 +259,7 @@ async fn every_operation_answers_as_described() {
         "/v1/images/{id}",
         "/v1/tables/{id}",
         "/v1/events",
+        "/v1/ask/{id}",
     ];
     described.retain(|(_, path)| !elsewhere.contains(&path.as_str()));
     let mut called: Vec<(String, String)> = CALLS
@@ -199,7 +269,11 @@ async fn every_operation_answers_as_described() {
     described.sort();
     called.sort();
     assert_eq!(called, described, "every operation is called once");
+    let (conversation, turn) = asked(&server).await;
     for (method, path, address, body) in CALLS {
+        let address = address
+            .replace("CONVERSATION", &conversation)
+            .replace("TURN", &turn);
         let headers: &[(&str, &str)] = if body.is_some() {
             &[("Content-Type", "application/json")]
         } else {
@@ -208,7 +282,7 @@ async fn every_operation_answers_as_described() {
         let answer = server
             .send(
                 &method.to_uppercase(),
-                address,
+                &address,
                 headers,
                 body.unwrap_or_default().as_bytes(),
             )
@@ -219,6 +293,25 @@ async fn every_operation_answers_as_described() {
     let schema = &description["paths"]["/v1/documents/{id}"]["get"]["responses"]["default"]["content"]
         ["application/problem+json"]["schema"];
     validate(&description, schema, &problem.json());
+}
+
+/// Ids of a conversation and of a turn of it that has ended.
+async fn asked(server: &Server) -> (String, String) {
+    let conversations = &server.kept.conversations;
+    let id = conversations.create(None, "").await.unwrap().id;
+    let question = NewTurn {
+        question: "what is a tick?",
+        idempotency_key: None,
+    };
+    let begun = conversations.begin_turn(None, &id, question).await.unwrap();
+    let turn_id = begun.turn.id;
+    let failure = json!({"code": "unavailable", "detail": "the model is away"});
+    let end = TurnEnd::Failed(serde_json::from_value(failure).unwrap());
+    conversations
+        .finish_turn(None, &id, &turn_id, end)
+        .await
+        .unwrap();
+    (id, turn_id)
 }
 
 fn check(description: &Value, operation: &Value, answer: &Answer) {

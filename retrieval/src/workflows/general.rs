@@ -19,6 +19,8 @@ use crate::error::SearchError;
 use crate::events::Events;
 use crate::prompts::ANSWER;
 use crate::retriever::{degrade, elapsed_ms};
+use crate::understand::Understood;
+use crate::variants::SearchedAll;
 
 /// Hits that are named where a question is refused.
 const RELATED: usize = 3;
@@ -74,7 +76,15 @@ async fn find(
     steps: &mut Steps,
 ) -> Result<Found, SearchError> {
     events.step("understanding").await;
-    let understanding = Understanding::of(asked.request.question.trim());
+    let rewrite = asked.request.rewrite.unwrap_or(true);
+    let question = asked.request.question.trim();
+    let understander = &asker.parts.understander;
+    let Understood {
+        understanding,
+        degraded,
+    } = understander
+        .understand(question, &asked.history, rewrite)
+        .await;
     steps.end("understanding");
     let event = AskEvent::Understanding(Box::new(understanding.clone()));
     events.send(event).await;
@@ -84,8 +94,11 @@ async fn find(
         let closed = |_| Error::new(ErrorKind::Internal, "the queue of searches is closed");
         let _permit = asker.search_permits.acquire().await.map_err(closed)?;
         let retriever = &asker.parts.retriever;
-        retriever.search(&request, &asked.principal).await?
+        retriever
+            .search_all(&request, &understanding, &asked.principal)
+            .await?
     };
+    let SearchedAll { outcome, plans } = outcome;
     let hits = outcome.response.hits;
     let config = asker.config();
     let tokens = asker.parts.tokens.as_ref();
@@ -99,8 +112,17 @@ async fn find(
     let found = Found {
         understanding,
         sources,
-        plans: outcome.response.plan.into_iter().collect(),
-        degraded: outcome.response.degraded,
+        plans: if asked.request.explain {
+            plans
+        } else {
+            Vec::new()
+        },
+        degraded: outcome
+            .response
+            .degraded
+            .into_iter()
+            .chain(degraded)
+            .collect(),
         hits,
     };
     let sources = match is_answerable(asker, &found) {

@@ -18,6 +18,7 @@ use crate::answer::AnswerConfig;
 use crate::error::SearchError;
 use crate::events::Events;
 use crate::retriever::{Retriever, elapsed_ms};
+use crate::understand::Understander;
 
 /// What questions are answered with.
 pub struct AskerParts {
@@ -25,6 +26,8 @@ pub struct AskerParts {
     pub retriever: Arc<Retriever>,
     /// Language models by role.
     pub chat: Arc<ChatModels>,
+    /// Understands questions.
+    pub understander: Understander,
     /// Counts the tokens of passages.
     pub tokens: Arc<dyn TokenCounter>,
     /// What models are asked.

@@ -9,6 +9,7 @@
 mod matcher;
 mod output;
 mod scripts;
+mod speech;
 mod words;
 
 use jieba_rs::Jieba;
@@ -21,6 +22,7 @@ use crate::fold::normalise;
 use crate::lexicon::Lexicon;
 use matcher::Matcher;
 use output::{Output, with_stems};
+pub use speech::SpokenWord;
 
 /// Grows when the same text and settings give other tokens: a new version is a new index
 /// generation.

@@ -1,6 +1,7 @@
 //! What a server of the tests is made of: a real log, an index in memory, and requests for a
 //! reindex that nobody fulfils.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -15,7 +16,9 @@ use tributary_query_api::reindexing::Reindexing;
 use tributary_query_api::repairing::Repairing;
 use tributary_query_api::{OperationsParts, Parts, ServerState};
 use tributary_retrieval::answer::AnswerConfig;
-use tributary_retrieval::{Asker, AskerParts, Models, Retriever};
+use tributary_retrieval::{
+    AnalyzerSource, Asker, AskerParts, Models, Retriever, Understander, UnderstanderParts,
+};
 use tributary_schemas::reindex::{
     ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState,
 };
@@ -45,11 +48,6 @@ use tributary_taxonomy::{KnowledgeSetCatalog, KnowledgeSets, SharedKnowledgeSets
 
 use super::memory_index::MemoryIndex;
 
-const CONVERSATIONS: conversations::Config = conversations::Config {
-    retention_days: 0,
-    maximum_turns: 5,
-    pending_minutes: 15,
-};
 const LOG: embedded::Config = embedded::Config {
     segment_bytes: 1 << 20,
     max_record_bytes: 4 << 20,
@@ -82,12 +80,6 @@ impl Kept {
     async fn new(index: Arc<MemoryIndex>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
-        let conversations = EmbeddedConversations::open(
-            &folder.path().join("conversations"),
-            &folder.path().join("damaged"),
-            CONVERSATIONS,
-            system_clock(),
-        );
         let log = Arc::new(EmbeddedEventLog::open(&folder.path().join("log"), LOG).unwrap());
         let topics = Topics::new(log, "tributary".into(), blobs.clone(), 1 << 20);
         topics.create(1, None, None).await.unwrap();
@@ -142,13 +134,14 @@ impl Kept {
             given,
             clock,
         ));
+        let conversations = open_conversations(folder.path());
         Self {
             documents,
             index,
+            conversations,
             dead_letters,
             topics,
             blobs,
-            conversations: Arc::new(conversations.unwrap()),
             _folder: folder,
         }
     }
@@ -185,6 +178,16 @@ impl Kept {
         )
         .await;
     }
+}
+
+fn open_conversations(folder: &Path) -> SharedConversations {
+    let (place, aside) = (folder.join("conversations"), folder.join("damaged"));
+    let config = conversations::Config {
+        retention_days: 0,
+        maximum_turns: 1000,
+        pending_minutes: 15,
+    };
+    Arc::new(EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap())
 }
 
 const REPORTED_MS: i64 = 1_700_000_000_000;
@@ -446,11 +449,20 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
 
 fn asker(retriever: &Arc<Retriever>, chat: ChatModels, config: AnswerConfig) -> Asker {
     let prompts = Prompts::load(&[&tributary_retrieval::prompts::PROMPTS], None).unwrap();
+    let (chat, prompts) = (Arc::new(chat), Arc::new(prompts));
+    let understander = Understander::new(UnderstanderParts {
+        analyzer: AnalyzerSource::Fixed(super::analyzer()),
+        synonyms: Arc::default(),
+        chat: Arc::clone(&chat),
+        prompts: Arc::clone(&prompts),
+        config: retriever.limits().understanding,
+    });
     Asker::new(AskerParts {
         retriever: Arc::clone(retriever),
-        chat: Arc::new(chat),
+        understander,
+        chat,
         tokens: Arc::new(EstimatedTokens),
-        prompts: Arc::new(prompts),
+        prompts,
         config,
     })
     .unwrap()

@@ -8,11 +8,14 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::records::{ConversationRecord, Name, Names, conversations_body, turns_body};
 use crate::search_index::elasticsearch::client::{Attempt, Body, Client, Request};
+use crate::search_index::elasticsearch::errors::{Cause, Failure};
 use crate::search_index::elasticsearch_config::Config;
 
 const WHAT: &str = "conversations";
 /// Most hits of one search.
 const LARGEST_WINDOW: usize = 10_000;
+/// Turns that are removed by one request.
+const PURGED_AT_ONCE: usize = 200;
 
 /// The way to both indices.
 pub struct Cluster {
@@ -81,6 +84,27 @@ struct Hit<T> {
 #[derive(Deserialize)]
 struct Many<T> {
     docs: Vec<Got<T>>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct Bulk {
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    delete: Removed,
+}
+
+#[derive(Deserialize)]
+struct Removed {
+    status: u16,
+    error: Option<Cause>,
 }
 
 /// Which documents are searched for.
@@ -241,19 +265,51 @@ impl Cluster {
             .map_err(explained)
     }
 
-    /// Removes turns of a conversation: those of epochs before, or all of them.
+    /// Removes turns of a conversation: those of epochs before, or all of them. Found and removed
+    /// by their ids: not every node can delete by query.
     pub async fn purge(&self, conversation_id: &str, before_epoch: Option<u64>) -> Result<()> {
         let name = &self.names.turns;
-        self.refresh(name).await?;
         let mut filter = vec![json!({"term": {"conversation": conversation_id}})];
         filter.extend(before_epoch.map(|epoch| json!({"range": {"epoch": {"lt": epoch}}})));
-        let body = Body::json(&json!({"query": {"bool": {"filter": filter}}}))?;
-        let path = format!("/{}/_delete_by_query", name.index);
-        let query = [("conflicts", "proceed"), ("refresh", "true")];
-        self.send(Method::Post, &path, &query, body)
+        loop {
+            let search = Search {
+                filter: json!(filter),
+                sort: json!([{"id": "asc"}]),
+                after: None,
+                limit: PURGED_AT_ONCE,
+            };
+            let found: Vec<Named> = self.search(name, search).await?;
+            if found.is_empty() {
+                return Ok(());
+            }
+            self.remove_all(name, &found).await?;
+        }
+    }
+
+    async fn remove_all(&self, name: &Name, found: &[Named]) -> Result<()> {
+        let mut lines = String::new();
+        for named in found {
+            lines.push_str(&json!({"delete": {"_id": named.id}}).to_string());
+            lines.push('\n');
+        }
+        let path = format!("/{}/_bulk", name.index);
+        let bytes = self
+            .send(Method::Post, &path, &[], Body::Lines(lines.into()))
             .await
-            .map(drop)
-            .map_err(explained)
+            .map_err(explained)?;
+        let done: Bulk = decode(&bytes)?;
+        let failed = done
+            .items
+            .into_iter()
+            .find_map(|item| item.delete.failure());
+        failed.map_or(Ok(()), |failure| Err(failure.error(WHAT)))
+    }
+}
+
+impl Removed {
+    fn failure(self) -> Option<Failure> {
+        (self.status >= 300 && self.status != 404)
+            .then(|| Failure::of_item(self.status, self.error))
     }
 }
 
@@ -263,8 +319,6 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
         Error::new(ErrorKind::Corrupt, message).of_environment()
     })
 }
-
-type Failure = crate::search_index::elasticsearch::errors::Failure;
 
 /// The index is there, the document is not.
 fn is_absent(failure: &Failure) -> bool {

@@ -1,0 +1,225 @@
+//! `tributary ask QUESTION`: an answer as it is written, then its sources.
+
+use std::fmt::Write;
+use std::io::Read;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Doubt, Source, Support, Verdict};
+
+use crate::args::{Ask, Format, Global, Service};
+use crate::client::Client;
+use crate::config::Config;
+use crate::names;
+use crate::print::{self, Outcome};
+
+/// Longest question that is read from stdin, in bytes; the server has a limit of its own.
+const MAXIMUM_QUESTION_BYTES: u64 = 1 << 20;
+/// Statements that are named as not supported.
+const SHOWN_DOUBTS: usize = 5;
+
+/// Asks, and prints the answer.
+pub fn run(global: &Global, config: &Config, ask: &Ask) -> Result<Outcome> {
+    let question = question(&ask.question)?;
+    let client = Client::connect(global, config, &[Service::Query])?;
+    let request = request(&client, ask, question)?;
+    match ask.output.format {
+        Format::Json => {
+            let answer: Answer = client.post("/v1/ask", &request)?;
+            print::result(ask.output, &answer, String::new)?;
+        }
+        Format::Text => streamed(&client, &request)?,
+    }
+    client.close()?;
+    Ok(Outcome::Done)
+}
+
+fn question(given: &str) -> Result<String> {
+    if given != "-" {
+        return Ok(given.to_owned());
+    }
+    let mut question = String::new();
+    std::io::stdin()
+        .take(MAXIMUM_QUESTION_BYTES)
+        .read_to_string(&mut question)
+        .context("cannot read the question from stdin")?;
+    Ok(question)
+}
+
+fn request(client: &Client, ask: &Ask, question: String) -> Result<AskRequest> {
+    let conversation_id = match &ask.conversation {
+        _ if ask.off_the_record => None,
+        Some(id) => Some(id.clone()),
+        None if ask.go_on => Some(last_conversation(client)?),
+        None => Some(new_conversation(client, &question)?),
+    };
+    Ok(AskRequest {
+        question,
+        conversation_id,
+        filter: ask.filter.filter(),
+        top_k: ask.top_k,
+        minimum_relevance: ask.minimum_relevance,
+        rewrite: ask.no_rewrite.then_some(false),
+        explain: ask.explain,
+        ..AskRequest::default()
+    })
+}
+
+/// An empty question begins none: the server says what is wrong with it.
+fn new_conversation(client: &Client, question: &str) -> Result<String> {
+    if question.trim().is_empty() {
+        bail!("the question is empty");
+    }
+    let made: Value = client.post("/v1/conversations", &json!({}))?;
+    id_of(&made)
+}
+
+fn last_conversation(client: &Client) -> Result<String> {
+    let page: Value = client.get("/v1/conversations?limit=1")?;
+    let first = page.get("conversations").and_then(|all| all.get(0));
+    match first {
+        Some(conversation) => id_of(conversation),
+        None => bail!("there is no conversation to go on with\nhint: ask without -c first"),
+    }
+}
+
+fn id_of(conversation: &Value) -> Result<String> {
+    let id = conversation.get("id").and_then(Value::as_str);
+    id.map(str::to_owned)
+        .context("the server gave a conversation without an id")
+}
+
+/// Prints the answer as it comes.
+fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
+    let spinner = print::spinner("understanding");
+    let mut is_begun = false;
+    let mut answer = None;
+    for event in client.post_for_events("/v1/ask", request)? {
+        match event? {
+            AskEvent::Thinking { step } => spinner.set_message(step),
+            AskEvent::AnswerChunk { text } => {
+                spinner.finish_and_clear();
+                is_begun = true;
+                print::piece(&text)?;
+            }
+            AskEvent::Done(done) => answer = Some(done),
+            AskEvent::Error(failure) => {
+                spinner.finish_and_clear();
+                if is_begun {
+                    print::line("")?;
+                }
+                match failure.hint {
+                    Some(hint) => bail!("{}\nhint: {hint}", failure.detail),
+                    None => bail!("{}", failure.detail),
+                }
+            }
+            AskEvent::Understanding(_) | AskEvent::Retrieval(_) | AskEvent::Citation { .. } => {}
+        }
+    }
+    spinner.finish_and_clear();
+    let Some(answer) = answer else {
+        bail!("the server ended the answer before its end\nhint: ask again");
+    };
+    print::line(&format!("\n{}", notes(&answer)))
+}
+
+/// What stands below an answer: its sources, what they do not support, what was lacking.
+fn notes(answer: &Answer) -> String {
+    let mut text = String::new();
+    let cited = answer.sources.iter().filter(|source| source.cited);
+    for source in cited {
+        writeln!(text, "[{}] {}", source.number, place(source)).ok();
+    }
+    if !answer.related.is_empty() {
+        text.push_str("nearest:\n");
+        for source in &answer.related {
+            writeln!(text, "  - {}", place(source)).ok();
+        }
+    }
+    let doubtful = answer.support.iter().filter(|one| !one.supported);
+    for statement in doubtful.clone().take(SHOWN_DOUBTS) {
+        writeln!(text, "not supported: {}", doubt(&answer.answer, statement)).ok();
+    }
+    if let more @ 1.. = doubtful.count().saturating_sub(SHOWN_DOUBTS) {
+        writeln!(text, "not supported: {more} more, with --format json").ok();
+    }
+    text.push_str(&lacking(answer));
+    text
+}
+
+fn place(source: &Source) -> String {
+    let mut titles = vec![source.title.as_str()];
+    let above = source.section_path.iter().map(String::as_str);
+    titles.extend(above.filter(|title| *title != source.title));
+    let pages = match source.pages.as_slice() {
+        [] => String::new(),
+        [page] => format!("  page {page}"),
+        [first, .., last] => format!("  pages {first}-{last}"),
+    };
+    let name = names::of(&source.source, &source.source_path, &source.document_id);
+    format!("{}  {name}{pages}", titles.join(" › "))
+}
+
+fn doubt(answer: &str, statement: &Support) -> String {
+    let span = statement.span;
+    let words: String = answer
+        .chars()
+        .skip(span.start)
+        .take(span.end.saturating_sub(span.start))
+        .collect();
+    let why = match statement.doubt {
+        Some(Doubt::NoCitation) => "it cites nothing, and no source says it",
+        Some(Doubt::FewWords) => "what it cites says something else",
+        Some(Doubt::Number) => "a number of it does not stand in what it cites",
+        Some(Doubt::Negation) => "what it cites says the opposite",
+        None => "",
+    };
+    format!("“{}” ({why})", words.trim())
+}
+
+fn lacking(answer: &Answer) -> String {
+    let mut text = String::new();
+    if answer.verdict == Verdict::Extractive {
+        text.push_str("in the words of the documents: no language model answered\n");
+    }
+    let is_said =
+        |what: &&String| answer.verdict == Verdict::Extractive && what.as_str() == "answer";
+    let others: Vec<&str> = answer
+        .degraded
+        .iter()
+        .filter(|what| !is_said(what))
+        .map(String::as_str)
+        .collect();
+    if !others.is_empty() {
+        writeln!(text, "degraded: {}", others.join(", ")).ok();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_an_answer_stand_its_sources_and_what_is_wrong_with_it() {
+        let source = |number: u32, cited: bool| {
+            json!({"number": number, "cited": cited, "chunk_id": "0".repeat(32),
+                "document_id": "d", "version": 1, "source": "wiki", "source_path": "tilt.md",
+                "title": "Tilt", "section_path": ["Tilt", "Limits"], "pages": [3, 4],
+                "url": "", "kind": "leaf", "text": "6 degrees"})
+        };
+        let answer = json!({"id": "a", "question": "q", "answer": "倾角是八度 [1]。", "verdict": "partly",
+            "workflow": "general", "language": "zh", "sources": [source(1, true), source(2, false)],
+            "support": [{"span": {"start": 0, "end": 10}, "citations": [1], "supported": false,
+                "coverage": 0.9, "doubt": "number"}],
+            "degraded": ["reranker"], "took_ms": 1.0, "steps": []});
+        let answer: Answer =
+            serde_json::from_value(answer).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            notes(&answer),
+            "[1] Tilt › Limits  wiki/tilt.md  pages 3-4\n\
+             not supported: “倾角是八度 [1]。” (a number of it does not stand in what it cites)\n\
+             degraded: reranker\n"
+        );
+    }
+}
