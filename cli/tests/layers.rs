@@ -63,17 +63,16 @@ const OWNERS: &[(&[&str], &[&str])] = &[
         &["convert"],
     ),
     (&["serde-saphyr", "tiff", "unpdf"], &["convert"]),
-    // Of the store: conversations; of convert: tables of documents.
-    (&["rusqlite"], &["convert", "store"]),
+    // Of the store: conversations; of convert: tables of documents; of query-api: their rows.
+    (&["rusqlite"], &["convert", "query-api", "store"]),
     // Of the command line: a test makes a system that lacks what confinement needs.
     (&["seccompiler"], &["cli", "convert"]),
     // Of the command line: its tests change documents of these kinds.
     (&["cfb"], &["cli", "convert"]),
     (&["zip"], &["cli", "convert", "models"]),
     (&["pulldown-cmark"], &["convert", "enrich", "query-api"]),
-    // Of query-api: the bridge to its own `/mcp`, and rows of the tables that convert wrote.
+    // Of query-api: the bridge to its own `/mcp`.
     (&["reqwest"], &["models", "query-api"]),
-    (&["rusqlite"], &["convert", "query-api"]),
     (&["ammonia", "pulldown-latex"], &["query-api"]),
     (&["jieba-rs", "rust-stemmers"], &["taxonomy"]),
     (&["actix-multipart", "actix-web", "rmcp"], &["query-api"]),

@@ -193,6 +193,8 @@ async fn run(
         .workers(config.worker_threads.max(1))
         .max_connections(config.connections_per_worker)
         .client_request_timeout(Duration::from_millis(config.head_timeout_ms))
+        // Work for a caller who has gone away ends at once.
+        .h1_allow_half_closed(false)
         .shutdown_timeout(config.shutdown_timeout_ms.div_ceil(1000))
         .disable_signals()
         .listen(listener)

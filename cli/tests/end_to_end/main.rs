@@ -28,6 +28,7 @@ mod near_duplicates;
 mod operations;
 mod pictures;
 mod pipelines;
+mod protocols;
 mod publishing;
 mod queries;
 mod readme;

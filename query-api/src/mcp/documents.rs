@@ -12,7 +12,7 @@ use tributary_schemas::{Attributes, ErrorKind};
 
 use super::engine::Engine;
 use super::search::fenced;
-use super::{Reply, heading};
+use super::{Reply, heading, headings};
 use crate::problem::{Code, Problem};
 
 /// Characters of an answer, unless more are asked for.
@@ -80,7 +80,7 @@ pub struct SectionArguments {
     /// The document: its `document_id`, or `source/path`.
     document: String,
     /// Titles of the section from the top down, as a hit's `section_path`; the last one alone
-    /// will do where no other section is called so.
+    /// will do where no other section is called so. Empty for the whole document.
     section_path: Vec<String>,
 }
 
@@ -242,19 +242,24 @@ fn outline(passages: &[Passage]) -> Vec<Section> {
 pub async fn section(engine: &Engine, arguments: SectionArguments) -> Result<Reply, Problem> {
     let opened = open(engine, &arguments.document).await?;
     let passages = &opened.view.passages;
-    let section_path = find_section(passages, &arguments.section_path)?;
-    let inside: Vec<Passage> = passages
-        .iter()
-        .filter(|passage| passage.section_path.starts_with(&section_path))
-        .cloned()
-        .collect();
-    let (text, taken) = joined(&inside, MAXIMUM_CHARACTERS);
+    let (section_path, text, is_cut) = match find_section(passages, &arguments.section_path) {
+        Ok(section_path) => {
+            let (text, is_cut) = text_of(passages, &section_path);
+            (section_path, text, is_cut)
+        }
+        // Short sections are passages together, and their headings stand in the text alone.
+        Err(problem) => {
+            let whole = joined(passages, usize::MAX).0;
+            let text = headings::below(&whole, &arguments.section_path).ok_or(problem)?;
+            (arguments.section_path, text, false)
+        }
+    };
     let answer = SectionText {
         document_id: opened.document_id,
         title: opened.title,
         section_path,
         text,
-        is_cut: taken < inside.len(),
+        is_cut,
     };
     let title = heading(&answer.title, &answer.section_path);
     let shown = format!(
@@ -264,9 +269,23 @@ pub async fn section(engine: &Engine, arguments: SectionArguments) -> Result<Rep
     Reply::new(&answer, shown)
 }
 
+/// The section with those below it, and whether it ends early.
+fn text_of(passages: &[Passage], section_path: &[String]) -> (String, bool) {
+    let inside: Vec<Passage> = passages
+        .iter()
+        .filter(|passage| passage.section_path.starts_with(section_path))
+        .cloned()
+        .collect();
+    let (text, taken) = joined(&inside, MAXIMUM_CHARACTERS);
+    (text, taken < inside.len())
+}
+
 /// The path of the section that is called so: by its path from the top, else by the end of its
 /// path, in capitals or small letters.
 fn find_section(passages: &[Passage], wanted: &[String]) -> Result<Vec<String>, Problem> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut paths: Vec<&[String]> = Vec::new();
     for passage in passages {
         for depth in 1..=passage.section_path.len() {
@@ -279,7 +298,7 @@ fn find_section(passages: &[Passage], wanted: &[String]) -> Result<Vec<String>, 
     let wanted: Vec<String> = wanted.iter().map(|title| folded(title)).collect();
     let is_called = |path: &&&[String]| {
         let path: Vec<String> = path.iter().map(|title| folded(title)).collect();
-        !wanted.is_empty() && path.ends_with(&wanted)
+        path.ends_with(&wanted)
     };
     let called: Vec<&&[String]> = paths.iter().filter(is_called).collect();
     let exact = called.iter().find(|path| path.len() == wanted.len());
@@ -357,7 +376,7 @@ mod tests {
         );
         assert_eq!(found(&["Tilt"]), None, "two are called so");
         assert_eq!(found(&["Tilt", "Power"]), None);
-        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[]), Some(vec![]), "the whole document");
         let ambiguous = find_section(&passages, &path(&["Tilt"]));
         let hint = ambiguous.map_err(|problem| problem.hint().unwrap_or_default().to_owned());
         assert_eq!(

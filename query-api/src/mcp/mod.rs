@@ -8,6 +8,7 @@ mod ask;
 pub mod documents;
 pub mod endpoint;
 mod engine;
+mod headings;
 pub mod knowledge_sets;
 pub mod resources;
 mod schema;
